@@ -1,0 +1,174 @@
+//! JSON as it arrives in practice: mostly right, sometimes not.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// Parses `text`; if that fails, parses it [repaired](repair). The error is that of the first try.
+pub fn from_str_repairing<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| match repair(text) {
+        Cow::Borrowed(_) => Err(error),
+        Cow::Owned(repaired) => serde_json::from_str(&repaired).map_err(|_| error),
+    })
+}
+
+/// Parses the finished argument text of a tool call.
+///
+/// Blank text is an empty object. Anything else must be one JSON object, if need be after
+/// [`repair`]; the error says what is wrong and repeats the text, for the model to correct it.
+pub fn parse_tool_arguments(text: &str) -> Result<Map<String, Value>, String> {
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    let problem = match from_str_repairing::<Value>(text) {
+        Ok(Value::Object(arguments)) => return Ok(arguments),
+        Ok(other) => format!("Expected a JSON object, got {}", kind_of(&other)),
+        Err(error) => format!("Invalid JSON: {error}"),
+    };
+    Err(format!("{problem}\n\nReceived arguments:\n{text}"))
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// Mends what models and servers get wrong inside string literals, and nothing else: raw control
+/// characters are escaped, a backslash that starts no valid escape is doubled, and `\u` escapes
+/// of unpaired surrogates, which no Rust string can hold, are dropped.
+pub fn repair(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut out = String::new();
+    let mut copied = 0;
+    let mut in_string = false;
+    let mut at = 0;
+    // `replace(from, to, with)`: everything before `from` is kept, `from..to` becomes `with`.
+    let mut replace = |from: usize, to: usize, with: &str| {
+        out.push_str(&text[copied..from]);
+        out.push_str(with);
+        copied = to;
+    };
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => {
+                let (length, mend) = escape_at(&bytes[at..]);
+                match mend {
+                    Mend::Keep => {}
+                    Mend::DoubleBackslash => replace(at, at + 1, "\\\\"),
+                    Mend::Drop => replace(at, at + length, ""),
+                }
+                at += length;
+                continue;
+            }
+            control @ 0..=0x1f if in_string => {
+                let escaped = match control {
+                    b'\n' => "\\n".to_owned(),
+                    b'\r' => "\\r".to_owned(),
+                    b'\t' => "\\t".to_owned(),
+                    other => format!("\\u{other:04x}"),
+                };
+                replace(at, at + 1, &escaped);
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    if copied == 0 && out.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
+enum Mend {
+    Keep,
+    DoubleBackslash,
+    Drop,
+}
+
+/// Looks at an escape sequence at the start of `bytes`; returns its length and what to do.
+fn escape_at(bytes: &[u8]) -> (usize, Mend) {
+    match bytes.get(1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => (2, Mend::Keep),
+        Some(b'u') => match hex4(&bytes[2..]) {
+            None => (1, Mend::DoubleBackslash),
+            Some(0xd800..=0xdbff) => match bytes.get(6..8) {
+                Some(b"\\u") if matches!(hex4(&bytes[8..]), Some(0xdc00..=0xdfff)) => {
+                    (12, Mend::Keep)
+                }
+                _ => (6, Mend::Drop),
+            },
+            Some(0xdc00..=0xdfff) => (6, Mend::Drop),
+            Some(_) => (6, Mend::Keep),
+        },
+        _ => (1, Mend::DoubleBackslash),
+    }
+}
+
+/// The value of four leading hex digits.
+pub(crate) fn hex4(bytes: &[u8]) -> Option<u16> {
+    let digits = bytes.get(..4)?;
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Deserializes a field leniently: a value of the wrong shape counts as absent.
+///
+/// For facts that are nice to have (`usage` details of a server that counts in its own way), where
+/// failing the whole event over them would lose the answer.
+pub fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: DeserializeOwned,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repairs_only_what_is_broken() {
+        let cases: &[(&str, &str)] = &[
+            (r#"{"a":"b"}"#, r#"{"a":"b"}"#),
+            ("{\"a\":\"line\nbreak\ttab\"}", r#"{"a":"line\nbreak\ttab"}"#),
+            ("{\"a\":\"\u{1}\"}", r#"{"a":"\u0001"}"#),
+            (r#"{"re":"\d+\s"}"#, r#"{"re":"\\d+\\s"}"#),
+            (r#"{"a":"\u12"}"#, r#"{"a":"\\u12"}"#),
+            (r#"{"a":"x\ud83dy"}"#, r#"{"a":"xy"}"#),
+            (r#"{"a":"x\ude00y"}"#, r#"{"a":"xy"}"#),
+            (r#"{"a":"\ud83d\ude00"}"#, r#"{"a":"\ud83d\ude00"}"#),
+            (r#"{"a":"\ud83d\ud83d\ude00"}"#, r#"{"a":"\ud83d\ude00"}"#),
+            (r#"{"a":"\"#, r#"{"a":"\\"#),
+            (r#"{"a":"C:\\x\q"}"#, r#"{"a":"C:\\x\\q"}"#),
+            ("{\n\"a\":1}", "{\n\"a\":1}"),
+        ];
+        for (input, expected) in cases {
+            assert_eq!(repair(input), *expected, "repairing {input:?}");
+        }
+    }
+
+    #[test]
+    fn tool_arguments_must_be_one_object() {
+        assert_eq!(parse_tool_arguments(" \n").unwrap(), Map::new());
+        assert_eq!(parse_tool_arguments(r#"{"a":1}"#).unwrap()["a"], 1);
+        assert_eq!(parse_tool_arguments("{\"a\":\"x\ny\"}").unwrap()["a"], "x\ny");
+        for bad in ["[1]", "\"x\"", "null", "{\"a\":", "{\"a\":1}}", "{'a':1}"] {
+            let error = parse_tool_arguments(bad).unwrap_err();
+            assert!(error.ends_with(&format!("\n\nReceived arguments:\n{bad}")), "{error}");
+        }
+    }
+}

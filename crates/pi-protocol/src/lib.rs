@@ -1,0 +1,59 @@
+//! The vocabulary of pi: what crosses a boundary between two crates, and nothing else.
+//!
+//! Messages, content blocks, usage and cost, model records, request options, the events of an
+//! assistant stream, the [`Provider`] trait, and the incremental parser for tool arguments.
+//! JSON names are those of the TypeScript pi, both ways; a field this crate does not know
+//! survives a round trip in the `extra` map of its message or block.
+//!
+//! This crate must not know about HTTP, files, terminals, processes or an async runtime.
+//! It depends on serde and on the `Stream` trait only, so everything above it builds in seconds.
+//!
+//! Where to start reading:
+//! - [`Message`] and [`AssistantMessage`]: the transcript;
+//! - [`AssistantEvent`] and [`AssistantStream`]: one answer, as it arrives;
+//! - [`MessageBuilder`]: how a provider turns what it hears into both of these;
+//! - [`Provider`]: the one seam between an agent and any model.
+
+mod builder;
+mod cancel;
+mod content;
+mod context;
+mod event;
+pub mod json;
+mod message;
+mod model;
+mod number;
+mod options;
+mod partial_json;
+mod provider;
+mod stream;
+mod thinking;
+mod tool;
+mod transcript;
+mod usage;
+
+pub use builder::MessageBuilder;
+pub use cancel::{CancelRegistration, CancelToken, Cancelled};
+pub use content::{
+    AssistantBlock, Extra, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
+};
+pub use context::Context;
+pub use event::AssistantEvent;
+pub use message::{
+    AssistantMessage, Diagnostic, DiagnosticError, Message, MessageContent, RemovedTool,
+    StopReason, SystemMessage, ToolResultMessage, UserContent, UserMessage, now_ms,
+};
+pub use model::{
+    CostTier, ImageLimits, ImageResize, InputKind, InputLimits, Model, ModelCost, PromptCache,
+};
+pub use options::{
+    Attribution, CacheRetention, EnvOverrides, HttpResponseInfo, Identity, RequestHooks,
+    RetryOptions, StreamOptions, ThinkingBudgets, Timeouts, ToolChoice,
+};
+pub use partial_json::PartialJson;
+pub use provider::{Provider, Request, complete};
+pub use stream::{AssistantStream, Source};
+pub use thinking::ThinkingLevel;
+pub use tool::{ConstrainedSampling, GrammarVariants, StrictMode, Tool};
+pub use transcript::{ToolPlacement, Transcript, render_system_update};
+pub use usage::{Cost, Usage};

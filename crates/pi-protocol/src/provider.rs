@@ -1,0 +1,35 @@
+//! The one seam between an agent and any model.
+
+use std::sync::Arc;
+
+use crate::{AssistantMessage, AssistantStream, CancelToken, Context, Model, StreamOptions};
+
+/// Everything a provider needs to answer.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The model to ask.
+    pub model: Arc<Model>,
+    /// The conversation.
+    pub context: Context,
+    /// How to ask.
+    pub options: StreamOptions,
+}
+
+/// Something that answers requests: real models, a scripted one, a proxy.
+///
+/// Contract: `stream` never fails and never panics. Whatever goes wrong, from a missing key to a
+/// torn connection, is the last event of the stream, and the message holds what was gathered and
+/// why it ended. Cancelling `cancel` ends the request on the wire at once.
+pub trait Provider: Send + Sync {
+    /// Starts to answer. Nothing is sent before the stream is first polled.
+    fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream;
+}
+
+/// Asks and waits for the whole answer. Look at its `stop_reason`: failures arrive there.
+pub async fn complete(
+    provider: &dyn Provider,
+    request: Request,
+    cancel: CancelToken,
+) -> Arc<AssistantMessage> {
+    provider.stream(request, cancel).result().await
+}

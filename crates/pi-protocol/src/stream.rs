@@ -1,0 +1,184 @@
+//! The stream of one answer.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use futures_core::Stream;
+
+use crate::{
+    AssistantEvent, AssistantMessage, CancelRegistration, CancelToken, Cancelled, MessageBuilder,
+    Model, StopReason,
+};
+
+/// Where the content of an [`AssistantStream`] comes from: a connection, a script, a proxy.
+///
+/// Contract: when `poll` returns `Ready`, it has pushed at least one event into `out` or finished
+/// it. Dropping a source releases everything it holds, at once.
+pub trait Source: Send {
+    /// Makes progress.
+    fn poll(&mut self, cx: &mut Context<'_>, out: &mut MessageBuilder) -> Poll<()>;
+}
+
+/// One answer, as it arrives: a stream of [`AssistantEvent`]s over one accumulating message.
+///
+/// Exactly one terminal event comes, last. Every failure is that event; nothing is returned as
+/// an `Err`. Memory for the message is held once, here, and lent out by [`Self::message`].
+///
+/// Cancelling the token the stream was made with drops the source at once, even if nobody polls.
+/// Events that had arrived are still delivered, then `Error` with reason `Aborted`.
+pub struct AssistantStream {
+    state: State,
+    source: SharedSource,
+    cancel: CancelToken,
+    cancelled: Cancelled,
+    /// Closes the source at the moment of cancellation.
+    _close_on_cancel: CancelRegistration,
+    started: Instant,
+}
+
+/// Shared with the cancellation callback. The lock is held only while polling, never across an
+/// await, and the callback does not wait for it.
+type SharedSource = Arc<Mutex<Option<Box<dyn Source>>>>;
+
+enum State {
+    Streaming(Box<MessageBuilder>),
+    Finished(Arc<AssistantMessage>),
+}
+
+const ABORTED: &str = "Request was aborted";
+
+impl AssistantStream {
+    /// An answer from `model` that `source` will provide.
+    pub fn new(model: &Model, source: impl Source + 'static, cancel: CancelToken) -> Self {
+        let source: SharedSource = Arc::new(Mutex::new(Some(Box::new(source))));
+        let weak = Arc::downgrade(&source);
+        let close_on_cancel = cancel.on_cancel(move || {
+            let Some(source) = weak.upgrade() else { return };
+            // Locked means that the source is being polled right now; `poll_next` looks at the
+            // token again when that returns.
+            let taken = source.try_lock().ok().and_then(|mut source| source.take());
+            drop(taken);
+        });
+        Self {
+            state: State::Streaming(Box::new(MessageBuilder::new(model))),
+            source,
+            cancelled: cancel.cancelled(),
+            cancel,
+            _close_on_cancel: close_on_cancel,
+            started: Instant::now(),
+        }
+    }
+
+    /// An answer that failed before anything was sent.
+    pub fn failed(model: &Model, error: impl Into<String>) -> Self {
+        Self::new(model, Failed(Some(error.into())), CancelToken::new())
+    }
+
+    /// The message so far; after the terminal event, the whole message.
+    pub fn message(&self) -> &AssistantMessage {
+        match &self.state {
+            State::Streaming(builder) => builder.message(),
+            State::Finished(message) => message,
+        }
+    }
+
+    /// The next event, or `None` after the terminal one.
+    pub async fn next(&mut self) -> Option<AssistantEvent> {
+        poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
+    }
+
+    /// Reads to the end and returns the whole message.
+    pub async fn result(mut self) -> Arc<AssistantMessage> {
+        while self.next().await.is_some() {}
+        match self.state {
+            State::Finished(message) => message,
+            State::Streaming(builder) => Arc::new(builder.into_message()),
+        }
+    }
+
+    /// The whole message, shared, once the terminal event has been delivered.
+    pub fn finished(&self) -> Option<Arc<AssistantMessage>> {
+        match &self.state {
+            State::Finished(message) => Some(Arc::clone(message)),
+            State::Streaming(_) => None,
+        }
+    }
+}
+
+impl Stream for AssistantStream {
+    type Item = AssistantEvent;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AssistantEvent>> {
+        let this = self.get_mut();
+        let State::Streaming(builder) = &mut this.state else { return Poll::Ready(None) };
+        loop {
+            if this.cancel.is_cancelled() && !builder.is_finished() {
+                builder.fail(StopReason::Aborted, ABORTED);
+            }
+            if builder.is_finished() {
+                take(&this.source);
+            }
+            if let Some(event) = builder.pop_event() {
+                if event.is_terminal() {
+                    let builder = std::mem::replace(builder, Box::new(MessageBuilder::empty()));
+                    let message = finish(builder.into_message(), this.started);
+                    this.state = State::Finished(Arc::new(message));
+                }
+                return Poll::Ready(Some(event));
+            }
+            if Pin::new(&mut this.cancelled).poll(cx).is_ready() {
+                continue;
+            }
+            let polled = match lock(&this.source).as_mut() {
+                Some(source) => source.poll(cx, builder),
+                None => Poll::Ready(()),
+            };
+            match polled {
+                Poll::Pending if this.cancel.is_cancelled() => {}
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(()) if builder.is_finished() || builder.has_events() => {}
+                Poll::Ready(()) if this.cancel.is_cancelled() => {}
+                Poll::Ready(()) => builder.fail(
+                    StopReason::Error,
+                    "The provider's stream ended without a terminal event",
+                ),
+            }
+        }
+    }
+}
+
+fn lock(source: &SharedSource) -> std::sync::MutexGuard<'_, Option<Box<dyn Source>>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Drops the source, and with it the connection, outside the lock.
+fn take(source: &SharedSource) {
+    let taken = lock(source).take();
+    drop(taken);
+}
+
+fn finish(mut message: AssistantMessage, started: Instant) -> AssistantMessage {
+    message.duration_ms.get_or_insert_with(|| (started.elapsed().as_secs_f64() * 1e3).round());
+    message
+}
+
+impl fmt::Debug for AssistantStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AssistantStream").field("message", self.message()).finish_non_exhaustive()
+    }
+}
+
+struct Failed(Option<String>);
+
+impl Source for Failed {
+    fn poll(&mut self, _cx: &mut Context<'_>, out: &mut MessageBuilder) -> Poll<()> {
+        if let Some(error) = self.0.take() {
+            out.fail(StopReason::Error, error);
+        }
+        Poll::Ready(())
+    }
+}

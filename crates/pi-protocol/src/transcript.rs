@@ -1,0 +1,162 @@
+//! What the system messages of a conversation add up to.
+//!
+//! Prompt and tools are declared by system messages inside the transcript: the first is the base,
+//! later ones patch it. This module replays them.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::{Extra, Message, MessageContent, SystemMessage, TextContent, Tool};
+
+/// The system prompt and the tools in force after replaying some messages.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Transcript {
+    /// The prompt texts, in order, empty ones left out.
+    pub content: Vec<String>,
+    /// The named sections in force, in order of first declaration.
+    pub sections: Map<String, Value>,
+    /// The tools in force. A tool declared again keeps its place; removed and added, it moves to
+    /// the end.
+    pub tools: Vec<Tool>,
+    /// The time stamp of the first system message, if there was one.
+    pub timestamp: Option<f64>,
+}
+
+/// Where tool declarations go when an API can take them in the middle of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolPlacement {
+    /// Nowhere but at the top: the top-level list is what is in force at the end.
+    TopLevel,
+    /// Additions in place. Everything up to the last removal or redeclaration is at the top.
+    Additions,
+    /// Additions and removals in place; the top has what the first system message declared.
+    Changes,
+}
+
+impl Transcript {
+    /// Replays the system messages among `messages`.
+    pub fn replay<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
+        let mut state = Self::default();
+        for message in messages {
+            if let Message::System(system) = message {
+                state.apply(system);
+            }
+        }
+        state
+    }
+
+    fn apply(&mut self, system: &SystemMessage) {
+        self.timestamp.get_or_insert(system.timestamp);
+        let text = system.content.joined();
+        if !text.is_empty() {
+            self.content.push(text);
+        }
+        for (name, value) in system.sections.iter().flatten() {
+            if value.is_null() {
+                self.sections.shift_remove(name);
+            } else {
+                self.sections.insert(name.clone(), value.clone());
+            }
+        }
+        self.tools.retain(|tool| !system.tools_removed.iter().any(|gone| gone.name == tool.name));
+        for added in &system.tools_added {
+            match self.tools.iter_mut().find(|tool| tool.name == added.name) {
+                Some(tool) => tool.clone_from(added),
+                None => self.tools.push(added.clone()),
+            }
+        }
+    }
+
+    /// The whole prompt: texts, then sections, separated by blank lines.
+    pub fn prompt(&self) -> String {
+        let sections = self.sections.values().filter_map(Value::as_str);
+        let parts = self.content.iter().map(String::as_str).chain(sections);
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
+    }
+
+    /// Collapses all system messages into one leading message, for APIs that know only one.
+    pub fn collapse(messages: &[Message]) -> Vec<Message> {
+        let state = Self::replay(messages);
+        let others = messages.iter().filter(|message| !matches!(message, Message::System(_)));
+        let Some(timestamp) = state.timestamp else { return others.cloned().collect() };
+        let system = Message::System(Arc::new(SystemMessage {
+            content: MessageContent::Text(state.prompt()),
+            tools_added: state.tools,
+            timestamp,
+            ..SystemMessage::default()
+        }));
+        std::iter::once(system).chain(others.cloned()).collect()
+    }
+
+    /// Splits tool declarations between the top-level list and the messages that follow.
+    ///
+    /// Returns the top-level tools and the index of the first message whose declarations belong
+    /// in place.
+    pub fn place_tools(messages: &[Message], placement: ToolPlacement) -> (Vec<Tool>, usize) {
+        let top = match placement {
+            ToolPlacement::TopLevel => messages.len(),
+            ToolPlacement::Additions => last_rewrite(messages)
+                .map_or_else(|| first_system(messages), |last_rewrite| last_rewrite + 1),
+            ToolPlacement::Changes => first_system(messages),
+        };
+        (Self::replay(&messages[..top]).tools, top)
+    }
+}
+
+/// One past the first system message; 0 if the conversation does not begin with one.
+fn first_system(messages: &[Message]) -> usize {
+    usize::from(matches!(messages.first(), Some(Message::System(_))))
+}
+
+/// The index of the last message that removes a tool or declares a name for the second time.
+fn last_rewrite(messages: &[Message]) -> Option<usize> {
+    let mut declared: Vec<&str> = Vec::new();
+    let mut last = None;
+    for (index, message) in messages.iter().enumerate() {
+        let Message::System(system) = message else { continue };
+        let redeclares =
+            system.tools_added.iter().any(|tool| declared.contains(&tool.name.as_str()));
+        if redeclares || !system.tools_removed.is_empty() {
+            last = Some(index);
+        }
+        declared.extend(system.tools_added.iter().map(|tool| tool.name.as_str()));
+    }
+    last
+}
+
+/// The text of a later system message, for APIs that take system messages anywhere.
+pub fn render_system_update(system: &SystemMessage) -> String {
+    let content = system.content.joined();
+    let sections = system.sections.iter().flatten().map(|(name, value)| match value.as_str() {
+        Some(text) => format!("Updated system prompt section \"{name}\":\n\n{text}"),
+        None => format!("Removed system prompt section \"{name}\"."),
+    });
+    std::iter::once(content)
+        .chain(sections)
+        .filter(|part| !part.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n\n")
+}
+
+impl MessageContent<TextContent> {
+    /// The text; blocks are separated by a blank line.
+    pub fn joined(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Blocks(blocks) => blocks
+                .iter()
+                .map(|block| block.text.as_str())
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join("\n\n"),
+        }
+    }
+}
+
+/// A system message that only declares tools.
+impl From<Vec<Tool>> for SystemMessage {
+    fn from(tools_added: Vec<Tool>) -> Self {
+        Self { tools_added, extra: Extra::new(), ..Self::default() }
+    }
+}

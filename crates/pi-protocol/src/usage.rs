@@ -1,0 +1,116 @@
+//! Tokens spent and what they cost.
+
+use serde::{Deserialize, Serialize};
+
+use crate::content::Extra;
+use crate::model::ModelCost;
+use crate::number;
+
+/// Tokens of one request.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Input tokens that were neither read from nor written to the prompt cache.
+    #[serde(default, deserialize_with = "number::count")]
+    pub input: u64,
+    /// Output tokens, reasoning included.
+    #[serde(default, deserialize_with = "number::count")]
+    pub output: u64,
+    /// Input tokens read from the prompt cache.
+    #[serde(default, deserialize_with = "number::count")]
+    pub cache_read: u64,
+    /// Input tokens written to the prompt cache.
+    #[serde(default, deserialize_with = "number::count")]
+    pub cache_write: u64,
+    /// The part of `cache_write` that is kept for an hour and costs more.
+    #[serde(
+        default,
+        rename = "cacheWrite1h",
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "number::count_option"
+    )]
+    pub cache_write_1h: Option<u64>,
+    /// The part of `output` that was reasoning.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "number::count_option"
+    )]
+    pub reasoning: Option<u64>,
+    /// The sum, or what the provider reports as the sum.
+    #[serde(default, deserialize_with = "number::count")]
+    pub total_tokens: u64,
+    /// What it cost.
+    #[serde(default)]
+    pub cost: Cost,
+    /// Fields unknown to this crate.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// What a request cost, in US dollars.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// Of [`Usage::input`].
+    #[serde(default, with = "number::js")]
+    pub input: f64,
+    /// Of [`Usage::output`].
+    #[serde(default, with = "number::js")]
+    pub output: f64,
+    /// Of [`Usage::cache_read`].
+    #[serde(default, with = "number::js")]
+    pub cache_read: f64,
+    /// Of [`Usage::cache_write`].
+    #[serde(default, with = "number::js")]
+    pub cache_write: f64,
+    /// The sum, or the bill of the provider.
+    #[serde(default, with = "number::js")]
+    pub total: f64,
+    /// `total` is what the provider says it charged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_from_provider: Option<bool>,
+    /// Fields unknown to this crate.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Usage {
+    /// Everything the model read: fresh, cached and newly cached.
+    pub fn total_input(&self) -> u64 {
+        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
+    }
+
+    /// Sets `total_tokens` to the sum of its parts.
+    pub fn sum_total(&mut self) {
+        self.total_tokens = self.total_input().saturating_add(self.output);
+    }
+
+    /// Computes `cost` from the model's prices.
+    pub fn price(&mut self, prices: &ModelCost) {
+        let rate = prices.rate_for(self.total_input());
+        let one_hour = self.cache_write_1h.unwrap_or(0).min(self.cache_write);
+        let five_minutes = self.cache_write - one_hour;
+        let cost = Cost {
+            input: per_million(rate.input, self.input),
+            output: per_million(rate.output, self.output),
+            cache_read: per_million(rate.cache_read, self.cache_read),
+            // One-hour cache writes are billed at twice the input price.
+            cache_write: per_million(rate.cache_write, five_minutes)
+                + per_million(2.0 * rate.input, one_hour),
+            ..Cost::default()
+        };
+        self.cost = Cost {
+            total: cost.input + cost.output + cost.cache_read + cost.cache_write,
+            total_from_provider: Some(false),
+            ..cost
+        };
+    }
+}
+
+fn per_million(rate: f64, tokens: u64) -> f64 {
+    // Token counts stay far below 2^53.
+    #[allow(clippy::cast_precision_loss)]
+    let tokens = tokens as f64;
+    rate / 1e6 * tokens
+}
