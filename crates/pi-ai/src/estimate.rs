@@ -1,0 +1,119 @@
+//! A rough count of the tokens of a conversation, for limits that must hold before the provider
+//! has counted.
+//!
+//! Deliberately cautious (3.5 characters per token). Where a provider has counted, its figure is
+//! used, and only what came after is estimated.
+
+use pi_protocol::{
+    AssistantBlock, AssistantMessage, Message, MessageContent, StopReason, UserBlock,
+    render_system_update,
+};
+
+/// What an image is assumed to be worth, in characters.
+const IMAGE_CHARS: usize = 4800;
+
+/// Tokens left free between the input and the output asked for.
+const MARGIN: u64 = 4096;
+
+/// Output tokens to ask for: `wanted`, within what the conversation leaves of the window.
+pub fn fit_max_tokens(wanted: u64, context_window: u64, messages: &[Message]) -> u64 {
+    if context_window == 0 {
+        return wanted.max(1);
+    }
+    let free = context_window.saturating_sub(context_tokens(messages)).saturating_sub(MARGIN);
+    wanted.min(free.max(1))
+}
+
+/// The tokens of a conversation.
+pub fn context_tokens(messages: &[Message]) -> u64 {
+    let counted = last_counted(messages);
+    let (known, rest) = match counted {
+        Some((index, tokens)) => (tokens, &messages[index + 1..]),
+        None => (0, messages),
+    };
+    known + rest.iter().map(message_tokens).sum::<u64>()
+}
+
+/// The last message whose usage covers everything before it.
+fn last_counted(messages: &[Message]) -> Option<(usize, u64)> {
+    let mut newest = f64::MIN;
+    let mut found = None;
+    for (index, message) in messages.iter().enumerate() {
+        if let Message::Assistant(assistant) = message
+            && assistant.timestamp >= newest
+            && let Some(tokens) = counted_tokens(assistant)
+        {
+            found = Some((index, tokens));
+        }
+        newest = newest.max(message.timestamp());
+    }
+    found
+}
+
+fn counted_tokens(message: &AssistantMessage) -> Option<u64> {
+    if matches!(message.stop_reason, StopReason::Error | StopReason::Aborted) {
+        return None;
+    }
+    let usage = &message.usage;
+    let total = if usage.total_tokens > 0 {
+        usage.total_tokens
+    } else {
+        usage.total_input().saturating_add(usage.output)
+    };
+    (total > 0).then_some(total)
+}
+
+fn message_tokens(message: &Message) -> u64 {
+    match message {
+        Message::System(system) => {
+            let tools = json_chars(&system.tools_added);
+            let removed = json_chars(&system.tools_removed);
+            tokens(chars(&render_system_update(system))) + tokens(tools) + tokens(removed)
+        }
+        Message::User(user) => tokens(match &user.content {
+            MessageContent::Text(text) => chars(text),
+            MessageContent::Blocks(blocks) => blocks.iter().map(block_chars).sum(),
+        }),
+        Message::ToolResult(result) => tokens(result.content.iter().map(block_chars).sum()),
+        Message::Assistant(assistant) => tokens(
+            assistant
+                .content
+                .iter()
+                .map(|block| match block {
+                    AssistantBlock::Text(text) => chars(&text.text),
+                    AssistantBlock::Thinking(thinking) => chars(&thinking.thinking),
+                    AssistantBlock::ToolCall(call) => {
+                        chars(&call.name)
+                            + serde_json::to_string(&call.arguments).map_or(0, |s| chars(&s))
+                    }
+                    AssistantBlock::Unknown(_) => 0,
+                })
+                .sum(),
+        ),
+    }
+}
+
+fn json_chars<T: serde::Serialize>(list: &[T]) -> usize {
+    if list.is_empty() {
+        return 0;
+    }
+    serde_json::to_string(list).map_or(0, |json| chars(&json))
+}
+
+fn block_chars(block: &UserBlock) -> usize {
+    match block {
+        UserBlock::Text(text) => chars(&text.text),
+        UserBlock::Image(_) => IMAGE_CHARS,
+        UserBlock::Unknown(_) => 0,
+    }
+}
+
+/// Length in UTF-16 units, the unit of the figures above.
+fn chars(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+fn tokens(chars: usize) -> u64 {
+    // 3.5 characters per token, rounded up.
+    (chars as u64 * 2).div_ceil(7)
+}

@@ -1,0 +1,224 @@
+//! Server-sent events: bytes in, events out, no I/O.
+//!
+//! Accepts what the standard allows and servers send: LF, CRLF or CR, a byte-order mark, comment
+//! lines, several `data` lines per event, any cut of the bytes, also inside a character or a line
+//! ending. Invalid UTF-8 becomes U+FFFD, so one bad byte does not cost the answer.
+
+use std::borrow::Cow;
+
+/// A line longer than this is not a line of any provider but an attack or a mistake.
+pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
+
+/// One event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SseEvent<'a> {
+    /// The `event:` field.
+    pub name: Option<&'a str>,
+    /// The `data:` lines, joined by newlines.
+    pub data: &'a str,
+}
+
+/// An event grew past [`MAX_EVENT_BYTES`].
+#[derive(Debug, thiserror::Error)]
+#[error("the server sent an event of more than {} MiB without an end", MAX_EVENT_BYTES >> 20)]
+pub struct EventTooLong;
+
+/// Splits a byte stream into events.
+#[derive(Debug, Default)]
+pub struct SseParser {
+    /// Bytes of a line whose end has not come yet.
+    line: Vec<u8>,
+    name: Option<String>,
+    data: String,
+    has_data: bool,
+    /// The last byte was CR: an LF that follows belongs to it.
+    after_cr: bool,
+    /// A line has been seen, so no byte-order mark can follow.
+    past_start: bool,
+}
+
+impl SseParser {
+    /// A parser at the start of a stream.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads on and calls `on_event` for every event that became complete.
+    pub fn push<E: From<EventTooLong>>(
+        &mut self,
+        bytes: &[u8],
+        mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut rest = bytes;
+        if self.after_cr && !rest.is_empty() {
+            self.after_cr = false;
+            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
+        }
+        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
+            let (head, tail) = rest.split_at(end);
+            rest = match tail {
+                [b'\r', b'\n', after @ ..] => after,
+                [b'\r'] => {
+                    self.after_cr = true;
+                    &[]
+                }
+                [_, after @ ..] => after,
+                [] => &[],
+            };
+            if self.line.is_empty() {
+                self.end_line(head, &mut on_event)?;
+            } else {
+                self.line.extend_from_slice(head);
+                let line = std::mem::take(&mut self.line);
+                self.end_line(&line, &mut on_event)?;
+                self.line = line;
+                self.line.clear();
+            }
+        }
+        if self.line.len() + self.data.len() + rest.len() > MAX_EVENT_BYTES {
+            return Err(EventTooLong.into());
+        }
+        self.line.extend_from_slice(rest);
+        Ok(())
+    }
+
+    /// The stream ended. Calls back for an event whose closing blank line never came; whether its
+    /// data is whole is for the caller to judge.
+    pub fn finish<E: From<EventTooLong>>(
+        &mut self,
+        mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.end_line(&line, &mut on_event)?;
+        }
+        self.end_line(b"", &mut on_event)
+    }
+
+    fn end_line<E>(
+        &mut self,
+        line: &[u8],
+        on_event: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let line = if self.past_start {
+            line
+        } else {
+            self.past_start = true;
+            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
+        };
+        if line.is_empty() {
+            return self.dispatch(on_event);
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &line[line.len()..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => {
+                if self.has_data {
+                    self.data.push('\n');
+                }
+                self.has_data = true;
+                self.data.push_str(&lossy(value));
+            }
+            b"event" => self.name = Some(lossy(value).into_owned()),
+            // Comments, `id`, `retry` and fields nobody has heard of.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn dispatch<E>(
+        &mut self,
+        on_event: &mut impl FnMut(SseEvent<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let name = self.name.take();
+        if !self.has_data {
+            return Ok(());
+        }
+        self.has_data = false;
+        let result = on_event(SseEvent { name: name.as_deref(), data: &self.data });
+        self.data.clear();
+        result
+    }
+}
+
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events(pieces: &[&[u8]]) -> Vec<(Option<String>, String)> {
+        let mut parser = SseParser::new();
+        let mut seen = Vec::new();
+        let mut record = |event: SseEvent<'_>| -> Result<(), EventTooLong> {
+            seen.push((event.name.map(str::to_owned), event.data.to_owned()));
+            Ok(())
+        };
+        for piece in pieces {
+            parser.push(piece, &mut record).unwrap();
+        }
+        parser.finish(&mut record).unwrap();
+        seen
+    }
+
+    #[test]
+    fn reads_what_servers_send() {
+        let cases: &[(&str, &[(Option<&str>, &str)])] = &[
+            ("data: a\n\n", &[(None, "a")]),
+            ("data: a\r\n\r\ndata: b\r\n\r\n", &[(None, "a"), (None, "b")]),
+            ("data: a\r\rdata: b\r\r", &[(None, "a"), (None, "b")]),
+            ("\u{feff}data: a\n\n", &[(None, "a")]),
+            (": ping\n\ndata: a\n: more\n\n", &[(None, "a")]),
+            ("event: x\ndata: a\ndata: b\n\n", &[(Some("x"), "a\nb")]),
+            ("data:a\ndata:  b\n\n", &[(None, "a\n b")]),
+            ("event: x\n\ndata: a\n\n", &[(None, "a")]),
+            ("id: 1\nretry: 5\nnonsense\ndata: a\n\n", &[(None, "a")]),
+            ("data: a", &[(None, "a")]),
+            ("data\n\n", &[(None, "")]),
+            ("", &[]),
+            ("data: é😀\n\n", &[(None, "é😀")]),
+        ];
+        for (input, expected) in cases {
+            let expected: Vec<_> =
+                expected.iter().map(|(n, d)| (n.map(str::to_owned), (*d).to_owned())).collect();
+            assert_eq!(events(&[input.as_bytes()]), expected, "whole: {input:?}");
+            let bytes: Vec<&[u8]> = input.as_bytes().chunks(1).collect();
+            assert_eq!(events(&bytes), expected, "byte by byte: {input:?}");
+        }
+    }
+
+    #[test]
+    fn invalid_utf8_is_replaced() {
+        assert_eq!(events(&[b"data: a\xffb\n\n"]), [(None, "a\u{fffd}b".to_owned())]);
+    }
+
+    #[test]
+    fn an_endless_line_is_refused() {
+        let mut parser = SseParser::new();
+        let block = vec![b'x'; 1 << 20];
+        let result = (0..=64).try_for_each(|_| parser.push(&block, |_| Ok::<_, EventTooLong>(())));
+        assert!(result.is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn cuts_do_not_matter(
+            text in "(data: ?[a-zé:]{0,4}|event: x|: c|)(\n|\r|\r\n){1,2}(data: y(\n|\r\n|\r)){0,3}",
+            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
+        ) {
+            let bytes = text.as_bytes();
+            let mut at: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+            at.extend([0, bytes.len()]);
+            at.sort_unstable();
+            let pieces: Vec<&[u8]> = at.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
+            prop_assert_eq!(events(&pieces), events(&[bytes]));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The text of an HTTP failure: everything a user or a classifier needs, and not more.
+
+use serde_json::Value;
+
+/// Bodies are cut here: an HTML error page says nothing more after this.
+const MAX_BODY_CHARS: usize = 4000;
+
+/// An answer that is not 2xx.
+#[derive(Debug, Clone)]
+pub struct HttpFailure {
+    /// The status code.
+    pub status: u16,
+    /// The body, as text.
+    pub body: String,
+}
+
+impl HttpFailure {
+    /// `429 {"error": …}`: the whole body after the status, the form of Anthropic's API errors.
+    pub fn plain(&self) -> String {
+        let Self { status, body } = self;
+        let body = body.trim();
+        if body.is_empty() {
+            return format!("{status} status code (no body)");
+        }
+        let message = parsed(body).and_then(|json| match json.get("error") {
+            None => json.get("message")?.as_str().map(str::to_owned),
+            Some(_) => None,
+        });
+        format!("{status} {}", shorten(message.as_deref().unwrap_or(body), MAX_BODY_CHARS))
+    }
+
+    /// `429: {"message": …}`: the `error` object if there is one, the form of OpenAI-compatible
+    /// endpoints. With a prefix: `OpenAI API error (429): …`.
+    pub fn openai_style(&self, prefix: Option<&str>) -> String {
+        let status = self.status;
+        match (self.error_object(), prefix) {
+            (Some(error), Some(prefix)) => format!("{prefix} ({status}): {error}"),
+            (Some(error), None) => format!("{status}: {error}"),
+            (None, Some(prefix)) => format!("{prefix} ({status}): {}", self.plain()),
+            (None, None) => self.plain(),
+        }
+    }
+
+    /// The non-empty `error` object of a JSON body, or a body that is itself one, as JSON.
+    fn error_object(&self) -> Option<String> {
+        let json = parsed(self.body.trim())?;
+        let error = match json.get("error") {
+            Some(error) => error,
+            None if json.get("message").is_some() => &json,
+            None => return None,
+        };
+        let text = error.as_object().filter(|object| !object.is_empty()).map(|_| error.to_string());
+        text.map(|text| shorten(&text, MAX_BODY_CHARS))
+    }
+
+    /// A field of the `error` object, if it is a string.
+    pub fn error_field(&self, field: &str) -> Option<String> {
+        Some(parsed(self.body.trim())?.get("error")?.get(field)?.as_str()?.to_owned())
+    }
+}
+
+fn parsed(body: &str) -> Option<Value> {
+    serde_json::from_str(body).ok()
+}
+
+/// The first `max` characters, and how many are missing.
+pub(crate) fn shorten(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let missing = text[end..].chars().count();
+            format!("{}... [truncated {missing} chars]", &text[..end])
+        }
+    }
+}

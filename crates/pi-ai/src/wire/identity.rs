@@ -1,0 +1,37 @@
+//! How requests introduce themselves: honestly.
+
+use crate::wire::{Call, Headers};
+
+/// Adds the user agent and, where the provider credits applications, the attribution.
+pub(crate) fn add_headers(call: &Call, headers: &mut Headers) {
+    let identity = &call.options.identity;
+    let user_agent = identity.user_agent.clone().unwrap_or_else(default_user_agent);
+    headers.set("User-Agent", user_agent);
+    let Some(app) = &identity.attribution else { return };
+    let is_at = |provider: &str, host: &str| {
+        call.model.provider == provider || call.model.base_url.contains(host)
+    };
+    if is_at("openrouter", "openrouter.ai") {
+        if let Some(url) = &app.url {
+            headers.set("HTTP-Referer", url);
+        }
+        headers.set("X-OpenRouter-Title", &app.name);
+        if !app.categories.is_empty() {
+            headers.set("X-OpenRouter-Categories", app.categories.join(","));
+        }
+    } else if is_at("nvidia", "integrate.api.nvidia.com") {
+        headers.set("X-BILLING-INVOKE-ORIGIN", capitalized(&app.name));
+    } else if is_at("opencode", "opencode.ai") || call.model.provider == "opencode-go" {
+        headers.set("x-opencode-client", &app.name);
+    }
+}
+
+fn default_user_agent() -> String {
+    let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+    format!("pi/{} ({os}; rust; {arch})", env!("CARGO_PKG_VERSION"))
+}
+
+fn capitalized(name: &str) -> String {
+    let mut chars = name.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}

@@ -1,0 +1,92 @@
+//! Joins the SSE parser to a format's event decoder.
+
+use std::sync::Arc;
+
+use pi_protocol::{MessageBuilder, StopReason};
+
+use crate::sse::{SseEvent, SseParser};
+use crate::wire::{Call, Decoder, StreamError};
+
+/// Reads the events of a format that streams server-sent events.
+pub trait EventDecoder: Send {
+    /// One event.
+    fn event(&mut self, event: SseEvent<'_>, out: &mut MessageBuilder) -> Result<(), StreamError>;
+
+    /// The body ended: finish the message, or say why it is not complete.
+    fn end(&mut self, out: &mut MessageBuilder) -> Result<(), StreamError>;
+}
+
+/// A [`Decoder`] for a format that streams server-sent events.
+pub struct SseDecoder<D> {
+    parser: SseParser,
+    decoder: D,
+    on_event: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+}
+
+impl<D: EventDecoder> SseDecoder<D> {
+    /// Reads the answer to `call` with `decoder`.
+    pub fn new(call: &Call, decoder: D) -> Self {
+        let on_event = call.options.hooks.on_provider_event.clone();
+        Self { parser: SseParser::new(), decoder, on_event }
+    }
+
+    fn run(
+        &mut self,
+        out: &mut MessageBuilder,
+        read: impl FnOnce(
+            &mut SseParser,
+            &mut dyn FnMut(SseEvent<'_>) -> Result<(), StreamError>,
+        ) -> Result<(), StreamError>,
+    ) {
+        let Self { parser, decoder, on_event } = self;
+        let result = read(parser, &mut |event| {
+            if out.is_finished() {
+                return Ok(());
+            }
+            if let Some(hook) = on_event {
+                hook(event.data);
+            }
+            decoder.event(event, out)
+        });
+        if let Err(error) = result {
+            out.fail(StopReason::Error, error.to_string());
+        }
+    }
+}
+
+impl<D: EventDecoder> Decoder for SseDecoder<D> {
+    fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) {
+        if !out.is_finished() {
+            self.run(out, |parser, on_event| parser.push(bytes, on_event));
+        }
+    }
+
+    fn finish(&mut self, out: &mut MessageBuilder) {
+        if out.is_finished() {
+            return;
+        }
+        // The last event may lack its blank line. If its data is torn, the event never happened,
+        // and the decoder says that the answer is not complete.
+        self.run(out, |parser, on_event| {
+            parser.finish(|event| if is_torn(event.data) { Ok(()) } else { on_event(event) })
+        });
+        if !out.is_finished()
+            && let Err(error) = self.decoder.end(out)
+        {
+            out.fail(StopReason::Error, error.to_string());
+        }
+        debug_assert!(out.is_finished(), "a decoder left its message unfinished");
+    }
+}
+
+fn is_torn(data: &str) -> bool {
+    data.trim_start().starts_with(['{', '['])
+        && data != "[DONE]"
+        && serde_json::from_str::<serde::de::IgnoredAny>(data).is_err()
+}
+
+impl<D> std::fmt::Debug for SseDecoder<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SseDecoder").finish_non_exhaustive()
+    }
+}

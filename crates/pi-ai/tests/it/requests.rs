@@ -1,0 +1,209 @@
+//! Requests, compared with those the TypeScript pi 1.5.0 sends for the same conversation.
+//!
+//! `fixtures/requests/API.jsonl`: the first line holds the model records, every other line a case
+//! with the context and options given, and the URL, headers and body that were observed. Where we
+//! differ on purpose, the expectation was changed and `deviation` says why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pi_ai::wire::{self, Call};
+use pi_ai::{
+    Attribution, CacheRetention, Context, Identity, MessageBuilder, Model, Request, StreamOptions,
+    ThinkingBudgets, ThinkingLevel, ToolChoice, json,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+#[derive(Deserialize)]
+struct Models {
+    models: BTreeMap<String, Model>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Case {
+    name: String,
+    model: String,
+    context: Context,
+    #[serde(default)]
+    options: Options,
+    url: Option<String>,
+    headers: Option<BTreeMap<String, String>>,
+    body: Option<Value>,
+    provider_thinking_level: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Options {
+    #[serde(deserialize_with = "present")]
+    api_key: Option<Option<String>>,
+    temperature: Option<f64>,
+    max_tokens: Option<u64>,
+    cache_retention: Option<CacheRetention>,
+    session_id: Option<String>,
+    metadata: Map<String, Value>,
+    tool_choice: Option<ToolChoice>,
+    reasoning: Option<ThinkingLevel>,
+    thinking_budgets: ThinkingBudgets,
+    headers: BTreeMap<String, Option<String>>,
+    sampling_params: Map<String, Value>,
+    env: BTreeMap<String, String>,
+    identity: Value,
+}
+
+fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Option<String>>, D::Error> {
+    Option::<String>::deserialize(d).map(Some)
+}
+
+impl Options {
+    fn into_call(self, model: Model, context: Context) -> Call {
+        let attribution = self.identity.get("attribution").map(|value| Attribution {
+            name: value["name"].as_str().unwrap_or_default().to_owned(),
+            url: value["url"].as_str().map(str::to_owned),
+            categories: value["categories"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|category| category.as_str().map(str::to_owned))
+                .collect(),
+        });
+        let options = StreamOptions {
+            temperature: self.temperature,
+            max_tokens: self.max_tokens,
+            cache_retention: self.cache_retention,
+            session_id: self.session_id,
+            metadata: self.metadata,
+            tool_choice: self.tool_choice,
+            reasoning: self.reasoning,
+            thinking_budgets: self.thinking_budgets,
+            headers: self.headers,
+            sampling_params: self.sampling_params,
+            identity: Identity { user_agent: None, attribution },
+            env: self.env,
+            ..StreamOptions::default()
+        };
+        let key = self.api_key.unwrap_or(Some("sk-dummy".to_owned()));
+        let request = Request { model: Arc::new(model), context, options };
+        Call::new(request, key.map(Into::into), &|_| None)
+    }
+}
+
+fn check(api: &str) {
+    let path = format!("{}/tests/fixtures/requests/{api}.jsonl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines = text.lines();
+    let models: Models = json::from_str_repairing(lines.next().unwrap()).unwrap();
+    // `PI_CASE=name cargo test …` looks at one case alone.
+    #[allow(clippy::disallowed_methods)]
+    let only = std::env::var("PI_CASE").ok();
+    let (mut failures, mut total) = (Vec::new(), 0);
+    for line in lines {
+        let case: Case = json::from_str_repairing(line).unwrap();
+        if only.as_ref().is_some_and(|only| !case.name.contains(only)) {
+            continue;
+        }
+        total += 1;
+        if let Err(difference) = run(api, &case.name.clone(), case, &models.models) {
+            failures.push(difference);
+        }
+    }
+    let count = failures.len();
+    assert!(count == 0, "{count} of {total} requests differ\n{}", failures.join("\n"));
+}
+
+fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> Result<(), String> {
+    let format = wire::format(api).unwrap();
+    let model = models[&case.model].clone();
+    let call = case.options.into_call(model.clone(), case.context);
+    let request = match (format.encode(&call), case.error) {
+        (Ok(_), Some(error)) => return Err(format!("{name}: encoded, expected error {error:?}")),
+        (Err(error), Some(expected)) if error.to_string() == expected => return Ok(()),
+        (Err(error), expected) => {
+            return Err(format!("{name}: error {error}, expected {expected:?}"));
+        }
+        (Ok(request), None) => request,
+    };
+    let mut differences = Vec::new();
+    if Some(&request.url) != case.url.as_ref() {
+        differences.push(format!(
+            "  url: {}\n  expected: {}",
+            request.url,
+            case.url.unwrap_or_default()
+        ));
+    }
+    let headers: BTreeMap<String, String> = call
+        .headers(request.headers)
+        .iter()
+        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+        .filter(|(name, _)| name != "user-agent" && name != "accept")
+        .collect();
+    compare(
+        "headers",
+        &serde_json::to_value(headers).unwrap(),
+        &serde_json::to_value(case.headers).unwrap(),
+        &mut differences,
+    );
+    compare("body", &request.body, &case.body.unwrap_or_default(), &mut differences);
+    let mut out = MessageBuilder::new(&model);
+    format.prepare_message(&call, out.message_mut());
+    if out.message().provider_thinking_level != case.provider_thinking_level {
+        differences.push(format!(
+            "  providerThinkingLevel: {:?}, expected {:?}",
+            out.message().provider_thinking_level,
+            case.provider_thinking_level
+        ));
+    }
+    if differences.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("{name} ({})\n{}", case.model, differences.join("\n")))
+    }
+}
+
+/// Lists the places where two JSON values differ. Numbers compare as JavaScript's do.
+fn compare(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
+    match (ours, theirs) {
+        (Value::Object(a), Value::Object(b)) => {
+            for (key, value) in a {
+                match b.get(key) {
+                    Some(other) => compare(&format!("{path}.{key}"), value, other, out),
+                    None => out.push(format!("  {path}.{key}: {value}, expected nothing")),
+                }
+            }
+            for (key, value) in b.iter().filter(|(key, _)| !a.contains_key(*key)) {
+                out.push(format!("  {path}.{key}: missing, expected {value}"));
+            }
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            for (index, (a, b)) in a.iter().zip(b).enumerate() {
+                compare(&format!("{path}[{index}]"), a, b, out);
+            }
+        }
+        (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => {}
+        (a, b) if a == b => {}
+        (a, b) => out.push(format!("  {path}: {a}\n    expected: {b}")),
+    }
+}
+
+#[test]
+fn anthropic_messages() {
+    check("anthropic-messages");
+}
+
+#[test]
+fn openai_completions() {
+    check("openai-completions");
+}
+
+#[test]
+fn openai_responses() {
+    check("openai-responses");
+}
+
+#[test]
+fn google_generative_ai() {
+    check("google-generative-ai");
+}

@@ -1,0 +1,296 @@
+//! Recorded streams of real providers: what they decode to, and that no cut of the bytes matters.
+//!
+//! The recordings are in `fixtures/traces` (its README names their sources). Each snapshot shows
+//! the events in short and the whole message, and was checked against the recording by reading.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_ai::wire::{self, Call};
+use pi_ai::{
+    AssistantEvent, AssistantMessage, Context, MessageBuilder, Model, Request, StopReason,
+    StreamOptions,
+};
+use serde_json::{Value, json};
+
+/// One answer: its name and the bytes of the body.
+struct Trace {
+    name: String,
+    body: Vec<u8>,
+}
+
+fn load(folder: &str) -> Vec<Trace> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/traces").join(folder);
+    let mut paths: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    let mut traces = Vec::new();
+    for path in paths {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        match path.extension().and_then(|extension| extension.to_str()) {
+            Some("sse") => traces.push(Trace { name, body: std::fs::read(&path).unwrap() }),
+            Some("jsonl") => {
+                traces.extend(from_payloads(&name, &std::fs::read_to_string(&path).unwrap()))
+            }
+            _ => {}
+        }
+    }
+    assert!(!traces.is_empty());
+    traces
+}
+
+/// A `.jsonl` file holds one `data:` payload per line, sometimes of several answers in a row.
+fn from_payloads(name: &str, text: &str) -> Vec<Trace> {
+    let mut answers: Vec<Vec<Value>> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let payload: Value = serde_json::from_str(line).unwrap();
+        // gemini-cli records whole calls.
+        if let Some(chunks) = payload.get("response").and_then(Value::as_array) {
+            answers.push(chunks.clone());
+            continue;
+        }
+        let kind = payload["type"].as_str().unwrap_or_default();
+        if answers.is_empty() || matches!(kind, "message_start" | "response.created") {
+            answers.push(Vec::new());
+        }
+        answers.last_mut().unwrap().push(payload);
+    }
+    let several = answers.len() > 1;
+    let body = |payloads: Vec<Value>| {
+        let mut body = String::new();
+        for payload in payloads {
+            if let Some(kind) = payload["type"].as_str() {
+                writeln!(body, "event: {kind}").unwrap();
+            }
+            write!(body, "data: {payload}\n\n").unwrap();
+        }
+        body.into_bytes()
+    };
+    answers
+        .into_iter()
+        .enumerate()
+        .map(|(index, payloads)| Trace {
+            name: if several { format!("{name}-{:02}", index + 1) } else { name.to_owned() },
+            body: body(payloads),
+        })
+        .collect()
+}
+
+struct Answer {
+    events: Vec<AssistantEvent>,
+    message: AssistantMessage,
+}
+
+fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
+    let model: Model = serde_json::from_value(json!({
+        "id": "requested-model", "api": api, "provider": "recorded", "reasoning": true,
+        "baseUrl": "https://example.invalid", "input": ["text", "image"],
+        "cost": {"input": 1, "output": 10, "cacheRead": 0.1, "cacheWrite": 1.25},
+    }))
+    .unwrap();
+    let request = Request {
+        model: Arc::new(model.clone()),
+        context: Context::new().user("hi"),
+        options: StreamOptions::default(),
+    };
+    let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
+    let mut decoder = wire::format(api).unwrap().decoder(&call);
+    let mut out = MessageBuilder::new(&model);
+    out.start();
+    for piece in pieces {
+        decoder.push(piece, &mut out);
+    }
+    decoder.finish(&mut out);
+    let events = std::iter::from_fn(|| out.pop_event()).collect();
+    let mut message = out.into_message();
+    message.timestamp = 0.0;
+    Answer { events, message }
+}
+
+/// Events in short: runs of deltas are counted, and must add up to the block they belong to.
+fn in_short(answer: &Answer) -> String {
+    let mut out = String::new();
+    let mut run: Option<(String, usize, usize)> = None;
+    let mut flush = |run: &mut Option<(String, usize, usize)>, out: &mut String| {
+        if let Some((what, count, bytes)) = run.take() {
+            writeln!(out, "{what} × {count}, {bytes} bytes").unwrap();
+        }
+    };
+    for event in &answer.events {
+        let value = serde_json::to_value(event).unwrap();
+        let kind = value["type"].as_str().unwrap().to_owned();
+        let label = match value.get("contentIndex") {
+            Some(index) => format!("{kind} {index}"),
+            None => kind,
+        };
+        let Some(delta) = value.get("delta").and_then(Value::as_str) else {
+            flush(&mut run, &mut out);
+            match value.get("reason").and_then(Value::as_str) {
+                Some(reason) => writeln!(out, "{label}: {reason}").unwrap(),
+                None => writeln!(out, "{label}").unwrap(),
+            }
+            continue;
+        };
+        match &mut run {
+            Some((what, count, bytes)) if *what == label => {
+                *count += 1;
+                *bytes += delta.len();
+            }
+            _ => {
+                flush(&mut run, &mut out);
+                run = Some((label, 1, delta.len()));
+            }
+        }
+    }
+    out
+}
+
+/// Long opaque values are cut in the snapshot: their length and ends identify them.
+fn readable(value: &mut Value) {
+    match value {
+        Value::String(text) if text.chars().count() > 300 => {
+            let chars: Vec<char> = text.chars().collect();
+            let head: String = chars[..120].iter().collect();
+            let tail: String = chars[chars.len() - 60..].iter().collect();
+            *text = format!("{head} …({} characters)… {tail}", chars.len());
+        }
+        Value::Array(items) => items.iter_mut().for_each(readable),
+        Value::Object(members) => members.values_mut().for_each(readable),
+        _ => {}
+    }
+}
+
+fn snapshots(api: &str, folder: &str) {
+    for trace in load(folder) {
+        let answer = decode(api, [trace.body.as_slice()]);
+        let mut message = serde_json::to_value(&answer.message).unwrap();
+        readable(&mut message);
+        let text =
+            format!("{}\n{}", in_short(&answer), serde_json::to_string_pretty(&message).unwrap());
+        insta::with_settings!({snapshot_path => format!("snapshots/traces/{folder}"), prepend_module_to_snapshot => false, omit_expression => true}, {
+            insta::assert_snapshot!(trace.name.clone(), text);
+        });
+    }
+}
+
+/// Joins runs of deltas of one block: a cut inside an event must not change even their number, but
+/// a server's own chunking is not what is tested here.
+fn same(a: &Answer, b: &Answer, what: &str) {
+    assert_eq!(a.message, b.message, "{what}: message differs");
+    assert_eq!(a.events, b.events, "{what}: events differ");
+}
+
+fn splits(api: &str, folder: &str) {
+    let mut random = Random(0x5eed);
+    for trace in load(folder) {
+        let whole = decode(api, [trace.body.as_slice()]);
+        same(&whole, &decode(api, trace.body.chunks(1)), &format!("{} byte by byte", trace.name));
+        for round in 0..8 {
+            let mut pieces = Vec::new();
+            let mut rest = trace.body.as_slice();
+            while !rest.is_empty() {
+                let (piece, tail) = rest.split_at(1 + random.below(rest.len().min(200)));
+                pieces.push(piece);
+                rest = tail;
+            }
+            same(&whole, &decode(api, pieces), &format!("{} random cut {round}", trace.name));
+        }
+        let text = String::from_utf8(trace.body.clone()).unwrap().replace("\r\n", "\n");
+        let variants = [
+            ("CRLF", text.replace('\n', "\r\n")),
+            ("CR", text.replace('\n', "\r")),
+            ("BOM", format!("\u{feff}{text}")),
+            ("comments", text.replace("\n\n", "\n\n: keep-alive\n\n")),
+            ("comments inside events", text.replace("data: ", ": comment\ndata: ")),
+        ];
+        for (what, body) in variants {
+            let what = format!("{} with {what}", trace.name);
+            same(&whole, &decode(api, [body.as_bytes()]), &what);
+            same(&whole, &decode(api, body.as_bytes().chunks(7)), &format!("{what}, cut"));
+        }
+    }
+}
+
+/// A stream cut off anywhere ends in an error that keeps what came before, or is complete.
+fn truncations(api: &str, folder: &str) {
+    for trace in load(folder) {
+        let whole = decode(api, [trace.body.as_slice()]);
+        let step = (trace.body.len() / 400).max(1);
+        for end in (0..trace.body.len()).step_by(step) {
+            let cut = decode(api, [&trace.body[..end]]);
+            let terminals = cut.events.iter().filter(|event| event.is_terminal()).count();
+            assert_eq!(terminals, 1, "{} cut at {end}", trace.name);
+            match cut.message.stop_reason {
+                StopReason::Error => {
+                    let error = cut.message.error_message.as_deref().unwrap_or_default();
+                    assert!(!error.is_empty(), "{} cut at {end}: no error text", trace.name);
+                }
+                _ => assert_eq!(
+                    texts(&cut.message),
+                    texts(&whole.message),
+                    "{} cut at {end} claims to be complete",
+                    trace.name
+                ),
+            }
+            let (partial, full) = (texts(&cut.message), texts(&whole.message));
+            assert!(
+                partial.len() <= full.len()
+                    && partial.iter().zip(&full).all(|(p, f)| f.starts_with(p.as_str())),
+                "{} cut at {end}: {partial:?} is no beginning of {full:?}",
+                trace.name
+            );
+        }
+    }
+}
+
+/// The text and thinking of a message, block by block.
+fn texts(message: &AssistantMessage) -> Vec<String> {
+    use pi_ai::AssistantBlock::{Text, Thinking, ToolCall, Unknown};
+    message
+        .content
+        .iter()
+        .map(|block| match block {
+            Text(text) => text.text.clone(),
+            Thinking(thinking) => thinking.thinking.clone(),
+            ToolCall(_) | Unknown(_) => String::new(),
+        })
+        .collect()
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) as usize % limit
+    }
+}
+
+macro_rules! trace_tests {
+    ($($module:ident: $api:literal in $folder:literal;)*) => {$(
+        mod $module {
+            #[test]
+            fn decode_as_reviewed() {
+                super::snapshots($api, $folder);
+            }
+
+            #[test]
+            fn cuts_do_not_matter() {
+                super::splits($api, $folder);
+            }
+
+            #[test]
+            fn truncation_is_an_error() {
+                super::truncations($api, $folder);
+            }
+        }
+    )*};
+}
+
+trace_tests! {
+    anthropic: "anthropic-messages" in "anthropic-messages";
+    completions: "openai-completions" in "openai-chat";
+    responses: "openai-responses" in "openai-responses";
+    codex: "openai-responses" in "openai-codex-responses";
+    google: "google-generative-ai" in "google-generative-ai";
+}
