@@ -1,1 +1,2 @@
-
+pub mod catalog;
+pub mod providers;
