@@ -51,6 +51,11 @@ struct Started<'a> {
     #[serde(borrow)]
     model: Option<Text<'a>>,
     usage: Option<Tokens>,
+    /// A turn whose content was known beforehand arrives whole.
+    #[serde(borrow, default)]
+    content: Vec<Block<'a>>,
+    #[serde(borrow)]
+    stop_reason: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -187,7 +192,7 @@ impl Events {
             "message_start" => {
                 self.message_started = true;
                 if let Some(message) = event.message {
-                    self.start_message(message, out);
+                    self.start_message(message, out)?;
                 }
             }
             "message_delta" => {
@@ -197,9 +202,8 @@ impl Events {
                 if let Some(delta) = event.delta
                     && let Some(reason) = delta.stop_reason
                 {
-                    out.message_mut().raw_stop_reason = Some(reason.to_string());
                     let explanation = delta.stop_details.and_then(|details| details.explanation);
-                    self.stop = Some(stop_reason(&reason, explanation));
+                    self.set_stop(&reason, explanation, out);
                 }
             }
             "message_stop" => self.stop(out)?,
@@ -215,7 +219,11 @@ impl Events {
         self.blocks.iter().rev().find(|(index, _)| *index == provider_index).map(|(_, own)| *own)
     }
 
-    fn start_message(&mut self, message: Started<'_>, out: &mut MessageBuilder) {
+    fn start_message(
+        &mut self,
+        message: Started<'_>,
+        out: &mut MessageBuilder,
+    ) -> Result<(), StreamError> {
         if let Some(id) = message.id {
             out.message_mut().response_id = Some(id.to_string());
         }
@@ -228,6 +236,18 @@ impl Events {
         if let Some(tokens) = message.usage {
             self.count(&tokens, out);
         }
+        for (provider_index, block) in message.content.into_iter().enumerate() {
+            self.start_block(provider_index as u64, block, out)?;
+        }
+        if let Some(reason) = message.stop_reason {
+            self.set_stop(&reason, None, out);
+        }
+        Ok(())
+    }
+
+    fn set_stop(&mut self, reason: &str, explanation: Option<String>, out: &mut MessageBuilder) {
+        out.message_mut().raw_stop_reason = Some(reason.to_owned());
+        self.stop = Some(stop_reason(reason, explanation));
     }
 
     fn start_block(

@@ -20,7 +20,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
         Transcript::collapse(&call.messages)
     };
     let conversation = transform_messages(&conversation, &call.model, &|id, _| {
-        ids::truncate(ids::sanitize(id), 64)
+        ids::shorten(ids::sanitize(id), 64)
     });
     let (tools, inline_tools) = place_tools(&conversation, &compat);
     let cache = cache_control(call, &compat);

@@ -51,8 +51,12 @@ pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>)
         } else {
             let budget;
             (max_tokens, budget) = budgeted(call, level);
-            let thinking =
-                json!({"type": "enabled", "budget_tokens": budget, "display": "summarized"});
+            let thinking = match budget {
+                Some(budget) => {
+                    json!({"type": "enabled", "budget_tokens": budget, "display": "summarized"})
+                }
+                None => json!({"type": "disabled"}),
+            };
             body.insert("thinking".into(), thinking);
         }
     } else if call.model.reasoning && !call.model.lacks_thinking(ThinkingLevel::Off) {
@@ -68,16 +72,16 @@ pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>)
     }
 }
 
-/// `max_tokens` and the thinking budget within it.
-fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, u64) {
+/// `max_tokens` and the thinking budget within it; `None` if the smallest budget does not fit.
+fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, Option<u64>) {
     let (wanted, budget) = level.split_allowance(
         call.options.max_tokens,
         call.model.max_tokens,
         &call.options.thinking_budgets,
     );
     let max_tokens = call.fit_max_tokens(wanted);
-    let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET));
-    (max_tokens, if budget == 0 { MIN_BUDGET } else { budget })
+    let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET)).max(MIN_BUDGET);
+    (max_tokens, Some(budget).filter(|budget| *budget < max_tokens))
 }
 
 fn effort(call: &Call, level: ThinkingLevel) -> &str {
