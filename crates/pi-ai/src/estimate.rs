@@ -5,8 +5,7 @@
 //! used, and only what came after is estimated.
 
 use pi_protocol::{
-    AssistantBlock, AssistantMessage, Message, MessageContent, StopReason, UserBlock,
-    render_system_update,
+    AssistantBlock, AssistantMessage, Message, MessageContent, StopReason, Transcript, UserBlock,
 };
 
 /// What an image is assumed to be worth, in characters.
@@ -68,7 +67,8 @@ fn message_tokens(message: &Message) -> u64 {
         Message::System(system) => {
             let tools = json_chars(&system.tools_added);
             let removed = json_chars(&system.tools_removed);
-            tokens(chars(&render_system_update(system))) + tokens(tools) + tokens(removed)
+            let prompt = Transcript::replay([message]).prompt();
+            tokens(chars(&prompt)) + tokens(tools) + tokens(removed)
         }
         Message::User(user) => tokens(match &user.content {
             MessageContent::Text(text) => chars(text),

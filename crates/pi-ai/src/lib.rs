@@ -9,8 +9,10 @@ pub mod estimate;
 pub mod faux;
 #[cfg(feature = "http")]
 mod http;
+mod lines;
 mod overflow;
 pub mod providers;
+pub mod proxy;
 pub mod retry;
 pub mod sse;
 pub mod wire;

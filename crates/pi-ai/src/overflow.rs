@@ -29,7 +29,6 @@ const OVERFLOW: &[&str] = &[
     r"input \(\d+ tokens\) is longer than the model'?s context length \(\d+ tokens\)", // Together
     r"exceeds the limit of \d+",             // GitHub Copilot
     "exceeds the available context size",    // llama.cpp
-    "exceed_context_size_error",             // llama.cpp, its type alone
     "greater than the context length",       // LM Studio
     "context window exceeds limit",          // MiniMax
     "exceeded model token limit",            // Kimi

@@ -23,7 +23,7 @@ const FINAL: &[&str] = &[
     "billing",
     "subscription_sharing_usage_limit_exceeded",
     "subscription_sharing_workplace_individual_usage_limit_exceeded",
-    r#""code": ?"?1308"?"#,
+    r#""code": ?"?1308([^0-9]|$)"#,
 ];
 
 const RETRYABLE: &[&str] = &[
@@ -36,7 +36,7 @@ const RETRYABLE: &[&str] = &[
     "too many requests",
     // Status codes, but not digits inside a longer run such as a request id.
     "(^|[^a-z0-9])(429|500|502|503|504|520|524)($|[^a-z0-9])",
-    "service (is )?(temporarily )?unavailable",
+    "service.?(is )?(temporarily )?unavailable",
     "server.?error",
     "internal.?error",
     "provider returned (an )?error",

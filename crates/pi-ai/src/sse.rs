@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::lines::Lines;
+
 /// A line longer than this is not a line of any provider but an attack or a mistake.
 pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
@@ -26,13 +28,16 @@ pub struct EventTooLong;
 /// Splits a byte stream into events.
 #[derive(Debug, Default)]
 pub struct SseParser {
-    /// Bytes of a line whose end has not come yet.
-    line: Vec<u8>,
+    lines: Lines,
+    fields: Fields,
+}
+
+/// The fields of the event being read.
+#[derive(Debug, Default)]
+struct Fields {
     name: Option<String>,
     data: String,
     has_data: bool,
-    /// The last byte was CR: an LF that follows belongs to it.
-    after_cr: bool,
     /// A line has been seen, so no byte-order mark can follow.
     past_start: bool,
 }
@@ -49,36 +54,11 @@ impl SseParser {
         bytes: &[u8],
         mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut rest = bytes;
-        if self.after_cr && !rest.is_empty() {
-            self.after_cr = false;
-            rest = rest.strip_prefix(b"\n").unwrap_or(rest);
-        }
-        while let Some(end) = memchr::memchr2(b'\n', b'\r', rest) {
-            let (head, tail) = rest.split_at(end);
-            rest = match tail {
-                [b'\r', b'\n', after @ ..] => after,
-                [b'\r'] => {
-                    self.after_cr = true;
-                    &[]
-                }
-                [_, after @ ..] => after,
-                [] => &[],
-            };
-            if self.line.is_empty() {
-                self.end_line(head, &mut on_event)?;
-            } else {
-                self.line.extend_from_slice(head);
-                let line = std::mem::take(&mut self.line);
-                self.end_line(&line, &mut on_event)?;
-                self.line = line;
-                self.line.clear();
-            }
-        }
-        if self.line.len() + self.data.len() + rest.len() > MAX_EVENT_BYTES {
+        let Self { lines, fields } = self;
+        lines.push(bytes, |line| fields.end_line(line, &mut on_event))?;
+        if self.lines.pending() + self.fields.data.len() > MAX_EVENT_BYTES {
             return Err(EventTooLong.into());
         }
-        self.line.extend_from_slice(rest);
         Ok(())
     }
 
@@ -88,13 +68,13 @@ impl SseParser {
         &mut self,
         mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let line = std::mem::take(&mut self.line);
-        if !line.is_empty() {
-            self.end_line(&line, &mut on_event)?;
-        }
-        self.end_line(b"", &mut on_event)
+        let Self { lines, fields } = self;
+        lines.finish(|line| fields.end_line(line, &mut on_event))?;
+        fields.end_line(b"", &mut on_event)
     }
+}
 
+impl Fields {
     fn end_line<E>(
         &mut self,
         line: &[u8],

@@ -24,21 +24,10 @@ pub fn parse_tool_arguments(text: &str) -> Result<Map<String, Value>, String> {
     }
     let problem = match from_str_repairing::<Value>(text) {
         Ok(Value::Object(arguments)) => return Ok(arguments),
-        Ok(other) => format!("Expected a JSON object, got {}", kind_of(&other)),
+        Ok(_) => "Tool arguments must be a JSON object".to_owned(),
         Err(error) => format!("Invalid JSON: {error}"),
     };
     Err(format!("{problem}\n\nReceived arguments:\n{text}"))
-}
-
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a string",
-        Value::Array(_) => "an array",
-        Value::Object(_) => "an object",
-    }
 }
 
 /// Mends what models and servers get wrong inside string literals, and nothing else: raw control

@@ -81,15 +81,17 @@ impl PartialJson {
     pub fn push(&mut self, text: &str, arguments: &mut Map<String, Value>) {
         let mut input = text;
         if self.root == Root::Expected {
-            input = input.trim_start();
-            match input.as_bytes().first() {
-                None => return,
-                Some(b'{') => {
-                    self.root = Root::Open;
-                    self.frames.push(Frame::Object { key: None });
-                    input = &input[1..];
-                }
-                Some(_) => self.root = Root::Done,
+            // Words, fences and comments before the root are forgiven.
+            let Some(start) = input.find(|c: char| matches!(c, '{' | '[' | '"' | '-' | '0'..='9'))
+            else {
+                return;
+            };
+            if input.as_bytes()[start] == b'{' {
+                self.root = Root::Open;
+                self.frames.push(Frame::Object { key: None });
+                input = &input[start + 1..];
+            } else {
+                self.root = Root::Done;
             }
         }
         if self.root == Root::Open {
@@ -429,9 +431,10 @@ fn resolve_unicode(text: &mut String, escape: &mut String) {
     }
 }
 
-/// The number that the text so far stands for; a dangling exponent or point is ignored.
+/// The number that the text so far stands for; a dangling exponent is ignored.
 fn number_so_far(text: &str) -> Option<Value> {
-    let complete = text.trim_end_matches(['e', 'E', '+', '-', '.']);
+    let mantissa = text.strip_suffix(['+', '-']).unwrap_or(text);
+    let complete = mantissa.strip_suffix(['e', 'E']).unwrap_or(text);
     serde_json::from_str::<Number>(complete).ok().map(Value::Number)
 }
 
@@ -487,7 +490,8 @@ mod tests {
             (r#"{"a":nope,"b":1}"#, json!({"b": 1})),
             (r#"{"a":-"#, json!({})),
             (r#"{"a":1"#, json!({"a": 1})),
-            (r#"{"a":1."#, json!({"a": 1})),
+            (r#"{"a":1."#, json!({})),
+            (r#"{"a":1.5e-"#, json!({"a": 1.5})),
             (r#"{"a":1.5e"#, json!({"a": 1.5})),
             (r#"{"a":1.5e+3,"#, json!({"a": 1500.0})),
             (r#"{"a":[1,2"#, json!({"a": [1, 2]})),
@@ -503,6 +507,7 @@ mod tests {
             (r#"{"a":1} {"b":2}"#, json!({"a": 1})),
             (r#"["a"]"#, json!({})),
             ("null", json!({})),
+            ("```json\n{\"a\":1}", json!({"a": 1})),
         ];
         for (text, expected) in cases {
             assert_eq!(read(&[text]), *expected, "whole: {text}");

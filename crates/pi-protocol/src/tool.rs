@@ -12,10 +12,10 @@ pub struct Tool {
     /// The name the model calls it by.
     pub name: String,
     /// What it does, for the model.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The JSON Schema of its arguments: an object schema.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Value::is_null")]
     pub parameters: Value,
     /// How strictly the provider should hold the model to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,15 @@
 //! Everything pi-ai promises, at the seam where its users see it.
 
+#![allow(clippy::unwrap_used)]
+
+#[cfg(feature = "http")]
+mod abort;
+mod functions;
+#[cfg(feature = "http")]
+mod hostile;
+#[cfg(feature = "http")]
+mod proxy;
 mod requests;
+#[cfg(feature = "http")]
+mod server;
 mod traces;
