@@ -6,6 +6,7 @@
 //! The format has no event that ends a block and none that ends the message: a block ends where a
 //! part of another kind begins, and an answer is complete when a finish reason has been seen.
 
+mod body;
 mod chunk;
 mod contents;
 mod decode;
@@ -18,9 +19,7 @@ mod usage;
 
 use serde_json::Value;
 
-use crate::wire::{
-    Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat, error_text,
-};
+use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, WireFormat, error_text};
 
 /// Error bodies are cut here.
 const MAX_ERROR_CHARS: usize = 4000;
@@ -39,22 +38,54 @@ impl WireFormat for GoogleGenerativeAi {
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, decode::Events::new(call)))
+        Box::new(body::Body::new(call))
     }
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        let body: Option<Value> = serde_json::from_str(&failure.body).ok();
-        body.as_ref().and_then(google_error).unwrap_or_else(|| failure.plain())
+        google_error(&failure.body).unwrap_or_else(|| failure.plain())
     }
 }
 
 /// An error in Google's own form, as JSON. It names the status and the code itself; anything else
 /// needs the HTTP status put before it. Without SSE, errors come wrapped in a list.
-fn google_error(body: &Value) -> Option<String> {
-    let body = match body {
-        Value::Array(items) => items.first()?,
+fn google_error(body: &str) -> Option<String> {
+    let body = match serde_json::from_str(body).ok()? {
+        Value::Array(items) => items.into_iter().next()?,
         other => other,
     };
     let code = body.get("error")?.get("code")?;
     code.is_number().then(|| error_text::shorten(&body.to_string(), MAX_ERROR_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_name_status_and_cause() {
+        let cases = [
+            (
+                400,
+                r#"{"error": {"code": 400, "message": "Bad key.", "status": "INVALID_ARGUMENT"}}"#,
+                r#"{"error":{"code":400,"message":"Bad key.","status":"INVALID_ARGUMENT"}}"#,
+            ),
+            (
+                500,
+                r#"[{"error": {"code": 500, "message": "Internal error encountered."}}]"#,
+                r#"{"error":{"code":500,"message":"Internal error encountered."}}"#,
+            ),
+            (401, r#"{"error":{"message":"no"}}"#, r#"401 {"error":{"message":"no"}}"#),
+            (400, r#"{"error":"model not found"}"#, r#"400 {"error":"model not found"}"#),
+            (404, r#"{"message":"no such route"}"#, "404 no such route"),
+            (500, "upstream exploded", "500 upstream exploded"),
+            (502, "\"bad gateway\"", "502 \"bad gateway\""),
+            (413, "", "413 status code (no body)"),
+            (503, "[]", "503 []"),
+        ];
+        for (status, body, expected) in cases {
+            let failure = HttpFailure { status, body: body.to_owned() };
+            let text = google_error(body).unwrap_or_else(|| failure.plain());
+            assert_eq!(text, expected);
+        }
+    }
 }

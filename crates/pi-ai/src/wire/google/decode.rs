@@ -8,13 +8,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use pi_protocol::{AssistantBlock, MessageBuilder, Model, StopReason, json};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::chunk::{Chunk, FunctionCall, Part};
 use super::partial_args::PartialArguments;
 use super::usage::Counts;
 use crate::sse::SseEvent;
 use crate::wire::{Call, EventDecoder, StreamError, error_text, ids};
+
+#[cfg(test)]
+mod tests;
 
 /// Decodes the events of one answer.
 #[derive(Debug)]
@@ -267,10 +270,8 @@ impl EventDecoder for Events {
 
 /// The text of whole arguments. Some servers send the JSON as a string.
 fn argument_text(args: &str) -> Cow<'_, str> {
-    match serde_json::from_str::<Value>(args) {
-        Ok(Value::String(text)) => Cow::Owned(text),
-        _ => Cow::Borrowed(args),
-    }
+    let quoted = if args.starts_with('"') { serde_json::from_str(args).ok() } else { None };
+    quoted.map_or(Cow::Borrowed(args), Cow::Owned)
 }
 
 /// Keeps a block's signature; the last one counts.
