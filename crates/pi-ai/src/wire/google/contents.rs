@@ -9,7 +9,7 @@ use pi_protocol::{
     AssistantBlock, AssistantMessage, ImageContent, Message, MessageContent, ToolCall,
     ToolResultMessage, UserBlock, UserContent,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::family::Family;
 use crate::wire::{Call, ids, transform_messages};
@@ -71,7 +71,7 @@ struct Results {
 impl Contents<'_> {
     fn turn(&mut self, role: &str, parts: Vec<Value>) {
         if !parts.is_empty() {
-            self.turns.push(json!({"role": role, "parts": parts}));
+            self.turns.push(object([("role", role.into()), ("parts", parts.into())]));
         }
     }
 
@@ -99,22 +99,23 @@ impl Contents<'_> {
             .collect();
         let text = result_text(result, !images.is_empty());
         let key = if result.is_error { "error" } else { "output" };
-        let mut response = Map::new();
-        response.insert("name".to_owned(), json!(result.tool_name));
-        response.insert("response".to_owned(), json!({key: text}));
+        let mut response = object([
+            ("name", result.tool_name.as_str().into()),
+            ("response", object([(key, text.into())])),
+        ]);
         if !images.is_empty() {
             if self.family.takes_images_in_results() {
-                response.insert("parts".to_owned(), Value::Array(images));
+                response["parts"] = images.into();
             } else {
                 self.results.images.push(json!({"text": RESULT_IMAGE}));
                 self.results.images.extend(images);
             }
         }
         if self.family.takes_call_ids() {
-            response.insert("id".to_owned(), json!(result.tool_call_id));
+            response["id"] = result.tool_call_id.as_str().into();
         }
         let place = self.results.order.get(&result.tool_call_id).copied().unwrap_or(usize::MAX);
-        self.results.responses.push((place, json!({"functionResponse": response})));
+        self.results.responses.push((place, object([("functionResponse", response)])));
     }
 
     fn end_results(&mut self) {
@@ -171,13 +172,17 @@ fn assistant_part(block: &AssistantBlock, with_ids: bool) -> Option<Value> {
 }
 
 fn function_call(call: &ToolCall, with_ids: bool) -> Value {
-    let mut function = Map::new();
-    function.insert("name".to_owned(), json!(call.name));
-    function.insert("args".to_owned(), Value::Object(call.arguments.clone()));
+    let mut function =
+        object([("name", call.name.as_str().into()), ("args", call.arguments.clone().into())]);
     if with_ids {
-        function.insert("id".to_owned(), json!(call.id));
+        function["id"] = call.id.as_str().into();
     }
-    json!({"functionCall": function})
+    object([("functionCall", function)])
+}
+
+/// A JSON object of these members, moved, where `json!` would copy them: they may hold images.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 /// A signature that the API can read: the field is bytes, and anything but base64 fails the
