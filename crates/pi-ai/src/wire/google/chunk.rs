@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 
-use pi_protocol::json;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -58,7 +57,6 @@ pub(super) struct Content<'a> {
 pub(super) struct Part<'a> {
     #[serde(borrow)]
     pub(super) text: Option<Text<'a>>,
-    #[serde(default, deserialize_with = "json::lenient")]
     pub(super) thought: Option<bool>,
     #[serde(borrow)]
     pub(super) thought_signature: Option<Text<'a>>,

@@ -3,32 +3,43 @@
 //! Every chunk may carry counts, each a running total. A count that is left out has not changed:
 //! Vertex sends chunks with an empty `usageMetadata` before the one that counts.
 
-use pi_protocol::{ModelCost, Usage, json};
+use pi_protocol::{ModelCost, Usage};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// The counts reported so far.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Counts {
-    #[serde(deserialize_with = "json::lenient")]
     prompt_token_count: Option<u64>,
-    #[serde(deserialize_with = "json::lenient")]
     cached_content_token_count: Option<u64>,
-    #[serde(deserialize_with = "json::lenient")]
     candidates_token_count: Option<u64>,
-    #[serde(deserialize_with = "json::lenient")]
     thoughts_token_count: Option<u64>,
-    #[serde(deserialize_with = "json::lenient")]
     tool_use_prompt_token_count: Option<u64>,
-    #[serde(deserialize_with = "json::lenient")]
     total_token_count: Option<u64>,
 }
 
 impl Counts {
+    /// Reads the counts of a chunk. They are nice to have: one that cannot be read is absent, and
+    /// does not cost the answer. The lenient way is the slow one, so it comes second.
+    fn read(usage_metadata: &str) -> Self {
+        serde_json::from_str(usage_metadata).unwrap_or_else(|_| {
+            let values: Value = serde_json::from_str(usage_metadata).unwrap_or_default();
+            let count = |name: &str| values.get(name)?.as_u64();
+            Self {
+                prompt_token_count: count("promptTokenCount"),
+                cached_content_token_count: count("cachedContentTokenCount"),
+                candidates_token_count: count("candidatesTokenCount"),
+                thoughts_token_count: count("thoughtsTokenCount"),
+                tool_use_prompt_token_count: count("toolUsePromptTokenCount"),
+                total_token_count: count("totalTokenCount"),
+            }
+        })
+    }
+
     /// Takes in the counts of a chunk; says whether there were any.
     pub(super) fn update(&mut self, usage_metadata: &str) -> bool {
-        // Usage is nice to have: what cannot be read does not cost the answer.
-        let Ok(new) = serde_json::from_str::<Self>(usage_metadata) else { return false };
+        let new = Self::read(usage_metadata);
         let mut changed = false;
         let mut take = |old: &mut Option<u64>, new: Option<u64>| {
             changed |= new.is_some();
