@@ -118,6 +118,9 @@ pub enum EncodeError {
     /// The model record asks for something the format does not know.
     #[error("{0}")]
     BadModel(String),
+    /// The conversation has nothing in it that could be sent.
+    #[error("contents are required")]
+    NoContents,
 }
 
 /// The answer cannot be read on.

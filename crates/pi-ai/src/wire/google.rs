@@ -1,12 +1,28 @@
-//! `google-generative-ai`: stub.
+//! `google-generative-ai`: Gemini's `streamGenerateContent`.
+//!
+//! Also read here: what Vertex AI adds to that stream (tool arguments in pieces). Not here: Vertex's
+//! own addresses and credentials.
+//!
+//! The format has no event that ends a block and none that ends the message: a block ends where a
+//! part of another kind begins, and an answer is complete when a finish reason has been seen.
 
-use pi_protocol::MessageBuilder;
+mod body;
+mod chunk;
+mod contents;
+mod decode;
+mod encode;
+mod family;
+mod partial_args;
+mod thinking;
+mod tools;
+mod usage;
 
-use crate::sse::SseEvent;
-use crate::wire::{
-    Call, Decoder, EncodeError, EventDecoder, HttpFailure, HttpRequest, SseDecoder, StreamError,
-    WireFormat,
-};
+use serde_json::Value;
+
+use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, WireFormat, error_text};
+
+/// Error bodies are cut here.
+const MAX_ERROR_CHARS: usize = 4000;
 
 /// The wire format `google-generative-ai`.
 #[derive(Debug)]
@@ -17,31 +33,59 @@ impl WireFormat for GoogleGenerativeAi {
         "google-generative-ai"
     }
 
-    fn encode(&self, _call: &Call) -> Result<HttpRequest, EncodeError> {
-        Err(EncodeError::BadModel("not written yet".to_owned()))
+    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
+        encode::request(call)
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, Events))
+        Box::new(body::Body::new(call))
     }
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        failure.plain()
+        google_error(&failure.body).unwrap_or_else(|| failure.plain())
     }
 }
 
-struct Events;
+/// An error in Google's own form, as JSON. It names the status and the code itself; anything else
+/// needs the HTTP status put before it. Without SSE, errors come wrapped in a list.
+fn google_error(body: &str) -> Option<String> {
+    let body = match serde_json::from_str(body).ok()? {
+        Value::Array(items) => items.into_iter().next()?,
+        other => other,
+    };
+    let code = body.get("error")?.get("code")?;
+    code.is_number().then(|| error_text::shorten(&body.to_string(), MAX_ERROR_CHARS))
+}
 
-impl EventDecoder for Events {
-    fn event(
-        &mut self,
-        _event: SseEvent<'_>,
-        _out: &mut MessageBuilder,
-    ) -> Result<(), StreamError> {
-        Ok(())
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn end(&mut self, _out: &mut MessageBuilder) -> Result<(), StreamError> {
-        Err(StreamError::Truncated("not written yet"))
+    #[test]
+    fn failures_name_status_and_cause() {
+        let cases = [
+            (
+                400,
+                r#"{"error": {"code": 400, "message": "Bad key.", "status": "INVALID_ARGUMENT"}}"#,
+                r#"{"error":{"code":400,"message":"Bad key.","status":"INVALID_ARGUMENT"}}"#,
+            ),
+            (
+                500,
+                r#"[{"error": {"code": 500, "message": "Internal error encountered."}}]"#,
+                r#"{"error":{"code":500,"message":"Internal error encountered."}}"#,
+            ),
+            (401, r#"{"error":{"message":"no"}}"#, r#"401 {"error":{"message":"no"}}"#),
+            (400, r#"{"error":"model not found"}"#, r#"400 {"error":"model not found"}"#),
+            (404, r#"{"message":"no such route"}"#, "404 no such route"),
+            (500, "upstream exploded", "500 upstream exploded"),
+            (502, "\"bad gateway\"", "502 \"bad gateway\""),
+            (413, "", "413 status code (no body)"),
+            (503, "[]", "503 []"),
+        ];
+        for (status, body, expected) in cases {
+            let failure = HttpFailure { status, body: body.to_owned() };
+            let text = google_error(body).unwrap_or_else(|| failure.plain());
+            assert_eq!(text, expected);
+        }
     }
 }

@@ -1,0 +1,117 @@
+//! The shape of one streamed chunk, borrowed from the bytes it came in.
+//!
+//! Only what the decoder reads. Everything is optional: Google leaves out whatever has its default
+//! value, and proxies leave out more. What the decoder does not know (grounding, citations,
+//! safety ratings) is skipped without being built.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+/// Text that borrows where it can. A type of its own because serde borrows a bare `Cow` but not
+/// one inside an `Option`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+
+/// One chunk of the answer.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Chunk<'a> {
+    #[serde(borrow)]
+    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    #[serde(borrow)]
+    pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
+    #[serde(borrow)]
+    pub(super) usage_metadata: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) model_version: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) response_id: Option<Text<'a>>,
+    pub(super) error: Option<Value>,
+}
+
+/// One of the answers; only the first is ever asked for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Candidate<'a> {
+    #[serde(borrow)]
+    pub(super) content: Option<Content<'a>>,
+    #[serde(borrow)]
+    pub(super) finish_reason: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) finish_message: Option<Text<'a>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct Content<'a> {
+    #[serde(borrow)]
+    pub(super) parts: Option<Vec<Part<'a>>>,
+}
+
+/// A part: text, thought, call, or something the message has no block for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Part<'a> {
+    #[serde(borrow)]
+    pub(super) text: Option<Text<'a>>,
+    pub(super) thought: Option<bool>,
+    #[serde(borrow)]
+    pub(super) thought_signature: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) function_call: Option<FunctionCall<'a>>,
+    pub(super) executable_code: Option<IgnoredAny>,
+    pub(super) code_execution_result: Option<IgnoredAny>,
+    pub(super) inline_data: Option<IgnoredAny>,
+    pub(super) file_data: Option<IgnoredAny>,
+}
+
+/// A call, whole or in pieces.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FunctionCall<'a> {
+    #[serde(borrow)]
+    pub(super) id: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) name: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) args: Option<&'a RawValue>,
+    #[serde(borrow)]
+    pub(super) partial_args: Option<Vec<PartialArg<'a>>>,
+    pub(super) will_continue: Option<bool>,
+}
+
+/// A piece of one argument (Vertex AI).
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PartialArg<'a> {
+    #[serde(borrow, default)]
+    pub(super) json_path: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) string_value: Option<Text<'a>>,
+    pub(super) number_value: Option<Value>,
+    pub(super) bool_value: Option<bool>,
+    pub(super) will_continue: Option<bool>,
+}
+
+/// Why there is no answer at all.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct PromptFeedback<'a> {
+    #[serde(borrow)]
+    pub(super) block_reason: Option<Text<'a>>,
+    #[serde(borrow)]
+    pub(super) block_reason_message: Option<Text<'a>>,
+}
+
+impl Part<'_> {
+    /// The part is something the message has no block for.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.executable_code.is_some()
+            || self.code_execution_result.is_some()
+            || self.inline_data.is_some()
+            || self.file_data.is_some()
+    }
+}

@@ -1,0 +1,66 @@
+//! The request: address, headers and body.
+
+use serde_json::{Map, Value, json};
+
+use super::{contents, thinking, tools};
+use crate::wire::{Call, EncodeError, Headers, HttpRequest};
+use pi_protocol::Transcript;
+
+/// Where requests go when the record names no place.
+const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
+
+/// Writes the request.
+pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
+    let mut headers = Headers::new();
+    if let Some(key) = call.require_key(&["x-goog-api-key"])? {
+        headers.set("x-goog-api-key", key);
+    }
+    Ok(HttpRequest { url: url(call)?, headers, body: body(call)? })
+}
+
+fn url(call: &Call) -> Result<String, EncodeError> {
+    let base = match call.model.base_url.trim_end_matches('/') {
+        "" => DEFAULT_BASE_URL,
+        base => base,
+    };
+    let id = &call.model.id;
+    if id.is_empty() || id.contains(['?', '&', '#']) || id.contains("..") {
+        return Err(EncodeError::BadModel("invalid model parameter".to_owned()));
+    }
+    let folder = match id.split_once('/') {
+        Some(("models" | "tunedModels", _)) => "",
+        _ => "models/",
+    };
+    Ok(format!("{base}/{folder}{id}:streamGenerateContent?alt=sse"))
+}
+
+fn body(call: &Call) -> Result<Value, EncodeError> {
+    let transcript = Transcript::replay(&call.messages);
+    let contents = contents::write(call);
+    if contents.is_empty() {
+        return Err(EncodeError::NoContents);
+    }
+    let mut body = Map::new();
+    body.insert("contents".to_owned(), Value::Array(contents));
+    let prompt = transcript.prompt();
+    if !prompt.is_empty() {
+        let instruction = json!({"role": "user", "parts": [{"text": prompt}]});
+        body.insert("systemInstruction".to_owned(), instruction);
+    }
+    if let Some((tools, config)) = tools::declare(call, &transcript.tools)? {
+        body.insert("tools".to_owned(), tools);
+        if let Some(config) = config {
+            body.insert("toolConfig".to_owned(), config);
+        }
+    }
+    let mut generation = Map::new();
+    if let Some(temperature) = call.options.temperature {
+        generation.insert("temperature".to_owned(), json!(temperature));
+    }
+    generation.insert("maxOutputTokens".to_owned(), json!(call.max_tokens()));
+    if let Some(thinking) = thinking::config(call)? {
+        generation.insert("thinkingConfig".to_owned(), thinking);
+    }
+    body.insert("generationConfig".to_owned(), Value::Object(generation));
+    Ok(Value::Object(body))
+}
