@@ -6,11 +6,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::Deserialize as DeriveDeserialize;
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// What every event may have.
-#[derive(Debug, Default, DeriveDeserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event<'a> {
     /// `type`.

@@ -7,7 +7,7 @@
 use pi_protocol::{AssistantMessage, Model, TextContent};
 use serde::{Deserialize, Serialize};
 
-use crate::wire::ids::{sanitize, short_hash, truncate};
+use crate::wire::ids::{sanitize, short_hash, shorten};
 
 const MAX_ID: usize = 64;
 
@@ -39,7 +39,7 @@ pub(super) fn normalize_call_id(id: &str, from: &AssistantMessage, model: &Model
 }
 
 fn fit(id: &str) -> String {
-    truncate(sanitize(id), MAX_ID).trim_end_matches('_').to_owned()
+    shorten(sanitize(id).trim_end_matches('_').to_owned(), MAX_ID)
 }
 
 /// What a text block's signature says: the item it came from.
