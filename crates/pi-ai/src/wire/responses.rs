@@ -9,6 +9,7 @@
 //! share only the stream format.
 
 mod compat;
+mod custom;
 mod decode;
 mod encode;
 mod error;

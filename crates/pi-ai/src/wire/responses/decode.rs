@@ -10,18 +10,16 @@ use std::sync::Arc;
 use pi_protocol::{AssistantBlock, MessageBuilder, Model, StopReason, json};
 use serde_json::Value;
 
+use super::custom::{self, CustomInput};
 use super::event::Event;
 use super::ids::{TextSignature, join_call_id};
 use super::item::{Item, ItemKind};
-use super::slots::{Address, CustomInput, Slot, Slots};
+use super::slots::{Address, Slot, Slots};
 use super::{terminal, tools, usage};
 use crate::sse::SseEvent;
 use crate::wire::{Call, EventDecoder, StreamError};
 
 const PART_BREAK: &str = "\n\n";
-
-/// The argument of a grammar tool that was not declared in this conversation.
-const DEFAULT_ARGUMENT: &str = "input";
 
 /// Decodes the answer to one call.
 #[derive(Debug)]
@@ -37,7 +35,7 @@ pub(super) struct ResponsesDecoder {
 impl EventDecoder for ResponsesDecoder {
     fn event(&mut self, event: SseEvent<'_>, out: &mut MessageBuilder) -> Result<(), StreamError> {
         let data = event.data.trim();
-        if data.is_empty() || data == "[DONE]" {
+        if matches!(data, "" | "[DONE]" | "null") {
             return Ok(());
         }
         match Event::read(data) {
@@ -109,12 +107,12 @@ impl ResponsesDecoder {
             }
             "response.custom_tool_call_input.delta" => {
                 if let Some(slot) = self.slots.find(ItemKind::Custom, address) {
-                    custom_delta(slot, &event.delta, out);
+                    custom::delta(slot, &event.delta, out);
                 }
             }
             "response.custom_tool_call_input.done" => {
                 if let Some(slot) = self.slots.find(ItemKind::Custom, address) {
-                    custom_whole(slot, &event.input, out);
+                    custom::whole(slot, &event.input, out);
                 }
             }
             "response.output_item.added" => {
@@ -160,18 +158,10 @@ impl ResponsesDecoder {
         address: Address<'_>,
         out: &mut MessageBuilder,
     ) -> &mut Slot {
-        // Looked up twice, because of how the borrow of a found slot would extend to the else.
-        if self.slots.find(kind, address).is_none() {
-            let content_index = match kind {
-                ItemKind::Reasoning => out.thinking_start(),
-                _ => out.text_start(),
-            };
-            return self.slots.push(Slot::new(kind, content_index, address));
-        }
-        match self.slots.find(kind, address) {
-            Some(slot) => slot,
-            None => unreachable!("found a moment ago"),
-        }
+        self.slots.find_or_open(kind, address, || match kind {
+            ItemKind::Reasoning => out.thinking_start(),
+            _ => out.text_start(),
+        })
     }
 
     fn item_added(&mut self, item: Item<'_>, output_index: Option<u64>, out: &mut MessageBuilder) {
@@ -197,10 +187,9 @@ impl ResponsesDecoder {
             ItemKind::Custom => {
                 note_namespace(item, slot, out);
                 let argument = self.grammar_arguments.get(item.text("name"));
-                let argument = argument.map_or(DEFAULT_ARGUMENT, String::as_str).to_owned();
-                slot.custom = Some(CustomInput { argument, text: String::new() });
+                slot.custom = Some(CustomInput::new(argument.map(String::as_str)));
                 if let Some(input) = item.some_text("input") {
-                    custom_delta(slot, input, out);
+                    custom::delta(slot, input, out);
                 }
             }
             ItemKind::Message | ItemKind::Reasoning => {}
@@ -238,8 +227,8 @@ impl ResponsesDecoder {
             }
             ItemKind::Custom => {
                 note_namespace(item, slot, out);
-                custom_whole(slot, item.text("input"), out);
-                custom_end(slot, out);
+                custom::whole(slot, item.text("input"), out);
+                custom::end(slot, out);
             }
         }
         out.end(slot.content_index);
@@ -377,41 +366,4 @@ fn correct(out: &mut MessageBuilder, content_index: usize, whole: &str) {
         None if whole.is_empty() => {}
         None => whole.clone_into(so_far),
     }
-}
-
-/// More input of a grammar tool's call: it becomes more of a JSON string.
-fn custom_delta(slot: &mut Slot, delta: &str, out: &mut MessageBuilder) {
-    let Some(custom) = &mut slot.custom else { return };
-    let mut json = String::new();
-    if custom.text.is_empty() {
-        json.push('{');
-        json.push_str(&Value::from(custom.argument.as_str()).to_string());
-        json.push_str(":\"");
-    }
-    custom.text.push_str(delta);
-    let quoted = Value::from(delta).to_string();
-    json.push_str(quoted.get(1..quoted.len() - 1).unwrap_or_default());
-    out.delta(slot.content_index, &json);
-}
-
-/// The whole input, said again.
-fn custom_whole(slot: &mut Slot, whole: &str, out: &mut MessageBuilder) {
-    let Some(custom) = &mut slot.custom else { return };
-    match whole.strip_prefix(custom.text.as_str()) {
-        Some("") => {}
-        Some(rest) => {
-            let rest = rest.to_owned();
-            custom_delta(slot, &rest, out);
-        }
-        None if whole.is_empty() => {}
-        None => whole.clone_into(&mut custom.text),
-    }
-}
-
-/// Closes the JSON string, or replaces it if the input was corrected.
-fn custom_end(slot: &mut Slot, out: &mut MessageBuilder) {
-    let Some(custom) = &slot.custom else { return };
-    let argument = Value::from(custom.argument.as_str());
-    let text = Value::from(custom.text.as_str());
-    out.complete_arguments(slot.content_index, &format!("{{{argument}:{text}}}"));
 }

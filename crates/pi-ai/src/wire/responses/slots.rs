@@ -5,6 +5,7 @@
 //! So: the number, and the id where there is no number, and the latest open item of the kind where
 //! there is nothing. A kind must always match: no text delta ends up in a tool call.
 
+use super::custom::CustomInput;
 use super::event::Event;
 use super::item::ItemKind;
 
@@ -21,15 +22,6 @@ pub(super) struct Slot {
     pub(super) part_ended: bool,
     /// For a grammar tool's call.
     pub(super) custom: Option<CustomInput>,
-}
-
-/// The plain-text input of a grammar tool's call, on its way to becoming a JSON argument.
-#[derive(Debug)]
-pub(super) struct CustomInput {
-    /// The name of the tool's only argument.
-    pub(super) argument: String,
-    /// The input so far.
-    pub(super) text: String,
 }
 
 /// How an event names the item it is about.
@@ -78,18 +70,34 @@ pub(super) struct Slots(Vec<Slot>);
 impl Slots {
     /// The slot of the item at `address`.
     pub(super) fn find(&mut self, kind: ItemKind, address: Address<'_>) -> Option<&mut Slot> {
+        let position = self.position(kind, address)?;
+        self.0.get_mut(position)
+    }
+
+    /// The slot of the item at `address`; if there is none, a new one for the block that `open`
+    /// opens.
+    pub(super) fn find_or_open(
+        &mut self,
+        kind: ItemKind,
+        address: Address<'_>,
+        open: impl FnOnce() -> usize,
+    ) -> &mut Slot {
+        match self.position(kind, address) {
+            Some(position) => &mut self.0[position],
+            None => self.push(Slot::new(kind, open(), address)),
+        }
+    }
+
+    fn position(&self, kind: ItemKind, address: Address<'_>) -> Option<usize> {
         let last = |matches: &dyn Fn(&Slot) -> bool| {
             self.0.iter().rposition(|slot| slot.kind == kind && matches(slot))
         };
-        let position = last(&|slot| slot.has_index(address) && slot.has_id(address))
+        last(&|slot| slot.has_index(address) && slot.has_id(address))
             .or_else(|| last(&|slot| slot.has_index(address) && !slot.done))
             .or_else(|| last(&|slot| slot.has_index(address)))
             .or_else(|| last(&|slot| slot.has_id(address)))
-            .or_else(|| {
-                // A number that is new names a new item, whatever is open.
-                last(&|slot| !slot.done && address.output_index.is_none())
-            })?;
-        self.0.get_mut(position)
+            // A number that is new names a new item, whatever is open.
+            .or_else(|| last(&|slot| !slot.done && address.output_index.is_none()))
     }
 
     /// Adds a slot.
