@@ -28,7 +28,7 @@ impl CustomInput {
 
 /// More input: it becomes more of a JSON string.
 pub(super) fn delta(slot: &mut Slot, delta: &str, out: &mut MessageBuilder) {
-    let Some(custom) = &mut slot.custom else { return };
+    let Some(custom) = slot.custom.as_mut().filter(|_| !delta.is_empty()) else { return };
     let mut json = String::new();
     if custom.text.is_empty() {
         json.push('{');

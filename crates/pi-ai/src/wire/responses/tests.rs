@@ -252,6 +252,7 @@ fn grammar_tools_take_text_and_become_arguments() {
     let delta = |text: &str| json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": text});
     let events = [
         added(0, custom("")),
+        delta(""),
         delta("ab\n"),
         delta("\"c\""),
         done(0, custom("ab\n\"c\"")),
