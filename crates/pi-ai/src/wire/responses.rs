@@ -1,12 +1,33 @@
-//! `openai-responses`: stub.
+//! `openai-responses`: OpenAI's Responses API and those who speak it (xAI, Meta, GitHub Copilot,
+//! OpenCode, OpenRouter, llama-server).
+//!
+//! The conversation becomes a flat list of input items; nothing is stored on the server
+//! (`store: false`), so reasoning travels back and forth encrypted, inside thinking signatures.
+//! The stream is a list of output items that may interleave; each becomes one content block.
+//!
+//! Not here: the WebSocket transport and the ChatGPT backend of `openai-codex-responses`, which
+//! share only the stream format.
 
-use pi_protocol::MessageBuilder;
+mod compat;
+mod custom;
+mod decode;
+mod encode;
+mod error;
+mod event;
+mod ids;
+mod input;
+mod item;
+mod slots;
+mod terminal;
+mod tools;
+mod usage;
 
-use crate::sse::SseEvent;
-use crate::wire::{
-    Call, Decoder, EncodeError, EventDecoder, HttpFailure, HttpRequest, SseDecoder, StreamError,
-    WireFormat,
-};
+#[cfg(test)]
+mod tests;
+
+use pi_protocol::AssistantMessage;
+
+use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
 
 /// The wire format `openai-responses`.
 #[derive(Debug)]
@@ -17,31 +38,21 @@ impl WireFormat for OpenAiResponses {
         "openai-responses"
     }
 
-    fn encode(&self, _call: &Call) -> Result<HttpRequest, EncodeError> {
-        Err(EncodeError::BadModel("not written yet".to_owned()))
+    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
+        encode::request(call)
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, Events))
+        Box::new(SseDecoder::new(call, decode::ResponsesDecoder::new(call)))
     }
 
-    fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        failure.plain()
-    }
-}
-
-struct Events;
-
-impl EventDecoder for Events {
-    fn event(
-        &mut self,
-        _event: SseEvent<'_>,
-        _out: &mut MessageBuilder,
-    ) -> Result<(), StreamError> {
-        Ok(())
+    /// A model that is told its effort inside the conversation must be told on replay, too, at
+    /// which effort it gave this answer.
+    fn prepare_message(&self, call: &Call, message: &mut AssistantMessage) {
+        message.provider_thinking_level = encode::Effort::of(call).in_conversation;
     }
 
-    fn end(&mut self, _out: &mut MessageBuilder) -> Result<(), StreamError> {
-        Err(StreamError::Truncated("not written yet"))
+    fn error_text(&self, call: &Call, failure: &HttpFailure) -> String {
+        error::text(call, failure)
     }
 }

@@ -1,0 +1,146 @@
+//! The request: URL, headers and body.
+
+use pi_protocol::{CacheRetention, ThinkingLevel, ToolChoice};
+use serde_json::{Map, Value, json};
+
+use super::compat::Compat;
+use super::input;
+use crate::wire::{Call, EncodeError, Headers, HttpRequest, copilot, sampling};
+
+/// The server refuses a smaller output limit.
+const MIN_OUTPUT_TOKENS: u64 = 16;
+
+/// The effort of requests that set the real one inside the conversation: always the same, so that
+/// a change of effort does not change the cached prefix.
+const FIXED_EFFORT: &str = "medium";
+
+/// Writes the request.
+pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
+    let key = call.require_key(&["authorization"])?;
+    let compat = Compat::of(call);
+    Ok(HttpRequest {
+        url: format!("{}/responses", call.model.base_url.trim_end_matches('/')),
+        headers: headers(call, &compat, key),
+        body: Value::Object(body(call, &compat)?),
+    })
+}
+
+fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {
+    let mut headers = Headers::new();
+    if let Some(key) = key {
+        headers.set("Authorization", format!("Bearer {key}"));
+    }
+    // A session id that no header can hold is still a cache key in the body.
+    let is_header_text = |id: &&str| id.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    if let Some(session) = call.session_id().filter(is_header_text) {
+        for name in compat.session_headers {
+            headers.set(*name, session);
+        }
+    }
+    copilot::add_headers(call, &mut headers);
+    headers
+}
+
+fn body(call: &Call, compat: &Compat) -> Result<Map<String, Value>, EncodeError> {
+    let effort = Effort::with(call, compat);
+    let input = input::build(call, compat, effort.in_conversation.as_deref())?;
+    let mut body = Map::new();
+    let mut set = |name: &str, value: Value| body.insert(name.to_owned(), value);
+    set("model", json!(call.model.id));
+    set("input", Value::Array(input.items));
+    set("stream", json!(true));
+    set("store", json!(false));
+    if let Some(key) = call.cache_key() {
+        set("prompt_cache_key", json!(key));
+    }
+    match call.cache {
+        CacheRetention::None if compat.explicit_cache => {
+            set("prompt_cache_options", json!({"mode": "explicit"}));
+        }
+        CacheRetention::Long if compat.explicit_cache => {
+            set("prompt_cache_options", json!({"ttl": "30m"}));
+        }
+        CacheRetention::Long if compat.long_cache => {
+            set("prompt_cache_retention", json!("24h"));
+        }
+        _ => {}
+    }
+    if let Some(limit) = output_limit(call, compat) {
+        set("max_output_tokens", json!(limit));
+    }
+    if let Some(temperature) = call.options.temperature.filter(|_| compat.temperature) {
+        set("temperature", json!(temperature));
+    }
+    if !input.tools.is_empty() {
+        set("tools", Value::Array(input.tools));
+    }
+    if let Some(choice) = call.options.tool_choice {
+        set("tool_choice", json!(tool_choice(choice)));
+    }
+    if let Some(reasoning) = effort.request {
+        set("reasoning", reasoning);
+    }
+    if effort.include_encrypted {
+        set("include", json!(["reasoning.encrypted_content"]));
+    }
+    sampling::apply(call, &mut body);
+    Ok(body)
+}
+
+/// A record without a limit leaves it to the server.
+fn output_limit(call: &Call, compat: &Compat) -> Option<u64> {
+    let is_known = call.options.max_tokens.is_some() || call.model.max_tokens > 0;
+    (compat.max_output_tokens && is_known).then(|| call.max_tokens().max(MIN_OUTPUT_TOKENS))
+}
+
+fn tool_choice(choice: ToolChoice) -> &'static str {
+    match choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required => "required",
+    }
+}
+
+/// How much the model should think, and where it is told so.
+#[derive(Debug, Default)]
+pub(super) struct Effort {
+    /// The `reasoning` object of the body.
+    request: Option<Value>,
+    /// Ask for the reasoning in encrypted form, to be sent back next time.
+    include_encrypted: bool,
+    /// The effort, if it is told inside the conversation.
+    pub(super) in_conversation: Option<String>,
+}
+
+impl Effort {
+    /// What `call` asks for.
+    pub(super) fn of(call: &Call) -> Self {
+        Self::with(call, &Compat::of(call))
+    }
+
+    fn with(call: &Call, compat: &Compat) -> Self {
+        let model = &call.model;
+        if !model.reasoning {
+            return Self::default();
+        }
+        // xAI reasons even where it is not asked to.
+        let always_reasons = model.provider == "xai";
+        let Some(level) = call.options.thinking_for(model) else {
+            let cannot_say_off = model.provider == "github-copilot";
+            let request = if cannot_say_off || model.lacks_thinking(ThinkingLevel::Off) {
+                None
+            } else {
+                let off = model.mapped_thinking(ThinkingLevel::Off).unwrap_or("none");
+                Some(json!({"effort": off}))
+            };
+            return Self { request, include_encrypted: always_reasons, in_conversation: None };
+        };
+        let effort = model.mapped_thinking(level).unwrap_or(level.as_str());
+        let in_request = if compat.mid_effort { FIXED_EFFORT } else { effort };
+        Self {
+            request: Some(json!({"effort": in_request, "summary": "auto"})),
+            include_encrypted: true,
+            in_conversation: compat.mid_effort.then(|| effort.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The text of an HTTP failure, with what a subscriber can do about a used-up plan.
+
+use crate::wire::{Call, HttpFailure};
+
+/// What to tell the user about `failure`.
+pub(super) fn text(call: &Call, failure: &HttpFailure) -> String {
+    let provider = match call.model.provider.as_str() {
+        "openai" => "OpenAI",
+        other => other,
+    };
+    let text = failure.openai_style(Some(&format!("{provider} API error")));
+    match failure.error_field("code").as_deref().and_then(hint) {
+        Some(hint) => format!("{text}\n{hint}"),
+        None => text,
+    }
+}
+
+/// What to do about the limits of a ChatGPT subscription.
+fn hint(code: &str) -> Option<&'static str> {
+    match code {
+        "subscription_sharing_usage_limit_exceeded" => {
+            Some("Check your ChatGPT usage: https://chatgpt.com/settings/usage")
+        }
+        "subscription_sharing_workplace_individual_usage_limit_exceeded" => Some(
+            "You've reached your ChatGPT workspace's usage limit. Ask your workspace admin to \
+             increase it at admin.openai.com → Workspace → Usage limits.",
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,77 @@
+//! Ids on the wire: a tool call has two, a message has one, all at most 64 characters.
+//!
+//! A tool call is stored under `CALL|ITEM`: the id its result refers to, and the id of the output
+//! item. OpenAI's own endpoints check that an item id comes from them and belongs to the reasoning
+//! before it, so the item id of another model must be replaced or left out.
+
+use pi_protocol::{AssistantMessage, Model, TextContent};
+use serde::{Deserialize, Serialize};
+
+use crate::wire::ids::{sanitize, short_hash, shorten};
+
+const MAX_ID: usize = 64;
+
+/// Providers whose endpoints know item ids.
+const KEEPS_PAIRS: &[&str] = &["openai", "openai-codex", "opencode"];
+
+/// The stored form of a tool call's ids.
+pub(super) fn join_call_id(call_id: &str, item_id: &str) -> String {
+    if item_id.is_empty() { call_id.to_owned() } else { format!("{call_id}|{item_id}") }
+}
+
+/// The call id and the item id of a stored id.
+pub(super) fn split_call_id(id: &str) -> (&str, Option<&str>) {
+    match id.split_once('|') {
+        Some((call_id, item_id)) => (call_id, Some(item_id)),
+        None => (id, None),
+    }
+}
+
+/// Rewrites the id of a call that another model made, for `model`.
+pub(super) fn normalize_call_id(id: &str, from: &AssistantMessage, model: &Model) -> String {
+    let (call_id, Some(item_id)) = split_call_id(id) else { return fit(id) };
+    if !KEEPS_PAIRS.contains(&model.provider.as_str()) {
+        return fit(id);
+    }
+    let is_native = from.provider == model.provider && from.api == model.api;
+    let item_id = if is_native { fit(item_id) } else { format!("fc_{}", short_hash(item_id)) };
+    join_call_id(&fit(call_id), &item_id)
+}
+
+fn fit(id: &str) -> String {
+    shorten(sanitize(id).trim_end_matches('_').to_owned(), MAX_ID)
+}
+
+/// What a text block's signature says: the item it came from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct TextSignature {
+    v: u32,
+    /// The id of the message item.
+    pub(super) id: String,
+    /// Whether it was commentary or the final answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) phase: Option<String>,
+}
+
+impl TextSignature {
+    /// The signature of a text from this item.
+    pub(super) fn write(id: &str, phase: Option<&str>) -> Option<String> {
+        let signature = Self { v: 1, id: id.to_owned(), phase: phase.map(str::to_owned) };
+        (!id.is_empty()).then(|| serde_json::to_string(&signature).ok()).flatten()
+    }
+
+    /// Reads the signature of `text`; old ones are a bare id. Ids that are too long (other
+    /// vendors' are) are hashed. Without a signature the id is `fallback`.
+    pub(super) fn read(text: &TextContent, fallback: impl FnOnce() -> String) -> Self {
+        let stored = text.text_signature.as_deref().filter(|stored| !stored.is_empty());
+        let Some(stored) = stored else { return Self { v: 1, id: fallback(), phase: None } };
+        let mut signature = serde_json::from_str::<Self>(stored)
+            .ok()
+            .filter(|signature| signature.v == 1)
+            .unwrap_or_else(|| Self { v: 1, id: stored.to_owned(), phase: None });
+        if signature.id.chars().count() > MAX_ID {
+            signature.id = format!("msg_{}", short_hash(&signature.id));
+        }
+        signature
+    }
+}

@@ -1,0 +1,204 @@
+//! Tool declarations: how one is written, and where in the request it goes.
+//!
+//! Endpoints differ in whether the list of tools may change without losing the cached prompt. In
+//! order of preference: `additional_tools` items anywhere in the input; a made-up tool search whose
+//! result is the new tool (additions only); or one list at the top that is rewritten.
+
+use std::collections::HashMap;
+
+use pi_protocol::{Message, SystemMessage, Tool, ToolPlacement, Transcript};
+use serde_json::{Value, json};
+
+use super::compat::Compat;
+use crate::wire::EncodeError;
+use crate::wire::ids::short_hash;
+use crate::wire::strict;
+
+const INCREMENTAL_NOTICE: &str = "This is an incremental tools update. Previously declared tools \
+     remain available unless explicitly marked unavailable. A tool declared again here is available \
+     again, and its latest definition replaces the earlier one.";
+const REMOVAL_NOTICE: &str = "The following tools are no longer available. Do not call them:";
+
+/// Writes one declaration.
+fn declare(tool: &Tool, compat: &Compat) -> Result<Value, EncodeError> {
+    let Tool { name, description, parameters, .. } = tool;
+    if compat.grammar_tools
+        && let Some((format, _)) = strict::grammar(tool)
+    {
+        return Ok(json!({
+            "type": "custom", "name": name, "description": description, "format": format,
+        }));
+    }
+    let strict = strict::strict_parameters(tool, compat.strict_tools)?;
+    let is_strict = strict.is_some();
+    let mut declaration = json!({
+        "type": "function",
+        "name": name,
+        "description": description,
+        "parameters": strict.as_ref().unwrap_or(parameters),
+    });
+    if compat.strict_tools {
+        declaration["strict"] = json!(is_strict);
+    }
+    Ok(declaration)
+}
+
+fn declare_all(tools: &[Tool], compat: &Compat) -> Result<Vec<Value>, EncodeError> {
+    tools.iter().map(|tool| declare(tool, compat)).collect()
+}
+
+/// The only argument of every grammar tool that was ever declared, by the tool's name. A call of a
+/// tool that is gone is still replayed in the form it was made.
+pub(super) fn grammar_arguments(messages: &[Message]) -> HashMap<String, String> {
+    let declared = messages.iter().flat_map(|message| match message {
+        Message::System(system) => system.tools_added.as_slice(),
+        _ => &[],
+    });
+    let mut arguments = HashMap::new();
+    for tool in declared {
+        match strict::grammar(tool) {
+            Some((_, argument)) => arguments.insert(tool.name.clone(), argument.to_owned()),
+            None => arguments.remove(&tool.name),
+        };
+    }
+    arguments
+}
+
+/// Where declarations go.
+#[derive(Debug)]
+pub(super) struct ToolPlan {
+    place: Place,
+    /// System messages before this one have their tools at the top.
+    first_in_place: usize,
+    /// A tool has been declared in place.
+    declared: bool,
+    /// Tools removed in place and not declared again.
+    unavailable: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Top,
+    AdditionalTools,
+    ToolSearch,
+}
+
+/// The items that declare the tools of one system message.
+#[derive(Debug, Default)]
+pub(super) struct ToolUpdate {
+    /// Items that go before the message's text.
+    pub(super) items: Vec<Value>,
+    /// What the text must say in addition.
+    pub(super) notice: Option<String>,
+}
+
+impl ToolPlan {
+    /// Decides where the tools of `messages` go; returns the list at the top, too.
+    pub(super) fn new(
+        messages: &[Message],
+        compat: &Compat,
+    ) -> Result<(Self, Vec<Value>), EncodeError> {
+        let (place, (top, first)) = if compat.additional_tools {
+            (Place::AdditionalTools, (Vec::new(), 0))
+        } else if compat.tool_search {
+            (Place::ToolSearch, Transcript::place_tools(messages, ToolPlacement::Additions))
+        } else {
+            (Place::Top, Transcript::place_tools(messages, ToolPlacement::TopLevel))
+        };
+        // Counted in system messages: the other ones may still be dropped or added.
+        let is_system = |message: &&Message| matches!(message, Message::System(_));
+        let first_in_place = messages.iter().take(first).filter(is_system).count();
+        let plan = Self { place, first_in_place, declared: false, unavailable: Vec::new() };
+        Ok((plan, declare_all(&top, compat)?))
+    }
+
+    /// The declarations of the system message with number `ordinal` among its kind, at `index` of
+    /// the conversation.
+    pub(super) fn update(
+        &mut self,
+        system: &SystemMessage,
+        (ordinal, index): (usize, usize),
+        compat: &Compat,
+    ) -> Result<ToolUpdate, EncodeError> {
+        if ordinal < self.first_in_place {
+            return Ok(ToolUpdate::default());
+        }
+        match self.place {
+            Place::Top => Ok(ToolUpdate::default()),
+            Place::AdditionalTools => self.additional_tools(system, compat),
+            Place::ToolSearch => tool_search(&system.tools_added, index, compat),
+        }
+    }
+
+    fn additional_tools(
+        &mut self,
+        system: &SystemMessage,
+        compat: &Compat,
+    ) -> Result<ToolUpdate, EncodeError> {
+        let added = &system.tools_added;
+        let is_added = |name: &str| added.iter().any(|tool| tool.name == name);
+        self.unavailable.retain(|name| !is_added(name));
+        let mut update = ToolUpdate::default();
+        if !added.is_empty() {
+            if self.declared {
+                let notice = self.incremental_notice();
+                update.items.push(json!({"role": compat.system_role(), "content": notice}));
+            }
+            self.declared = true;
+            update.items.push(json!({
+                "type": "additional_tools",
+                "role": "developer",
+                "tools": declare_all(added, compat)?,
+            }));
+        }
+        let removed: Vec<&str> = system
+            .tools_removed
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .filter(|name| !is_added(name))
+            .collect();
+        if !removed.is_empty() {
+            update.notice = Some(format!("{REMOVAL_NOTICE}\n- {}", removed.join("\n- ")));
+        }
+        for name in removed {
+            if !self.unavailable.iter().any(|gone| gone == name) {
+                self.unavailable.push(name.to_owned());
+            }
+        }
+        Ok(update)
+    }
+
+    fn incremental_notice(&self) -> String {
+        if self.unavailable.is_empty() {
+            INCREMENTAL_NOTICE.to_owned()
+        } else {
+            let unavailable = self.unavailable.join(", ");
+            format!("{INCREMENTAL_NOTICE}\nStill unavailable: {unavailable}.")
+        }
+    }
+}
+
+/// A tool search that nobody made, answered with the new tools.
+fn tool_search(added: &[Tool], index: usize, compat: &Compat) -> Result<ToolUpdate, EncodeError> {
+    if added.is_empty() {
+        return Ok(ToolUpdate::default());
+    }
+    let names: Vec<&str> = added.iter().map(|tool| tool.name.as_str()).collect();
+    // Stable for a given conversation, or the prompt cache would be lost.
+    let hash = short_hash(&format!("system:{index}:{}", names.join(",")));
+    let call_id = format!("pi_tool_load_{hash}");
+    let mut tools = declare_all(added, compat)?;
+    for tool in &mut tools {
+        tool["defer_loading"] = json!(true);
+    }
+    let call = json!({
+        "type": "tool_search_call", "call_id": call_id, "execution": "client",
+        "status": "completed",
+        "arguments": {"query": names.join(" "), "limit": names.len()},
+    });
+    let output = json!({
+        "type": "tool_search_output", "call_id": call_id, "execution": "client",
+        "status": "completed", "tools": tools,
+    });
+    Ok(ToolUpdate { items: vec![call, output], notice: None })
+}
