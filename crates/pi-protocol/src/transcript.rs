@@ -140,7 +140,7 @@ pub fn render_system_update(system: &SystemMessage) -> String {
 }
 
 impl MessageContent<TextContent> {
-    /// The text; blocks are separated by a blank line.
+    /// The text; blocks begin on a new line.
     pub fn joined(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),
@@ -149,7 +149,7 @@ impl MessageContent<TextContent> {
                 .map(|block| block.text.as_str())
                 .filter(|text| !text.is_empty())
                 .collect::<Vec<_>>()
-                .join("\n\n"),
+                .join("\n"),
         }
     }
 }
