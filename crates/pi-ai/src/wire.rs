@@ -19,6 +19,7 @@ pub mod responses;
 mod sampling;
 mod sse_decoder;
 mod strict;
+mod text;
 mod transform;
 
 use pi_protocol::{AssistantMessage, MessageBuilder};

@@ -140,7 +140,7 @@ pub fn render_system_update(system: &SystemMessage) -> String {
 }
 
 impl MessageContent<TextContent> {
-    /// The text; blocks begin on a new line.
+    /// The text; blocks are separated by a line break.
     pub fn joined(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

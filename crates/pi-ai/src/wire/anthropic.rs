@@ -1,47 +1,67 @@
-//! `anthropic-messages`: stub.
+//! `anthropic-messages`: Anthropic's Messages API and the endpoints that speak it.
+//!
+//! Request in `encode` (with `messages`, `tools` and `thinking`), answer in `decode`. What an
+//! endpoint lacks or adds is in `compat`, read from the model record.
+//!
+//! OAuth tokens are sent as bearer tokens under our own name: no other client is imitated.
 
-use pi_protocol::MessageBuilder;
+mod compat;
+mod decode;
+mod encode;
+mod messages;
+mod thinking;
+mod tools;
 
-use crate::sse::SseEvent;
+use pi_protocol::{AssistantMessage, Diagnostic, DiagnosticError, Extra, now_ms};
+
 use crate::wire::{
-    Call, Decoder, EncodeError, EventDecoder, HttpFailure, HttpRequest, SseDecoder, StreamError,
-    WireFormat,
+    Call, Decoder, EncodeError, Fallback, HttpFailure, HttpRequest, SseDecoder, WireFormat,
 };
 
 /// The wire format `anthropic-messages`.
 #[derive(Debug)]
 pub struct AnthropicMessages;
 
+/// How the endpoint says that the strict tools together are too much for it.
+const STRICT_LIMITS: &[&str] = &[
+    "The compiled grammar is too large",
+    "Too many strict tools (",
+    "Schemas contains too many parameters with union types (",
+];
+
 impl WireFormat for AnthropicMessages {
     fn api(&self) -> &'static str {
         "anthropic-messages"
     }
 
-    fn encode(&self, _call: &Call) -> Result<HttpRequest, EncodeError> {
-        Err(EncodeError::BadModel("not written yet".to_owned()))
+    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
+        encode::request(call)
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, Events))
+        Box::new(SseDecoder::new(call, decode::Events::new(&call.model)))
+    }
+
+    fn prepare_message(&self, call: &Call, message: &mut AssistantMessage) {
+        message.provider_thinking_level = thinking::managed_effort(call).map(str::to_owned);
     }
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
         failure.plain()
     }
-}
 
-struct Events;
-
-impl EventDecoder for Events {
-    fn event(
-        &mut self,
-        _event: SseEvent<'_>,
-        _out: &mut MessageBuilder,
-    ) -> Result<(), StreamError> {
-        Ok(())
-    }
-
-    fn end(&mut self, _out: &mut MessageBuilder) -> Result<(), StreamError> {
-        Err(StreamError::Truncated("not written yet"))
+    fn fallback(&self, call: &Call, failure: &HttpFailure) -> Option<Fallback> {
+        let too_strict = failure.status == 400
+            && !call.no_strict_tools
+            && STRICT_LIMITS.iter().any(|text| failure.body.contains(text));
+        too_strict.then(|| Fallback {
+            call: Call { no_strict_tools: true, ..call.clone() },
+            diagnostic: Diagnostic {
+                kind: "anthropic_strict_tools_fallback".to_owned(),
+                timestamp: now_ms(),
+                error: Some(DiagnosticError { message: failure.plain(), extra: Extra::new() }),
+                ..Diagnostic::default()
+            },
+        })
     }
 }

@@ -21,6 +21,8 @@ pub struct Call {
     pub api_key: Option<SecretString>,
     /// How long to cache.
     pub cache: CacheRetention,
+    /// The key is a bearer token even where the provider's keys usually are not.
+    pub bearer: bool,
     /// Send preferred strict tools as ordinary ones; see [`super::WireFormat::fallback`].
     pub no_strict_tools: bool,
 }
@@ -47,13 +49,15 @@ impl Call {
             api_key: api_key.filter(|key| !key.expose_secret().is_empty()),
             model,
             options,
+            bearer: false,
             no_strict_tools: false,
         }
     }
 
-    /// The level to think at; `None` when thinking is off.
+    /// The level to think at, as asked; `None` when thinking is off. Fitting it to what the
+    /// model offers is the caller's decision, made before this point.
     pub fn thinking(&self) -> Option<ThinkingLevel> {
-        self.options.thinking_for(&self.model)
+        self.options.reasoning.filter(|level| *level != ThinkingLevel::Off)
     }
 
     /// The key in clear, or an error unless one of `instead` is among the user's headers.

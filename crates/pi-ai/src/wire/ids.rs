@@ -10,14 +10,18 @@ pub(crate) fn sanitize(id: &str) -> String {
         .collect()
 }
 
-/// The first `max` characters of an id made of ASCII.
-pub(crate) fn truncate(mut id: String, max: usize) -> String {
-    if id.len() > max {
-        let end = (0..=max).rev().find(|at| id.is_char_boundary(*at)).unwrap_or(0);
-        id.truncate(end);
+/// Makes a sanitized id at most `max` characters long. A cut one ends in a hash of the whole, so
+/// that two long ids with the same beginning stay apart.
+pub(crate) fn shorten(id: String, max: usize) -> String {
+    if id.len() <= max {
+        return id;
     }
-    id
+    let hash: String = short_hash(&id).chars().take(HASH_LENGTH).collect();
+    let head: String = id.chars().take(max.saturating_sub(hash.len() + 1)).collect();
+    format!("{head}_{hash}")
 }
+
+const HASH_LENGTH: usize = 8;
 
 /// A short stable hash over UTF-16 units, in base 36. The figures are those of the TypeScript
 /// pi, so that both programs rewrite a history to the same ids and share prompt caches.

@@ -17,7 +17,7 @@ const TOOL_IMAGE_OMITTED: &str = "(tool image omitted: model does not support im
 const NO_RESULT: &str = "No result provided";
 
 /// Rewrites the id of a tool call that another model made.
-pub type IdNormalizer<'a> = &'a dyn Fn(&str, &AssistantMessage) -> String;
+pub(super) type IdNormalizer<'a> = &'a dyn Fn(&str, &AssistantMessage) -> String;
 
 /// Prepares `messages` for `model`. Ids of calls made by other models go through `normalize_id`.
 pub fn transform_messages(

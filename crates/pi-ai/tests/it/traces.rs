@@ -111,7 +111,7 @@ fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
 fn in_short(answer: &Answer) -> String {
     let mut out = String::new();
     let mut run: Option<(String, usize, usize)> = None;
-    let mut flush = |run: &mut Option<(String, usize, usize)>, out: &mut String| {
+    let flush = |run: &mut Option<(String, usize, usize)>, out: &mut String| {
         if let Some((what, count, bytes)) = run.take() {
             writeln!(out, "{what} × {count}, {bytes} bytes").unwrap();
         }

@@ -1,0 +1,63 @@
+//! Where an endpoint differs from Anthropic's own.
+
+use pi_protocol::{Model, ModelCost};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// The keys of `model.compat` that this format reads. A missing key means what Anthropic does.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Compat {
+    /// Tools may ask for their input to be streamed as it is produced.
+    pub(super) supports_eager_tool_input_streaming: bool,
+    pub(super) supports_long_cache_retention: bool,
+    pub(super) supports_cache_control_on_tools: bool,
+    pub(super) supports_temperature: bool,
+    pub(super) supports_strict_tools: bool,
+    /// Effort instead of a token budget.
+    pub(super) force_adaptive_thinking: bool,
+    /// Thinking without a signature is accepted back as thinking.
+    pub(super) allow_empty_signature: bool,
+    pub(super) supports_mid_convo_system_messages: bool,
+    pub(super) supports_mid_convo_tool_changes: bool,
+    /// Effort can change between turns without losing the prompt cache.
+    pub(super) supports_mid_convo_effort: bool,
+    pub(super) send_session_affinity_headers: bool,
+    /// Models that may answer instead, and what they cost.
+    pub(super) allowed_fallback_models: Vec<FallbackModel>,
+}
+
+/// A model that may answer in place of the one asked.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct FallbackModel {
+    pub(super) model: String,
+    pub(super) cost: ModelCost,
+}
+
+impl Default for Compat {
+    fn default() -> Self {
+        Self {
+            supports_eager_tool_input_streaming: true,
+            supports_long_cache_retention: true,
+            supports_cache_control_on_tools: true,
+            supports_temperature: true,
+            supports_strict_tools: false,
+            force_adaptive_thinking: false,
+            allow_empty_signature: false,
+            supports_mid_convo_system_messages: false,
+            supports_mid_convo_tool_changes: false,
+            supports_mid_convo_effort: false,
+            send_session_affinity_headers: false,
+            allowed_fallback_models: Vec::new(),
+        }
+    }
+}
+
+impl Compat {
+    /// What the model record says. A malformed value counts as absent: the record may come from
+    /// a user's file, and a wrong flag must not make the model unusable.
+    pub(super) fn of(model: &Model) -> Self {
+        serde_json::from_value(Value::Object(model.compat.clone())).unwrap_or_default()
+    }
+}

@@ -1,0 +1,405 @@
+//! The answer: Anthropic's stream events.
+//!
+//! Blocks are keyed by the provider's index, since they may overlap and since blocks of kinds we
+//! do not show (server tools, compaction) take up indices too.
+
+use pi_protocol::{
+    AssistantBlock, MessageBuilder, Model, ModelCost, StopReason, ThinkingContent, Usage, json,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::compat::Compat;
+use crate::sse::SseEvent;
+use crate::wire::text::Text;
+use crate::wire::{EventDecoder, StreamError};
+
+const REDACTED: &str = "[Reasoning redacted]";
+
+pub(super) struct Events {
+    model: String,
+    prices: ModelCost,
+    /// Prices of models that may answer instead.
+    fallback_prices: Vec<(String, ModelCost)>,
+    /// Provider index and content index of each block.
+    blocks: Vec<(u64, usize)>,
+    /// Input that a call was given at its start, used if nothing is streamed.
+    initial_input: Vec<(usize, String)>,
+    stop: Option<(StopReason, Option<String>)>,
+    message_started: bool,
+}
+
+#[derive(Deserialize)]
+struct Event<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow)]
+    content_block: Option<Block<'a>>,
+    #[serde(borrow)]
+    message: Option<Started<'a>>,
+    usage: Option<Tokens>,
+}
+
+#[derive(Deserialize)]
+struct Started<'a> {
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    model: Option<Text<'a>>,
+    usage: Option<Tokens>,
+    /// A turn whose content was known beforehand arrives whole.
+    #[serde(borrow, default)]
+    content: Vec<Block<'a>>,
+    #[serde(borrow)]
+    stop_reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Block<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow)]
+    id: Option<Text<'a>>,
+    #[serde(borrow)]
+    name: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow)]
+    data: Option<Text<'a>>,
+    input: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Option<Text<'a>>,
+    #[serde(borrow)]
+    text: Option<Text<'a>>,
+    #[serde(borrow)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow)]
+    partial_json: Option<Text<'a>>,
+    #[serde(borrow)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow)]
+    stop_reason: Option<Text<'a>>,
+    #[serde(default, deserialize_with = "json::lenient")]
+    stop_details: Option<StopDetails>,
+}
+
+#[derive(Deserialize)]
+struct StopDetails {
+    explanation: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    #[serde(default, deserialize_with = "json::lenient")]
+    input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "json::lenient")]
+    output_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "json::lenient")]
+    cache_read_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "json::lenient")]
+    cache_creation_input_tokens: Option<u64>,
+    #[serde(default, deserialize_with = "json::lenient")]
+    cache_creation: Option<CacheCreation>,
+    #[serde(default, deserialize_with = "json::lenient")]
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct CacheCreation {
+    ephemeral_1h_input_tokens: Option<u64>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    thinking_tokens: Option<u64>,
+}
+
+impl EventDecoder for Events {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut MessageBuilder) -> Result<(), StreamError> {
+        match serde_json::from_str::<Event<'_>>(event.data) {
+            Ok(parsed) => self.on_event(parsed, event.data, out),
+            Err(error) => {
+                let repaired = json::repair(event.data);
+                match serde_json::from_str::<Event<'_>>(&repaired) {
+                    Ok(parsed) => self.on_event(parsed, event.data, out),
+                    // Something that is not an event of this API at all.
+                    Err(_) if event.name == Some("error") => {
+                        Err(StreamError::Provider(event.data.to_owned()))
+                    }
+                    Err(_) => Err(StreamError::malformed("Anthropic event", &error, event.data)),
+                }
+            }
+        }
+    }
+
+    fn end(&mut self, _out: &mut MessageBuilder) -> Result<(), StreamError> {
+        Err(StreamError::Truncated(if self.message_started {
+            "Anthropic stream ended before message_stop"
+        } else {
+            "Anthropic stream ended without a stop reason"
+        }))
+    }
+}
+
+impl Events {
+    pub(super) fn new(model: &Model) -> Self {
+        let fallbacks = Compat::of(model).allowed_fallback_models;
+        Self {
+            model: model.id.clone(),
+            prices: model.cost.clone(),
+            fallback_prices: fallbacks.into_iter().map(|m| (m.model, m.cost)).collect(),
+            blocks: Vec::new(),
+            initial_input: Vec::new(),
+            stop: None,
+            message_started: false,
+        }
+    }
+
+    fn on_event(
+        &mut self,
+        event: Event<'_>,
+        data: &str,
+        out: &mut MessageBuilder,
+    ) -> Result<(), StreamError> {
+        match &*event.kind {
+            "content_block_delta" => {
+                if let (Some(index), Some(delta)) = (self.block(event.index), event.delta) {
+                    on_delta(index, &delta, out);
+                }
+            }
+            "content_block_start" => {
+                if let Some(block) = event.content_block {
+                    self.start_block(event.index, block, out)?;
+                }
+            }
+            "content_block_stop" => {
+                if let Some(index) = self.block(event.index) {
+                    self.end_block(index, out);
+                }
+            }
+            "message_start" => {
+                self.message_started = true;
+                if let Some(message) = event.message {
+                    self.start_message(message, out)?;
+                }
+            }
+            "message_delta" => {
+                if let Some(tokens) = event.usage {
+                    self.count(&tokens, out);
+                }
+                if let Some(delta) = event.delta
+                    && let Some(reason) = delta.stop_reason
+                {
+                    let explanation = delta.stop_details.and_then(|details| details.explanation);
+                    self.set_stop(&reason, explanation, out);
+                }
+            }
+            "message_stop" => self.stop(out)?,
+            "error" => return Err(StreamError::Provider(data.to_owned())),
+            // `ping`, and events newer than this code.
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn block(&self, provider_index: u64) -> Option<usize> {
+        // The block at hand is nearly always the last one.
+        self.blocks.iter().rev().find(|(index, _)| *index == provider_index).map(|(_, own)| *own)
+    }
+
+    fn start_message(
+        &mut self,
+        message: Started<'_>,
+        out: &mut MessageBuilder,
+    ) -> Result<(), StreamError> {
+        if let Some(id) = message.id {
+            out.message_mut().response_id = Some(id.to_string());
+        }
+        if let Some(model) = message.model.filter(|model| **model != self.model) {
+            if let Some((_, prices)) = self.fallback_prices.iter().find(|(id, _)| **id == *model) {
+                self.prices = prices.clone();
+            }
+            out.message_mut().response_model = Some(model.to_string());
+        }
+        if let Some(tokens) = message.usage {
+            self.count(&tokens, out);
+        }
+        for (provider_index, block) in message.content.into_iter().enumerate() {
+            self.start_block(provider_index as u64, block, out)?;
+        }
+        if let Some(reason) = message.stop_reason {
+            self.set_stop(&reason, None, out);
+        }
+        Ok(())
+    }
+
+    fn set_stop(&mut self, reason: &str, explanation: Option<String>, out: &mut MessageBuilder) {
+        out.message_mut().raw_stop_reason = Some(reason.to_owned());
+        self.stop = Some(stop_reason(reason, explanation));
+    }
+
+    fn start_block(
+        &mut self,
+        provider_index: u64,
+        block: Block<'_>,
+        out: &mut MessageBuilder,
+    ) -> Result<(), StreamError> {
+        let index = match &*block.kind {
+            "text" => {
+                let index = out.text_start();
+                if let Some(text) = not_empty(block.text) {
+                    out.delta(index, &text);
+                }
+                index
+            }
+            "thinking" => {
+                let index = out.thinking_start();
+                if let Some(thinking) = not_empty(block.thinking) {
+                    out.delta(index, &thinking);
+                }
+                if let Some(signature) = not_empty(block.signature) {
+                    add_signature(index, &signature, out);
+                }
+                index
+            }
+            "redacted_thinking" => out.thinking_start_with(ThinkingContent {
+                thinking: REDACTED.to_owned(),
+                thinking_signature: Some(block.data.unwrap_or_default().to_string()),
+                redacted: true,
+                ..ThinkingContent::default()
+            }),
+            "tool_use" => {
+                let id = block.id.unwrap_or_default();
+                let index = out.tool_call_start(&*id, &*block.name.unwrap_or_default());
+                if let Some(input) = block.input.filter(|input| !is_empty_object(input)) {
+                    self.initial_input.push((index, input.to_string()));
+                }
+                index
+            }
+            "fallback" => {
+                let text = "Anthropic performed an unsupported mid-output model fallback";
+                return Err(StreamError::Provider(text.to_owned()));
+            }
+            // Server tools, their results, compaction: nothing that a reader of the transcript
+            // or another model could use.
+            _ => return Ok(()),
+        };
+        self.blocks.push((provider_index, index));
+        Ok(())
+    }
+
+    fn end_block(&mut self, index: usize, out: &mut MessageBuilder) {
+        if let Some(at) = self.initial_input.iter().position(|(block, _)| *block == index) {
+            let (_, input) = self.initial_input.swap_remove(at);
+            if out.argument_text(index).is_some_and(str::is_empty) {
+                out.delta(index, &input);
+            }
+        }
+        out.end(index);
+    }
+
+    /// Takes over the counts that are there: proxies send `null` for what they do not know.
+    fn count(&self, tokens: &Tokens, out: &mut MessageBuilder) {
+        let usage: &mut Usage = &mut out.message_mut().usage;
+        if let Some(input) = tokens.input_tokens {
+            usage.input = input;
+        }
+        if let Some(output) = tokens.output_tokens {
+            usage.output = output;
+        }
+        if let Some(read) = tokens.cache_read_input_tokens {
+            usage.cache_read = read;
+        }
+        if let Some(written) = tokens.cache_creation_input_tokens {
+            usage.cache_write = written;
+        }
+        let hour = tokens.cache_creation.as_ref().and_then(|c| c.ephemeral_1h_input_tokens);
+        usage.cache_write_1h = Some(hour.or(usage.cache_write_1h).unwrap_or(0));
+        if let Some(OutputDetails { thinking_tokens: Some(thinking) }) =
+            tokens.output_tokens_details
+        {
+            usage.reasoning = Some(thinking);
+        }
+        usage.sum_total();
+        usage.price(&self.prices);
+    }
+
+    fn stop(&mut self, out: &mut MessageBuilder) -> Result<(), StreamError> {
+        match self.stop.take() {
+            None => Err(StreamError::Truncated("Anthropic stream ended without a stop reason")),
+            Some((StopReason::Error, text)) => {
+                out.fail(StopReason::Error, text.unwrap_or_default());
+                Ok(())
+            }
+            Some((reason, _)) => {
+                // The last block of a sloppy proxy may lack its end.
+                for (_, index) in std::mem::take(&mut self.blocks) {
+                    if out.is_open(index) {
+                        self.end_block(index, out);
+                    }
+                }
+                out.finish(reason);
+                Ok(())
+            }
+        }
+    }
+}
+
+fn on_delta(index: usize, delta: &Delta<'_>, out: &mut MessageBuilder) {
+    let more = match delta.kind.as_deref() {
+        Some("text_delta") => &delta.text,
+        Some("thinking_delta") => &delta.thinking,
+        Some("input_json_delta") => &delta.partial_json,
+        Some("signature_delta") => {
+            if let Some(signature) = &delta.signature {
+                add_signature(index, signature, out);
+            }
+            return;
+        }
+        _ => return,
+    };
+    if let Some(more) = more {
+        out.delta(index, more);
+    }
+}
+
+fn add_signature(index: usize, signature: &str, out: &mut MessageBuilder) {
+    if let Some(AssistantBlock::Thinking(thinking)) = out.message_mut().content.get_mut(index) {
+        thinking.thinking_signature.get_or_insert_default().push_str(signature);
+    }
+}
+
+fn not_empty(text: Option<Text<'_>>) -> Option<Text<'_>> {
+    text.filter(|text| !text.is_empty())
+}
+
+fn is_empty_object(value: &Value) -> bool {
+    value.as_object().is_none_or(serde_json::Map::is_empty)
+}
+
+/// What a stop reason means, and for a failure its text.
+fn stop_reason(reason: &str, explanation: Option<String>) -> (StopReason, Option<String>) {
+    let failure = |text: String| (StopReason::Error, Some(text));
+    match reason {
+        "end_turn" | "pause_turn" | "stop_sequence" => (StopReason::Stop, None),
+        "max_tokens" => (StopReason::Length, None),
+        "tool_use" => (StopReason::ToolUse, None),
+        "refusal" => failure(
+            explanation.unwrap_or_else(|| "The model refused to complete the request".to_owned()),
+        ),
+        "sensitive" => failure("Provider stopped with: sensitive".to_owned()),
+        other => failure(format!("Unhandled stop reason: {other}")),
+    }
+}

@@ -1,0 +1,161 @@
+//! The request: URL, headers and body.
+
+use pi_protocol::{CacheRetention, Message, ToolChoice, ToolPlacement, Transcript};
+use serde_json::{Map, Value, json};
+
+use super::compat::Compat;
+use super::{messages, thinking, tools};
+use crate::wire::{Call, EncodeError, Headers, HttpRequest, copilot, ids, transform_messages};
+
+const VERSION: &str = "2023-06-01";
+
+/// Headers of the user that take the place of a key.
+const AUTH_HEADERS: &[&str] = &["authorization", "x-api-key", "cf-aig-authorization"];
+
+pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
+    let compat = Compat::of(&call.model);
+    let conversation = if compat.supports_mid_convo_system_messages {
+        call.messages.clone()
+    } else {
+        Transcript::collapse(&call.messages)
+    };
+    let conversation = transform_messages(&conversation, &call.model, &|id, _| {
+        ids::shorten(ids::sanitize(id), 64)
+    });
+    let (tools, inline_tools) = place_tools(&conversation, &compat);
+    let cache = cache_control(call, &compat);
+
+    let mut body = Map::new();
+    body.insert("model".into(), call.model.id.clone().into());
+    let mut wire = messages::encode(
+        &conversation,
+        &messages::Options {
+            call,
+            compat: &compat,
+            inline_tools,
+            efforts: thinking::managed_effort(call).is_some(),
+        },
+    )?;
+    if let Some(cache) = &cache {
+        messages::mark_for_cache(&mut wire, cache);
+    }
+    if let Some(effort) = thinking::managed_effort(call) {
+        wire.push(messages::effort_marker(effort));
+    }
+    body.insert("messages".into(), wire.into());
+    body.insert("stream".into(), true.into());
+    if let Some(system) = system_blocks(&conversation, cache.as_ref()) {
+        body.insert("system".into(), system);
+    }
+    if !tools.is_empty() {
+        let on_tools = cache.as_ref().filter(|_| compat.supports_cache_control_on_tools);
+        body.insert("tools".into(), tools::encode(&tools, call, &compat, on_tools, inline_tools)?);
+    }
+    thinking::apply(call, &compat, &mut body);
+    if let Some(Value::String(user)) = call.options.metadata.get("user_id") {
+        body.insert("metadata".into(), json!({"user_id": user}));
+    }
+    if let Some(choice) = call.options.tool_choice {
+        let kind = match choice {
+            ToolChoice::Auto => "auto",
+            ToolChoice::None => "none",
+            ToolChoice::Required => "any",
+        };
+        body.insert("tool_choice".into(), json!({"type": kind}));
+    }
+    if !compat.allowed_fallback_models.is_empty() {
+        let models = compat.allowed_fallback_models.iter().map(|m| json!({"model": m.model}));
+        body.insert("fallbacks".into(), models.collect());
+    }
+    let betas = betas(call, &compat, !tools.is_empty(), inline_tools);
+    Ok(HttpRequest { url: url(call), headers: headers(call, &compat, &betas)?, body: body.into() })
+}
+
+fn url(call: &Call) -> String {
+    format!("{}/v1/messages?beta=true", call.model.base_url.trim_end_matches('/'))
+}
+
+fn headers(call: &Call, compat: &Compat, betas: &[&str]) -> Result<Headers, EncodeError> {
+    let mut headers = Headers::new();
+    headers.set("anthropic-version", VERSION);
+    match call.require_key(AUTH_HEADERS)? {
+        Some(key) if is_bearer(call, key) => headers.set("Authorization", format!("Bearer {key}")),
+        Some(key) => headers.set("x-api-key", key),
+        None => {}
+    }
+    if !betas.is_empty() {
+        headers.set("anthropic-beta", betas.join(","));
+    }
+    if let Some(session) = call.session_id().filter(|_| compat.send_session_affinity_headers) {
+        headers.set("x-session-affinity", session);
+    }
+    copilot::add_headers(call, &mut headers);
+    Ok(headers)
+}
+
+fn is_bearer(call: &Call, key: &str) -> bool {
+    is_oauth(key) || call.bearer || call.model.provider == "github-copilot"
+}
+
+fn is_oauth(key: &str) -> bool {
+    key.contains("sk-ant-oat")
+}
+
+fn betas(call: &Call, compat: &Compat, has_tools: bool, inline_tools: bool) -> Vec<&'static str> {
+    let oauth = call.require_key(AUTH_HEADERS).ok().flatten().is_some_and(is_oauth);
+    [
+        (oauth, "oauth-2025-04-20"),
+        (
+            has_tools && !compat.supports_eager_tool_input_streaming,
+            "fine-grained-tool-streaming-2025-05-14",
+        ),
+        (thinking::is_budgeted(call, compat), "interleaved-thinking-2025-05-14"),
+        (!compat.allowed_fallback_models.is_empty(), "server-side-fallback-2026-07-01"),
+        (compat.supports_mid_convo_effort, "mid-conversation-output-config-2026-07-01"),
+        (compat.supports_mid_convo_effort, "thinking-binding-controls-2026-08-01"),
+        (inline_tools, "inline-tools-2026-09-15"),
+    ]
+    .into_iter()
+    .filter_map(|(wanted, beta)| wanted.then_some(beta))
+    .collect()
+}
+
+/// The top-level tools, and whether later changes are told in place.
+fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::Tool>, bool) {
+    let (initial, rest) = Transcript::place_tools(conversation, ToolPlacement::Changes);
+    let changes = conversation[rest..].iter().any(|message| match message {
+        Message::System(system) => {
+            !system.tools_added.is_empty() || !system.tools_removed.is_empty()
+        }
+        _ => false,
+    });
+    let inline = compat.supports_mid_convo_system_messages
+        && compat.supports_mid_convo_tool_changes
+        && !initial.is_empty()
+        && changes;
+    if inline { (initial, true) } else { (Transcript::replay(conversation).tools, false) }
+}
+
+/// The prompt, from the leading system message.
+fn system_blocks(conversation: &[Message], cache: Option<&Value>) -> Option<Value> {
+    let first = conversation.first().filter(|message| matches!(message, Message::System(_)))?;
+    let prompt = Transcript::replay([first]).prompt();
+    if prompt.is_empty() {
+        return None;
+    }
+    let mut block = json!({"type": "text", "text": prompt});
+    if let Some(cache) = cache {
+        block["cache_control"] = cache.clone();
+    }
+    Some(json!([block]))
+}
+
+fn cache_control(call: &Call, compat: &Compat) -> Option<Value> {
+    match call.cache {
+        CacheRetention::None => None,
+        CacheRetention::Long if compat.supports_long_cache_retention => {
+            Some(json!({"type": "ephemeral", "ttl": "1h"}))
+        }
+        CacheRetention::Short | CacheRetention::Long => Some(json!({"type": "ephemeral"})),
+    }
+}

@@ -1,0 +1,93 @@
+//! How much to think, in the three ways this API has had so far: a token budget, an effort, and
+//! an effort that may change between turns.
+
+use pi_protocol::ThinkingLevel;
+use serde_json::{Map, Value, json};
+
+use super::compat::Compat;
+use crate::wire::Call;
+
+/// The API refuses smaller budgets.
+const MIN_BUDGET: u64 = 1024;
+
+/// The effort of a model whose effort may change between turns; `None` for other models, or when
+/// thinking is off.
+pub(super) fn managed_effort(call: &Call) -> Option<&str> {
+    let model = &call.model;
+    if !model.reasoning || !Compat::of(model).supports_mid_convo_effort {
+        return None;
+    }
+    match call.thinking() {
+        Some(level) => Some(effort(call, level)),
+        // A model that cannot stop thinking thinks at its default.
+        None => model.lacks_thinking(ThinkingLevel::Off).then_some("high"),
+    }
+}
+
+/// Thinking is on and measured in tokens.
+pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
+    call.model.reasoning
+        && call.thinking().is_some()
+        && !compat.force_adaptive_thinking
+        && !compat.supports_mid_convo_effort
+}
+
+/// Sets `thinking`, `output_config`, `max_tokens` and `temperature`.
+pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
+    let mut max_tokens = call.max_tokens();
+    let level = call.thinking().filter(|_| call.model.reasoning);
+    if managed_effort(call).is_some() {
+        let binding = json!({"prefix_mismatch_behavior": "drop_block"});
+        let thinking =
+            json!({"type": "adaptive", "display": "summarized", "block_binding": binding});
+        body.insert("thinking".into(), thinking);
+        // The effort in force is told by markers between the messages; this one stays the same,
+        // so that the cached prefix does.
+        body.insert("output_config".into(), json!({"effort": "low"}));
+    } else if let Some(level) = level {
+        if compat.force_adaptive_thinking {
+            body.insert("thinking".into(), json!({"type": "adaptive", "display": "summarized"}));
+            body.insert("output_config".into(), json!({"effort": effort(call, level)}));
+        } else {
+            let budget;
+            (max_tokens, budget) = budgeted(call, level);
+            let thinking = match budget {
+                Some(budget) => {
+                    json!({"type": "enabled", "budget_tokens": budget, "display": "summarized"})
+                }
+                None => json!({"type": "disabled"}),
+            };
+            body.insert("thinking".into(), thinking);
+        }
+    } else if call.model.reasoning && !call.model.lacks_thinking(ThinkingLevel::Off) {
+        body.insert("thinking".into(), json!({"type": "disabled"}));
+    }
+    body.insert("max_tokens".into(), max_tokens.into());
+    if let Some(temperature) = call.options.temperature
+        && level.is_none()
+        && compat.supports_temperature
+        && !compat.supports_mid_convo_effort
+    {
+        body.insert("temperature".into(), temperature.into());
+    }
+}
+
+/// `max_tokens` and the thinking budget within it; `None` if the smallest budget does not fit.
+fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, Option<u64>) {
+    let (wanted, budget) = level.split_allowance(
+        call.options.max_tokens,
+        call.model.max_tokens,
+        &call.options.thinking_budgets,
+    );
+    let max_tokens = call.fit_max_tokens(wanted);
+    let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET)).max(MIN_BUDGET);
+    (max_tokens, Some(budget).filter(|budget| *budget < max_tokens))
+}
+
+fn effort(call: &Call, level: ThinkingLevel) -> &str {
+    call.model.mapped_thinking(level).unwrap_or(match level {
+        ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
+        ThinkingLevel::Medium => "medium",
+        ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => "high",
+    })
+}
