@@ -4,17 +4,11 @@
 //! read in one pass without copies. Servers that are not ordinary are [mended](Chunk::mended): the
 //! chunk is read as plain JSON, put in order, and read again. That costs more and happens rarely.
 
-use std::borrow::Cow;
-
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// A string that borrows from the event unless it holds escapes.
-///
-/// `Option<Cow<str>>` would always copy; a newtype is what makes serde borrow inside an option.
-#[derive(Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+use crate::wire::text::Text;
 
 /// One event of the stream.
 #[derive(Deserialize)]
@@ -98,7 +92,7 @@ pub(super) struct CustomDelta<'a> {
 
 /// The string, if there is one and it says something.
 pub(super) fn said<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
-    text.as_ref().map(|text| &*text.0).filter(|text| !text.is_empty())
+    text.as_deref().filter(|text| !text.is_empty())
 }
 
 impl Chunk<'_> {

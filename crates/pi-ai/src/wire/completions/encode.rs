@@ -16,6 +16,9 @@ const OWN_AUTH: &[&str] = &["authorization", "cf-aig-authorization"];
 /// Ids that `openai` refuses are longer than this.
 const MAX_ID: usize = 40;
 
+/// What is left of a hash in an id that had to be cut.
+const HASH: usize = 8;
+
 /// Writes the request.
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let compat = Compat::of(&call.model);
@@ -118,14 +121,11 @@ fn normalize_id(id: &str, provider: &str) -> String {
         };
     };
     let (call, item) = (ids::sanitize(call), ids::sanitize(item));
-    if item.is_empty() {
-        return ids::truncate(call, MAX_ID);
-    }
-    let whole = format!("{call}_{item}");
+    let whole = if item.is_empty() { call.clone() } else { format!("{call}_{item}") };
     if whole.len() <= MAX_ID {
         return whole;
     }
-    let hash = ids::truncate(ids::short_hash(id), 8);
-    let room = MAX_ID - 1 - hash.len();
-    format!("{}_{hash}", ids::truncate(call, room))
+    let hash: String = ids::short_hash(id).chars().take(HASH).collect();
+    let head: String = call.chars().take(MAX_ID - 1 - HASH).collect();
+    format!("{head}_{hash}")
 }

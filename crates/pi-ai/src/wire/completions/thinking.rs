@@ -123,7 +123,9 @@ struct Wish {
 impl Wish {
     fn of(call: &Call, max_tokens: u64) -> Self {
         let model = &call.model;
-        let level = call.thinking();
+        // A level that the model does not offer becomes the nearest one that it does.
+        let level = call.thinking().map(|level| model.clamp_thinking(level));
+        let level = level.filter(|level| *level != ThinkingLevel::Off);
         let mapped = level.and_then(|level| model.mapped_thinking(level)).map(str::to_owned);
         let budget = level.map(|level| {
             let room = max_tokens.saturating_sub(ANSWER_RESERVE);
