@@ -27,7 +27,7 @@ pub(super) fn add_headers(call: &Call, compat: &Compat, headers: &mut Headers) {
     let (Some(affinity), Some(id)) = (compat.session_affinity, id) else { return };
     let names: &[&str] = match affinity {
         SessionAffinity::OpenAi => &["session_id", "x-client-request-id", "x-session-affinity"],
-        SessionAffinity::OpenAiNoSession => &["x-client-request-id", "x-session-affinity"],
+        SessionAffinity::WithoutSession => &["x-client-request-id", "x-session-affinity"],
         SessionAffinity::OpenRouter => &["x-session-id"],
     };
     for name in names {

@@ -83,8 +83,11 @@ pub(super) enum ThinkingFormat {
 /// Which headers carry the session id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionAffinity {
+    /// `session_id` and two more.
     OpenAi,
-    OpenAiNoSession,
+    /// The same without `session_id`.
+    WithoutSession,
+    /// `x-session-id`.
     OpenRouter,
 }
 
@@ -142,7 +145,7 @@ impl Compat {
             session_affinity: given.flag("sendSessionAffinityHeaders", open_router).then(|| {
                 match given.text("sessionAffinityFormat").as_deref() {
                     Some("openrouter") => SessionAffinity::OpenRouter,
-                    Some("openai-nosession") => SessionAffinity::OpenAiNoSession,
+                    Some("openai-nosession") => SessionAffinity::WithoutSession,
                     None if open_router => SessionAffinity::OpenRouter,
                     _ => SessionAffinity::OpenAi,
                 }
@@ -280,7 +283,7 @@ mod tests {
 
     use super::*;
 
-    fn compat(provider: &str, base_url: &str, compat: Value) -> Compat {
+    fn compat(provider: &str, base_url: &str, compat: &Value) -> Compat {
         let model = json!({
             "id": "m", "api": "openai-completions", "provider": provider, "baseUrl": base_url,
             "compat": compat,
@@ -290,14 +293,14 @@ mod tests {
 
     #[test]
     fn the_record_overrides_what_was_detected() {
-        let detected = compat("x", "https://api.deepseek.com", json!({}));
+        let detected = compat("x", "https://api.deepseek.com", &json!({}));
         assert_eq!(detected.thinking_format, ThinkingFormat::DeepSeek);
         assert_eq!(detected.max_tokens_field, "max_tokens");
         assert!(detected.reasoning_content && !detected.store);
         let given = compat(
             "x",
             "https://api.deepseek.com",
-            json!({"thinkingFormat": "qwen", "supportsStore": true, "maxTokensField": "n"}),
+            &json!({"thinkingFormat": "qwen", "supportsStore": true, "maxTokensField": "n"}),
         );
         assert_eq!(given.thinking_format, ThinkingFormat::Qwen);
         assert!(given.store);
@@ -308,7 +311,7 @@ mod tests {
     fn values_of_the_wrong_type_count_as_absent() {
         let given = json!({"supportsStore": "no", "thinkingFormat": "telepathy", "vllmPriority": "x",
             "chatTemplateKwargs": [1]});
-        let compat = compat("x", "http://localhost:1", given);
+        let compat = compat("x", "http://localhost:1", &given);
         assert!(compat.store && compat.developer_role);
         assert_eq!(compat.thinking_format, ThinkingFormat::OpenAi);
         assert!(compat.vllm_priority.is_none() && compat.chat_template_kwargs.is_empty());
@@ -316,13 +319,13 @@ mod tests {
 
     #[test]
     fn session_headers_have_three_shapes() {
-        let shape = |given: Value| compat("x", "http://localhost:1", given).session_affinity;
-        assert_eq!(shape(json!({})), None);
+        let shape = |given: &Value| compat("x", "http://localhost:1", given).session_affinity;
+        assert_eq!(shape(&json!({})), None);
         let on = |format: &str| {
-            shape(json!({"sendSessionAffinityHeaders": true, "sessionAffinityFormat": format}))
+            shape(&json!({"sendSessionAffinityHeaders": true, "sessionAffinityFormat": format}))
         };
         assert_eq!(on("openai"), Some(SessionAffinity::OpenAi));
-        assert_eq!(on("openai-nosession"), Some(SessionAffinity::OpenAiNoSession));
+        assert_eq!(on("openai-nosession"), Some(SessionAffinity::WithoutSession));
         assert_eq!(on("openrouter"), Some(SessionAffinity::OpenRouter));
     }
 }

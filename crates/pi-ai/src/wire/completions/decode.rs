@@ -275,3 +275,6 @@ fn error_text(json: &str) -> Option<String> {
         Some(format!("{message}\n{raw}"))
     }
 }
+
+#[cfg(test)]
+mod tests;

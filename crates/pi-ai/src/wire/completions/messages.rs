@@ -7,7 +7,7 @@ use pi_protocol::{
     Message, MessageContent, Model, SystemMessage, ToolResultMessage, Transcript, UserBlock,
     UserContent, render_system_update,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::compat::Compat;
 use super::replay;
@@ -92,7 +92,7 @@ impl Wire<'_> {
         if after_tool && self.compat.assistant_after_tool_result {
             out.push(json!({"role": "assistant", "content": BRIDGE}));
         }
-        out.push(json!({"role": "user", "content": content}));
+        out.push(object([("role", "user".into()), ("content", content)]));
     }
 
     fn flush_images(&self, images: &mut Vec<Value>, out: &mut Vec<Value>) {
@@ -119,14 +119,12 @@ impl Wire<'_> {
             "" => NO_OUTPUT,
             _ => &text,
         };
-        let mut message = Map::new();
-        message.insert("role".to_owned(), "tool".into());
-        message.insert("content".to_owned(), text.into());
-        message.insert("tool_call_id".to_owned(), result.tool_call_id.as_str().into());
+        let mut message =
+            json!({"role": "tool", "content": text, "tool_call_id": result.tool_call_id});
         if self.compat.tool_result_name && !result.tool_name.is_empty() {
-            message.insert("name".to_owned(), result.tool_name.as_str().into());
+            message["name"] = result.tool_name.as_str().into();
         }
-        message.into()
+        message
     }
 }
 
@@ -153,5 +151,11 @@ pub(super) fn text_part(text: &str) -> Value {
 fn image_part(block: &UserBlock) -> Option<Value> {
     let UserBlock::Image(image) = block else { return None };
     let url = format!("data:{};base64,{}", image.mime_type, image.data);
-    Some(json!({"type": "image_url", "image_url": {"url": url}}))
+    let image_url = object([("url", url.into())]);
+    Some(object([("type", "image_url".into()), ("image_url", image_url)]))
+}
+
+/// An object that takes its members over: `json!` would copy them, and images are large.
+fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

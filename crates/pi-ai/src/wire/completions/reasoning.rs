@@ -124,7 +124,12 @@ fn continues(last: &Detail, next: &Detail, field: &str) -> bool {
 }
 
 fn present<'d>(detail: &'d Detail, name: &str) -> Option<&'d Value> {
-    detail.get(name).filter(|value| !value.is_null())
+    detail.get(name).filter(|value| says_something(value))
+}
+
+/// Not `null`, and not the empty string that some servers send before there is a signature.
+fn says_something(value: &Value) -> bool {
+    !value.is_null() && value != ""
 }
 
 fn merge(last: &mut Detail, next: Detail, field: &str) {
@@ -133,7 +138,8 @@ fn merge(last: &mut Detail, next: Detail, field: &str) {
             (Some(Value::String(text)), Value::String(more)) if name == field => {
                 text.push_str(&more);
             }
-            (None | Some(Value::Null), value) => drop(last.insert(name, value)),
+            (Some(known), value) if !says_something(known) => *known = value,
+            (None, value) => drop(last.insert(name, value)),
             // The first word counts: format, id and index do not change within a detail.
             _ => {}
         }
@@ -167,7 +173,8 @@ mod tests {
     fn pieces_of_one_detail_become_one() {
         let mut details = Details::default();
         let deltas = [
-            r#"[{"type":"reasoning.text","text":"a","format":"f","index":0,"signature":null}]"#,
+            r#"[{"type":"reasoning.text","text":"","format":null,"index":0,"signature":""}]"#,
+            r#"[{"type":"reasoning.text","text":"a","format":"f","index":0}]"#,
             r#"[{"type":"reasoning.text","text":"b","signature":"S","index":0}]"#,
             r#"[{"type":"reasoning.text","text":"c","index":1},{"type":"bogus"},7]"#,
             r#"[{"type":"reasoning.encrypted","data":"E"}]"#,

@@ -73,9 +73,13 @@ pub(super) fn read(json: &str, prices: &ModelCost, bills: bool) -> Option<Usage>
 
 impl Report {
     fn read(json: &str) -> Option<Self> {
+        // serde would take a list as the fields in order.
+        if !json.starts_with('{') {
+            return None;
+        }
         serde_json::from_str(json).ok().or_else(|| {
             let mut value: Value = serde_json::from_str(json).ok()?;
-            value.is_object().then(|| drop_odd_values(&mut value))?;
+            drop_odd_values(&mut value);
             serde_json::from_value(value).ok()
         })
     }
