@@ -146,23 +146,22 @@ fn merge(last: &mut Detail, next: Detail, field: &str) {
     }
 }
 
-/// The details kept in the signature of a thinking block.
+/// The details kept in the signature of a thinking block. A list with anything else in it was not
+/// written here.
 pub(super) fn details_in(signature: Option<&str>) -> Vec<Value> {
     let Some(signature) = signature.filter(|text| text.starts_with('[')) else {
         return Vec::new();
     };
     let details: Vec<Value> = serde_json::from_str(signature).unwrap_or_default();
-    details.into_iter().filter(is_detail).collect()
+    let genuine = details.iter().all(|detail| detail.as_object().and_then(kind_of).is_some());
+    if genuine { details } else { Vec::new() }
 }
 
-/// The one detail that earlier versions kept in the signature of a tool call.
+/// The encrypted detail that earlier versions kept in the signature of a tool call.
 pub(super) fn detail_in(signature: Option<&str>) -> Option<Value> {
     let signature = signature.filter(|text| text.starts_with('{'))?;
-    serde_json::from_str(signature).ok().filter(is_detail)
-}
-
-fn is_detail(value: &Value) -> bool {
-    value.as_object().and_then(kind_of).is_some()
+    let detail: Detail = serde_json::from_str(signature).ok()?;
+    (kind_of(&detail)? == Kind::Encrypted).then(|| detail.into())
 }
 
 #[cfg(test)]

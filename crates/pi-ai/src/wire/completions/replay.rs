@@ -16,23 +16,30 @@ pub(super) fn assistant(wire: &Wire<'_>, answer: &AssistantMessage) -> Option<Va
     let mut thoughts = Vec::new();
     let mut calls = Vec::new();
     let mut details = Vec::new();
+    let mut old_details = Vec::new();
     for block in &answer.content {
         match block {
             AssistantBlock::Text(text) if !text.text.trim().is_empty() => {
                 texts.push(text.text.as_str());
             }
             AssistantBlock::Thinking(thinking) => {
-                details.extend(reasoning::details_in(thinking.thinking_signature.as_deref()));
+                if details.is_empty() {
+                    details = reasoning::details_in(thinking.thinking_signature.as_deref());
+                }
                 if !thinking.thinking.trim().is_empty() {
                     thoughts.push(thinking);
                 }
             }
             AssistantBlock::ToolCall(call) => {
-                details.extend(reasoning::detail_in(call.thought_signature.as_deref()));
+                old_details.extend(reasoning::detail_in(call.thought_signature.as_deref()));
                 calls.push(tool_call(wire, call));
             }
             AssistantBlock::Text(_) | AssistantBlock::Unknown(_) => {}
         }
+    }
+
+    if details.is_empty() {
+        details = old_details;
     }
 
     let mut message = Map::new();

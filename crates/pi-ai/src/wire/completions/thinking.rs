@@ -41,9 +41,7 @@ pub(super) fn add(call: &Call, compat: &Compat, max_tokens: u64, body: &mut Map<
             }
         }
         ThinkingFormat::Together => {
-            if enabled || !wish.cannot_stop {
-                set("reasoning", json!({"enabled": enabled}));
-            }
+            set("reasoning", json!({"enabled": enabled}));
             if let Some(effort) = effort {
                 set("reasoning_effort", effort.into());
             }
@@ -63,7 +61,7 @@ pub(super) fn add(call: &Call, compat: &Compat, max_tokens: u64, body: &mut Map<
                 json!({"type": "disabled"})
             };
             set("thinking", thinking);
-            if let Some(effort) = wish.mapped.as_deref().filter(|_| compat.reasoning_effort) {
+            if let Some(effort) = effort {
                 set("reasoning_effort", effort.into());
             }
         }
@@ -149,8 +147,9 @@ impl Wish {
     /// Template arguments with their variables replaced: `{"$var": "thinking.effort"}` and such.
     fn resolve(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
         let resolved = arguments.iter().filter_map(|(name, value)| {
-            let Value::Object(variable) = value else {
-                return Some((name.clone(), value.clone()));
+            let variable = match value {
+                Value::Object(object) if object.contains_key("$var") => object,
+                literal => return Some((name.clone(), literal.clone())),
             };
             let omit = variable.get("omitWhenOff").is_some_and(|omit| omit == true);
             if omit && self.level.is_none() {
