@@ -86,6 +86,14 @@ impl AssistantStream {
         }
     }
 
+    /// The message before it is finished, for facts known before anything was sent.
+    pub fn message_mut(&mut self) -> Option<&mut AssistantMessage> {
+        match &mut self.state {
+            State::Streaming(builder) => Some(builder.message_mut()),
+            State::Finished(_) => None,
+        }
+    }
+
     /// The next event, or `None` after the terminal one.
     pub async fn next(&mut self) -> Option<AssistantEvent> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await

@@ -1,0 +1,83 @@
+//! Where a key comes from, and the few providers that take it in their own way.
+
+use pi_protocol::{Model, StreamOptions};
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::client::ProviderConfig;
+use crate::providers;
+use crate::wire::EnvLookup;
+
+/// What was found for a provider.
+#[derive(Debug)]
+pub(crate) enum Credential {
+    Key {
+        key: SecretString,
+        /// Sent as a bearer token, whatever the provider's keys usually are.
+        bearer: bool,
+    },
+    /// A provider of the user's that takes no key.
+    NotNeeded,
+    Missing,
+}
+
+/// Looks for a key: the one given, the configured one, then the environment.
+pub(crate) fn find(
+    provider: &str,
+    explicit: Option<&SecretString>,
+    custom: Option<&ProviderConfig>,
+    env: EnvLookup<'_>,
+) -> Credential {
+    let configured = explicit.or_else(|| custom?.api_key.as_ref());
+    if let Some(key) = configured.filter(|key| !key.expose_secret().is_empty()) {
+        return Credential::Key { key: key.clone(), bearer: false };
+    }
+    let built_in = providers::provider(provider);
+    let own = custom.into_iter().flat_map(|config| config.key_env.iter().map(String::as_str));
+    let known = built_in.into_iter().flat_map(|info| info.key_env.iter().copied());
+    for name in own.chain(known) {
+        if let Some(key) = env(name).filter(|key| !key.is_empty()) {
+            let bearer = name == "ANTHROPIC_AUTH_TOKEN";
+            return Credential::Key { key: SecretString::from(key), bearer };
+        }
+    }
+    match (custom, built_in) {
+        (Some(config), None) if config.key_env.is_empty() => Credential::NotNeeded,
+        _ => Credential::Missing,
+    }
+}
+
+/// Fills `{NAME}` in the base URL from the environment, as Cloudflare's account ids.
+pub(crate) fn place(mut model: Model, env: EnvLookup<'_>) -> Result<Model, String> {
+    while let Some((head, rest)) = model.base_url.split_once('{') {
+        let Some((name, tail)) = rest.split_once('}') else { break };
+        let Some(value) = env(name).filter(|value| !value.is_empty()) else {
+            return Err(format!(
+                "Provider is not configured: {}. Set {name}, which is part of its address.",
+                model.provider
+            ));
+        };
+        model.base_url = format!("{head}{value}{tail}");
+    }
+    Ok(model)
+}
+
+/// Headers of providers that authenticate or route in their own way. Returns the key if it is
+/// still to be sent in the usual way.
+pub(crate) fn apply(
+    model: &mut Model,
+    options: &StreamOptions,
+    key: Option<SecretString>,
+) -> Option<SecretString> {
+    let session = options.session_id.as_ref();
+    if let Some(session) = session.filter(|_| model.base_url.contains("opencode.ai")) {
+        model.headers.insert("x-opencode-session".to_owned(), session.clone());
+    }
+    match key {
+        Some(key) if model.provider == "cloudflare-ai-gateway" => {
+            let bearer = format!("Bearer {}", key.expose_secret());
+            model.headers.insert("cf-aig-authorization".to_owned(), bearer);
+            None
+        }
+        key => key,
+    }
+}

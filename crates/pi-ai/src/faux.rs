@@ -1,0 +1,471 @@
+//! A scripted model, for tests, demonstrations and everyone who builds on these crates.
+//!
+//! [`Faux`] answers from a queue of [`Reply`]s or from a closure over the request, through the
+//! same [`AssistantStream`] as any real model: in chunks, with pauses, errors that come in the
+//! middle, streams that never end, and a simulated prompt cache. Needs no network and no key.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")] async fn main() {
+//! use pi_ai::faux::{Faux, Reply};
+//! use pi_ai::{CancelToken, Context, Provider, complete};
+//!
+//! let model = Faux::new();
+//! model.push(Reply::new().thinking("A greeting.").text("Hello!"));
+//! let answer = complete(&model, model.request(Context::new().user("Hi")), CancelToken::new()).await;
+//! assert_eq!(answer.text(), "Hello!");
+//! assert_eq!(model.requests().len(), 1);
+//! # }
+//! ```
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{self, Poll};
+use std::time::Duration;
+
+use pi_protocol::{
+    AssistantStream, CacheRetention, CancelToken, Context, InputKind, MessageBuilder, Model,
+    Provider, Request, Source, StopReason, StreamOptions, Usage,
+};
+use serde_json::Value;
+use tokio::time::Sleep;
+
+use crate::estimate;
+
+/// A scripted model. Clones share the script and the record of requests.
+#[derive(Clone, Default)]
+pub struct Faux {
+    shared: Arc<Mutex<Shared>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    queue: VecDeque<Reply>,
+    respond: Option<Responder>,
+    requests: Vec<Request>,
+    /// The prompt last seen of each session, as the simulated cache.
+    cached: HashMap<String, String>,
+}
+
+type Responder = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
+
+/// One scripted answer, built up block by block.
+#[derive(Debug, Clone, Default)]
+pub struct Reply {
+    blocks: Vec<Block>,
+    chunk: Option<usize>,
+    first_delay: Duration,
+    delay: Duration,
+    ending: Ending,
+    usage: Option<Usage>,
+}
+
+#[derive(Debug, Clone)]
+enum Block {
+    Text(String),
+    Thinking(String),
+    ToolCall { id: String, name: String, arguments: String },
+}
+
+#[derive(Debug, Clone, Default)]
+enum Ending {
+    /// As the blocks suggest.
+    #[default]
+    Natural,
+    Stop(StopReason),
+    Fail(StopReason, String),
+    /// Never: until the request is cancelled.
+    Hang,
+}
+
+impl Reply {
+    /// An empty answer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds text.
+    #[must_use]
+    pub fn text(mut self, text: impl Into<String>) -> Self {
+        self.blocks.push(Block::Text(text.into()));
+        self
+    }
+
+    /// Adds thinking.
+    #[must_use]
+    pub fn thinking(mut self, thinking: impl Into<String>) -> Self {
+        self.blocks.push(Block::Thinking(thinking.into()));
+        self
+    }
+
+    /// Adds a tool call; its id is `call_1`, `call_2` and so on within the answer.
+    #[must_use]
+    pub fn tool_call(self, name: impl Into<String>, arguments: &Value) -> Self {
+        let id = format!("call_{}", self.calls() + 1);
+        self.raw_tool_call(id, name, arguments.to_string())
+    }
+
+    /// Adds a tool call with this id and argument text, which need not be JSON.
+    #[must_use]
+    pub fn raw_tool_call(
+        mut self,
+        id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        let (id, name, arguments) = (id.into(), name.into(), arguments.into());
+        self.blocks.push(Block::ToolCall { id, name, arguments });
+        self
+    }
+
+    /// Sends this many characters at a time; without it, each block is one delta.
+    #[must_use]
+    pub fn chunks_of(mut self, characters: usize) -> Self {
+        self.chunk = Some(characters.max(1));
+        self
+    }
+
+    /// Waits before the first event.
+    #[must_use]
+    pub fn wait_first(mut self, delay: Duration) -> Self {
+        self.first_delay = delay;
+        self
+    }
+
+    /// Waits before each delta.
+    #[must_use]
+    pub fn wait_between(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// Ends with this reason instead of `Stop` or `ToolUse`.
+    #[must_use]
+    pub fn stop_reason(mut self, reason: StopReason) -> Self {
+        self.ending = Ending::Stop(reason);
+        self
+    }
+
+    /// Fails with this error after the blocks.
+    #[must_use]
+    pub fn fail(mut self, error: impl Into<String>) -> Self {
+        self.ending = Ending::Fail(StopReason::Error, error.into());
+        self
+    }
+
+    /// Ends as aborted after the blocks.
+    #[must_use]
+    pub fn aborted(mut self) -> Self {
+        self.ending = Ending::Fail(StopReason::Aborted, "Request was aborted".to_owned());
+        self
+    }
+
+    /// Never ends after the blocks, until it is cancelled.
+    #[must_use]
+    pub fn hang(mut self) -> Self {
+        self.ending = Ending::Hang;
+        self
+    }
+
+    /// Reports this usage instead of an estimate.
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
+        self
+    }
+
+    fn calls(&self) -> usize {
+        self.blocks.iter().filter(|block| matches!(block, Block::ToolCall { .. })).count()
+    }
+
+    fn length(&self) -> usize {
+        self.blocks.iter().map(|block| block.text_of().chars().count()).sum()
+    }
+}
+
+impl Block {
+    fn text_of(&self) -> &str {
+        match self {
+            Self::Text(text) | Self::Thinking(text) => text,
+            Self::ToolCall { arguments, .. } => arguments,
+        }
+    }
+}
+
+impl Faux {
+    /// A model without a script.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A model that answers every request with `respond`, once its queue is empty.
+    pub fn responding(respond: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        let faux = Self::new();
+        faux.lock().respond = Some(Arc::new(respond));
+        faux
+    }
+
+    /// Queues an answer. With an empty queue and no closure, a request fails and says so.
+    pub fn push(&self, reply: Reply) {
+        self.lock().queue.push_back(reply);
+    }
+
+    /// Answers that have not been used.
+    pub fn pending(&self) -> usize {
+        self.lock().queue.len()
+    }
+
+    /// Every request so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.lock().requests.clone()
+    }
+
+    /// The record of this model.
+    pub fn model() -> Model {
+        Model {
+            id: "faux-1".to_owned(),
+            name: "Faux (scripted)".to_owned(),
+            api: "faux".to_owned(),
+            provider: "faux".to_owned(),
+            reasoning: true,
+            input: vec![InputKind::Text, InputKind::Image],
+            context_window: 128_000,
+            max_tokens: 16_384,
+            ..Model::default()
+        }
+    }
+
+    /// A request to this model with default options.
+    pub fn request(&self, context: Context) -> Request {
+        Request { model: Arc::new(Self::model()), context, options: StreamOptions::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Provider for Faux {
+    fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
+        let (queued, respond) = {
+            let mut shared = self.lock();
+            shared.requests.push(request.clone());
+            (shared.queue.pop_front(), shared.respond.clone())
+        };
+        // The closure runs without the lock: it may look at this model or add to its queue.
+        let reply = queued.or_else(|| respond.map(|respond| respond(&request)));
+        let reply = reply.unwrap_or_else(|| {
+            Reply::new().fail("The scripted model has no answer left for this request")
+        });
+        let usage = reply.usage.clone().unwrap_or_else(|| self.lock().usage(&request, &reply));
+        AssistantStream::new(&request.model, Script::new(reply, usage), cancel)
+    }
+}
+
+impl Shared {
+    /// Estimates the tokens. What a session sent before and sends again counts as cached.
+    fn usage(&mut self, request: &Request, reply: &Reply) -> Usage {
+        let messages = request.context.clone().normalize();
+        let prompt = serde_json::to_string(&messages).unwrap_or_default();
+        let mut usage = Usage { output: tokens(reply.length()), ..Usage::default() };
+        let options = &request.options;
+        match &options.session_id {
+            Some(session) if options.cache_retention != Some(CacheRetention::None) => {
+                let before = self.cached.insert(session.clone(), prompt.clone());
+                let before = before.unwrap_or_default();
+                let shared = prompt.chars().zip(before.chars()).take_while(|(a, b)| a == b).count();
+                usage.cache_read = tokens(shared);
+                usage.cache_write = tokens(prompt.chars().count()).saturating_sub(usage.cache_read);
+            }
+            _ => usage.input = estimate::context_tokens(&messages),
+        }
+        usage.sum_total();
+        usage.price(&request.model.cost);
+        usage
+    }
+}
+
+fn tokens(characters: usize) -> u64 {
+    (characters as u64).div_ceil(4)
+}
+
+impl std::fmt::Debug for Faux {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Faux").field("pending", &self.pending()).finish_non_exhaustive()
+    }
+}
+
+/// What happens next in a scripted answer.
+enum Step {
+    Begin(Block),
+    Delta(String),
+    EndBlock,
+    Finish(Ending),
+}
+
+struct Script {
+    steps: VecDeque<Step>,
+    usage: Usage,
+    has_calls: bool,
+    open: usize,
+    delay: Duration,
+    timer: Option<Pin<Box<Sleep>>>,
+    first_delay: Option<Duration>,
+}
+
+impl Script {
+    fn new(reply: Reply, usage: Usage) -> Self {
+        let has_calls = reply.calls() > 0;
+        let mut steps = VecDeque::new();
+        for block in reply.blocks {
+            let text = block.text_of().to_owned();
+            steps.push_back(Step::Begin(block));
+            match reply.chunk {
+                Some(size) => {
+                    let characters: Vec<char> = text.chars().collect();
+                    steps.extend(characters.chunks(size).map(|c| Step::Delta(c.iter().collect())));
+                }
+                None if text.is_empty() => {}
+                None => steps.push_back(Step::Delta(text)),
+            }
+            steps.push_back(Step::EndBlock);
+        }
+        steps.push_back(Step::Finish(reply.ending));
+        let first_delay = Some(reply.first_delay);
+        Self { steps, usage, has_calls, open: 0, delay: reply.delay, timer: None, first_delay }
+    }
+
+    fn wait(&mut self, delay: Duration) {
+        if !delay.is_zero() {
+            self.timer = Some(Box::pin(tokio::time::sleep(delay)));
+        }
+    }
+}
+
+impl Source for Script {
+    fn poll(&mut self, cx: &mut task::Context<'_>, out: &mut MessageBuilder) -> Poll<()> {
+        if let Some(delay) = self.first_delay.take() {
+            self.wait(delay);
+        }
+        if let Some(timer) = &mut self.timer {
+            task::ready!(timer.as_mut().poll(cx));
+            self.timer = None;
+        }
+        out.start();
+        match self.steps.pop_front() {
+            Some(Step::Begin(block)) => {
+                self.open = match block {
+                    Block::Text(_) => out.text_start(),
+                    Block::Thinking(_) => out.thinking_start(),
+                    Block::ToolCall { id, name, .. } => out.tool_call_start(id, name),
+                };
+            }
+            Some(Step::Delta(delta)) => out.delta(self.open, &delta),
+            Some(Step::EndBlock) => out.end(self.open),
+            Some(Step::Finish(ending)) => {
+                out.message_mut().usage = self.usage.clone();
+                match ending {
+                    Ending::Natural if self.has_calls => out.finish(StopReason::ToolUse),
+                    Ending::Natural => out.finish(StopReason::Stop),
+                    Ending::Stop(reason) => out.finish(reason),
+                    Ending::Fail(reason, error) => out.fail(reason, error),
+                    Ending::Hang => {}
+                }
+            }
+            // Only a script that hangs is asked to go on after its end; cancelling wakes it.
+            None => return Poll::Pending,
+        }
+        if matches!(self.steps.front(), Some(Step::Delta(_))) {
+            self.wait(self.delay);
+        }
+        if out.has_events() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pi_protocol::{AssistantEvent, complete};
+    use serde_json::json;
+
+    use super::*;
+
+    async fn events(faux: &Faux) -> (Vec<AssistantEvent>, Arc<pi_protocol::AssistantMessage>) {
+        let request = faux.request(Context::new().user("hi"));
+        let mut stream = faux.stream(request, CancelToken::new());
+        let mut events = Vec::new();
+        while let Some(event) = stream.next().await {
+            events.push(event);
+        }
+        (events, stream.finished().unwrap())
+    }
+
+    #[tokio::test]
+    async fn plays_its_script() {
+        let faux = Faux::new();
+        faux.push(
+            Reply::new()
+                .thinking("hm")
+                .text("héllo")
+                .tool_call("read", &json!({"path": "a"}))
+                .chunks_of(3),
+        );
+        let (events, message) = events(&faux).await;
+        let deltas: Vec<&str> = events
+            .iter()
+            .filter_map(|event| match event {
+                AssistantEvent::TextDelta { delta, .. } => Some(delta.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(deltas, ["hél", "lo"]);
+        assert_eq!(message.stop_reason, StopReason::ToolUse);
+        let call = message.tool_calls().next().unwrap();
+        assert_eq!((call.id.as_str(), &call.arguments["path"]), ("call_1", &json!("a")));
+        assert_eq!(events.last(), Some(&AssistantEvent::Done { reason: StopReason::ToolUse }));
+    }
+
+    #[tokio::test]
+    async fn fails_in_the_middle_and_when_the_script_is_over() {
+        let faux = Faux::new();
+        faux.push(Reply::new().text("so f").fail("boom"));
+        let (_, message) = events(&faux).await;
+        assert_eq!(
+            (message.text().as_str(), message.error_message.as_deref()),
+            ("so f", Some("boom"))
+        );
+        let (_, message) = events(&faux).await;
+        assert_eq!(message.stop_reason, StopReason::Error);
+        assert!(message.error_message.as_deref().unwrap().contains("no answer left"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waits_and_hangs_until_cancelled() {
+        let faux = Faux::responding(|_| {
+            Reply::new().text("abc").chunks_of(1).wait_between(Duration::from_secs(1)).hang()
+        });
+        let cancel = CancelToken::new();
+        let mut stream = faux.stream(faux.request(Context::new()), cancel.clone());
+        let started = tokio::time::Instant::now();
+        while stream.message().text() != "abc" {
+            stream.next().await.unwrap();
+        }
+        assert_eq!(started.elapsed(), Duration::from_secs(3));
+        tokio::spawn(async move { cancel.cancel() });
+        let message = stream.result().await;
+        assert_eq!((message.text().as_str(), &message.stop_reason), ("abc", &StopReason::Aborted));
+    }
+
+    #[tokio::test]
+    async fn simulates_a_prompt_cache_per_session() {
+        let faux = Faux::responding(|_| Reply::new().text("ok"));
+        let mut request = faux.request(Context::new().user("a long enough prompt to be counted"));
+        request.options.session_id = Some("s".to_owned());
+        let ask = |request: &Request| complete(&faux, request.clone(), CancelToken::new());
+        let first = ask(&request).await.usage.clone();
+        let second = ask(&request).await.usage.clone();
+        assert_eq!((first.cache_read, second.cache_write), (0, 0));
+        assert_eq!(first.cache_write, second.cache_read);
+        request.options.cache_retention = Some(CacheRetention::None);
+        assert!(ask(&request).await.usage.input > 0);
+    }
+}

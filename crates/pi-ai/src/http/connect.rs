@@ -1,0 +1,183 @@
+//! Gets an answer to begin: sends, waits, retries, and turns every failure into its text.
+
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::time::{Duration, Instant, SystemTime};
+
+use pi_protocol::{HttpResponseInfo, StreamOptions, Timeouts};
+use reqwest::Response;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use tokio::time::timeout;
+
+use super::HttpClient;
+use super::retry::{Attempt, Decision, Hints, decide};
+use crate::wire::{HttpFailure, HttpRequest};
+
+/// Error bodies are read up to here.
+const MAX_ERROR_BODY: usize = 1 << 20;
+
+/// An answer that has begun.
+pub(crate) struct Opened {
+    pub(crate) response: Response,
+    /// When the request that it answers was sent.
+    pub(crate) sent: Instant,
+}
+
+/// Why there is no answer.
+pub(crate) enum Failure {
+    /// The server answered with this.
+    Status(HttpFailure),
+    /// There is nothing but this text.
+    Text(String),
+    /// The server wants a pause longer than allowed, after this failure.
+    PauseTooLong { pause: Duration, allowed: Duration, failure: HttpFailure },
+}
+
+/// Sends `request`, with retries as `options` say.
+pub(crate) async fn open(
+    http: &HttpClient,
+    request: &HttpRequest,
+    options: &StreamOptions,
+) -> Result<Opened, Failure> {
+    let client = http
+        .with_connect_timeout(options.timeouts.connect)
+        .map_err(|error| Failure::Text(format!("Could not set up HTTP: {}", cause(&error))))?;
+    let body = serde_json::to_vec(&request.body)
+        .map_err(|error| Failure::Text(format!("Could not write the request: {error}")))?;
+    let body = bytes::Bytes::from(body);
+    let headers = header_map(request).map_err(Failure::Text)?;
+    let mut number = 0;
+    loop {
+        let sent = Instant::now();
+        let sending = client.post(&request.url).headers(headers.clone()).body(body.clone()).send();
+        let answer = within(options.timeouts.first_byte, sending).await;
+        let (failure, hints) = match answer {
+            Some(Ok(response)) => {
+                notify(options, &response);
+                if response.status().is_success() {
+                    return Ok(Opened { response, sent });
+                }
+                let get = |name: &str| response.headers().get(name)?.to_str().ok();
+                let hints = Hints::read(get, SystemTime::now());
+                (Failure::Status(read_failure(response, &options.timeouts).await), hints)
+            }
+            Some(Err(error)) => {
+                let text = send_error_text(&error, &request.url, &options.timeouts);
+                (Failure::Text(text), Hints::default())
+            }
+            None => (Failure::Text(first_byte_text(&options.timeouts)), Hints::default()),
+        };
+        let status = match &failure {
+            Failure::Status(failure) => Some(failure.status),
+            Failure::Text(_) | Failure::PauseTooLong { .. } => None,
+        };
+        match decide(Attempt { number, status, hints: &hints }, &options.retry, dice()) {
+            Decision::GiveUp => return Err(failure),
+            Decision::After(pause) => tokio::time::sleep(pause).await,
+            Decision::TooLong(pause) => {
+                let allowed = options.retry.max_delay;
+                return Err(match failure {
+                    Failure::Status(failure) => Failure::PauseTooLong { pause, allowed, failure },
+                    other => other,
+                });
+            }
+        }
+        number += 1;
+    }
+}
+
+async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Output> {
+    match limit {
+        Some(limit) => timeout(limit, future).await.ok(),
+        None => Some(future.await),
+    }
+}
+
+fn notify(options: &StreamOptions, response: &Response) {
+    if let Some(hook) = &options.hooks.on_response {
+        let headers = response.headers().iter();
+        hook(&HttpResponseInfo {
+            status: response.status().as_u16(),
+            headers: headers
+                .map(|(name, value)| {
+                    (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+                })
+                .collect(),
+        });
+    }
+}
+
+fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {
+    let mut map = HeaderMap::new();
+    map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    for (name, value) in request.headers.iter() {
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| format!("\"{name}\" is not a valid header name"))?;
+        // The value may be a key: it is not repeated.
+        let mut value = HeaderValue::from_str(value)
+            .map_err(|_| format!("The value of header \"{name}\" cannot be sent in a header"))?;
+        value.set_sensitive(true);
+        map.insert(key, value);
+    }
+    Ok(map)
+}
+
+/// Reads the body of a failure, within bounds of size and time.
+async fn read_failure(mut response: Response, timeouts: &Timeouts) -> HttpFailure {
+    let status = response.status();
+    if status.is_redirection() {
+        let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
+        let to = to.unwrap_or("an unknown place");
+        let body = format!(
+            "The server redirects to {to}. Keys are not sent to another address: \
+             if you trust it, make it the provider's base URL."
+        );
+        return HttpFailure { status: status.as_u16(), body };
+    }
+    let mut body = Vec::new();
+    while let Some(Ok(Some(chunk))) = within(timeouts.idle, response.chunk()).await {
+        body.extend_from_slice(&chunk);
+        if body.len() > MAX_ERROR_BODY {
+            body.truncate(MAX_ERROR_BODY);
+            break;
+        }
+    }
+    HttpFailure { status: status.as_u16(), body: String::from_utf8_lossy(&body).into_owned() }
+}
+
+fn send_error_text(error: &reqwest::Error, url: &str, timeouts: &Timeouts) -> String {
+    let host = host_of(url);
+    if error.is_timeout() {
+        let seconds = timeouts.connect.map_or(0.0, |limit| limit.as_secs_f64());
+        return format!("Connection timed out: {host} could not be reached within {seconds} s");
+    }
+    if error.is_builder() {
+        return format!("\"{url}\" is not a valid URL: {}", cause(error));
+    }
+    format!("Connection error: {} ({host})", cause(error))
+}
+
+pub(super) fn first_byte_text(timeouts: &Timeouts) -> String {
+    let seconds = timeouts.first_byte.map_or(0.0, |limit| limit.as_secs_f64());
+    format!("Request timed out: no answer within {seconds} s")
+}
+
+/// The host and port of a URL, for error texts.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+/// The innermost cause: "connection refused" says more than "error sending request".
+pub(super) fn cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+/// A number between 0 and 1 that differs from call to call: enough for jitter.
+fn dice() -> f64 {
+    let random = RandomState::new().build_hasher().finish();
+    f64::from((random >> 32) as u32) / f64::from(u32::MAX)
+}

@@ -1,0 +1,55 @@
+//! Content encodings of an answer.
+//!
+//! None is asked for, since a compressing proxy delays a stream; some send one all the same.
+
+use std::io::Write as _;
+
+use flate2::write::{MultiGzDecoder, ZlibDecoder};
+
+/// Undoes the content encoding of a body, piece by piece.
+pub(super) enum Encoding {
+    Identity,
+    Gzip(Box<MultiGzDecoder<Vec<u8>>>),
+    Deflate(Box<ZlibDecoder<Vec<u8>>>),
+}
+
+impl Encoding {
+    /// The decoder for a `content-encoding` header.
+    pub(super) fn named(name: Option<&str>) -> Result<Self, String> {
+        match name.map(str::trim).unwrap_or_default().to_ascii_lowercase().as_str() {
+            "" | "identity" => Ok(Self::Identity),
+            "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new())))),
+            "deflate" => Ok(Self::Deflate(Box::new(ZlibDecoder::new(Vec::new())))),
+            other => Err(format!(
+                "The server compressed its answer with \"{other}\", which was not asked for"
+            )),
+        }
+    }
+
+    /// Decodes one piece and hands over what came out of it.
+    pub(super) fn decode(
+        &mut self,
+        bytes: &[u8],
+        out: impl FnOnce(&[u8]),
+    ) -> Result<(), std::io::Error> {
+        let decoded = match self {
+            Self::Identity => {
+                out(bytes);
+                return Ok(());
+            }
+            Self::Gzip(decoder) => {
+                decoder.write_all(bytes)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+            Self::Deflate(decoder) => {
+                decoder.write_all(bytes)?;
+                decoder.flush()?;
+                decoder.get_mut()
+            }
+        };
+        out(decoded);
+        decoded.clear();
+        Ok(())
+    }
+}

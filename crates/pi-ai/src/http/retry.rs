@@ -1,0 +1,166 @@
+//! When to try again before an answer has begun. Pure: the clock and the dice are arguments.
+
+use std::time::{Duration, SystemTime};
+
+use pi_protocol::RetryOptions;
+
+/// What is known of a failed attempt.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Attempt<'a> {
+    /// Attempts before this one.
+    pub(super) number: u32,
+    /// The status; `None` if there was no answer.
+    pub(super) status: Option<u16>,
+    pub(super) hints: &'a Hints,
+}
+
+/// What the server says about trying again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Hints {
+    /// `x-should-retry`.
+    pub(super) should_retry: Option<bool>,
+    /// `retry-after-ms` or `retry-after`.
+    pub(super) delay: Option<Duration>,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum Decision {
+    GiveUp,
+    /// The server wants a longer pause than the user allows.
+    TooLong(Duration),
+    After(Duration),
+}
+
+/// Decides. `dice` is between 0 and 1.
+pub(super) fn decide(attempt: Attempt<'_>, options: &RetryOptions, dice: f64) -> Decision {
+    let retryable = attempt.hints.should_retry.unwrap_or(match attempt.status {
+        None => true,
+        Some(status) => matches!(status, 408 | 409 | 429) || status >= 500,
+    });
+    if !retryable || attempt.number >= options.max_retries {
+        return Decision::GiveUp;
+    }
+    match attempt.hints.delay {
+        Some(delay) if !options.max_delay.is_zero() && delay > options.max_delay => {
+            Decision::TooLong(delay)
+        }
+        Some(delay) => Decision::After(delay),
+        None => {
+            let seconds = (0.5 * 2_f64.powi(attempt.number.min(16).cast_signed())).min(8.0);
+            Decision::After(Duration::from_secs_f64(seconds * (1.0 - dice.clamp(0.0, 1.0) * 0.25)))
+        }
+    }
+}
+
+impl Hints {
+    /// Reads the headers. `get` looks one up; `now` is for a date in `retry-after`.
+    pub(super) fn read<'h>(get: impl Fn(&str) -> Option<&'h str>, now: SystemTime) -> Self {
+        let should_retry = match get("x-should-retry") {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        let millis = get("retry-after-ms").and_then(|text| non_negative(text, 1e-3));
+        let delay = millis.or_else(|| {
+            let text = get("retry-after")?;
+            non_negative(text, 1.0).or_else(|| {
+                let at = httpdate::parse_http_date(text).ok()?;
+                Some(at.duration_since(now).unwrap_or_default())
+            })
+        });
+        Self { should_retry, delay }
+    }
+}
+
+fn non_negative(text: &str, unit: f64) -> Option<Duration> {
+    let number: f64 = text.trim().parse().ok()?;
+    Duration::try_from_secs_f64((number * unit).max(0.0)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn options(max_retries: u32) -> RetryOptions {
+        RetryOptions { max_retries, max_delay: 60 * SECOND }
+    }
+
+    #[test]
+    fn decisions() {
+        let hint = |should_retry, delay| Hints { should_retry, delay };
+        let none = hint(None, None);
+        let half = Decision::After(SECOND / 2);
+        let cases: &[(&str, u32, Option<u16>, Hints, u32, Decision)] = &[
+            ("no retries wanted", 0, Some(500), none.clone(), 0, Decision::GiveUp),
+            ("no answer", 0, None, none.clone(), 1, Decision::After(SECOND / 2)),
+            ("408", 0, Some(408), none.clone(), 1, Decision::After(SECOND / 2)),
+            ("409", 0, Some(409), none.clone(), 1, Decision::After(SECOND / 2)),
+            ("429", 0, Some(429), none.clone(), 1, half),
+            ("529", 0, Some(529), none.clone(), 1, Decision::After(SECOND / 2)),
+            ("400", 0, Some(400), none.clone(), 1, Decision::GiveUp),
+            ("401", 0, Some(401), none.clone(), 1, Decision::GiveUp),
+            ("used up", 1, Some(500), none.clone(), 1, Decision::GiveUp),
+            ("doubles", 2, Some(500), none.clone(), 9, Decision::After(2 * SECOND)),
+            ("at most 8 s", 30, Some(500), none, 99, Decision::After(8 * SECOND)),
+            ("told not to", 0, Some(500), hint(Some(false), None), 1, Decision::GiveUp),
+            ("told to", 0, Some(400), hint(Some(true), None), 1, Decision::After(SECOND / 2)),
+            (
+                "told when",
+                0,
+                Some(429),
+                hint(None, Some(3 * SECOND)),
+                1,
+                Decision::After(3 * SECOND),
+            ),
+            (
+                "too long",
+                0,
+                Some(429),
+                hint(None, Some(61 * SECOND)),
+                1,
+                Decision::TooLong(61 * SECOND),
+            ),
+        ];
+        for (what, number, status, hints, max, expected) in cases {
+            let attempt = Attempt { number: *number, status: *status, hints };
+            assert_eq!(decide(attempt, &options(*max), 0.0), *expected, "{what}");
+        }
+        let hints = hint(None, Some(3600 * SECOND));
+        let attempt = Attempt { number: 0, status: Some(429), hints: &hints };
+        let unlimited = RetryOptions { max_retries: 1, max_delay: Duration::ZERO };
+        assert_eq!(decide(attempt, &unlimited, 0.0), Decision::After(3600 * SECOND));
+    }
+
+    #[test]
+    fn jitter_takes_up_to_a_quarter() {
+        let hints = Hints::default();
+        let attempt = Attempt { number: 1, status: None, hints: &hints };
+        let decision = decide(attempt, &options(5), 1.0);
+        assert_eq!(decision, Decision::After(Duration::from_millis(750)));
+    }
+
+    #[test]
+    fn hints_from_headers() {
+        let now = httpdate::parse_http_date("Sun, 15 Nov 2026 12:00:00 GMT").unwrap();
+        let cases: &[(&[(&str, &str)], Option<bool>, Option<Duration>)] = &[
+            (&[], None, None),
+            (&[("retry-after", "2")], None, Some(2 * SECOND)),
+            (&[("retry-after", "1.5")], None, Some(Duration::from_millis(1500))),
+            (&[("retry-after-ms", "250"), ("retry-after", "9")], None, Some(SECOND / 4)),
+            (&[("retry-after", "Sun, 15 Nov 2026 12:00:05 GMT")], None, Some(5 * SECOND)),
+            (&[("retry-after", "Sun, 15 Nov 2026 11:00:00 GMT")], None, Some(Duration::ZERO)),
+            (&[("retry-after", "-3")], None, Some(Duration::ZERO)),
+            (&[("retry-after", "soon")], None, None),
+            (&[("x-should-retry", "true")], Some(true), None),
+            (&[("x-should-retry", "false")], Some(false), None),
+            (&[("x-should-retry", "maybe")], None, None),
+        ];
+        for (headers, should_retry, delay) in cases {
+            let get = |name: &str| headers.iter().find(|(n, _)| *n == name).map(|(_, v)| *v);
+            let expected = Hints { should_retry: *should_retry, delay: *delay };
+            assert_eq!(Hints::read(get, now), expected, "{headers:?}");
+        }
+    }
+}

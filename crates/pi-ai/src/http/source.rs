@@ -1,0 +1,270 @@
+//! Reads an answer: the [`Source`] behind every stream that comes from the network.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_core::Stream;
+use pi_protocol::{Diagnostic, MessageBuilder, Source, StopReason, Timeouts};
+use reqwest::Response;
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use tokio::time::{Sleep, sleep_until};
+
+use super::connect::{cause, first_byte_text};
+use super::encoding::Encoding;
+use super::{HttpClient, Opened};
+use crate::wire::Decoder;
+
+/// How much of an answer that is no event stream is read to say what it is.
+const MAX_STRAY_BODY: usize = 16 * 1024;
+
+/// An exchange that has begun: the answer and how to read it.
+pub(crate) struct Exchange {
+    pub(crate) opened: Opened,
+    pub(crate) decoder: Box<dyn Decoder>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+type Connecting = Pin<Box<dyn Future<Output = Result<Exchange, String>> + Send>>;
+
+/// Drives one request from the first byte sent to the last event decoded.
+pub(crate) struct HttpSource {
+    state: State,
+    timeouts: Timeouts,
+}
+
+enum State {
+    Connecting(Connecting),
+    Reading(Box<Reading>),
+    Done,
+}
+
+struct Reading {
+    body: Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>,
+    encoding: Encoding,
+    decoder: Box<dyn Decoder>,
+    content_type: Arc<str>,
+    /// What has come before the answer is known to be an event stream; `None` once it is.
+    unsure: Option<Vec<u8>>,
+    watchdog: Watchdog,
+}
+
+/// Notices when nothing comes. A piece of data only notes the time; the timer itself is moved
+/// when it fires, so that thousands of small pieces do not cost thousands of timer changes.
+struct Watchdog {
+    timer: Option<Pin<Box<Sleep>>>,
+    idle: Option<Duration>,
+    last_data: Option<Instant>,
+}
+
+impl HttpSource {
+    /// A source that makes its connection with `connect` when first polled.
+    pub(crate) fn new<F>(timeouts: Timeouts, connect: F) -> Self
+    where
+        F: Future<Output = Result<Exchange, String>> + Send + 'static,
+    {
+        Self { state: State::Connecting(Box::pin(connect)), timeouts }
+    }
+}
+
+impl Source for HttpSource {
+    fn poll(&mut self, cx: &mut Context<'_>, out: &mut MessageBuilder) -> Poll<()> {
+        loop {
+            match &mut self.state {
+                State::Connecting(connecting) => match connecting.as_mut().poll(cx) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(error)) => return self.fail(out, error),
+                    Poll::Ready(Ok(exchange)) => {
+                        out.message_mut().diagnostics.extend(exchange.diagnostics.clone());
+                        out.start();
+                        match Reading::begin(exchange, &self.timeouts) {
+                            Ok(reading) => self.state = State::Reading(Box::new(reading)),
+                            Err(error) => return self.fail(out, error),
+                        }
+                        return Poll::Ready(());
+                    }
+                },
+                State::Reading(reading) => match reading.poll(cx, &self.timeouts, out) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Err(error)) => return self.fail(out, error),
+                    Poll::Ready(Ok(())) if out.is_finished() => {
+                        reading.drain(cx);
+                        self.state = State::Done;
+                        return Poll::Ready(());
+                    }
+                    Poll::Ready(Ok(())) if out.has_events() => return Poll::Ready(()),
+                    Poll::Ready(Ok(())) => {}
+                },
+                State::Done => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+impl HttpSource {
+    fn fail(&mut self, out: &mut MessageBuilder, error: String) -> Poll<()> {
+        self.state = State::Done;
+        out.fail(StopReason::Error, error);
+        Poll::Ready(())
+    }
+}
+
+impl Reading {
+    fn begin(exchange: Exchange, timeouts: &Timeouts) -> Result<Self, String> {
+        let Exchange { opened: Opened { response, sent }, decoder, .. } = exchange;
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let encoding = Encoding::named(header(CONTENT_ENCODING))?;
+        let content_type = Arc::from(header(CONTENT_TYPE).unwrap_or("an unknown type"));
+        let watchdog = Watchdog {
+            timer: timeouts.first_byte.map(|limit| timer(sent + limit)),
+            idle: timeouts.idle,
+            last_data: None,
+        };
+        let unsure = Some(Vec::new());
+        let body = body_stream(response);
+        Ok(Self { body, encoding, decoder, content_type, unsure, watchdog })
+    }
+
+    /// Reads one piece of the body.
+    fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        timeouts: &Timeouts,
+        out: &mut MessageBuilder,
+    ) -> Poll<Result<(), String>> {
+        let piece = match self.body.as_mut().poll_next(cx) {
+            Poll::Ready(piece) => piece,
+            Poll::Pending => {
+                return match self.watchdog.poll(cx) {
+                    Poll::Ready(()) => Poll::Ready(Err(self.timeout_text(timeouts))),
+                    Poll::Pending => Poll::Pending,
+                };
+            }
+        };
+        Poll::Ready(match piece {
+            Some(Ok(bytes)) => {
+                self.watchdog.data();
+                self.push(&bytes, out)
+            }
+            Some(Err(error)) => Err(format!("Connection lost: {}", cause(&error))),
+            None => {
+                self.end(out);
+                Ok(())
+            }
+        })
+    }
+
+    fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) -> Result<(), String> {
+        let Self { encoding, decoder, unsure, content_type, .. } = self;
+        let mut stray = None;
+        encoding
+            .decode(bytes, |decoded| match unsure {
+                None => decoder.push(decoded, out),
+                Some(head) => {
+                    head.extend_from_slice(decoded);
+                    match first_word(head) {
+                        FirstWord::None => {}
+                        FirstWord::Stream => {
+                            decoder.push(head, out);
+                            *unsure = None;
+                        }
+                        FirstWord::Document if head.len() > MAX_STRAY_BODY => {
+                            stray = Some(stray_text(content_type, head));
+                        }
+                        FirstWord::Document => {}
+                    }
+                }
+            })
+            .map_err(|error| format!("The server's compressed answer is damaged: {error}"))?;
+        stray.map_or(Ok(()), Err)
+    }
+
+    fn end(&mut self, out: &mut MessageBuilder) {
+        match self.unsure.take() {
+            Some(head) if matches!(first_word(&head), FirstWord::Document) => {
+                out.fail(StopReason::Error, stray_text(&self.content_type, &head));
+            }
+            _ => self.decoder.finish(out),
+        }
+    }
+
+    /// After the last event the body usually ends at once. Reading its end lets the connection be
+    /// used again; waiting for it would delay the answer.
+    fn drain(&mut self, cx: &mut Context<'_>) {
+        while let Poll::Ready(Some(Ok(_))) = self.body.as_mut().poll_next(cx) {}
+    }
+
+    fn timeout_text(&self, timeouts: &Timeouts) -> String {
+        if self.watchdog.last_data.is_none() {
+            return first_byte_text(timeouts);
+        }
+        let seconds = timeouts.idle.map_or(0.0, |limit| limit.as_secs_f64());
+        format!("Stream timed out: the server sent nothing for {seconds} s")
+    }
+}
+
+fn body_stream(
+    response: Response,
+) -> Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>> {
+    Box::pin(response.bytes_stream())
+}
+
+fn timer(at: Instant) -> Pin<Box<Sleep>> {
+    Box::pin(sleep_until(at.into()))
+}
+
+impl Watchdog {
+    fn data(&mut self) {
+        let now = Instant::now();
+        if self.last_data.replace(now).is_none() {
+            // From the wait for the first byte to the wait for the next.
+            self.timer = self.idle.map(|idle| timer(now + idle));
+        }
+    }
+
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let Some(timer) = &mut self.timer else { return Poll::Pending };
+        loop {
+            if timer.as_mut().poll(cx).is_pending() {
+                return Poll::Pending;
+            }
+            match (self.last_data, self.idle) {
+                (Some(last), Some(idle)) if last + idle > Instant::now() => {
+                    timer.as_mut().reset((last + idle).into());
+                }
+                _ => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+enum FirstWord {
+    None,
+    /// Fields or comments of an event stream.
+    Stream,
+    /// JSON or HTML: not an event stream, whatever the headers say.
+    Document,
+}
+
+fn first_word(bytes: &[u8]) -> FirstWord {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => FirstWord::None,
+        Some(b'{' | b'[' | b'<') => FirstWord::Document,
+        Some(_) => FirstWord::Stream,
+    }
+}
+
+fn stray_text(content_type: &str, body: &[u8]) -> String {
+    let body = String::from_utf8_lossy(body);
+    let body = crate::wire::shorten(body.trim(), 4000);
+    format!("Expected an event stream, but the server answered with {content_type}: {body}")
+}
+
+impl std::fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpClient").finish_non_exhaustive()
+    }
+}
