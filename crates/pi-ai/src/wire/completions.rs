@@ -1,11 +1,11 @@
 //! `openai-completions`: OpenAI's Chat Completions, and everything that speaks it more or less.
 //!
 //! Some twenty vendors and every local server use this format, each with its own dialect. The
-//! dialects are data: [`compat`] is the only module that knows vendors, the others ask it. What
+//! dialects are data: `compat` is the only module that knows vendors, the others ask it. What
 //! this module does not do is guess from an answer what the server might understand.
 //!
-//! Requests: [`encode`] writes the body from [`messages`], [`tools`], [`thinking`] and [`cache`].
-//! Answers: [`decode`] reads [`chunk`]s, with [`calls`], [`reasoning`] and [`usage`] beside it.
+//! Requests: `encode` writes the body from `messages`, `tools`, `thinking` and `cache`.
+//! Answers: `decode` reads `chunk`s, with `calls`, `reasoning` and `usage` beside it.
 
 mod cache;
 mod calls;
