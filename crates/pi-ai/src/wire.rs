@@ -115,6 +115,14 @@ pub enum EncodeError {
         /// Why it cannot be.
         reason: String,
     },
+    /// A tool wants a grammar that cannot be sent.
+    #[error("Tool \"{tool}\" cannot use grammar constrained sampling: {reason}.")]
+    GrammarTool {
+        /// The tool's name.
+        tool: String,
+        /// Why it cannot be.
+        reason: &'static str,
+    },
     /// The model record asks for something the format does not know.
     #[error("{0}")]
     BadModel(String),

@@ -1,12 +1,26 @@
-//! `openai-completions`: stub.
+//! `openai-completions`: OpenAI's Chat Completions, and everything that speaks it more or less.
+//!
+//! Some twenty vendors and every local server use this format, each with its own dialect. The
+//! dialects are data: `compat` is the only module that knows vendors, the others ask it. What
+//! this module does not do is guess from an answer what the server might understand.
+//!
+//! Requests: `encode` writes the body from `messages`, `tools`, `thinking` and `cache`.
+//! Answers: `decode` reads `chunk`s, with `calls`, `reasoning` and `usage` beside it.
 
-use pi_protocol::MessageBuilder;
+mod cache;
+mod calls;
+mod chunk;
+mod compat;
+mod decode;
+mod encode;
+mod messages;
+mod reasoning;
+mod replay;
+mod thinking;
+mod tools;
+mod usage;
 
-use crate::sse::SseEvent;
-use crate::wire::{
-    Call, Decoder, EncodeError, EventDecoder, HttpFailure, HttpRequest, SseDecoder, StreamError,
-    WireFormat,
-};
+use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
 
 /// The wire format `openai-completions`.
 #[derive(Debug)]
@@ -17,31 +31,15 @@ impl WireFormat for OpenAiCompletions {
         "openai-completions"
     }
 
-    fn encode(&self, _call: &Call) -> Result<HttpRequest, EncodeError> {
-        Err(EncodeError::BadModel("not written yet".to_owned()))
+    fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError> {
+        encode::request(call)
     }
 
     fn decoder(&self, call: &Call) -> Box<dyn Decoder> {
-        Box::new(SseDecoder::new(call, Events))
+        Box::new(SseDecoder::new(call, decode::ChunkDecoder::new(call)))
     }
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {
-        failure.plain()
-    }
-}
-
-struct Events;
-
-impl EventDecoder for Events {
-    fn event(
-        &mut self,
-        _event: SseEvent<'_>,
-        _out: &mut MessageBuilder,
-    ) -> Result<(), StreamError> {
-        Ok(())
-    }
-
-    fn end(&mut self, _out: &mut MessageBuilder) -> Result<(), StreamError> {
-        Err(StreamError::Truncated("not written yet"))
+        failure.openai_style(None)
     }
 }

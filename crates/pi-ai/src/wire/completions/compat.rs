@@ -1,0 +1,331 @@
+//! Which dialect an endpoint speaks.
+//!
+//! The base is detected from the provider's id and the base URL; every key of the model record's
+//! `compat` overrides it. A key of the wrong type counts as absent: a typo in a user's file must
+//! not cost more than the setting it was meant for.
+
+use pi_protocol::Model;
+use serde_json::{Map, Value};
+
+/// The dialect of one endpoint.
+#[derive(Debug)]
+pub(super) struct Compat {
+    /// Takes `store`, so it must be told not to.
+    pub store: bool,
+    /// Wants the prompt of reasoning models under `developer`.
+    pub developer_role: bool,
+    /// Takes `reasoning_effort`.
+    pub reasoning_effort: bool,
+    /// Takes `stream_options.include_usage`.
+    pub usage_in_streaming: bool,
+    /// Says why it stopped. If not, the end of the stream is the end of the answer.
+    pub finish_reason: bool,
+    /// The name of the output limit.
+    pub max_tokens_field: String,
+    /// Tool results must repeat the tool's name.
+    pub tool_result_name: bool,
+    /// A tool result must be followed by an assistant message before the user may speak.
+    pub assistant_after_tool_result: bool,
+    /// Thinking is replayed as text.
+    pub thinking_as_text: bool,
+    /// Replayed assistant messages must have `reasoning_content`, if need be an empty one.
+    pub reasoning_content: bool,
+    /// How thinking is asked for.
+    pub thinking_format: ThinkingFormat,
+    /// Arguments of the chat template, with variables.
+    pub chat_template_kwargs: Map<String, Value>,
+    /// The same for Baseten.
+    pub chat_template_args: Map<String, Value>,
+    /// OpenRouter's `provider` object.
+    pub open_router_routing: Map<String, Value>,
+    /// Vercel's `providerOptions.gateway` object.
+    pub vercel_gateway_routing: Map<String, Value>,
+    /// Takes `tool_stream`.
+    pub tool_stream: bool,
+    /// The name of the thinking budget, where it takes one.
+    pub thinking_budget_field: Option<String>,
+    /// Holds models to strict tool schemas.
+    pub strict_tools: bool,
+    /// Takes custom tools with a grammar.
+    pub grammar_tools: bool,
+    /// Takes system messages anywhere.
+    pub system_anywhere: bool,
+    /// Takes tool declarations in system messages anywhere.
+    pub tools_anywhere: bool,
+    /// vLLM's scheduling priority.
+    pub vllm_priority: Option<Value>,
+    /// Wants Anthropic's cache markers.
+    pub cache_control: bool,
+    /// The headers that tie requests of one session together, where it wants any.
+    pub session_affinity: Option<SessionAffinity>,
+    /// Keeps caches for long when asked to.
+    pub long_cache: bool,
+    /// Bills in its usage reports.
+    pub bills: bool,
+}
+
+/// How thinking is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ThinkingFormat {
+    OpenAi,
+    OpenRouter,
+    DeepSeek,
+    Zai,
+    Together,
+    AntLing,
+    Qwen,
+    QwenChatTemplate,
+    ChatTemplate,
+    Baseten,
+    StringThinking,
+}
+
+/// Which headers carry the session id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionAffinity {
+    /// `session_id` and two more.
+    OpenAi,
+    /// The same without `session_id`.
+    WithoutSession,
+    /// `x-session-id`.
+    OpenRouter,
+}
+
+impl Compat {
+    /// The dialect of the endpoint that serves `model`.
+    pub(super) fn of(model: &Model) -> Self {
+        let vendor = Vendor::of(model);
+        let given = Given(&model.compat);
+        let is = |vendors: &[Vendor]| vendor.is_some_and(|vendor| vendors.contains(&vendor));
+        let open_router = is(&[Vendor::OpenRouter]);
+        let non_standard = vendor.is_some() && !open_router;
+        let of_lab = |lab: &str| model.id.starts_with(lab);
+        let developer = match vendor {
+            Some(Vendor::OpenRouter) => of_lab("anthropic/") || of_lab("openai/"),
+            Some(_) => false,
+            None => true,
+        };
+        Self {
+            store: given.flag("supportsStore", !non_standard),
+            developer_role: given.flag("supportsDeveloperRole", developer),
+            reasoning_effort: given.flag("supportsReasoningEffort", !is(NO_REASONING_EFFORT)),
+            usage_in_streaming: given.flag("supportsUsageInStreaming", true),
+            finish_reason: given.flag("supportsFinishReason", true),
+            max_tokens_field: given.text("maxTokensField").unwrap_or_else(|| {
+                let old = is(OLD_MAX_TOKENS);
+                if old { "max_tokens" } else { "max_completion_tokens" }.to_owned()
+            }),
+            tool_result_name: given.flag("requiresToolResultName", false),
+            assistant_after_tool_result: given.flag("requiresAssistantAfterToolResult", false),
+            thinking_as_text: given.flag("requiresThinkingAsText", false),
+            reasoning_content: given
+                .flag("requiresReasoningContentOnAssistantMessages", is(&[Vendor::DeepSeek])),
+            thinking_format: given
+                .text("thinkingFormat")
+                .and_then(|name| ThinkingFormat::named(&name))
+                .unwrap_or_else(|| ThinkingFormat::of(vendor)),
+            chat_template_kwargs: given.object("chatTemplateKwargs"),
+            chat_template_args: given.object("chatTemplateArgs"),
+            open_router_routing: given.object("openRouterRouting"),
+            vercel_gateway_routing: given.object("vercelGatewayRouting"),
+            tool_stream: given.flag("zaiToolStream", false),
+            thinking_budget_field: given.text("thinkingTokenBudgetField").or_else(|| {
+                let standard = given.flag("supportsThinkingTokenBudget", false);
+                standard.then(|| "thinking_token_budget".to_owned())
+            }),
+            strict_tools: given.flag("supportsStrictMode", false),
+            grammar_tools: given.flag("supportsOpenAIGrammarTools", false),
+            system_anywhere: given.flag("supportsMidConvoSystemMessages", false),
+            tools_anywhere: given.flag("supportsMidConvoToolAdditions", false),
+            vllm_priority: given.0.get("vllmPriority").filter(|value| value.is_number()).cloned(),
+            cache_control: match given.text("cacheControlFormat") {
+                Some(format) => format == "anthropic",
+                None => model.provider == "openrouter" && of_lab("anthropic/"),
+            },
+            session_affinity: given.flag("sendSessionAffinityHeaders", open_router).then(|| {
+                match given.text("sessionAffinityFormat").as_deref() {
+                    Some("openrouter") => SessionAffinity::OpenRouter,
+                    Some("openai-nosession") => SessionAffinity::WithoutSession,
+                    None if open_router => SessionAffinity::OpenRouter,
+                    _ => SessionAffinity::OpenAi,
+                }
+            }),
+            long_cache: given.flag("supportsLongCacheRetention", !is(NO_LONG_CACHE)),
+            bills: open_router,
+        }
+    }
+}
+
+/// Endpoints that are known to differ from OpenAI's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Vendor {
+    AntLing,
+    Cerebras,
+    Chutes,
+    CloudflareGateway,
+    CloudflareWorkers,
+    DeepSeek,
+    Grok,
+    Moonshot,
+    Nvidia,
+    OpenCode,
+    OpenRouter,
+    Together,
+    Zai,
+}
+
+/// Provider ids and parts of base URLs by which a vendor is known.
+const VENDORS: &[(Vendor, &[&str], &[&str])] = &[
+    (Vendor::Zai, &["zai", "zai-coding-cn"], &["api.z.ai", "open.bigmodel.cn"]),
+    (Vendor::Together, &["together"], &["api.together.ai", "api.together.xyz"]),
+    (Vendor::Moonshot, &["moonshotai", "moonshotai-cn"], &["api.moonshot."]),
+    (Vendor::OpenRouter, &["openrouter"], &["openrouter.ai"]),
+    (Vendor::CloudflareWorkers, &["cloudflare-workers-ai"], &["api.cloudflare.com"]),
+    (Vendor::CloudflareGateway, &["cloudflare-ai-gateway"], &["gateway.ai.cloudflare.com"]),
+    (Vendor::Nvidia, &["nvidia"], &["integrate.api.nvidia.com"]),
+    (Vendor::AntLing, &["ant-ling"], &["api.ant-ling.com"]),
+    (Vendor::Cerebras, &["cerebras"], &["cerebras.ai"]),
+    (Vendor::DeepSeek, &["deepseek"], &["deepseek.com"]),
+    (Vendor::Grok, &["xai"], &["api.x.ai"]),
+    (Vendor::Chutes, &[], &["chutes.ai"]),
+    (Vendor::OpenCode, &["opencode", "opencode-go"], &["opencode.ai"]),
+];
+
+const NO_REASONING_EFFORT: &[Vendor] = &[
+    Vendor::Grok,
+    Vendor::Zai,
+    Vendor::Moonshot,
+    Vendor::Together,
+    Vendor::CloudflareGateway,
+    Vendor::Nvidia,
+    Vendor::AntLing,
+];
+
+const OLD_MAX_TOKENS: &[Vendor] = &[
+    Vendor::Chutes,
+    Vendor::DeepSeek,
+    Vendor::Moonshot,
+    Vendor::CloudflareGateway,
+    Vendor::Together,
+    Vendor::Nvidia,
+    Vendor::AntLing,
+    Vendor::Zai,
+];
+
+const NO_LONG_CACHE: &[Vendor] = &[
+    Vendor::Together,
+    Vendor::CloudflareWorkers,
+    Vendor::CloudflareGateway,
+    Vendor::Nvidia,
+    Vendor::AntLing,
+];
+
+impl Vendor {
+    fn of(model: &Model) -> Option<Self> {
+        let url = model.base_url.to_ascii_lowercase();
+        let known = VENDORS.iter().find(|(_, ids, hosts)| {
+            ids.contains(&model.provider.as_str()) || hosts.iter().any(|host| url.contains(host))
+        });
+        known.map(|(vendor, ..)| *vendor)
+    }
+}
+
+impl ThinkingFormat {
+    fn of(vendor: Option<Vendor>) -> Self {
+        match vendor {
+            Some(Vendor::DeepSeek) => Self::DeepSeek,
+            Some(Vendor::Zai) => Self::Zai,
+            Some(Vendor::Together) => Self::Together,
+            Some(Vendor::AntLing) => Self::AntLing,
+            Some(Vendor::OpenRouter) => Self::OpenRouter,
+            _ => Self::OpenAi,
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Some(match name {
+            "openai" => Self::OpenAi,
+            "openrouter" => Self::OpenRouter,
+            "deepseek" => Self::DeepSeek,
+            "zai" => Self::Zai,
+            "together" => Self::Together,
+            "ant-ling" => Self::AntLing,
+            "qwen" => Self::Qwen,
+            "qwen-chat-template" => Self::QwenChatTemplate,
+            "chat-template" => Self::ChatTemplate,
+            "baseten" => Self::Baseten,
+            "string-thinking" => Self::StringThinking,
+            _ => return None,
+        })
+    }
+}
+
+/// The `compat` object of a model record.
+struct Given<'a>(&'a Map<String, Value>);
+
+impl Given<'_> {
+    fn flag(&self, key: &str, otherwise: bool) -> bool {
+        self.0.get(key).and_then(Value::as_bool).unwrap_or(otherwise)
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.0.get(key)?.as_str().map(str::to_owned)
+    }
+
+    fn object(&self, key: &str) -> Map<String, Value> {
+        self.0.get(key).and_then(Value::as_object).cloned().unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn compat(provider: &str, base_url: &str, compat: &Value) -> Compat {
+        let model = json!({
+            "id": "m", "api": "openai-completions", "provider": provider, "baseUrl": base_url,
+            "compat": compat,
+        });
+        Compat::of(&serde_json::from_value(model).unwrap())
+    }
+
+    #[test]
+    fn the_record_overrides_what_was_detected() {
+        let detected = compat("x", "https://api.deepseek.com", &json!({}));
+        assert_eq!(detected.thinking_format, ThinkingFormat::DeepSeek);
+        assert_eq!(detected.max_tokens_field, "max_tokens");
+        assert!(detected.reasoning_content && !detected.store);
+        let given = compat(
+            "x",
+            "https://api.deepseek.com",
+            &json!({"thinkingFormat": "qwen", "supportsStore": true, "maxTokensField": "n"}),
+        );
+        assert_eq!(given.thinking_format, ThinkingFormat::Qwen);
+        assert!(given.store);
+        assert_eq!(given.max_tokens_field, "n");
+    }
+
+    #[test]
+    fn values_of_the_wrong_type_count_as_absent() {
+        let given = json!({"supportsStore": "no", "thinkingFormat": "telepathy", "vllmPriority": "x",
+            "chatTemplateKwargs": [1]});
+        let compat = compat("x", "http://localhost:1", &given);
+        assert!(compat.store && compat.developer_role);
+        assert_eq!(compat.thinking_format, ThinkingFormat::OpenAi);
+        assert!(compat.vllm_priority.is_none() && compat.chat_template_kwargs.is_empty());
+    }
+
+    #[test]
+    fn session_headers_have_three_shapes() {
+        let shape = |given: &Value| compat("x", "http://localhost:1", given).session_affinity;
+        assert_eq!(shape(&json!({})), None);
+        let on = |format: &str| {
+            shape(&json!({"sendSessionAffinityHeaders": true, "sessionAffinityFormat": format}))
+        };
+        assert_eq!(on("openai"), Some(SessionAffinity::OpenAi));
+        assert_eq!(on("openai-nosession"), Some(SessionAffinity::WithoutSession));
+        assert_eq!(on("openrouter"), Some(SessionAffinity::OpenRouter));
+    }
+}

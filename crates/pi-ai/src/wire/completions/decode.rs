@@ -1,0 +1,280 @@
+//! Reads the chunks of an answer.
+//!
+//! There is one text block and one thinking block per answer, however text, thinking and calls
+//! alternate, because that is how the format takes them back. Blocks end together with the answer.
+//! The answer is complete when the server has said why it stopped; `[DONE]` or the end of the body
+//! only says that nothing more follows (usage comes after the reason).
+
+use std::sync::Arc;
+
+use pi_protocol::{
+    AssistantBlock, MessageBuilder, Model, StopReason, ThinkingContent, Transcript, json,
+};
+use serde_json::Value;
+
+use super::calls::Calls;
+use super::chunk::{Choice, Chunk, Delta, said};
+use super::compat::Compat;
+use super::reasoning::{Details, Field};
+use super::tools::GrammarTools;
+use super::usage;
+use crate::sse::SseEvent;
+use crate::wire::{Call, EventDecoder, StreamError};
+
+/// The decoder of one answer.
+#[derive(Debug)]
+pub(super) struct ChunkDecoder {
+    model: Arc<Model>,
+    compat: Compat,
+    text: Option<usize>,
+    thinking: Option<usize>,
+    /// Reasoning came as plain text: the details only repeat it.
+    has_plain_reasoning: bool,
+    details: Details,
+    calls: Calls,
+    finish: Option<Finish>,
+}
+
+/// Why the server says it stopped.
+#[derive(Debug)]
+enum Finish {
+    Complete(StopReason),
+    /// In its own words.
+    Failed(String),
+}
+
+impl ChunkDecoder {
+    /// A decoder for the answer to `call`.
+    pub(super) fn new(call: &Call) -> Self {
+        let compat = Compat::of(&call.model);
+        let grammar_tools = if compat.grammar_tools {
+            GrammarTools::among(&Transcript::replay(&call.messages).tools, &compat)
+        } else {
+            GrammarTools::default()
+        };
+        Self {
+            model: Arc::clone(&call.model),
+            compat,
+            text: None,
+            thinking: None,
+            has_plain_reasoning: false,
+            details: Details::default(),
+            calls: Calls::new(grammar_tools),
+            finish: None,
+        }
+    }
+
+    fn chunk(
+        &mut self,
+        chunk: &Chunk<'_>,
+        data: &str,
+        out: &mut MessageBuilder,
+    ) -> Result<(), StreamError> {
+        self.identify(chunk, out);
+        let choice = chunk.choices.as_ref().and_then(|choices| choices.first());
+        let report = chunk.usage.or_else(|| choice.and_then(|choice| choice.usage));
+        if let Some(report) = report
+            && let Some(usage) = usage::read(report.get(), &self.model.cost, self.compat.bills)
+        {
+            out.message_mut().usage = usage;
+        }
+        if let Some(error) = chunk.error.and_then(|error| error_text(error.get())) {
+            return Err(StreamError::Provider(error));
+        }
+        if chunk.choices.is_none() && said(&chunk.object) == Some("error") {
+            // vLLM puts the error object itself into the stream.
+            return Err(StreamError::Provider(error_text(data).unwrap_or_default()));
+        }
+        if let Some(choice) = choice {
+            self.choice(choice, out);
+        }
+        Ok(())
+    }
+
+    fn identify(&self, chunk: &Chunk<'_>, out: &mut MessageBuilder) {
+        let message = out.message_mut();
+        if message.response_id.is_none() {
+            message.response_id = said(&chunk.id).map(str::to_owned);
+        }
+        if message.response_model.is_none() {
+            let model = said(&chunk.model).filter(|model| *model != self.model.id);
+            message.response_model = model.map(str::to_owned);
+        }
+    }
+
+    fn choice(&mut self, choice: &Choice<'_>, out: &mut MessageBuilder) {
+        if let Some(delta) = &choice.delta {
+            self.delta(delta, out);
+        }
+        // A failure is not undone by a server that goes on to say that all is well.
+        if let Some(reason) = said(&choice.finish_reason)
+            && !matches!(self.finish, Some(Finish::Failed(_)))
+        {
+            out.message_mut().raw_stop_reason = Some(reason.to_owned());
+            self.finish = Some(Finish::of(reason));
+        }
+    }
+
+    fn delta(&mut self, delta: &Delta<'_>, out: &mut MessageBuilder) {
+        let fields = [
+            (Field::ReasoningContent, &delta.reasoning_content),
+            (Field::Reasoning, &delta.reasoning),
+            (Field::ReasoningText, &delta.reasoning_text),
+        ];
+        let plain = fields.into_iter().find_map(|(field, text)| Some((field, said(text)?)));
+        if let Some((field, text)) = plain {
+            self.has_plain_reasoning = true;
+            let index = self.thinking_block(Some(field), out);
+            out.delta(index, text);
+        }
+        if let Some(details) = delta.reasoning_details {
+            let shown = self.details.add(details.get());
+            if !self.details.is_empty() {
+                let index = self.thinking_block(None, out);
+                if !self.has_plain_reasoning && !shown.is_empty() {
+                    out.delta(index, &shown);
+                }
+            }
+        }
+        // A refusal is what the model says instead of an answer.
+        for text in [said(&delta.content), said(&delta.refusal)].into_iter().flatten() {
+            let index = *self.text.get_or_insert_with(|| out.text_start());
+            out.delta(index, text);
+        }
+        for call in delta.tool_calls.iter().flatten() {
+            self.calls.add(call, out);
+        }
+    }
+
+    /// The thinking block, signed with the field its text comes by.
+    fn thinking_block(&mut self, field: Option<Field>, out: &mut MessageBuilder) -> usize {
+        let signature = field.map(|field| field.as_sent_to(&self.model.provider).name().to_owned());
+        match self.thinking {
+            Some(index) => {
+                if signature.is_some()
+                    && let Some(thinking) = thinking_at(index, out)
+                    && thinking.thinking_signature.is_none()
+                {
+                    thinking.thinking_signature = signature;
+                }
+                index
+            }
+            None => {
+                let thinking =
+                    ThinkingContent { thinking_signature: signature, ..ThinkingContent::default() };
+                *self.thinking.insert(out.thinking_start_with(thinking))
+            }
+        }
+    }
+
+    /// Nothing more follows; `[DONE]` was seen or the body ended.
+    fn complete(&mut self, done: bool, out: &mut MessageBuilder) -> Result<(), StreamError> {
+        // Some servers never say why they stopped. One that has counted its tokens and said that
+        // it is done was not cut off; one that only closed the stream may have been.
+        let counted = done && out.message().usage.output > 0;
+        let silent = !self.compat.finish_reason && (done || !out.message().content.is_empty());
+        let reason = match self.finish.take() {
+            Some(Finish::Complete(reason)) => reason,
+            Some(Finish::Failed(reason)) => {
+                self.close(out);
+                out.end_all();
+                return Err(StreamError::Provider(format!("Provider finish_reason: {reason}")));
+            }
+            None if counted || silent => StopReason::Stop,
+            None => return Err(StreamError::Truncated("Stream ended without finish_reason")),
+        };
+        self.close(out);
+        // Not every server distinguishes a call from an answer.
+        let calls = reason == StopReason::Stop && !self.calls.is_empty();
+        out.finish(if calls { StopReason::ToolUse } else { reason });
+        Ok(())
+    }
+
+    fn close(&mut self, out: &mut MessageBuilder) {
+        self.calls.finish(out);
+        if let Some(index) = self.thinking
+            && !self.details.is_empty()
+            && let Some(thinking) = thinking_at(index, out)
+        {
+            thinking.thinking_signature = Some(self.details.to_signature());
+        }
+    }
+}
+
+impl EventDecoder for ChunkDecoder {
+    fn event(&mut self, event: SseEvent<'_>, out: &mut MessageBuilder) -> Result<(), StreamError> {
+        let data = event.data.trim();
+        if data.is_empty() {
+            return Ok(());
+        }
+        if data == "[DONE]" {
+            return self.complete(true, out);
+        }
+        if event.name == Some("error") {
+            let error = error_text(data).unwrap_or_else(|| data.to_owned());
+            return Err(StreamError::Provider(error));
+        }
+        match serde_json::from_str::<Chunk<'_>>(data) {
+            Ok(chunk) => self.chunk(&chunk, data, out),
+            Err(_) => {
+                let malformed =
+                    |error: serde_json::Error| StreamError::malformed("a chunk", &error, data);
+                let value = json::from_str_repairing::<Value>(data).map_err(malformed)?;
+                let Some(mended) = Chunk::mended(value) else { return Ok(()) };
+                let chunk = serde_json::from_str::<Chunk<'_>>(&mended).map_err(malformed)?;
+                self.chunk(&chunk, &mended, out)
+            }
+        }
+    }
+
+    fn end(&mut self, out: &mut MessageBuilder) -> Result<(), StreamError> {
+        self.complete(false, out)
+    }
+}
+
+impl Finish {
+    fn of(reason: &str) -> Self {
+        match reason {
+            "stop" | "end" => Self::Complete(StopReason::Stop),
+            "length" => Self::Complete(StopReason::Length),
+            "tool_calls" | "function_call" => Self::Complete(StopReason::ToolUse),
+            other => Self::Failed(other.to_owned()),
+        }
+    }
+}
+
+fn thinking_at(index: usize, out: &mut MessageBuilder) -> Option<&mut ThinkingContent> {
+    match out.message_mut().content.get_mut(index)? {
+        AssistantBlock::Thinking(thinking) => Some(thinking),
+        _ => None,
+    }
+}
+
+/// What an error object says, with what the provider behind a gateway said. `None` if the value
+/// only states that there is no error.
+fn error_text(json: &str) -> Option<String> {
+    let Ok(value) = json::from_str_repairing::<Value>(json) else { return Some(json.to_owned()) };
+    let error = value.get("error").unwrap_or(&value);
+    let message = match error {
+        Value::Null | Value::Bool(false) => return None,
+        Value::String(text) if text.is_empty() => return None,
+        Value::String(text) => text.clone(),
+        _ => match error.get("message").and_then(Value::as_str) {
+            Some(message) if !message.is_empty() => message.to_owned(),
+            _ => error.to_string(),
+        },
+    };
+    let raw = match error.pointer("/metadata/raw") {
+        Some(Value::String(raw)) => raw.clone(),
+        Some(raw @ (Value::Object(_) | Value::Array(_))) => raw.to_string(),
+        _ => String::new(),
+    };
+    if raw.is_empty() || message.contains(&raw) {
+        Some(message)
+    } else {
+        Some(format!("{message}\n{raw}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
