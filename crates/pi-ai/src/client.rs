@@ -199,8 +199,7 @@ impl Client {
         let credential = self.credential(&model.provider, options.api_key.as_ref(), &options.env);
         let env = |name: &str| options.env.get(name).cloned().or_else(|| (self.env)(name));
         let mut model = credentials::place(model, &env)?;
-        let mut options = options.clone();
-        options.reasoning = options.reasoning.map(|level| model.clamp_thinking(level));
+        let options = options.clone();
         let (api_key, bearer) = match credential {
             Credential::Key { key, bearer } => (Some(key), bearer),
             Credential::NotNeeded => (Some(SecretString::from("unused")), false),

@@ -52,4 +52,20 @@ impl Encoding {
         decoded.clear();
         Ok(())
     }
+
+    /// The body ended: hands over the rest, or says that the body was cut.
+    pub(super) fn finish(&mut self, out: impl FnOnce(&[u8])) -> Result<(), std::io::Error> {
+        match self {
+            Self::Identity => {}
+            Self::Gzip(decoder) => {
+                decoder.try_finish()?;
+                out(decoder.get_ref());
+            }
+            Self::Deflate(decoder) => {
+                decoder.try_finish()?;
+                out(decoder.get_ref());
+            }
+        }
+        Ok(())
+    }
 }

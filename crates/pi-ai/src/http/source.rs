@@ -149,44 +149,34 @@ impl Reading {
                 self.push(&bytes, out)
             }
             Some(Err(error)) => Err(format!("Connection lost: {}", cause(&error))),
-            None => {
-                self.end(out);
-                Ok(())
-            }
+            None => self.end(out),
         })
     }
 
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) -> Result<(), String> {
-        let Self { encoding, decoder, unsure, content_type, .. } = self;
-        let mut stray = None;
+        let Self { encoding, unsure, decoder, content_type, .. } = self;
+        let mut result = Ok(());
         encoding
-            .decode(bytes, |decoded| match unsure {
-                None => decoder.push(decoded, out),
-                Some(head) => {
-                    head.extend_from_slice(decoded);
-                    match first_word(head) {
-                        FirstWord::None => {}
-                        FirstWord::Stream => {
-                            decoder.push(head, out);
-                            *unsure = None;
-                        }
-                        FirstWord::Document if head.len() > MAX_STRAY_BODY => {
-                            stray = Some(stray_text(content_type, head));
-                        }
-                        FirstWord::Document => {}
-                    }
-                }
-            })
-            .map_err(|error| format!("The server's compressed answer is damaged: {error}"))?;
-        stray.map_or(Ok(()), Err)
+            .decode(bytes, |decoded| result = accept(decoded, unsure, decoder, content_type, out))
+            .map_err(damaged)?;
+        result
     }
 
-    fn end(&mut self, out: &mut MessageBuilder) {
-        match self.unsure.take() {
+    fn end(&mut self, out: &mut MessageBuilder) -> Result<(), String> {
+        let Self { encoding, unsure, decoder, content_type, .. } = self;
+        let mut result = Ok(());
+        encoding
+            .finish(|decoded| result = accept(decoded, unsure, decoder, content_type, out))
+            .map_err(damaged)?;
+        result?;
+        match unsure.take() {
             Some(head) if matches!(first_word(&head), FirstWord::Document) => {
-                out.fail(StopReason::Error, stray_text(&self.content_type, &head));
+                Err(stray_text(content_type, &head))
             }
-            _ => self.decoder.finish(out),
+            _ => {
+                decoder.finish(out);
+                Ok(())
+            }
         }
     }
 
@@ -238,6 +228,34 @@ impl Watchdog {
             }
         }
     }
+}
+
+/// Gives bytes to the decoder, once it is clear that they are for it.
+fn accept(
+    bytes: &[u8],
+    unsure: &mut Option<Vec<u8>>,
+    decoder: &mut Box<dyn Decoder>,
+    content_type: &str,
+    out: &mut MessageBuilder,
+) -> Result<(), String> {
+    let Some(head) = unsure else {
+        decoder.push(bytes, out);
+        return Ok(());
+    };
+    head.extend_from_slice(bytes);
+    match first_word(head) {
+        FirstWord::Stream => {
+            decoder.push(head, out);
+            *unsure = None;
+            Ok(())
+        }
+        FirstWord::Document if head.len() > MAX_STRAY_BODY => Err(stray_text(content_type, head)),
+        FirstWord::Document | FirstWord::None => Ok(()),
+    }
+}
+
+fn damaged(error: std::io::Error) -> String {
+    format!("The server's compressed answer is damaged: {error}")
 }
 
 enum FirstWord {

@@ -54,9 +54,14 @@ impl Call {
         }
     }
 
-    /// The level to think at, as asked; `None` when thinking is off. Fitting it to what the
-    /// model offers is the caller's decision, made before this point.
+    /// The level to think at, one that the model offers; `None` when thinking is off.
     pub fn thinking(&self) -> Option<ThinkingLevel> {
+        self.options.thinking_for(&self.model)
+    }
+
+    /// The level as it was asked for; `None` when thinking is off. For a format whose words for
+    /// the levels have their own defaults.
+    pub fn thinking_asked(&self) -> Option<ThinkingLevel> {
         self.options.reasoning.filter(|level| *level != ThinkingLevel::Off)
     }
 

@@ -12,7 +12,8 @@ use pi_ai::{
     StopReason, StreamOptions, Timeouts, is_context_overflow, is_retryable,
 };
 use serde_json::json;
-use tokio::net::{TcpSocket, TcpStream};
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
 use crate::server::{Server, Step, response, stream_head};
 
@@ -238,14 +239,25 @@ async fn connections_that_break() {
         let server = Server::answer(short).await;
         let message = ask(api, &server.url()).await;
         assert!(is_retryable(&message), "{api}: {}", error(&message));
-        // Nobody there at all, and somebody who does not speak TLS.
-        let server = Server::play(vec![]).await;
-        let message = ask(api, &format!("https://{}", server.addr)).await;
+        // Nobody there at all, and somebody who hangs up in the middle of the TLS handshake.
+        let message = ask(api, &format!("https://{}", hangs_up().await)).await;
         assert!(error(&message).starts_with("Connection error: "), "{api}: {}", error(&message));
         let message = ask(api, "http://127.0.0.1:1").await;
         assert!(error(&message).contains("refused"), "{api}: {}", error(&message));
         assert!(is_retryable(&message), "{api}");
     }
+}
+
+/// A server that closes every connection after the first bytes.
+async fn hangs_up() -> std::net::SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let addr = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let _ = socket.read(&mut [0; 64]).await;
+        }
+    });
+    addr
 }
 
 #[tokio::test]

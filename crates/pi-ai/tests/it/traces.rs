@@ -30,7 +30,7 @@ fn load(folder: &str) -> Vec<Trace> {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("sse") => traces.push(Trace { name, body: std::fs::read(&path).unwrap() }),
             Some("jsonl") => {
-                traces.extend(from_payloads(&name, &std::fs::read_to_string(&path).unwrap()))
+                traces.extend(from_payloads(&name, &std::fs::read_to_string(&path).unwrap()));
             }
             _ => {}
         }

@@ -17,7 +17,7 @@ pub(super) fn managed_effort(call: &Call) -> Option<&str> {
     if !model.reasoning || !Compat::of(model).supports_mid_convo_effort {
         return None;
     }
-    match call.thinking() {
+    match call.thinking_asked() {
         Some(level) => Some(effort(call, level)),
         // A model that cannot stop thinking thinks at its default.
         None => model.lacks_thinking(ThinkingLevel::Off).then_some("high"),
@@ -27,7 +27,7 @@ pub(super) fn managed_effort(call: &Call) -> Option<&str> {
 /// Thinking is on and measured in tokens.
 pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
     call.model.reasoning
-        && call.thinking().is_some()
+        && call.thinking_asked().is_some()
         && !compat.force_adaptive_thinking
         && !compat.supports_mid_convo_effort
 }
@@ -35,7 +35,7 @@ pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
 /// Sets `thinking`, `output_config`, `max_tokens` and `temperature`.
 pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
     let mut max_tokens = call.max_tokens();
-    let level = call.thinking().filter(|_| call.model.reasoning);
+    let level = call.thinking_asked().filter(|_| call.model.reasoning);
     if managed_effort(call).is_some() {
         let binding = json!({"prefix_mismatch_behavior": "drop_block"});
         let thinking =

@@ -121,9 +121,7 @@ struct Wish {
 impl Wish {
     fn of(call: &Call, max_tokens: u64) -> Self {
         let model = &call.model;
-        // A level that the model does not offer becomes the nearest one that it does.
-        let level = call.thinking().map(|level| model.clamp_thinking(level));
-        let level = level.filter(|level| *level != ThinkingLevel::Off);
+        let level = call.thinking();
         let mapped = level.and_then(|level| model.mapped_thinking(level)).map(str::to_owned);
         let budget = level.map(|level| {
             let room = max_tokens.saturating_sub(ANSWER_RESERVE);

@@ -30,7 +30,7 @@ pub(super) fn write(call: &Call) -> Vec<Value> {
         call.messages.iter().filter(|m| !matches!(m, Message::System(_))).cloned().collect();
     let normalize = |id: &str, _: &AssistantMessage| {
         if family.takes_call_ids() {
-            ids::truncate(ids::sanitize(id), MAX_ID)
+            ids::shorten(ids::sanitize(id), MAX_ID)
         } else {
             id.to_owned()
         }

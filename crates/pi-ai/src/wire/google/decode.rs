@@ -302,7 +302,7 @@ impl CallIds {
             return given.into_owned();
         }
         // Short enough for every provider to take as it is: a history may move on to another.
-        let name = ids::truncate(ids::sanitize(name), 32);
+        let name = ids::shorten(ids::sanitize(name), 32);
         let answer = match &out.message().response_id {
             Some(id) => ids::short_hash(id),
             None => self.turn.to_string(),

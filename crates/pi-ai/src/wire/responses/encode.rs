@@ -125,7 +125,7 @@ impl Effort {
         }
         // xAI reasons even where it is not asked to.
         let always_reasons = model.provider == "xai";
-        let Some(level) = call.options.thinking_for(model) else {
+        let Some(level) = call.thinking() else {
             let cannot_say_off = model.provider == "github-copilot";
             let request = if cannot_say_off || model.lacks_thinking(ThinkingLevel::Off) {
                 None

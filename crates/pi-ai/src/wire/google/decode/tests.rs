@@ -46,6 +46,7 @@ fn stream(chunks: &[Value]) -> AssistantMessage {
     body(&chunks.iter().map(|chunk| format!("data: {chunk}\r\n\r\n")).collect::<String>())
 }
 
+#[allow(clippy::needless_pass_by_value)] // Called with `json!`.
 fn parts(parts: Value) -> Value {
     json!({"candidates": [{"content": {"role": "model", "parts": parts}, "index": 0}]})
 }
@@ -58,6 +59,7 @@ fn finish(reason: &str) -> Value {
     json!({"candidates": [{"finishReason": reason}]})
 }
 
+#[allow(clippy::needless_pass_by_value)] // Called with `json!`.
 fn call(call: Value) -> Value {
     parts(json!([{"functionCall": call}]))
 }
