@@ -254,6 +254,7 @@ fn accept(
     }
 }
 
+#[allow(clippy::needless_pass_by_value)] // For `map_err`.
 fn damaged(error: std::io::Error) -> String {
     format!("The server's compressed answer is damaged: {error}")
 }
