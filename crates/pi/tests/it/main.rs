@@ -1,0 +1,5 @@
+//! The binary, run as a user runs it.
+
+#![allow(clippy::unwrap_used)]
+
+mod cli;
