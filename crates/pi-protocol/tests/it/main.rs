@@ -1,0 +1,7 @@
+//! The vocabulary at its boundaries: JSON both ways, and the promises of the stream.
+
+#![allow(clippy::unwrap_used)]
+
+mod json;
+mod stream;
+mod transcript;

@@ -1,0 +1,80 @@
+//! Prompt and tools as system messages declare and patch them.
+
+use pi_protocol::{Context, Message, Tool, ToolPlacement, Transcript, render_system_update};
+use serde_json::{Value, json};
+
+fn messages(values: Value) -> Vec<Message> {
+    serde_json::from_value(values).unwrap()
+}
+
+fn tool(name: &str, description: &str) -> Value {
+    json!({"name": name, "description": description})
+}
+
+fn names(tools: &[Tool]) -> Vec<&str> {
+    tools.iter().map(|tool| tool.name.as_str()).collect()
+}
+
+#[test]
+fn prompt_and_tools_become_a_leading_system_message() {
+    let context = Context::new().system("S").user("u").tool(Tool::new("t", "d", json!({})));
+    let normal = context.normalize();
+    let state = Transcript::replay(&normal);
+    assert_eq!((state.prompt().as_str(), names(&state.tools)), ("S", vec!["t"]));
+    assert_eq!(normal.len(), 2);
+    assert_eq!(Context::new().user("u").normalize().len(), 1, "nothing to say, nothing said");
+}
+
+#[test]
+fn later_messages_patch_earlier_ones() {
+    let conversation = messages(json!([
+        {"role": "system", "content": "Base.", "sections": {"env": "a", "x": "1"}, "toolsAdded": [tool("r", "1"), tool("b", "1")]},
+        {"role": "user", "content": "u"},
+        {"role": "system", "content": "", "sections": {"env": "b", "x": null}, "toolsAdded": [tool("r", "2")]},
+        {"role": "system", "content": "More.", "toolsAdded": [tool("b", "2")], "toolsRemoved": [{"name": "b"}]},
+    ]));
+    let state = Transcript::replay(&conversation);
+    assert_eq!(state.prompt(), "Base.\n\nMore.\n\nb");
+    assert_eq!(names(&state.tools), ["r", "b"]);
+    assert!(state.tools.iter().all(|tool| tool.description == "2"));
+    let collapsed = Transcript::collapse(&conversation);
+    assert_eq!(collapsed.len(), 2);
+    assert_eq!(Transcript::replay(&collapsed).prompt(), state.prompt());
+}
+
+#[test]
+fn an_update_says_what_changed() {
+    let conversation = messages(json!([
+        {"role": "system", "content": "Now.", "sections": {"env": "b", "gone": null}},
+    ]));
+    let Message::System(system) = &conversation[0] else { panic!() };
+    assert_eq!(
+        render_system_update(system),
+        "Now.\n\nUpdated system prompt section \"env\":\n\nb\n\nRemoved system prompt section \"gone\"."
+    );
+}
+
+#[test]
+fn tools_go_where_the_api_takes_them() {
+    let additions = messages(json!([
+        {"role": "system", "content": "S", "toolsAdded": [tool("a", "1")]},
+        {"role": "user", "content": "u"},
+        {"role": "system", "content": "", "toolsAdded": [tool("b", "1")]},
+    ]));
+    let rewritten = messages(json!([
+        {"role": "system", "content": "S", "toolsAdded": [tool("a", "1")]},
+        {"role": "system", "content": "", "toolsAdded": [tool("a", "2")]},
+        {"role": "system", "content": "", "toolsAdded": [tool("b", "1")]},
+    ]));
+    let cases: [(&str, &[Message], ToolPlacement, &[&str], usize); 5] = [
+        ("all at the top", &additions, ToolPlacement::TopLevel, &["a", "b"], 3),
+        ("additions in place", &additions, ToolPlacement::Additions, &["a"], 1),
+        ("up to the last rewrite at the top", &rewritten, ToolPlacement::Additions, &["a"], 2),
+        ("changes in place", &rewritten, ToolPlacement::Changes, &["a"], 1),
+        ("nothing declared at first", &additions[1..], ToolPlacement::Changes, &[], 0),
+    ];
+    for (what, conversation, placement, expected, from) in cases {
+        let (top, rest) = Transcript::place_tools(conversation, placement);
+        assert_eq!((names(&top).as_slice(), rest), (expected, from), "{what}");
+    }
+}
