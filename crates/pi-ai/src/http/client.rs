@@ -29,6 +29,12 @@ impl HttpClient {
     }
 }
 
+impl std::fmt::Debug for HttpClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("HttpClient").finish_non_exhaustive()
+    }
+}
+
 fn build(connect: Option<Duration>) -> Result<reqwest::Client, reqwest::Error> {
     // Fails only if a provider is installed already, by us or by the program around us.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -1,24 +1,19 @@
 //! Reads an answer: the [`Source`] behind every stream that comes from the network.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_core::Stream;
 use pi_protocol::{Diagnostic, MessageBuilder, Source, StopReason, Timeouts};
-use reqwest::Response;
-use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE};
+use reqwest::header::CONTENT_ENCODING;
 use tokio::time::{Sleep, sleep_until};
 
+use super::Opened;
 use super::connect::{cause, first_byte_text};
 use super::encoding::Encoding;
-use super::{HttpClient, Opened};
 use crate::wire::Decoder;
-
-/// How much of an answer that is no event stream is read to say what it is.
-const MAX_STRAY_BODY: usize = 16 * 1024;
 
 /// An exchange that has begun: the answer and how to read it.
 pub(crate) struct Exchange {
@@ -45,9 +40,6 @@ struct Reading {
     body: Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>>,
     encoding: Encoding,
     decoder: Box<dyn Decoder>,
-    content_type: Arc<str>,
-    /// What has come before the answer is known to be an event stream; `None` once it is.
-    unsure: Option<Vec<u8>>,
     watchdog: Watchdog,
 }
 
@@ -114,17 +106,14 @@ impl HttpSource {
 impl Reading {
     fn begin(exchange: Exchange, timeouts: &Timeouts) -> Result<Self, String> {
         let Exchange { opened: Opened { response, sent }, decoder, .. } = exchange;
-        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let encoding = Encoding::named(header(CONTENT_ENCODING))?;
-        let content_type = Arc::from(header(CONTENT_TYPE).unwrap_or("an unknown type"));
+        let encoding = response.headers().get(CONTENT_ENCODING);
+        let encoding = Encoding::named(encoding.and_then(|value| value.to_str().ok()))?;
         let watchdog = Watchdog {
             timer: timeouts.first_byte.map(|limit| timer(sent + limit)),
             idle: timeouts.idle,
             last_data: None,
         };
-        let unsure = Some(Vec::new());
-        let body = body_stream(response);
-        Ok(Self { body, encoding, decoder, content_type, unsure, watchdog })
+        Ok(Self { body: Box::pin(response.bytes_stream()), encoding, decoder, watchdog })
     }
 
     /// Reads one piece of the body.
@@ -154,30 +143,15 @@ impl Reading {
     }
 
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) -> Result<(), String> {
-        let Self { encoding, unsure, decoder, content_type, .. } = self;
-        let mut result = Ok(());
-        encoding
-            .decode(bytes, |decoded| result = accept(decoded, unsure, decoder, content_type, out))
-            .map_err(damaged)?;
-        result
+        let Self { encoding, decoder, .. } = self;
+        encoding.decode(bytes, |decoded| decoder.push(decoded, out)).map_err(damaged)
     }
 
     fn end(&mut self, out: &mut MessageBuilder) -> Result<(), String> {
-        let Self { encoding, unsure, decoder, content_type, .. } = self;
-        let mut result = Ok(());
-        encoding
-            .finish(|decoded| result = accept(decoded, unsure, decoder, content_type, out))
-            .map_err(damaged)?;
-        result?;
-        match unsure.take() {
-            Some(head) if matches!(first_word(&head), FirstWord::Document) => {
-                Err(stray_text(content_type, &head))
-            }
-            _ => {
-                decoder.finish(out);
-                Ok(())
-            }
-        }
+        let Self { encoding, decoder, .. } = self;
+        encoding.finish(|decoded| decoder.push(decoded, out)).map_err(damaged)?;
+        decoder.finish(out);
+        Ok(())
     }
 
     /// After the last event the body usually ends at once. Reading its end lets the connection be
@@ -193,12 +167,6 @@ impl Reading {
         let seconds = timeouts.idle.map_or(0.0, |limit| limit.as_secs_f64());
         format!("Stream timed out: the server sent nothing for {seconds} s")
     }
-}
-
-fn body_stream(
-    response: Response,
-) -> Pin<Box<dyn Stream<Item = Result<Bytes, reqwest::Error>> + Send>> {
-    Box::pin(response.bytes_stream())
 }
 
 fn timer(at: Instant) -> Pin<Box<Sleep>> {
@@ -230,60 +198,7 @@ impl Watchdog {
     }
 }
 
-/// Gives bytes to the decoder, once it is clear that they are for it.
-fn accept(
-    bytes: &[u8],
-    unsure: &mut Option<Vec<u8>>,
-    decoder: &mut Box<dyn Decoder>,
-    content_type: &str,
-    out: &mut MessageBuilder,
-) -> Result<(), String> {
-    let Some(head) = unsure else {
-        decoder.push(bytes, out);
-        return Ok(());
-    };
-    head.extend_from_slice(bytes);
-    match first_word(head) {
-        FirstWord::Stream => {
-            decoder.push(head, out);
-            *unsure = None;
-            Ok(())
-        }
-        FirstWord::Document if head.len() > MAX_STRAY_BODY => Err(stray_text(content_type, head)),
-        FirstWord::Document | FirstWord::None => Ok(()),
-    }
-}
-
 #[allow(clippy::needless_pass_by_value)] // For `map_err`.
 fn damaged(error: std::io::Error) -> String {
     format!("The server's compressed answer is damaged: {error}")
-}
-
-enum FirstWord {
-    None,
-    /// Fields or comments of an event stream.
-    Stream,
-    /// JSON or HTML: not an event stream, whatever the headers say.
-    Document,
-}
-
-fn first_word(bytes: &[u8]) -> FirstWord {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-        None => FirstWord::None,
-        Some(b'{' | b'[' | b'<') => FirstWord::Document,
-        Some(_) => FirstWord::Stream,
-    }
-}
-
-fn stray_text(content_type: &str, body: &[u8]) -> String {
-    let body = String::from_utf8_lossy(body);
-    let body = crate::wire::shorten(body.trim(), 4000);
-    format!("Expected an event stream, but the server answered with {content_type}: {body}")
-}
-
-impl std::fmt::Debug for HttpClient {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("HttpClient").finish_non_exhaustive()
-    }
 }

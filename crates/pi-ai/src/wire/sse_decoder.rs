@@ -1,10 +1,14 @@
 //! Joins the SSE parser to a format's event decoder.
+//!
+//! Also notices an answer that is no event stream at all, whatever its headers say: a sign-in page,
+//! an error as plain JSON. What it says is then the error.
 
 use std::sync::Arc;
 
 use pi_protocol::{MessageBuilder, StopReason};
 
 use crate::sse::{SseEvent, SseParser};
+use crate::wire::error_text::shorten;
 use crate::wire::{Call, Decoder, StreamError};
 
 /// Reads the events of a format that streams server-sent events.
@@ -16,18 +20,30 @@ pub trait EventDecoder: Send {
     fn end(&mut self, out: &mut MessageBuilder) -> Result<(), StreamError>;
 }
 
+/// How much of an answer that is no event stream is repeated in the error.
+const MAX_DOCUMENT: usize = 4000;
+
 /// A [`Decoder`] for a format that streams server-sent events.
 pub struct SseDecoder<D> {
     parser: SseParser,
     decoder: D,
     on_event: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    beginning: Beginning,
+}
+
+/// What the answer began with.
+enum Beginning {
+    Unknown,
+    Stream,
+    /// JSON or HTML, as far as it has come.
+    Document(Vec<u8>),
 }
 
 impl<D: EventDecoder> SseDecoder<D> {
     /// Reads the answer to `call` with `decoder`.
     pub fn new(call: &Call, decoder: D) -> Self {
         let on_event = call.options.hooks.on_provider_event.clone();
-        Self { parser: SseParser::new(), decoder, on_event }
+        Self { parser: SseParser::new(), decoder, on_event, beginning: Beginning::Unknown }
     }
 
     fn run(
@@ -38,7 +54,7 @@ impl<D: EventDecoder> SseDecoder<D> {
             &mut dyn FnMut(SseEvent<'_>) -> Result<(), StreamError>,
         ) -> Result<(), StreamError>,
     ) {
-        let Self { parser, decoder, on_event } = self;
+        let Self { parser, decoder, on_event, .. } = self;
         let result = read(parser, &mut |event| {
             if out.is_finished() {
                 return Ok(());
@@ -56,14 +72,31 @@ impl<D: EventDecoder> SseDecoder<D> {
 
 impl<D: EventDecoder> Decoder for SseDecoder<D> {
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) {
-        if !out.is_finished() {
-            self.run(out, |parser, on_event| parser.push(bytes, on_event));
+        if out.is_finished() {
+            return;
+        }
+        if let Beginning::Unknown = self.beginning {
+            self.beginning = begin(bytes);
+        }
+        match &mut self.beginning {
+            Beginning::Document(body) => {
+                body.extend_from_slice(bytes);
+                if body.len() > 4 * MAX_DOCUMENT {
+                    out.fail(StopReason::Error, not_a_stream(body));
+                }
+            }
+            Beginning::Unknown | Beginning::Stream => {
+                self.run(out, |parser, on_event| parser.push(bytes, on_event));
+            }
         }
     }
 
     fn finish(&mut self, out: &mut MessageBuilder) {
         if out.is_finished() {
             return;
+        }
+        if let Beginning::Document(body) = &self.beginning {
+            return out.fail(StopReason::Error, not_a_stream(body));
         }
         // The last event may lack its blank line. If its data is torn, the event never happened,
         // and the decoder says that the answer is not complete.
@@ -77,6 +110,21 @@ impl<D: EventDecoder> Decoder for SseDecoder<D> {
         }
         debug_assert!(out.is_finished(), "a decoder left its message unfinished");
     }
+}
+
+fn begin(bytes: &[u8]) -> Beginning {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+        None => Beginning::Unknown,
+        Some(b'{' | b'[' | b'<') => Beginning::Document(Vec::new()),
+        Some(_) => Beginning::Stream,
+    }
+}
+
+fn not_a_stream(body: &[u8]) -> String {
+    let body = String::from_utf8_lossy(body);
+    let body = shorten(body.trim(), MAX_DOCUMENT);
+    format!("Expected an event stream, but the server answered: {body}")
 }
 
 fn is_torn(data: &str) -> bool {
