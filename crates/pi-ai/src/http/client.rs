@@ -1,30 +1,52 @@
 //! The connection pool, built when the first request is made.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
 
-/// Connection pools by connect time-out, the one setting that belongs to a pool and not to a
-/// request. In practice there is one.
+/// Connection pools by what belongs to a pool and not to a request. In practice there is one.
 #[derive(Clone, Default)]
 pub(crate) struct HttpClient {
-    pools: Arc<Mutex<HashMap<Option<Duration>, reqwest::Client>>>,
+    pools: Arc<Mutex<HashMap<PoolKey, reqwest::Client>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct PoolKey {
+    connect: Option<Duration>,
+    /// Plain HTTP, as local servers speak it, must also work where no certificates are installed.
+    tls: bool,
+    /// A server on this machine is not asked through a proxy on another.
+    local: bool,
 }
 
 impl HttpClient {
-    pub(crate) fn with_connect_timeout(
+    /// The pool for requests to `url`. The error says what to do.
+    pub(crate) fn pool(
         &self,
+        url: &str,
         connect: Option<Duration>,
-    ) -> Result<reqwest::Client, reqwest::Error> {
+    ) -> Result<reqwest::Client, String> {
+        let key = PoolKey {
+            connect,
+            tls: !url.starts_with("http://"),
+            local: is_loopback(super::connect::host_of(url)),
+        };
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(client) = pools.get(&connect) {
+        if let Some(client) = pools.get(&key) {
             return Ok(client.clone());
         }
-        let client = build(connect)?;
-        pools.insert(connect, client.clone());
+        let client = build(key).map_err(|error| {
+            let cause = super::connect::cause(&error);
+            format!(
+                "Could not set up TLS: {cause}. Install the certificates of the system \
+                 (often a package named ca-certificates), or set SSL_CERT_FILE."
+            )
+        })?;
+        pools.insert(key, client.clone());
         Ok(client)
     }
 }
@@ -35,7 +57,13 @@ impl std::fmt::Debug for HttpClient {
     }
 }
 
-fn build(connect: Option<Duration>) -> Result<reqwest::Client, reqwest::Error> {
+fn is_loopback(host: &str) -> bool {
+    let name = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let name = name.map_or_else(|| host.split(':').next().unwrap_or(host), |(name, _)| name);
+    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn build(key: PoolKey) -> Result<reqwest::Client, reqwest::Error> {
     // Fails only if a provider is installed already, by us or by the program around us.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -44,7 +72,13 @@ fn build(connect: Option<Duration>) -> Result<reqwest::Client, reqwest::Error> {
         .tcp_nodelay(true)
         .tcp_keepalive(Duration::from_secs(30))
         .pool_idle_timeout(Duration::from_secs(90));
-    if let Some(connect) = connect {
+    if !key.tls {
+        builder = builder.tls_certs_only([]);
+    }
+    if key.local {
+        builder = builder.no_proxy();
+    }
+    if let Some(connect) = key.connect {
         builder = builder.connect_timeout(connect);
     }
     builder.build()
@@ -62,5 +96,23 @@ fn follow_same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
         attempt.follow()
     } else {
         attempt.stop()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn knows_this_machine() {
+        for local in
+            ["localhost:8080", "localhost", "127.0.0.1:1", "127.1.2.3", "[::1]:80", "[::1]"]
+        {
+            assert!(is_loopback(local), "{local}");
+        }
+        for other in ["api.openai.com", "localhost.example.com:80", "10.0.0.1", "[fe80::1]:80", ""]
+        {
+            assert!(!is_loopback(other), "{other}");
+        }
     }
 }

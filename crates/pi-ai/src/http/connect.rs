@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use pi_protocol::{HttpResponseInfo, StreamOptions, Timeouts};
 use reqwest::Response;
-use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use tokio::time::timeout;
 
 use super::HttpClient;
@@ -38,9 +38,7 @@ pub(crate) async fn open(
     request: &HttpRequest,
     options: &StreamOptions,
 ) -> Result<Opened, Failure> {
-    let client = http
-        .with_connect_timeout(options.timeouts.connect)
-        .map_err(|error| Failure::Text(format!("Could not set up HTTP: {}", cause(&error))))?;
+    let client = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
     let body = serde_json::to_vec(&request.body)
         .map_err(|error| Failure::Text(format!("Could not write the request: {error}")))?;
     let body = bytes::Bytes::from(body);
@@ -109,6 +107,8 @@ fn notify(options: &StreamOptions, response: &Response) {
 fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    // The stream is wanted, but an error may come as JSON.
+    map.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
     for (name, value) in request.headers.iter() {
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("\"{name}\" is not a valid header name"))?;
@@ -162,7 +162,7 @@ pub(super) fn first_byte_text(timeouts: &Timeouts) -> String {
 }
 
 /// The host and port of a URL, for error texts.
-fn host_of(url: &str) -> &str {
+pub(super) fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }

@@ -99,21 +99,19 @@ fn fit_assistant(
 ) -> Message {
     let same =
         message.provider == model.provider && message.api == model.api && message.model == model.id;
+    if same && message.content.iter().all(is_kept) {
+        return Message::Assistant(Arc::clone(message));
+    }
     let content = message
         .content
         .iter()
+        .filter(|block| is_kept(block))
         .filter_map(|block| match block {
             AssistantBlock::Text(text) if !same => {
                 Some(AssistantBlock::Text(TextContent::new(text.text.clone())))
             }
             // Thinking means something only to the model that thought it.
             AssistantBlock::Thinking(_) if !same => None,
-            AssistantBlock::Thinking(thinking) => {
-                let keep = thinking.redacted
-                    || thinking.thinking_signature.as_deref().is_some_and(|s| !s.is_empty())
-                    || !thinking.thinking.trim().is_empty();
-                keep.then(|| block.clone())
-            }
             AssistantBlock::ToolCall(call) if !same => {
                 let id = normalize_id(&call.id, message);
                 if id != call.id {
@@ -122,11 +120,23 @@ fn fit_assistant(
                 let call = ToolCall { id, thought_signature: None, ..call.clone() };
                 Some(AssistantBlock::ToolCall(call))
             }
-            AssistantBlock::Unknown(_) => None,
-            AssistantBlock::Text(_) | AssistantBlock::ToolCall(_) => Some(block.clone()),
+            _ => Some(block.clone()),
         })
         .collect();
     Message::Assistant(Arc::new(AssistantMessage { content, ..(**message).clone() }))
+}
+
+/// The block means something to the model that made it.
+fn is_kept(block: &AssistantBlock) -> bool {
+    match block {
+        AssistantBlock::Thinking(thinking) => {
+            thinking.redacted
+                || thinking.thinking_signature.as_deref().is_some_and(|s| !s.is_empty())
+                || !thinking.thinking.trim().is_empty()
+        }
+        AssistantBlock::Text(_) | AssistantBlock::ToolCall(_) => true,
+        AssistantBlock::Unknown(_) => false,
+    }
 }
 
 /// Leaves out failed turns and gives every unanswered call a result that says so.
