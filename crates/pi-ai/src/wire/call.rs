@@ -114,9 +114,10 @@ impl Call {
     }
 
     /// Output tokens to ask for: what was asked or the model allows, within what is left of the
-    /// context window.
-    pub fn max_tokens(&self) -> u64 {
-        self.fit_max_tokens(self.options.max_tokens.unwrap_or(self.model.max_tokens))
+    /// context window. `None` if nobody knows a limit.
+    pub fn max_tokens(&self) -> Option<u64> {
+        let known = Some(self.model.max_tokens).filter(|limit| *limit > 0);
+        self.options.max_tokens.or(known).map(|wanted| self.fit_max_tokens(wanted))
     }
 
     /// `wanted`, within what is left of the context window.

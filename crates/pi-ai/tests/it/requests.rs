@@ -207,3 +207,26 @@ fn openai_responses() {
 fn google_generative_ai() {
     check("google-generative-ai");
 }
+
+#[test]
+fn a_model_without_known_limits_is_not_limited() {
+    for format in wire::FORMATS {
+        let model = serde_json::json!({
+            "id": "m", "api": format.api(), "provider": "p", "baseUrl": "http://x", "reasoning": true,
+        });
+        let model: Model = serde_json::from_value(model).unwrap();
+        for reasoning in [None, Some(ThinkingLevel::Low)] {
+            let options = Options { reasoning, ..Options::default() };
+            let call = options.into_call(model.clone(), Context::new().user("hi"));
+            let body = format.encode(&call).unwrap().body;
+            // One API demands a limit; then it must leave room for an answer.
+            let limit = body["max_tokens"].as_u64();
+            assert_eq!(limit.is_some(), format.api() == "anthropic-messages", "{body}");
+            assert!(limit.is_none_or(|limit| limit >= 4096), "{body}");
+            for name in ["max_completion_tokens", "max_output_tokens"] {
+                assert!(body.get(name).is_none(), "{body}");
+            }
+            assert!(body.pointer("/generationConfig/maxOutputTokens").is_none(), "{body}");
+        }
+    }
+}

@@ -10,6 +10,9 @@ use crate::wire::Call;
 /// The API refuses smaller budgets.
 const MIN_BUDGET: u64 = 1024;
 
+/// The API demands a limit; this one every model accepts.
+const DEFAULT_MAX_TOKENS: u64 = 4096;
+
 /// The effort of a model whose effort may change between turns; `None` for other models, or when
 /// thinking is off.
 pub(super) fn managed_effort(call: &Call) -> Option<&str> {
@@ -34,7 +37,7 @@ pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
 
 /// Sets `thinking`, `output_config`, `max_tokens` and `temperature`.
 pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
-    let mut max_tokens = call.max_tokens();
+    let mut max_tokens = call.max_tokens().unwrap_or(DEFAULT_MAX_TOKENS);
     let level = call.thinking_asked().filter(|_| call.model.reasoning);
     if managed_effort(call).is_some() {
         let binding = json!({"prefix_mismatch_behavior": "drop_block"});
@@ -74,11 +77,12 @@ pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>)
 
 /// `max_tokens` and the thinking budget within it; `None` if the smallest budget does not fit.
 fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, Option<u64>) {
-    let (wanted, budget) = level.split_allowance(
-        call.options.max_tokens,
-        call.model.max_tokens,
-        &call.options.thinking_budgets,
-    );
+    let model_max = match call.model.max_tokens {
+        0 => DEFAULT_MAX_TOKENS + level.budget(&call.options.thinking_budgets),
+        known => known,
+    };
+    let (wanted, budget) =
+        level.split_allowance(call.options.max_tokens, model_max, &call.options.thinking_budgets);
     let max_tokens = call.fit_max_tokens(wanted);
     let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET)).max(MIN_BUDGET);
     (max_tokens, Some(budget).filter(|budget| *budget < max_tokens))

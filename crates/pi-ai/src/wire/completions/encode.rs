@@ -70,7 +70,9 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
         set("store", false.into());
     }
     let max_tokens = call.max_tokens();
-    set(&compat.max_tokens_field, max_tokens.into());
+    if let Some(max_tokens) = max_tokens {
+        set(&compat.max_tokens_field, max_tokens.into());
+    }
     if let Some(temperature) = call.options.temperature {
         set("temperature", temperature.into());
     }

@@ -13,7 +13,12 @@ use crate::wire::Call;
 const ANSWER_RESERVE: u64 = 1024;
 
 /// Adds the parameters; `max_tokens` is the output limit of the request.
-pub(super) fn add(call: &Call, compat: &Compat, max_tokens: u64, body: &mut Map<String, Value>) {
+pub(super) fn add(
+    call: &Call,
+    compat: &Compat,
+    max_tokens: Option<u64>,
+    body: &mut Map<String, Value>,
+) {
     if !call.model.reasoning {
         return;
     }
@@ -119,12 +124,12 @@ struct Wish {
 }
 
 impl Wish {
-    fn of(call: &Call, max_tokens: u64) -> Self {
+    fn of(call: &Call, max_tokens: Option<u64>) -> Self {
         let model = &call.model;
         let level = call.thinking();
         let mapped = level.and_then(|level| model.mapped_thinking(level)).map(str::to_owned);
         let budget = level.map(|level| {
-            let room = max_tokens.saturating_sub(ANSWER_RESERVE);
+            let room = max_tokens.map_or(u64::MAX, |max| max.saturating_sub(ANSWER_RESERVE));
             level.budget(&call.options.thinking_budgets).min(room)
         });
         Self {

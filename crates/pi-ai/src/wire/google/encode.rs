@@ -57,7 +57,9 @@ fn body(call: &Call) -> Result<Value, EncodeError> {
     if let Some(temperature) = call.options.temperature {
         generation.insert("temperature".to_owned(), json!(temperature));
     }
-    generation.insert("maxOutputTokens".to_owned(), json!(call.max_tokens()));
+    if let Some(max_tokens) = call.max_tokens() {
+        generation.insert("maxOutputTokens".to_owned(), json!(max_tokens));
+    }
     if let Some(thinking) = thinking::config(call)? {
         generation.insert("thinkingConfig".to_owned(), thinking);
     }

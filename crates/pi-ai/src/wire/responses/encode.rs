@@ -89,8 +89,8 @@ fn body(call: &Call, compat: &Compat) -> Result<Map<String, Value>, EncodeError>
 
 /// A record without a limit leaves it to the server.
 fn output_limit(call: &Call, compat: &Compat) -> Option<u64> {
-    let is_known = call.options.max_tokens.is_some() || call.model.max_tokens > 0;
-    (compat.max_output_tokens && is_known).then(|| call.max_tokens().max(MIN_OUTPUT_TOKENS))
+    let limit = call.max_tokens().filter(|_| compat.max_output_tokens)?;
+    Some(limit.max(MIN_OUTPUT_TOKENS))
 }
 
 fn tool_choice(choice: ToolChoice) -> &'static str {
