@@ -4,6 +4,8 @@
 
 #[cfg(feature = "http")]
 mod abort;
+#[cfg(feature = "http")]
+mod client;
 mod functions;
 #[cfg(feature = "http")]
 mod hostile;

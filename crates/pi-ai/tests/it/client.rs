@@ -1,0 +1,212 @@
+//! The front door: which key, which address, which headers a request leaves with.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use pi_ai::{CacheRetention, Client, Context, Model, ProviderConfig, StopReason, StreamOptions};
+use serde_json::{Value, json};
+
+use crate::hostile::model as local_model;
+use crate::server::{Server, response};
+
+const COMPLETE: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+
+fn env(variables: &'static [(&'static str, &'static str)]) -> Client {
+    Client::new(move |name| {
+        variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+    })
+}
+
+/// What arrives when `client` asks a built-in model, sent to a server of ours instead.
+async fn received(client: Client, provider: &str, api: &str, options: StreamOptions) -> String {
+    let server = Server::answer(response("200 OK", &[], COMPLETE)).await;
+    let mut model: Model = serde_json::from_value(json!({
+        "id": "m", "api": api, "provider": provider, "contextWindow": 1000, "maxTokens": 10,
+    }))
+    .unwrap();
+    model.base_url = server.url();
+    client.complete(&Arc::new(model), Context::new().user("hi"), options).await;
+    let requests = server.requests();
+    requests.first().cloned().unwrap_or_default()
+}
+
+fn header(request: &str, name: &str) -> Option<String> {
+    let head = request.split("\r\n\r\n").next().unwrap();
+    head.lines()
+        .filter_map(|line| line.split_once(": "))
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.to_owned())
+}
+
+#[tokio::test]
+async fn keys_come_in_order_of_precedence() {
+    let variables: &[(&str, &str)] = &[("GROQ_API_KEY", "from-env")];
+    let authorization = |client: Client, options: StreamOptions| async {
+        let request = received(client, "groq", "openai-completions", options).await;
+        header(&request, "authorization").unwrap()
+    };
+    let plain = StreamOptions::default;
+    assert_eq!(authorization(env(variables), plain()).await, "Bearer from-env");
+    let overridden = StreamOptions {
+        env: BTreeMap::from([("GROQ_API_KEY".to_owned(), "from-request-env".to_owned())]),
+        ..plain()
+    };
+    assert_eq!(authorization(env(variables), overridden).await, "Bearer from-request-env");
+    let configured = env(variables).with_key("groq", "configured");
+    assert_eq!(authorization(configured.clone(), plain()).await, "Bearer configured");
+    let explicit = StreamOptions { api_key: Some("explicit".to_owned().into()), ..plain() };
+    assert_eq!(authorization(configured, explicit).await, "Bearer explicit");
+}
+
+#[tokio::test]
+async fn each_format_sends_its_key_its_own_way() {
+    for (variables, provider, api, name, value) in [
+        (&[("ANTHROPIC_API_KEY", "k")][..], "anthropic", "anthropic-messages", "x-api-key", "k"),
+        (
+            &[("ANTHROPIC_AUTH_TOKEN", "t"), ("ANTHROPIC_API_KEY", "k")],
+            "anthropic",
+            "anthropic-messages",
+            "authorization",
+            "Bearer t",
+        ),
+        (
+            &[("OPENAI_API_KEY", "sk-1")],
+            "openai",
+            "openai-responses",
+            "authorization",
+            "Bearer sk-1",
+        ),
+        (&[("GEMINI_API_KEY", "g")], "google", "google-generative-ai", "x-goog-api-key", "g"),
+        (
+            &[("CLOUDFLARE_API_KEY", "c")],
+            "cloudflare-ai-gateway",
+            "openai-completions",
+            "cf-aig-authorization",
+            "Bearer c",
+        ),
+    ] {
+        let request = received(env(variables), provider, api, StreamOptions::default()).await;
+        assert_eq!(header(&request, name).as_deref(), Some(value), "{provider}: {request}");
+        let others = ["x-api-key", "authorization", "x-goog-api-key", "cf-aig-authorization"];
+        for other in others.iter().filter(|other| **other != name) {
+            assert_eq!(header(&request, other), None, "{provider} sends {other}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn we_say_who_we_are() {
+    let request = received(
+        env(&[("GROQ_API_KEY", "k")]),
+        "groq",
+        "openai-completions",
+        StreamOptions::default(),
+    )
+    .await;
+    let user_agent = header(&request, "user-agent").unwrap();
+    assert!(user_agent.starts_with("pi/") && user_agent.contains("rust"), "{user_agent}");
+    assert_eq!(header(&request, "accept").as_deref(), Some("text/event-stream, application/json"));
+}
+
+#[tokio::test]
+async fn providers_and_models_of_your_own() {
+    let server = Server::answer(response("200 OK", &[], COMPLETE)).await;
+    let mine: Model =
+        serde_json::from_value(json!({"id": "mine", "api": "", "provider": "lab"})).unwrap();
+    let client = Client::new(|_| None).with_provider(ProviderConfig {
+        id: "lab".to_owned(),
+        base_url: Some(format!("{}/v1", server.url())),
+        api: Some("openai-completions".to_owned()),
+        headers: BTreeMap::from([("X-Lab".to_owned(), "1".to_owned())]),
+        models: vec![mine],
+        ..ProviderConfig::default()
+    });
+    assert!(client.is_configured("lab"), "a provider of your own needs no key");
+    assert!(!client.is_configured("openai"));
+    assert!(client.providers().contains(&"lab".to_owned()));
+    let model = client.model("lab", "mine").unwrap();
+    let message =
+        client.complete(&model, Context::new().user("hi"), StreamOptions::default()).await;
+    assert_eq!((message.text().as_str(), &message.stop_reason), ("ok", &StopReason::Stop));
+    let request = server.requests().remove(0);
+    assert!(request.starts_with("POST /v1/chat/completions "), "{request}");
+    assert_eq!(header(&request, "x-lab").as_deref(), Some("1"));
+}
+
+#[test]
+fn a_built_in_provider_can_be_redirected_and_extended() {
+    let replaced: Model = serde_json::from_value(json!({
+        "id": "claude-sonnet-4-5", "name": "Mine", "api": "anthropic-messages", "provider": "anthropic",
+    }))
+    .unwrap();
+    let client = Client::new(|_| None).with_provider(ProviderConfig {
+        id: "anthropic".to_owned(),
+        base_url: Some("https://gateway.example/anthropic".to_owned()),
+        models: vec![replaced],
+        ..ProviderConfig::default()
+    });
+    let models = client.models("anthropic");
+    assert!(models.iter().all(|model| model.base_url == "https://gateway.example/anthropic"));
+    let same_id: Vec<_> = models.iter().filter(|model| model.id == "claude-sonnet-4-5").collect();
+    assert_eq!(same_id.len(), 1);
+    assert_eq!(same_id[0].name, "Mine");
+    assert!(models.len() > 5, "the others of the catalog are still there");
+}
+
+#[tokio::test]
+async fn hooks_see_and_change_the_exchange() {
+    let body = format!("{COMPLETE}: the end\n\n");
+    let server = Server::answer(response("200 OK", &[("x-request-id", "r1")], body)).await;
+    let statuses = Arc::new(Mutex::new(Vec::new()));
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let mut options =
+        StreamOptions { cache_retention: Some(CacheRetention::None), ..StreamOptions::default() };
+    options.hooks.on_payload = Some(Arc::new(|body: &Value, model: &Model| {
+        let mut body = body.clone();
+        body["seen"] = json!(model.id);
+        Some(body)
+    }));
+    let seen = Arc::clone(&statuses);
+    options.hooks.on_response = Some(Arc::new(move |info| {
+        let id = info.headers.iter().find(|(name, _)| name == "x-request-id").cloned();
+        seen.lock().unwrap().push((info.status, id.unwrap().1));
+    }));
+    let raw = Arc::clone(&events);
+    options.hooks.on_provider_event =
+        Some(Arc::new(move |data: &str| raw.lock().unwrap().push(data.to_owned())));
+    let model = local_model("openai-completions", &server.url());
+    crate::hostile::client().complete(&model, Context::new().user("hi"), options).await;
+    assert_eq!(*statuses.lock().unwrap(), [(200, "r1".to_owned())]);
+    assert_eq!(events.lock().unwrap().len(), 2);
+    assert!(server.requests()[0].contains("\"seen\":\"m\""), "{}", server.requests()[0]);
+}
+
+#[tokio::test]
+async fn a_refused_strict_tool_is_sent_again_without_strictness() {
+    let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Too many strict tools (21)"}}"#;
+    let answer = concat!(
+        "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"usage\":{}}}\n\n",
+        "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n",
+        "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+    );
+    let server = Server::play(vec![
+        vec![crate::server::Step::Send(response("400 Bad Request", &[], refusal))],
+        vec![crate::server::Step::Send(response("200 OK", &[], answer))],
+    ])
+    .await;
+    let mut model = (*local_model("anthropic-messages", &server.url())).clone();
+    model.compat.insert("supportsStrictTools".to_owned(), json!(true));
+    let tool = serde_json::from_value(json!({
+        "name": "t", "parameters": {"type": "object", "properties": {}},
+        "constrainedSampling": {"type": "json_schema", "strict": "prefer"},
+    }))
+    .unwrap();
+    let context = Context::new().user("hi").tool(tool);
+    let message = crate::hostile::client()
+        .complete(&Arc::new(model), context, StreamOptions::default())
+        .await;
+    assert_eq!(message.stop_reason, StopReason::Stop, "{message:?}");
+    assert_eq!(message.diagnostics[0].kind, "anthropic_strict_tools_fallback");
+    let requests = server.requests();
+    assert!(requests[0].contains("\"strict\":true") && !requests[1].contains("\"strict\""));
+}
