@@ -63,7 +63,7 @@
 //! - **Thinking**: [`StreamOptions::reasoning`]; levels are fitted to what the model offers.
 //! - **Any history on any model**: continue a conversation on another provider; signatures, call
 //!   ids, images and unanswered calls are handled ([`wire::transform_messages`]).
-//! - **Abort**: give [`Provider::stream`] a [`CancelToken`]; cancelling closes the connection at
+//! - **Abort**: `Provider::stream(&client, request, cancel)` takes a [`CancelToken`]; cancelling it closes the connection at
 //!   once and ends the stream as `Aborted`, keeping what came.
 //! - **Prompt caching, retries, time-outs, hooks**: [`StreamOptions`].
 //! - **Your own providers and models**: [`Client::with_provider`].
@@ -101,5 +101,6 @@ pub mod wire;
 #[cfg(feature = "http")]
 pub use client::{Client, ModelError, ProviderConfig};
 pub use overflow::{is_context_overflow, is_recoverable_length};
+#[doc(inline)]
 pub use pi_protocol::*;
 pub use retry::is_retryable;
