@@ -1,0 +1,54 @@
+//! What aimock says arrived. It keeps every request, translated into chat completions, so one
+//! check serves all formats.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use crate::{Outcome, admin};
+
+/// Every request since the last check was answered from the script, and in its history every call
+/// has its result, right after it. Clears the journal.
+pub(crate) async fn check(origin: &str) -> Outcome {
+    let journal = admin::get(&format!("{origin}/__aimock/journal")).await?;
+    clear(origin).await?;
+    let entries = journal.as_array().ok_or_else(|| format!("not a journal: {journal}"))?;
+    if entries.is_empty() {
+        return Err("nothing arrived at aimock".to_owned());
+    }
+    for entry in entries {
+        let status = &entry["response"]["status"];
+        if status != 200 {
+            return Err(format!("aimock answered {status} to {}", entry["path"]));
+        }
+        let messages = entry["body"]["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+        paired(messages).map_err(|why| format!("{}: {why}", entry["path"]))?;
+    }
+    Ok(())
+}
+
+/// Forgets what arrived.
+pub(crate) async fn clear(origin: &str) -> Outcome {
+    admin::post(&format!("{origin}/__aimock/reset/journal"), &json!({})).await.map(|_| ())
+}
+
+fn paired(messages: &[Value]) -> Outcome {
+    let mut open = HashSet::new();
+    for message in messages {
+        if message["role"] == "tool" {
+            let id = message["tool_call_id"].as_str().unwrap_or_default();
+            if !open.remove(id) {
+                return Err(format!("a result for {id:?}, which nobody called: {messages:?}"));
+            }
+            continue;
+        }
+        // Images of results may follow in a user message, but only after all the results. Several
+        // calls may come one by one: in Responses each is an item of its own.
+        if message["role"] != "assistant" && !open.is_empty() {
+            return Err(format!("no results for {open:?}: {messages:?}"));
+        }
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        open.extend(calls.filter_map(|call| call["id"].as_str()));
+    }
+    if open.is_empty() { Ok(()) } else { Err(format!("no results for {open:?}")) }
+}
