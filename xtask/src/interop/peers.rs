@@ -115,7 +115,8 @@ impl Peers {
     fn llmock(&self, port: u16) -> Result<Recipe, Missing> {
         let install = "python3 -m venv v-llmock && v-llmock/bin/pip install llmock";
         let mut command = Command::new(self.at("v-llmock/bin/llmock", install)?);
-        command.args(["serve", "--port", &port.to_string()]);
+        // The window is small enough to be overrun by a test, and larger than all the others need.
+        command.args(["serve", "--context-window", "10000", "--port", &port.to_string()]);
         let ready = "/_llmock/scenario";
         Ok(Recipe { command, port, ready, patience: Duration::from_secs(60) })
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pi_ai::retry::{RetryPolicy, retry_turn};
-use pi_ai::{CancelToken, Message, StopReason, UserBlock, is_retryable};
+use pi_ai::{CancelToken, Message, StopReason, UserBlock, is_context_overflow, is_retryable};
 use serde_json::{Value, json};
 
 use crate::ask::{Conversation, expect_text};
@@ -128,4 +128,18 @@ pub(crate) async fn broken_calls(peer: &Peer, format: &Format) -> Outcome {
         talk.ask().await.map_err(|why| format!("after {kind}: {why}"))?;
     }
     Ok(())
+}
+
+/// A conversation that does not fit is recognized as such, and not tried again. llmock is started
+/// with a small window for this.
+pub(crate) async fn overflow(peer: &Peer, format: &Format) -> Outcome {
+    admin::post(&format!("{}/_llmock/reset", peer.url), &json!({})).await?;
+    let mut talk = hello(peer, format)?;
+    talk.user(&"far too much of it ".repeat(10_000));
+    let message = talk.attempt().await?;
+    let error = message.error_message.as_deref().unwrap_or_default();
+    if !is_context_overflow(&message, None) {
+        return Err(format!("{:?}: {error:?}", message.stop_reason));
+    }
+    verdict(peer, 1).await
 }

@@ -57,11 +57,18 @@ async fn talk_in(peer: &Peer, format: &Format) {
     hold(peer, some, "images", talk::images(peer, format)).await;
     hold(peer, some, "usage", talk::usage(peer, format)).await;
     hold(peer, some, "abort", talk::abort(peer, format)).await;
+    if peer.name == "aimock" {
+        hold(peer, some, "interleaved", talk::interleaved(peer, format)).await;
+    }
+    if peer.name == "litellm" {
+        hold(peer, some, "wrong key", talk::wrong_key(peer, format)).await;
+    }
     if peer.name == "llmock" {
         hold(peer, some, "refusals", faults::refusals(peer, format)).await;
         hold(peer, some, "broken streams", faults::broken_streams(peer, format)).await;
         hold(peer, some, "final errors", faults::final_errors(peer, format)).await;
         hold(peer, some, "broken calls", faults::broken_calls(peer, format)).await;
+        hold(peer, some, "overflow", faults::overflow(peer, format)).await;
     }
 }
 
@@ -83,7 +90,9 @@ async fn hold(
         Err(_) => Err(format!("no end after {} s", patience.as_secs())),
     };
     let ended = match (ended, &peer.journal) {
-        (Ok(()), Some(journal)) => journal::check(journal).await,
+        // Nothing got as far as aimock, as it should be.
+        (ended, Some(_)) if conversation == "wrong key" => ended,
+        (Ok(()), Some(journal)) => journal::check(journal, peer.numbers_calls(api)).await,
         (Err(why), Some(journal)) => {
             // What is left in the journal must not be held against the next conversation.
             let _ = journal::clear(journal).await;

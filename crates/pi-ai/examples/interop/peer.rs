@@ -64,6 +64,10 @@ impl Peer {
             "litellm" => Self {
                 key: "sk-interop-0123456789",
                 journal,
+                lacks: &[
+                    (GOOGLE, "thinking", "LiteLLM sends no thoughts in this format"),
+                    (GOOGLE, "usage", "LiteLLM counts nothing in a stream of this format"),
+                ],
                 formats: vec![
                     Format { api: ANTHROPIC, path: "", model: "translated" },
                     Format { api: COMPLETIONS, path: "/v1", model: "chat" },
@@ -106,6 +110,12 @@ impl Peer {
             (entry.0.is_empty() || entry.0 == api) && entry.1 == conversation
         };
         self.lacks.iter().find(applies).map(|entry| entry.2)
+    }
+
+    /// Calls have ids of their own in what arrives behind this peer.
+    pub(crate) fn numbers_calls(&self, api: &str) -> bool {
+        // LiteLLM drops Google's ids and makes new ones from nothing but the tool's name.
+        (self.name, api) != ("litellm", GOOGLE)
     }
 
     /// A client with a provider for each format, as if they were four vendors.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use pi_ai::{
     AssistantBlock, AssistantEvent, AssistantMessage, CancelToken, Message, Request, StopReason,
-    ThinkingContent, ToolChoice, UserBlock,
+    ToolChoice, UserBlock, is_retryable,
 };
 use serde_json::{Value, json};
 
@@ -100,36 +100,79 @@ pub(crate) async fn thinking(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?.with_tools().with_thinking();
     talk.user(WEATHER);
     let first = ask_for_call(peer, &mut talk).await?;
-    let first_thought = thought(&first)?;
     talk.results(&first, &[UserBlock::text("Sunny, 20 degrees.")]);
     let second = talk.ask().await?;
     expect_text(peer, &second, WEATHER_BACK)?;
-    sent_back(&talk, first_thought)?;
+    sent_back(&talk, &first)?;
     talk.user(HELLO);
     ask_for_text(peer, &mut talk, HELLO_BACK).await?;
-    sent_back(&talk, first_thought)?;
-    sent_back(&talk, thought(&second)?)
+    sent_back(&talk, &first)?;
+    sent_back(&talk, &second)
 }
 
-fn thought(message: &AssistantMessage) -> Result<&ThinkingContent, String> {
-    let thoughts = message.content.iter().filter_map(|block| match block {
-        AssistantBlock::Thinking(thinking) => Some(thinking),
-        _ => None,
-    });
-    let mut with_text = thoughts.filter(|thinking| !thinking.thinking.trim().is_empty());
-    with_text.next().ok_or_else(|| format!("no thinking in {:?}", message.content))
-}
-
-/// What was signed is in the last request. The signature is a token of the provider, a whole item
-/// (Responses) or the name of the field the thinking came in (chat completions).
-fn sent_back(talk: &Conversation, thought: &ThinkingContent) -> Outcome {
-    let Some(signature) = &thought.thinking_signature else { return Ok(()) };
-    let item: Option<Value> = serde_json::from_str(signature).ok();
-    let id = item.as_ref().and_then(|item| item.get("id")).and_then(Value::as_str);
+/// There was thinking, and all that was signed of it is in the last request. A signature is a token
+/// of the provider, a whole item (Responses) or the name of the field that the thinking came in
+/// (chat completions).
+fn sent_back(talk: &Conversation, message: &AssistantMessage) -> Outcome {
     let sent = talk.last_sent();
-    let token = id.unwrap_or(signature);
-    let there = sent.contains(token);
-    if there { Ok(()) } else { Err(format!("{token:?} is not in the request: {sent}")) }
+    let mut in_words = 0;
+    for block in &message.content {
+        let AssistantBlock::Thinking(thought) = block else { continue };
+        in_words += usize::from(!thought.thinking.trim().is_empty());
+        let Some(signature) = &thought.thinking_signature else { continue };
+        let item: Option<Value> = serde_json::from_str(signature).ok();
+        let id = item.as_ref().and_then(|item| item.get("id")).and_then(Value::as_str);
+        let token = id.unwrap_or(signature);
+        if !sent.contains(token) {
+            return Err(format!("{token:?} is not in the request: {sent}"));
+        }
+    }
+    match in_words {
+        0 => Err(format!("no thinking in {:?}", message.content)),
+        _ => Ok(()),
+    }
+}
+
+/// Words between the calls, in the order they were said, there and back.
+pub(crate) async fn interleaved(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?.with_tools();
+    talk.user("Look up Oslo, then Rome, and talk in between.");
+    let message = talk.ask().await?;
+    expect_call(&message)?;
+    let kinds: Vec<&str> = message
+        .content
+        .iter()
+        .map(|block| match block {
+            AssistantBlock::Text(_) => "text",
+            AssistantBlock::ToolCall(_) => "call",
+            _ => "other",
+        })
+        .collect();
+    // Chat completions has one text and one list of calls.
+    let expected: &[&str] = match format.api {
+        "openai-completions" => &["text", "call", "call"],
+        _ => &["text", "call", "text", "call"],
+    };
+    if kinds != expected {
+        return Err(format!("expected {expected:?}, got {:?}", message.content));
+    }
+    talk.results(&message, &[UserBlock::text("Sunny, 20 degrees.")]);
+    expect_text(peer, &talk.ask().await?, "It is sunny in both.")
+}
+
+/// A key that is not accepted is a clear error, and final.
+pub(crate) async fn wrong_key(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    talk.options.api_key = Some("sk-wrong".to_owned().into());
+    talk.user(HELLO);
+    let message = talk.attempt().await?;
+    let error = message.error_message.as_deref().unwrap_or_default();
+    // LiteLLM without a database says 400 where others say 401.
+    let clear = error.contains("401") || error.contains("400");
+    if message.stop_reason == StopReason::Error && !is_retryable(&message) && clear {
+        return Ok(());
+    }
+    Err(format!("{:?}: {error:?}", message.stop_reason))
 }
 
 /// An image from the user, and one in a tool's result.
