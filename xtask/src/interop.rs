@@ -54,7 +54,7 @@ pub(crate) enum InteropError {
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     let (wanted, folder) = parse(arguments)?;
     build()?;
-    let peers = Peers::new(folder)?;
+    let peers = Peers::new(&folder)?;
     let mut table = Table::default();
     let mut ran = 0;
     for kind in KINDS.iter().filter(|kind| wanted.is_empty() || wanted.contains(kind)) {

@@ -63,11 +63,11 @@ macro_rules! found {
 
 impl Peers {
     /// Looks for peers in `folder`.
-    pub(super) fn new(folder: PathBuf) -> Result<Self, InteropError> {
+    pub(super) fn new(folder: &Path) -> Result<Self, InteropError> {
         let scratch = std::env::temp_dir().join(format!("pi-interop-{}", std::process::id()));
         fs::create_dir_all(&scratch).map_err(io("create", &scratch))?;
         // Programs in it are started from elsewhere.
-        let folder = std::path::absolute(&folder).map_err(io("find", &folder))?;
+        let folder = std::path::absolute(folder).map_err(io("find", folder))?;
         Ok(Self { folder, scratch })
     }
 

@@ -79,9 +79,10 @@ async fn hold(
     conversation: &str,
     talk: impl Future<Output = Outcome>,
 ) {
-    let api = format.map_or("all in turn", |format| format.api);
+    let api = format.map_or("", |format| format.api);
+    let label = format.map_or("all in turn".to_owned(), Format::label);
     if let Some(why) = peer.lacks(api, conversation) {
-        return report(api, conversation, "skipped", why);
+        return report(&label, conversation, "skipped", why);
     }
     let patience = if peer.scripted { PATIENCE } else { PATIENCE_WITH_A_MODEL };
     // Boxed: the futures of whole conversations are large.
@@ -101,8 +102,8 @@ async fn hold(
         (ended, None) => ended,
     };
     match ended {
-        Ok(()) => report(api, conversation, "ok", ""),
-        Err(why) => report(api, conversation, "FAILED", &why),
+        Ok(()) => report(&label, conversation, "ok", ""),
+        Err(why) => report(&label, conversation, "FAILED", &why),
     }
 }
 

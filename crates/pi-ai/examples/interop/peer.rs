@@ -24,6 +24,8 @@ pub(crate) struct Format {
     pub(crate) api: &'static str,
     path: &'static str,
     model: &'static str,
+    /// What sets it apart from another entry of the same format.
+    note: &'static str,
 }
 
 const ANTHROPIC: &str = "anthropic-messages";
@@ -33,10 +35,10 @@ const GOOGLE: &str = "google-generative-ai";
 
 /// Where most servers put the formats, with a model of a kind that thinks.
 const USUAL: [Format; 4] = [
-    Format { api: ANTHROPIC, path: "", model: "claude-sonnet-4-5" },
-    Format { api: COMPLETIONS, path: "/v1", model: "gpt-5-mini" },
-    Format { api: RESPONSES, path: "/v1", model: "gpt-5" },
-    Format { api: GOOGLE, path: "/v1beta", model: "gemini-3-pro-preview" },
+    Format::at(ANTHROPIC, "", "claude-sonnet-4-5"),
+    Format::at(COMPLETIONS, "/v1", "gpt-5-mini"),
+    Format::at(RESPONSES, "/v1", "gpt-5"),
+    Format::at(GOOGLE, "/v1beta", "gemini-3-pro-preview"),
 ];
 
 impl Peer {
@@ -47,17 +49,17 @@ impl Peer {
             "llmock" => Self {
                 scripted: false,
                 formats: vec![
-                    Format { api: ANTHROPIC, path: "/anthropic", model: "claude-sonnet-4-5" },
-                    Format { api: COMPLETIONS, path: "/v1", model: "gpt-5-mini" },
-                    Format { api: RESPONSES, path: "/v1", model: "gpt-5" },
-                    Format { api: GOOGLE, path: "/gemini/v1beta", model: "gemini-3-pro-preview" },
+                    Format::at(ANTHROPIC, "/anthropic", "claude-sonnet-4-5"),
+                    Format::at(COMPLETIONS, "/v1", "gpt-5-mini"),
+                    Format::at(RESPONSES, "/v1", "gpt-5"),
+                    Format::at(GOOGLE, "/gemini/v1beta", "gemini-3-pro-preview"),
                 ],
                 lacks: &[("", "thinking", "llmock has no thinking")],
                 ..Self::new("llmock")
             },
             "dsh" => Self {
                 key: "mock-key",
-                formats: vec![Format { api: COMPLETIONS, path: "/v1", model: "mock" }],
+                formats: vec![Format::at(COMPLETIONS, "/v1", "mock")],
                 ..Self::new("dsh")
             },
             // The names select how LiteLLM translates; see `xtask/data/interop/litellm.yaml`.
@@ -69,19 +71,23 @@ impl Peer {
                     (GOOGLE, "usage", "LiteLLM counts nothing in a stream of this format"),
                 ],
                 formats: vec![
-                    Format { api: ANTHROPIC, path: "", model: "translated" },
-                    Format { api: COMPLETIONS, path: "/v1", model: "chat" },
-                    Format { api: RESPONSES, path: "/v1", model: "translated-responses" },
-                    Format { api: GOOGLE, path: "/v1beta", model: "translated" },
+                    Format::at(ANTHROPIC, "", "translated"),
+                    Format::at(COMPLETIONS, "/v1", "chat"),
+                    Format::at(RESPONSES, "/v1", "translated-responses"),
+                    Format {
+                        note: ", checked and passed on",
+                        ..Format::at(RESPONSES, "/v1", "chat")
+                    },
+                    Format::at(GOOGLE, "/v1beta", "translated"),
                 ],
                 ..Self::new("litellm")
             },
             "llama" => Self {
                 scripted: false,
                 formats: vec![
-                    Format { api: ANTHROPIC, path: "", model: "local" },
-                    Format { api: COMPLETIONS, path: "/v1", model: "local" },
-                    Format { api: RESPONSES, path: "/v1", model: "local" },
+                    Format::at(ANTHROPIC, "", "local"),
+                    Format::at(COMPLETIONS, "/v1", "local"),
+                    Format::at(RESPONSES, "/v1", "local"),
                 ],
                 lacks: &[("", "images", "the model has no eyes")],
                 ..Self::new("llama")
@@ -131,16 +137,29 @@ impl Peer {
 
     /// The record of the model that speaks `format` here.
     pub(crate) fn model(&self, format: &Format) -> Result<Arc<Model>, String> {
+        // GPT-5 cannot stop thinking, and LiteLLM knows.
+        let gpt = matches!(format.api, COMPLETIONS | RESPONSES);
+        let levels = if gpt { json!({"off": null}) } else { json!({}) };
         let record = json!({
             "id": format.model, "api": format.api, "provider": format.provider(),
             "baseUrl": format!("{}{}", self.url, format.path), "reasoning": true,
             "input": ["text", "image"], "contextWindow": 100_000, "maxTokens": 8000,
+            "thinkingLevelMap": levels,
         });
         serde_json::from_value(record).map(Arc::new).map_err(|error| error.to_string())
     }
 }
 
 impl Format {
+    const fn at(api: &'static str, path: &'static str, model: &'static str) -> Self {
+        Self { api, path, model, note: "" }
+    }
+
+    /// Its name in reports.
+    pub(crate) fn label(&self) -> String {
+        format!("{}{}", self.api, self.note)
+    }
+
     fn provider(&self) -> String {
         format!("interop-{}", self.api)
     }
