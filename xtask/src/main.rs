@@ -3,6 +3,7 @@
 //! This file only picks the task; each task is a module.
 
 mod catalog;
+mod interop;
 
 use std::process::ExitCode;
 
@@ -13,6 +14,7 @@ fn main() -> ExitCode {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
+        ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
         _ => Err(USAGE.to_owned()),
     };
     match result {

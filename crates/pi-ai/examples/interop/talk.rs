@@ -1,0 +1,240 @@
+//! The conversations that every peer is asked to hold, in one wire format each.
+//!
+//! What the user says selects the answer in `xtask/data/interop/aimock.json`; peers with a mind of
+//! their own only have to answer in kind.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pi_ai::{
+    AssistantBlock, AssistantEvent, AssistantMessage, CancelToken, Message, Request, StopReason,
+    ToolChoice, UserBlock, is_retryable,
+};
+use serde_json::{Value, json};
+
+use crate::Outcome;
+use crate::ask::{Conversation, expect_text};
+use crate::faults;
+use crate::peer::{Format, Peer};
+
+const HELLO: &str = "Say hello.";
+pub(crate) const HELLO_BACK: &str = "Hello there, this is a scripted answer.";
+pub(crate) const WEATHER: &str = "Think, then look up the weather in Oslo.";
+pub(crate) const WEATHER_BACK: &str = "It is sunny in Oslo.";
+
+/// A red pixel.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
+
+/// A greeting and its answer, twice, so that an answer is in the history.
+pub(crate) async fn text(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    for _ in 0..2 {
+        talk.user(HELLO);
+        let message = talk.ask().await?;
+        expect_text(peer, &message, HELLO_BACK)?;
+    }
+    Ok(())
+}
+
+/// Calls, results, an answer, and one more turn over that history.
+pub(crate) async fn tools(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?.with_tools();
+    talk.user("Look up the weather in Oslo and in Rome.");
+    let message = ask_for_call(peer, &mut talk).await?;
+    let calls: Vec<_> = message.tool_calls().collect();
+    if peer.scripted {
+        let cities: Vec<_> = calls.iter().map(|call| call.arguments.get("city")).collect();
+        if cities != [Some(&json!("Oslo")), Some(&json!("Rome"))] {
+            return Err(format!("expected calls for Oslo and Rome, got {calls:?}"));
+        }
+        if calls[0].id == calls[1].id {
+            return Err(format!("both calls have the id {}", calls[0].id));
+        }
+    }
+    talk.results(&message, &[UserBlock::text("Sunny, 20 degrees.")]);
+    expect_text(peer, &talk.ask().await?, "It is sunny in both.")?;
+    talk.user(HELLO);
+    ask_for_text(peer, &mut talk, HELLO_BACK).await
+}
+
+/// Asks for a turn in words. Models are told that they must not call; scripts need not be.
+async fn ask_for_text(peer: &Peer, talk: &mut Conversation, words: &str) -> Outcome {
+    if !peer.scripted {
+        talk.options.tool_choice = Some(ToolChoice::None);
+    }
+    let message = talk.ask().await?;
+    talk.options.tool_choice = None;
+    expect_text(peer, &message, words)
+}
+
+/// Asks for a turn that calls tools. Models are told that they must; scripts need not be.
+async fn ask_for_call(
+    peer: &Peer,
+    talk: &mut Conversation,
+) -> Result<Arc<AssistantMessage>, String> {
+    if !peer.scripted {
+        talk.options.tool_choice = Some(ToolChoice::Required);
+    }
+    let message = talk.ask().await?;
+    talk.options.tool_choice = None;
+    expect_call(&message)?;
+    Ok(message)
+}
+
+/// The answer calls the tool, and every call can be run.
+pub(crate) fn expect_call(message: &AssistantMessage) -> Outcome {
+    if message.stop_reason != StopReason::ToolUse {
+        return Err(format!("stopped for {:?}: {:?}", message.stop_reason, message.text()));
+    }
+    for call in message.tool_calls() {
+        if call.name != "get_weather" || call.id.is_empty() || call.arguments_error.is_some() {
+            return Err(format!("not a good call: {call:?}"));
+        }
+    }
+    let any = message.tool_calls().next().is_some();
+    if any { Ok(()) } else { Err("no call in a turn that stops for tools".to_owned()) }
+}
+
+/// Thinking before a call and before an answer; then the history goes back with what was signed.
+pub(crate) async fn thinking(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?.with_tools().with_thinking();
+    talk.user(WEATHER);
+    let first = ask_for_call(peer, &mut talk).await?;
+    talk.results(&first, &[UserBlock::text("Sunny, 20 degrees.")]);
+    let second = talk.ask().await?;
+    expect_text(peer, &second, WEATHER_BACK)?;
+    sent_back(&talk, &first)?;
+    talk.user(HELLO);
+    ask_for_text(peer, &mut talk, HELLO_BACK).await?;
+    sent_back(&talk, &first)?;
+    sent_back(&talk, &second)
+}
+
+/// There was thinking, and all that was signed of it is in the last request. A signature is a token
+/// of the provider, a whole item (Responses) or the name of the field that the thinking came in
+/// (chat completions).
+fn sent_back(talk: &Conversation, message: &AssistantMessage) -> Outcome {
+    let sent = talk.last_sent();
+    let mut in_words = 0;
+    for block in &message.content {
+        let AssistantBlock::Thinking(thought) = block else { continue };
+        in_words += usize::from(!thought.thinking.trim().is_empty());
+        let Some(signature) = &thought.thinking_signature else { continue };
+        let item: Option<Value> = serde_json::from_str(signature).ok();
+        let id = item.as_ref().and_then(|item| item.get("id")).and_then(Value::as_str);
+        let token = id.unwrap_or(signature);
+        if !sent.contains(token) {
+            return Err(format!("{token:?} is not in the request: {sent}"));
+        }
+    }
+    match in_words {
+        0 => Err(format!("no thinking in {:?}", message.content)),
+        _ => Ok(()),
+    }
+}
+
+/// Words between the calls, in the order they were said, there and back.
+pub(crate) async fn interleaved(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?.with_tools();
+    talk.user("Look up Oslo, then Rome, and talk in between.");
+    let message = talk.ask().await?;
+    expect_call(&message)?;
+    let kinds: Vec<&str> = message
+        .content
+        .iter()
+        .map(|block| match block {
+            AssistantBlock::Text(_) => "text",
+            AssistantBlock::ToolCall(_) => "call",
+            _ => "other",
+        })
+        .collect();
+    // Chat completions has one text and one list of calls.
+    let expected: &[&str] = match format.api {
+        "openai-completions" => &["text", "call", "call"],
+        _ => &["text", "call", "text", "call"],
+    };
+    if kinds != expected {
+        return Err(format!("expected {expected:?}, got {:?}", message.content));
+    }
+    talk.results(&message, &[UserBlock::text("Sunny, 20 degrees.")]);
+    expect_text(peer, &talk.ask().await?, "It is sunny in both.")
+}
+
+/// A key that is not accepted is a clear error, and final.
+pub(crate) async fn wrong_key(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    talk.options.api_key = Some("sk-wrong".to_owned().into());
+    talk.user(HELLO);
+    let message = talk.attempt().await?;
+    let error = message.error_message.as_deref().unwrap_or_default();
+    // LiteLLM without a database says 400 where others say 401.
+    let clear = error.contains("401") || error.contains("400");
+    if message.stop_reason == StopReason::Error && !is_retryable(&message) && clear {
+        return Ok(());
+    }
+    Err(format!("{:?}: {error:?}", message.stop_reason))
+}
+
+/// An image from the user, and one in a tool's result.
+pub(crate) async fn images(peer: &Peer, format: &Format) -> Outcome {
+    let image = || UserBlock::image(PIXEL, "image/png");
+    let mut talk = Conversation::new(peer, format)?.with_tools();
+    let blocks = vec![UserBlock::text("What is in this picture?"), image()];
+    talk.context.messages.push(Message::user_blocks(blocks));
+    ask_for_text(peer, &mut talk, "A red pixel.").await?;
+    talk.user(WEATHER);
+    let message = ask_for_call(peer, &mut talk).await?;
+    talk.results(&message, &[UserBlock::text("As in the picture:"), image()]);
+    ask_for_text(peer, &mut talk, WEATHER_BACK).await?;
+    match talk.last_sent().matches(PIXEL).count() {
+        count if count == 1 + message.tool_calls().count() => Ok(()),
+        count => Err(format!("{count} images in the request")),
+    }
+}
+
+/// The tokens are counted.
+pub(crate) async fn usage(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    talk.user("Count the tokens.");
+    let message = talk.ask().await?;
+    let usage = &message.usage;
+    let counted = (usage.total_input(), usage.output);
+    // The script says 11 and 7; whoever translates in between may count for itself.
+    let good = if peer.name == "aimock" { counted == (11, 7) } else { counted.0 * counted.1 > 0 };
+    if good { Ok(()) } else { Err(format!("usage is {usage:?}")) }
+}
+
+/// Cancelled in the middle: at once, with what came so far, and the conversation goes on.
+pub(crate) async fn abort(peer: &Peer, format: &Format) -> Outcome {
+    let mut talk = Conversation::new(peer, format)?;
+    if peer.name == "llmock" {
+        let stall = json!({"type": "stream_fault", "kind": "stall", "after_chunks": 4,
+            "stall_seconds": 20});
+        faults::script(peer, &[stall]).await?;
+    }
+    talk.user("Tell a long story.");
+    let request = Request {
+        model: talk.model().clone(),
+        context: talk.context.clone(),
+        options: talk.options.clone(),
+    };
+    let cancel = CancelToken::new();
+    let mut stream = pi_ai::Provider::stream(talk.client(), request, cancel.clone());
+    while !matches!(stream.next().await, Some(AssistantEvent::TextDelta { .. }) | None) {}
+    let started = Instant::now();
+    cancel.cancel();
+    let message = stream.result().await;
+    if message.stop_reason != StopReason::Aborted {
+        let error = message.error_message.as_deref().unwrap_or_default();
+        return Err(format!("stopped for {:?}: {error}", message.stop_reason));
+    }
+    if started.elapsed() > Duration::from_secs(1) {
+        return Err(format!("ended only after {:?}", started.elapsed()));
+    }
+    if message.text().is_empty() || message.text().contains("The end.") {
+        return Err(format!("kept {:?}", message.text()));
+    }
+    talk.context.messages.push(Message::Assistant(message));
+    talk.user(HELLO);
+    expect_text(peer, &talk.ask().await?, HELLO_BACK)
+}

