@@ -27,6 +27,7 @@ use serde_json::Value;
 
 pub use call::{Call, EnvLookup, Headers};
 pub use error_text::HttpFailure;
+#[cfg(feature = "http")]
 pub(crate) use error_text::shorten;
 pub use sse_decoder::{EventDecoder, SseDecoder};
 pub use transform::transform_messages;
