@@ -1,1 +1,3 @@
+//! The `pi` program.
+
 fn main() {}
