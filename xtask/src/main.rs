@@ -3,17 +3,33 @@
 //! This file only picks the task; each task is a module.
 
 mod catalog;
+mod fuzz;
+mod repository;
+mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask catalog [--check]";
+const HELP: &str = "\
+usage: cargo xtask <task>
+
+tasks:
+  catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
+  fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
+  tidy                               check the rules that the compiler does not know
+  help                               this text";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
-        _ => Err(USAGE.to_owned()),
+        ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
+        ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),
+        ["help" | "--help" | "-h"] => {
+            help();
+            Ok(())
+        }
+        _ => Err(HELP.to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -22,6 +38,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+#[allow(clippy::print_stdout)] // What was asked for.
+fn help() {
+    println!("{HELP}");
 }
 
 /// A task's words to whoever runs it.
