@@ -12,7 +12,7 @@ mod seeds;
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::repository;
@@ -142,7 +142,7 @@ fn host() -> Result<String, FuzzError> {
 }
 
 /// Runs one target and says how it went; false if it crashed.
-fn run_target(target: &str, programs: &PathBuf, seconds: u64) -> Result<bool, FuzzError> {
+fn run_target(target: &str, programs: &Path, seconds: u64) -> Result<bool, FuzzError> {
     let corpus = PathBuf::from("fuzz/corpus").join(target);
     let artifacts = PathBuf::from("fuzz/artifacts").join(target);
     for folder in [&corpus, &artifacts] {

@@ -2,6 +2,7 @@
 //!
 //! This file only picks the task; each task is a module.
 
+mod bench;
 mod catalog;
 mod fuzz;
 mod repository;
@@ -13,6 +14,7 @@ const HELP: &str = "\
 usage: cargo xtask <task>
 
 tasks:
+  bench [--quick]                    what decoding a stream costs
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   tidy                               check the rules that the compiler does not know
@@ -22,6 +24,9 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
+        ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
+        // What `bench` runs, built for the purpose.
+        ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),

@@ -62,13 +62,12 @@ fn parents(path: &str) -> Option<(Vec<String>, &str)> {
         .iter()
         .find_map(|folder| path.find(folder).map(|at| at + folder.len()))?;
     let (base, inside) = module.split_at(root);
+    // `a/mod.rs` is the module `a`, as `a.rs` is.
+    let inside = inside.strip_suffix("/mod").unwrap_or(inside);
     match inside.rsplit_once('/') {
         None if matches!(inside, "lib" | "main") => None,
         None => Some((vec![format!("{base}lib.rs"), format!("{base}main.rs")], inside)),
         Some(("bin", _)) => None,
-        Some((folder, "mod")) => parents(&path[..base.len() + folder.len() + "/mod.rs".len()])
-            .map(|(parents, _)| (parents, folder.rsplit('/').next().unwrap_or(folder)))
-            .or(None),
         Some((folder, name)) => {
             Some((vec![format!("{base}{folder}.rs"), format!("{base}{folder}/mod.rs")], name))
         }
