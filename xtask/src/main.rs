@@ -2,20 +2,42 @@
 //!
 //! This file only picks the task; each task is a module.
 
+mod bench;
 mod catalog;
+mod fuzz;
 mod interop;
+mod repository;
+mod tidy;
 
 use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask catalog [--check]";
+const HELP: &str = "\
+usage: cargo xtask <task>
+
+tasks:
+  bench [--quick]                    what decoding a stream costs
+  catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
+  fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
+  interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
+  tidy                               check the rules that the compiler does not know
+  help                               this text";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
+        ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
+        // What `bench` runs, built for the purpose.
+        ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
+        ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
-        _ => Err(USAGE.to_owned()),
+        ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),
+        ["help" | "--help" | "-h"] => {
+            help();
+            Ok(())
+        }
+        _ => Err(HELP.to_owned()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -24,6 +46,11 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+#[allow(clippy::print_stdout)] // What was asked for.
+fn help() {
+    println!("{HELP}");
 }
 
 /// A task's words to whoever runs it.

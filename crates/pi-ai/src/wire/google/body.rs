@@ -51,8 +51,11 @@ impl Body {
 
 impl Decoder for Body {
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) {
+        let mut bytes = bytes;
         if matches!(self.kind, Kind::Unknown) {
-            match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            // White space before the body is no part of it, whether it comes alone or not.
+            bytes = bytes.trim_ascii_start();
+            match bytes.first() {
                 None => return,
                 Some(b'{' | b'[') => self.kind = Kind::Json(Vec::new()),
                 Some(_) => self.kind = Kind::Events,

@@ -165,6 +165,15 @@ fn plain_json_is_read_too() {
 }
 
 #[test]
+fn white_space_before_the_body_does_not_matter() {
+    // `body` compares the cuts: one of them has the white space in a piece of its own.
+    let broken = body("\r\n  {\"broken");
+    assert!(error(&broken).ends_with("received: {\"broken"), "{}", error(&broken));
+    let events = body(&format!("   data: {}\n\ndata: {}\n\n", text("hi"), finish("STOP")));
+    assert_eq!(events.text(), "hi");
+}
+
+#[test]
 fn signatures_stay_with_their_part() {
     let message = stream(&[
         parts(json!([{"text": "", "thought": true}])),

@@ -1,0 +1,129 @@
+//! CPU time of this thread, and what it allocates.
+//!
+//! Allocations are counted by the crate `allocation-counter`: a counting allocator needs `unsafe`,
+//! which this workspace forbids itself. Of the small crates for it, this one has no dependencies,
+//! counts per thread, and knows the peak; `stats_alloc` knows no peak and `peak_alloc` counts no
+//! allocations. It turns a reallocation into an allocation, a copy and a release, so growing
+//! strings look a little worse here, in time and in peak, than they are in the program.
+
+use std::fs;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// What a piece of work allocated.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Allocations {
+    pub(super) count: u64,
+    pub(super) bytes: u64,
+    /// The most that was held at one time, beyond what was held before.
+    pub(super) peak: u64,
+}
+
+/// How often everything is measured; the best time counts, since nothing makes a run too fast.
+pub(super) const RUNS: usize = 4;
+
+/// How often at most, while what comes out is not plausible.
+const PATIENCE: usize = 12;
+
+/// How CPU time is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    /// From the scheduler's accounts, in nanoseconds.
+    Scheduler,
+    /// Wall time, where there are no such accounts.
+    Wall,
+}
+
+impl Clock {
+    /// The best clock of this machine. Some containers have the scheduler's file, but it stands
+    /// still, so it is tried.
+    pub(super) fn choose() -> Self {
+        let before = on_cpu();
+        let start = Instant::now();
+        while start.elapsed() < Duration::from_millis(40) {
+            black_box(start.elapsed());
+        }
+        let advanced = before.zip(on_cpu()).is_some_and(|(before, after)| after > before);
+        if advanced { Self::Scheduler } else { Self::Wall }
+    }
+
+    /// How it is called in a report.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Scheduler => "CPU time",
+            Self::Wall => "wall time: this system has no CPU time per thread",
+        }
+    }
+
+    /// The least time that each piece of work took in `RUNS` runs, or in more of them until
+    /// `plausible`: a busy machine can make any run look slow, but not all of them. The pieces take
+    /// turns, so that a machine that gets slower does so for all of them.
+    pub(super) fn time<const N: usize>(
+        self,
+        mut work: [&mut dyn FnMut(); N],
+        plausible: impl Fn(&[Duration; N]) -> bool,
+    ) -> [Duration; N] {
+        let mut best = [Duration::MAX; N];
+        for run in 1..=PATIENCE {
+            for (best, work) in best.iter_mut().zip(&mut work) {
+                *best = self.time_once(work).min(*best);
+            }
+            if run >= RUNS && plausible(&best) {
+                break;
+            }
+        }
+        best
+    }
+
+    fn time_once(self, work: &mut dyn FnMut()) -> Duration {
+        let start = Instant::now();
+        let before = on_cpu();
+        // Counting costs time.
+        allocation_counter::opt_out(work);
+        match (self, before.zip(on_cpu())) {
+            (Self::Scheduler, Some((before, after))) => after.saturating_sub(before),
+            _ => start.elapsed(),
+        }
+    }
+}
+
+/// The time this thread has spent on a CPU.
+fn on_cpu() -> Option<Duration> {
+    // The accounts are brought up to date when the thread leaves the CPU, or else only with every
+    // tick of some milliseconds.
+    std::thread::sleep(Duration::from_micros(1));
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+}
+
+/// What `work` allocates.
+pub(super) fn allocations(work: impl FnOnce()) -> Allocations {
+    let info = allocation_counter::measure(work);
+    Allocations { count: info.count_total, bytes: info.bytes_total, peak: info.bytes_max }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_are_counted() {
+        let info = allocations(|| {
+            drop(black_box(vec![0_u8; 1000]));
+            drop(black_box(vec![0_u8; 500]));
+        });
+        assert_eq!((info.count, info.bytes, info.peak), (2, 1500, 1000));
+    }
+
+    #[test]
+    fn work_takes_time() {
+        let start = Instant::now();
+        let sleep = |millis| move || std::thread::sleep(Duration::from_millis(millis));
+        let [short, long] = Clock::Wall.time([&mut sleep(1), &mut sleep(4)], |_| true);
+        assert!(short >= Duration::from_millis(1) && long >= Duration::from_millis(4));
+        assert!(start.elapsed() >= short + long);
+        let mut runs = 0;
+        Clock::Wall.time([&mut || runs += 1], |_| false);
+        assert_eq!(runs, PATIENCE);
+    }
+}

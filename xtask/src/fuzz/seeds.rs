@@ -1,0 +1,172 @@
+//! What a fuzz target starts from: recorded streams, and the words that occur in them.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use super::FuzzError;
+use crate::repository;
+
+const TRACES: &str = "crates/pi-ai/tests/fixtures/traces";
+
+/// The targets that read a body take four bytes before it that say how to cut it.
+const CUTS: &[u8] = &[40, 1, 2, 3];
+
+/// The proxy protocol is ours, so there are no recordings of it.
+const PROXY: &str = r#"data: {"type":"start"}
+
+data: {"type":"thinking_start","contentIndex":0}
+
+data: {"type":"thinking_delta","contentIndex":0,"delta":"Hm"}
+
+data: {"type":"thinking_end","contentIndex":0,"contentSignature":"s","redacted":true}
+
+data: {"type":"text_start","contentIndex":1}
+
+data: {"type":"text_delta","contentIndex":1,"delta":"Hel\nlo"}
+
+data: {"type":"text_end","contentIndex":1}
+
+data: {"type":"toolcall_start","contentIndex":2,"id":"c","toolName":"t"}
+
+data: {"type":"toolcall_delta","contentIndex":2,"delta":"{\"a\":1}"}
+
+data: {"type":"toolcall_end","contentIndex":2,"toolCall":{"id":"c","name":"t","arguments":{}}}
+
+data: {"type":"done","reason":"toolUse","usage":{"input":1,"output":2,"cost":{"total":0.5}}}
+
+data: {"type":"error","reason":"aborted","errorMessage":"gone","usage":{},"responseId":"r"}
+
+"#;
+
+const MESSAGES: &[&str] = &[
+    r#"{"role":"system","content":"Be brief.","sections":{"a":"b","c":null},"toolsAdded":[{"name":"t","description":"d","parameters":{"type":"object"}}],"toolsRemoved":[{"name":"u"}],"timestamp":1.5}"#,
+    r#"{"role":"user","content":[{"type":"text","text":"hi","textSignature":"s"},{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"audio","x":1}],"timestamp":1700000000000,"more":[1,2.5e3,-0.0]}"#,
+    r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm","thinkingSignature":"s","redacted":true},{"type":"toolCall","id":"c","name":"t","arguments":{"a":[1,{"b":null}]},"thoughtSignature":"s","argumentsError":"e"}],"api":"a","provider":"p","model":"m","responseModel":"n","responseId":"r","thinkingLevel":"high","diagnostics":[{"type":"d","timestamp":1,"error":{"message":"e","code":1},"details":{}}],"usage":{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{"input":0.1,"total":0.3}},"stopReason":"toolUse","errorMessage":"e","endTurn":true,"timestamp":1,"durationMs":2}"#,
+    r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{"type":"text","text":"ok"}],"details":null,"usage":{"input":1},"isError":true,"timestamp":1,"durationMs":0.5,"nestedCalls":[]}"#,
+];
+
+/// Puts the seeds of `target` into `corpus` and their words into `dictionary`.
+pub(super) fn plant(target: &str, corpus: &Path, dictionary: &Path) -> Result<(), FuzzError> {
+    let seeds = seeds_of(target)?;
+    for (name, bytes) in &seeds {
+        write(&corpus.join(name), bytes)?;
+    }
+    let words = words(seeds.iter().map(|(_, bytes)| bytes.as_slice()));
+    write(dictionary, dictionary_text(&words).as_bytes())
+}
+
+fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
+    let folders: &[&str] = match target {
+        "decoder_anthropic" => &["anthropic-messages"],
+        "decoder_completions" => &["openai-chat"],
+        "decoder_responses" => &["openai-responses", "openai-codex-responses"],
+        "decoder_google" => &["google-generative-ai"],
+        "sse" => &["openai-codex-responses", "google-generative-ai"],
+        "partial_json" | "json_repair" => &["openai-codex-responses"],
+        _ => &[],
+    };
+    let mut bodies = Vec::new();
+    for folder in folders {
+        bodies.extend(recordings(folder)?);
+    }
+    let with_cuts = |body: &[u8]| [CUTS, body].concat();
+    Ok(match target {
+        "decoder_proxy" => vec![("all-events".to_owned(), with_cuts(PROXY.as_bytes()))],
+        "message_roundtrip" => {
+            let number = |(at, text): (usize, &&str)| (format!("{at}"), text.as_bytes().to_vec());
+            MESSAGES.iter().enumerate().map(number).collect()
+        }
+        "partial_json" | "json_repair" => {
+            let payloads = bodies.iter().flat_map(|(_, body)| payloads(body));
+            let seed = |(at, text): (usize, &str)| match target {
+                "partial_json" => (format!("{at}"), with_cuts(text.as_bytes())),
+                _ => (format!("{at}"), text.as_bytes().to_vec()),
+            };
+            payloads.enumerate().map(seed).collect()
+        }
+        _ => bodies.into_iter().map(|(name, body)| (name, with_cuts(body.as_bytes()))).collect(),
+    })
+}
+
+/// The recorded bodies in a folder, in the order of their names.
+fn recordings(folder: &str) -> Result<Vec<(String, String)>, FuzzError> {
+    let path = repository::path(TRACES).join(folder);
+    let failed = |source| FuzzError::File { path: path.clone(), source };
+    let mut bodies = Vec::new();
+    for entry in path.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let text = fs::read_to_string(&path)
+            .map_err(|source| FuzzError::File { path: path.clone(), source })?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.ends_with(".sse") {
+            bodies.push((name, text));
+        } else if name.ends_with(".jsonl") {
+            // One payload per line.
+            let body = text.lines().map(|line| format!("data: {line}\n\n")).collect();
+            bodies.push((name, body));
+        }
+    }
+    bodies.sort();
+    Ok(bodies)
+}
+
+fn payloads(body: &str) -> impl Iterator<Item = &str> {
+    body.lines().filter_map(|line| line.strip_prefix("data: "))
+}
+
+/// Short quoted words, which in JSON are names and the values that decide something.
+fn words<'a>(seeds: impl Iterator<Item = &'a [u8]>) -> BTreeSet<&'a str> {
+    let is_word = |text: &&str| {
+        (2..=32).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_.-".contains(&byte))
+    };
+    seeds
+        .filter_map(|bytes| std::str::from_utf8(bytes).ok())
+        .flat_map(|text| text.split('"'))
+        .filter(is_word)
+        .collect()
+}
+
+fn dictionary_text(words: &BTreeSet<&str>) -> String {
+    let mut text = String::from("\"data: {\"\n\"\\x0a\\x0a\"\n\"\\\\u\"\n");
+    for word in words {
+        let _ = writeln!(text, "\"\\\"{word}\\\"\"");
+    }
+    text
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), FuzzError> {
+    fs::write(path, bytes).map_err(|source| FuzzError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_has_seeds() {
+        for target in super::super::TARGETS {
+            let seeds = seeds_of(target).unwrap();
+            assert!(!seeds.is_empty(), "{target}");
+            assert!(seeds.iter().all(|(_, bytes)| bytes.len() > CUTS.len()), "{target}");
+        }
+    }
+
+    #[test]
+    fn the_dictionary_has_names_and_no_prose() {
+        let seed = br#"{"type":"text_delta","text":"some words, 3"}"#;
+        let words = words([&seed[..]].into_iter());
+        assert_eq!(words.into_iter().collect::<Vec<_>>(), ["text", "text_delta", "type"]);
+        assert!(dictionary_text(&["type"].into()).ends_with("\"\\\"type\\\"\"\n"));
+    }
+
+    #[test]
+    fn made_up_messages_are_messages() {
+        for text in MESSAGES {
+            let message: Result<pi_protocol::Message, _> = serde_json::from_str(text);
+            assert!(message.is_ok(), "{text}: {message:?}");
+        }
+    }
+}

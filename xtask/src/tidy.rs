@@ -1,0 +1,115 @@
+//! `cargo xtask tidy`: the rules of this repository that the compiler does not know.
+//!
+//! Each module is one kind of rule: a pure function from files (or from what cargo says) to
+//! findings, so that its tests can show it bad input. The tests at the end of this file run all
+//! of them over the repository itself, so `cargo test` is enough to obey them.
+
+mod boundaries;
+mod files;
+mod graph;
+mod layout;
+mod sizes;
+mod words;
+
+use std::fmt;
+
+use files::SourceFile;
+
+/// Something to put right.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    file: String,
+    /// From 1; 0 if it is about the file as a whole.
+    line: usize,
+    /// What is wrong, and what to do.
+    advice: String,
+}
+
+impl Finding {
+    fn new(file: &str, line: usize, advice: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), line, advice: advice.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.file, self.line.max(1), self.advice)
+    }
+}
+
+/// Why the repository is not tidy, or could not be looked at.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum TidyError {
+    #[error("usage: cargo xtask tidy")]
+    Usage,
+    #[error("{path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("`cargo {command}` failed: {problem}")]
+    Cargo { command: &'static str, problem: String },
+    #[error("{}\n{} to put right", lines(.0), .0.len())]
+    Untidy(Vec<Finding>),
+}
+
+/// A check of the files of the repository.
+type Check = fn(&[SourceFile]) -> Vec<Finding>;
+
+/// All of them.
+const CHECKS: &[Check] = &[
+    layout::docs_first,
+    layout::whitespace,
+    layout::orphans,
+    layout::lock_sources,
+    sizes::check,
+    words::names,
+    words::words,
+];
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), TidyError> {
+    if !arguments.is_empty() {
+        return Err(TidyError::Usage);
+    }
+    let files = files::load()?;
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&files)).collect();
+    findings.extend(boundaries::check(&graph::whole()?));
+    findings.extend(boundaries::check_without_http(&graph::without_default_features("pi-ai")?));
+    findings.sort();
+    if findings.is_empty() { Ok(()) } else { Err(TidyError::Untidy(findings)) }
+}
+
+fn lines(findings: &[Finding]) -> String {
+    findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_files_are_tidy() {
+        let files = files::load().unwrap();
+        let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&files)).collect();
+        assert!(findings.is_empty(), "\n{}", lines(&findings));
+    }
+
+    #[test]
+    fn the_crates_keep_their_boundaries() {
+        let findings = boundaries::check(&graph::whole().unwrap());
+        assert!(findings.is_empty(), "\n{}", lines(&findings));
+    }
+
+    #[test]
+    fn pi_ai_without_http_has_no_network() {
+        let tree = graph::without_default_features("pi-ai").unwrap();
+        assert!(tree.contains("serde_json"), "{tree:?}");
+        let findings = boundaries::check_without_http(&tree);
+        assert!(findings.is_empty(), "\n{}", lines(&findings));
+    }
+
+    #[test]
+    fn findings_name_file_and_line() {
+        let findings = vec![Finding::new("a.rs", 3, "do this"), Finding::new("b.rs", 0, "do that")];
+        let text = TidyError::Untidy(findings).to_string();
+        assert_eq!(text, "a.rs:3: do this\nb.rs:1: do that\n2 to put right");
+    }
+}

@@ -1,0 +1,129 @@
+//! The files that are checked.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+
+use super::TidyError;
+use crate::repository;
+
+/// Folders that hold what somebody else wrote, or what a program wrote.
+const SKIPPED: &[&str] = &["target", "corpus", "artifacts", "fixtures", "snapshots", "data"];
+
+const EXTENSIONS: &[&str] = &["rs", "md", "toml", "lock"];
+
+/// A text file.
+#[derive(Debug)]
+pub(super) struct SourceFile {
+    /// From the root of the repository, with slashes.
+    pub(super) path: String,
+    pub(super) text: String,
+}
+
+impl SourceFile {
+    /// The lines with their numbers, from 1.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text.lines().enumerate().map(|(at, line)| (at + 1, line))
+    }
+
+    /// The lines that are neither in a file of tests nor in a test module.
+    pub(super) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let tests = if self.is_test() { 1..usize::MAX } else { self.test_module() };
+        self.lines().filter(move |(number, _)| !tests.contains(number))
+    }
+
+    /// The file holds tests and nothing else.
+    pub(super) fn is_test(&self) -> bool {
+        self.path.ends_with("/tests.rs") || self.path.split('/').any(|part| part == "tests")
+    }
+
+    /// Rust source.
+    pub(super) fn is_rust(&self) -> bool {
+        self.path.ends_with(".rs")
+    }
+
+    /// Rust source of a crate, that is not an integration test.
+    pub(super) fn is_source(&self) -> bool {
+        self.is_rust() && self.path.contains("/src/")
+    }
+
+    /// The lines of `#[cfg(test)] mod tests { ... }`. rustfmt guarantees that it ends with the
+    /// first line that is only a closing brace.
+    fn test_module(&self) -> Range<usize> {
+        let mut after_attribute = false;
+        let mut start = None;
+        for (number, line) in self.lines() {
+            match start {
+                Some(start) if line == "}" => return start..number + 1,
+                Some(_) => {}
+                None if after_attribute && line == "mod tests {" => start = Some(number - 1),
+                None => after_attribute = line == "#[cfg(test)]",
+            }
+        }
+        start.map_or(0..0, |start| start..usize::MAX)
+    }
+}
+
+/// Reads every file that is checked, in the order of their paths.
+pub(super) fn load() -> Result<Vec<SourceFile>, TidyError> {
+    let mut files = Vec::new();
+    visit(&repository::root(), "", &mut files)?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+fn visit(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<(), TidyError> {
+    let failed = |path: &str| {
+        let path = path.to_owned();
+        move |source| TidyError::Read { path, source }
+    };
+    for entry in folder.read_dir().map_err(failed(prefix))? {
+        let entry = entry.map_err(failed(prefix))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let path = format!("{prefix}{name}");
+        if entry.file_type().map_err(failed(&path))?.is_dir() {
+            if !name.starts_with('.') && !SKIPPED.contains(&name.as_str()) {
+                visit(&entry.path(), &format!("{path}/"), files)?;
+            }
+        } else if EXTENSIONS.iter().any(|extension| name.ends_with(&format!(".{extension}"))) {
+            let text = fs::read_to_string(entry.path()).map_err(failed(&path))?;
+            files.push(SourceFile { path, text });
+        }
+    }
+    Ok(())
+}
+
+/// A file for the tests of the checks.
+#[cfg(test)]
+pub(super) fn file(path: &str, text: &str) -> SourceFile {
+    SourceFile { path: path.to_owned(), text: text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_has_files() {
+        let files = load().unwrap();
+        for path in
+            ["Cargo.toml", "Cargo.lock", "xtask/src/tidy.rs", "crates/pi-ai/tests/it/main.rs"]
+        {
+            assert!(files.iter().any(|file| file.path == path), "{path} was not found");
+        }
+        assert!(!files.iter().any(|file| file.path.contains("fixtures/")));
+    }
+
+    #[test]
+    fn test_modules_are_told_apart() {
+        let text = "a\n#[cfg(test)]\nmod tests {\n    }\n}\nb\n";
+        let kept = |path: &str, text: &str| {
+            file(path, text).product_lines().map(|(number, _)| number).collect::<Vec<_>>()
+        };
+        assert_eq!(kept("crates/x/src/a.rs", text), [1, 6]);
+        assert_eq!(kept("crates/x/src/a.rs", "a\n#[cfg(test)]\nmod tests;\n"), [1, 2, 3]);
+        assert_eq!(kept("crates/x/src/a.rs", "#[cfg(test)]\nmod tests {\n"), [] as [usize; 0]);
+        assert_eq!(kept("crates/x/src/a/tests.rs", "a\n"), [] as [usize; 0]);
+        assert_eq!(kept("crates/x/tests/it/a.rs", "a\n"), [] as [usize; 0]);
+    }
+}
