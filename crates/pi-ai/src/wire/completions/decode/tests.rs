@@ -249,6 +249,23 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, "c2 b {}"],
         ),
+        // No index: several bare pieces at once are for the calls in their order.
+        (
+            &[
+                r#"[{"id":"c1","function":{"name":"a","arguments":""}},{"id":"c2","function":{"name":"b","arguments":""}}]"#,
+                r#"[{"function":{"arguments":"{\"x\":"}},{"function":{"arguments":"{\"y\":"}}]"#,
+                r#"[{"function":{"arguments":"1}"}},{"function":{"arguments":"2}"}}]"#,
+            ],
+            &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
+        ),
+        // An index only once the calls go on.
+        (
+            &[
+                r#"[{"id":"c1","function":{"name":"a","arguments":"{\"x\":"}},{"id":"c2","function":{"name":"b","arguments":"{\"y\":"}}]"#,
+                r#"[{"index":1,"function":{"arguments":"2}"}},{"index":0,"function":{"arguments":"1}"}}]"#,
+            ],
+            &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
+        ),
         // The same index for every call, the id in every piece.
         (
             &[
