@@ -7,6 +7,7 @@
 use pi_protocol::{AssistantBlock, MessageBuilder, ToolCall};
 
 use super::chunk::{CallDelta, said};
+use super::signature;
 use super::tools::GrammarTools;
 use crate::wire::ids;
 
@@ -72,6 +73,12 @@ impl Calls {
         };
         let slot = &mut self.slots[at];
         complete_head(slot.content, id, name, out);
+        if let Some(extra) = delta.extra_content
+            && let Some(signature) = signature::read(extra.get())
+            && let Some(call) = call_at_mut(slot.content, out)
+        {
+            call.thought_signature = Some(signature);
+        }
         if let Some(function) = &delta.function
             && let Some(arguments) = said(&function.arguments)
         {

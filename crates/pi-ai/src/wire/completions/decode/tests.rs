@@ -329,6 +329,17 @@ fn calls_without_ids_get_distinct_ones() {
 }
 
 #[test]
+fn a_signed_call_keeps_its_signature() {
+    let signed = r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"a","arguments":""},"extra_content":{"google":{"thought_signature":"c2ln"}}}]}"#;
+    let rest =
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"{}"},"extra_content":"odd"}]}"#;
+    let message = answer(&[signed, rest], "tool_calls");
+    assert_eq!(calls(&message), ["c a {}"]);
+    let signature = message.tool_calls().next().and_then(|call| call.thought_signature.as_deref());
+    assert_eq!(signature, Some("c2ln"));
+}
+
+#[test]
 fn malformed_arguments_are_reported() {
     let piece = r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"a","arguments":"{\"x\":1,,}"}}]}"#;
     let message = answer(&[piece], "tool_calls");
