@@ -8,6 +8,7 @@
 mod compat;
 mod decode;
 mod encode;
+mod event;
 mod messages;
 mod thinking;
 mod tools;

@@ -16,6 +16,7 @@ mod encode;
 mod messages;
 mod reasoning;
 mod replay;
+mod signature;
 mod thinking;
 mod tools;
 mod usage;

@@ -6,10 +6,10 @@
 use pi_protocol::{
     AssistantBlock, MessageBuilder, Model, ModelCost, StopReason, ThinkingContent, Usage, json,
 };
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::compat::Compat;
+use super::event::{Block, Delta, Event, OutputDetails, Started, Tokens};
 use crate::sse::SseEvent;
 use crate::wire::text::Text;
 use crate::wire::{EventDecoder, StreamError};
@@ -27,103 +27,6 @@ pub(super) struct Events {
     initial_input: Vec<(usize, String)>,
     stop: Option<(StopReason, Option<String>)>,
     message_started: bool,
-}
-
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(default)]
-    index: u64,
-    #[serde(borrow)]
-    delta: Option<Delta<'a>>,
-    #[serde(borrow)]
-    content_block: Option<Block<'a>>,
-    #[serde(borrow)]
-    message: Option<Started<'a>>,
-    usage: Option<Tokens>,
-}
-
-#[derive(Deserialize)]
-struct Started<'a> {
-    #[serde(borrow)]
-    id: Option<Text<'a>>,
-    #[serde(borrow)]
-    model: Option<Text<'a>>,
-    usage: Option<Tokens>,
-    /// A turn whose content was known beforehand arrives whole.
-    #[serde(borrow, default)]
-    content: Vec<Block<'a>>,
-    #[serde(borrow)]
-    stop_reason: Option<Text<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Block<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Text<'a>,
-    #[serde(borrow)]
-    id: Option<Text<'a>>,
-    #[serde(borrow)]
-    name: Option<Text<'a>>,
-    #[serde(borrow)]
-    text: Option<Text<'a>>,
-    #[serde(borrow)]
-    thinking: Option<Text<'a>>,
-    #[serde(borrow)]
-    signature: Option<Text<'a>>,
-    #[serde(borrow)]
-    data: Option<Text<'a>>,
-    input: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Text<'a>>,
-    #[serde(borrow)]
-    text: Option<Text<'a>>,
-    #[serde(borrow)]
-    thinking: Option<Text<'a>>,
-    #[serde(borrow)]
-    partial_json: Option<Text<'a>>,
-    #[serde(borrow)]
-    signature: Option<Text<'a>>,
-    #[serde(borrow)]
-    stop_reason: Option<Text<'a>>,
-    #[serde(default, deserialize_with = "json::lenient")]
-    stop_details: Option<StopDetails>,
-}
-
-#[derive(Deserialize)]
-struct StopDetails {
-    explanation: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Tokens {
-    #[serde(default, deserialize_with = "json::lenient")]
-    input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "json::lenient")]
-    output_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "json::lenient")]
-    cache_read_input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "json::lenient")]
-    cache_creation_input_tokens: Option<u64>,
-    #[serde(default, deserialize_with = "json::lenient")]
-    cache_creation: Option<CacheCreation>,
-    #[serde(default, deserialize_with = "json::lenient")]
-    output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Deserialize)]
-struct CacheCreation {
-    ephemeral_1h_input_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct OutputDetails {
-    thinking_tokens: Option<u64>,
 }
 
 impl EventDecoder for Events {
@@ -224,25 +127,43 @@ impl Events {
         message: Started<'_>,
         out: &mut MessageBuilder,
     ) -> Result<(), StreamError> {
+        // A proxy that tried again behind our back. What came before was given up in the middle:
+        // half a call must not be run, and nobody said which of the two answers counts.
+        let known = out.message().response_id.as_deref();
+        if known.is_some_and(|id| message.id.as_deref().is_some_and(|new| *new != *id))
+            && !out.message().content.is_empty()
+        {
+            return Err(StreamError::Truncated(
+                "Anthropic stream ended before message_stop: another message began",
+            ));
+        }
         if let Some(id) = message.id {
             out.message_mut().response_id = Some(id.to_string());
         }
-        if let Some(model) = message.model.filter(|model| **model != self.model) {
-            if let Some((_, prices)) = self.fallback_prices.iter().find(|(id, _)| **id == *model) {
-                self.prices = prices.clone();
-            }
-            out.message_mut().response_model = Some(model.to_string());
+        if let Some(model) = message.model {
+            self.answers(&model, out);
         }
         if let Some(tokens) = message.usage {
             self.count(&tokens, out);
         }
-        for (provider_index, block) in message.content.into_iter().enumerate() {
+        for (provider_index, block) in message.content.into_iter().flatten().enumerate() {
             self.start_block(provider_index as u64, block, out)?;
         }
         if let Some(reason) = message.stop_reason {
             self.set_stop(&reason, None, out);
         }
         Ok(())
+    }
+
+    /// The model that answers, which may be another than the one that was asked.
+    fn answers(&mut self, model: &str, out: &mut MessageBuilder) {
+        if model == self.model {
+            return;
+        }
+        if let Some((_, prices)) = self.fallback_prices.iter().find(|(id, _)| id == model) {
+            self.prices = prices.clone();
+        }
+        out.message_mut().response_model = Some(model.to_owned());
     }
 
     fn set_stop(&mut self, reason: &str, explanation: Option<String>, out: &mut MessageBuilder) {
@@ -287,6 +208,13 @@ impl Events {
                     self.initial_input.push((index, input.to_string()));
                 }
                 index
+            }
+            // Another model takes over. Before anything was said, it is simply the one that answers.
+            "fallback" if out.message().content.is_empty() => {
+                if let Some(model) = block.to.and_then(|to| to.model) {
+                    self.answers(&model, out);
+                }
+                return Ok(());
             }
             "fallback" => {
                 let text = "Anthropic performed an unsupported mid-output model fallback";
@@ -394,7 +322,7 @@ fn stop_reason(reason: &str, explanation: Option<String>) -> (StopReason, Option
     let failure = |text: String| (StopReason::Error, Some(text));
     match reason {
         "end_turn" | "pause_turn" | "stop_sequence" => (StopReason::Stop, None),
-        "max_tokens" => (StopReason::Length, None),
+        "max_tokens" | "model_context_window_exceeded" => (StopReason::Length, None),
         "tool_use" => (StopReason::ToolUse, None),
         "refusal" => failure(
             explanation.unwrap_or_else(|| "The model refused to complete the request".to_owned()),
@@ -403,3 +331,6 @@ fn stop_reason(reason: &str, explanation: Option<String>) -> (StopReason, Option
         other => failure(format!("Unhandled stop reason: {other}")),
     }
 }
+
+#[cfg(test)]
+mod tests;

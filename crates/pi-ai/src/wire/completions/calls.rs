@@ -7,6 +7,7 @@
 use pi_protocol::{AssistantBlock, MessageBuilder, ToolCall};
 
 use super::chunk::{CallDelta, said};
+use super::signature;
 use super::tools::GrammarTools;
 use crate::wire::ids;
 
@@ -52,10 +53,17 @@ impl Calls {
         self.slots.is_empty()
     }
 
-    /// Takes in a piece.
-    pub(super) fn add(&mut self, delta: &CallDelta<'_>, out: &mut MessageBuilder) {
+    /// Takes in the pieces that came together.
+    pub(super) fn add(&mut self, deltas: &[CallDelta<'_>], out: &mut MessageBuilder) {
+        for (place, delta) in deltas.iter().enumerate() {
+            self.add_one(delta, (deltas.len() > 1).then_some(place), out);
+        }
+    }
+
+    /// Takes in a piece; `place` is its place among several.
+    fn add_one(&mut self, delta: &CallDelta<'_>, place: Option<usize>, out: &mut MessageBuilder) {
         let (id, name) = (said(&delta.id), name_in(delta));
-        let at = match self.find(delta.index, id, name, out) {
+        let at = match self.find(delta.index, id, name, place, out) {
             Some(at) => at,
             None => {
                 let content = out.tool_call_start(id.unwrap_or(""), name.unwrap_or(""));
@@ -65,6 +73,12 @@ impl Calls {
         };
         let slot = &mut self.slots[at];
         complete_head(slot.content, id, name, out);
+        if let Some(extra) = delta.extra_content
+            && let Some(signature) = signature::read(extra.get())
+            && let Some(call) = call_at_mut(slot.content, out)
+        {
+            call.thought_signature = Some(signature);
+        }
         if let Some(function) = &delta.function
             && let Some(arguments) = said(&function.arguments)
         {
@@ -87,10 +101,15 @@ impl Calls {
         index: Option<u64>,
         id: Option<&str>,
         name: Option<&str>,
+        place: Option<usize>,
         out: &MessageBuilder,
     ) -> Option<usize> {
-        if index.is_some() {
-            let at = self.slots.iter().rposition(|slot| slot.index == index)?;
+        let is_bare = id.is_none() && name.is_none();
+        if let Some(number) = index {
+            let Some(at) = self.slots.iter().rposition(|slot| slot.index == index) else {
+                // A server that counts only once it goes on counts the calls it began.
+                return is_bare.then(|| self.uncounted(number)).flatten();
+            };
             return (!self.is_next_call(at, id, name, out)).then_some(at);
         }
         match id {
@@ -100,8 +119,17 @@ impl Calls {
                 .rposition(|slot| call_at(slot.content, out).is_some_and(|call| call.id == id)),
             // Without id and index, a name begins a call and anything else continues the last.
             None if name.is_some() => None,
-            None => self.slots.len().checked_sub(1),
+            // Several such pieces at once are each for the call at the same place.
+            None => place
+                .filter(|place| *place < self.slots.len())
+                .or_else(|| self.slots.len().checked_sub(1)),
         }
+    }
+
+    /// The call with this number, if it began without one.
+    fn uncounted(&self, number: u64) -> Option<usize> {
+        let at = usize::try_from(number).ok()?;
+        self.slots.get(at).is_some_and(|slot| slot.index.is_none()).then_some(at)
     }
 
     /// A piece with the index of a call, but another id and a name of its own, begins the next

@@ -70,6 +70,9 @@ pub(super) struct CallDelta<'a> {
     pub function: Option<FunctionDelta<'a>>,
     #[serde(default, borrow)]
     pub custom: Option<CustomDelta<'a>>,
+    /// What a vendor has to add; Google signs calls here.
+    #[serde(default, borrow)]
+    pub extra_content: Option<&'a RawValue>,
 }
 
 /// A piece of a function call.

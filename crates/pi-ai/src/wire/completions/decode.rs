@@ -141,8 +141,8 @@ impl ChunkDecoder {
             let index = *self.text.get_or_insert_with(|| out.text_start());
             out.delta(index, text);
         }
-        for call in delta.tool_calls.iter().flatten() {
-            self.calls.add(call, out);
+        if let Some(calls) = &delta.tool_calls {
+            self.calls.add(calls, out);
         }
     }
 

@@ -8,7 +8,7 @@ use pi_protocol::{AssistantBlock, AssistantMessage, ThinkingContent, ToolCall};
 use serde_json::{Map, Value, json};
 
 use super::messages::{Wire, text_part};
-use super::reasoning;
+use super::{reasoning, signature};
 
 /// The wire message, unless nothing of the answer can be said again.
 pub(super) fn assistant(wire: &Wire<'_>, answer: &AssistantMessage) -> Option<Value> {
@@ -96,7 +96,11 @@ fn tool_call(wire: &Wire<'_>, call: &ToolCall) -> Value {
     let arguments = || serde_json::to_string(&call.arguments).unwrap_or_else(|_| "{}".to_owned());
     let Some(argument) = wire.grammar_tools.argument(&call.name) else {
         let function = json!({"name": call.name, "arguments": arguments()});
-        return json!({"id": call.id, "type": "function", "function": function});
+        let mut wire = json!({"id": call.id, "type": "function", "function": function});
+        if let Some(extra) = signature::write(call.thought_signature.as_deref()) {
+            wire["extra_content"] = extra;
+        }
+        return wire;
     };
     // A call that went wrong may lack the argument. The model sees what it sent, as far as that
     // is known; failing the request would make the conversation unusable for good.

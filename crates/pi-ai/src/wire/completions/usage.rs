@@ -12,6 +12,7 @@ use serde_json::Value;
 struct Report {
     prompt_tokens: Option<f64>,
     completion_tokens: Option<f64>,
+    total_tokens: Option<f64>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
     /// DeepSeek's name for cached tokens.
@@ -54,13 +55,13 @@ pub(super) fn read(json: &str, prices: &ModelCost, bills: bool) -> Option<Usage>
         .or(report.cached_tokens);
     let cache_read = count(cache_read);
     let cache_write = count(prompt.and_then(|details| details.cache_write_tokens));
-    let reasoning = report.completion_tokens_details.as_ref();
+    let reasoning = report.reasoning();
     let mut usage = Usage {
         input: count(report.prompt_tokens).saturating_sub(cache_read).saturating_sub(cache_write),
-        output: count(report.completion_tokens),
+        output: report.output(reasoning),
         cache_read,
         cache_write,
-        reasoning: Some(count(reasoning.and_then(|details| details.reasoning_tokens))),
+        reasoning: Some(reasoning),
         ..Usage::default()
     };
     usage.sum_total();
@@ -82,6 +83,19 @@ impl Report {
             drop_odd_values(&mut value);
             serde_json::from_value(value).ok()
         })
+    }
+
+    fn reasoning(&self) -> u64 {
+        count(self.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens))
+    }
+
+    /// What the model wrote, reasoning included. xAI counts reasoning beside the completion; only
+    /// the total tells.
+    fn output(&self, reasoning: u64) -> u64 {
+        let completion = count(self.completion_tokens);
+        let counted = count(self.prompt_tokens).saturating_add(completion);
+        let beside = count(self.total_tokens).saturating_sub(counted);
+        if beside == reasoning { completion.saturating_add(reasoning) } else { completion }
     }
 
     /// What OpenRouter charged. With a key of the user's own, the upstream provider charges too.
@@ -162,6 +176,21 @@ mod tests {
         }
         assert!(read("[]", &ModelCost::default(), false).is_none());
         assert!(read("7", &ModelCost::default(), false).is_none());
+    }
+
+    #[test]
+    fn reasoning_is_part_of_the_output_wherever_it_is_counted() {
+        let output = |total: u64| {
+            let json = format!(
+                r#"{{"prompt_tokens":291,"completion_tokens":26,"total_tokens":{total},"completion_tokens_details":{{"reasoning_tokens":20}}}}"#
+            );
+            read(&json, &ModelCost::default(), false).map(|usage| usage.output)
+        };
+        // Inside the completion, as OpenAI counts; beside it, as xAI does; no sense at all.
+        assert_eq!(output(317), Some(26));
+        assert_eq!(output(337), Some(46));
+        assert_eq!(output(400), Some(26));
+        assert_eq!(output(0), Some(26));
     }
 
     #[test]

@@ -66,6 +66,9 @@ pub(super) struct Part<'a> {
     pub(super) code_execution_result: Option<IgnoredAny>,
     pub(super) inline_data: Option<IgnoredAny>,
     pub(super) file_data: Option<IgnoredAny>,
+    /// Calls of Google's own tools, and what came of them.
+    pub(super) tool_call: Option<IgnoredAny>,
+    pub(super) tool_response: Option<IgnoredAny>,
 }
 
 /// A call, whole or in pieces.
@@ -113,5 +116,7 @@ impl Part<'_> {
             || self.code_execution_result.is_some()
             || self.inline_data.is_some()
             || self.file_data.is_some()
+            || self.tool_call.is_some()
+            || self.tool_response.is_some()
     }
 }

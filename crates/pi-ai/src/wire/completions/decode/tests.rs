@@ -249,6 +249,23 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, "c2 b {}"],
         ),
+        // No index: several bare pieces at once are for the calls in their order.
+        (
+            &[
+                r#"[{"id":"c1","function":{"name":"a","arguments":""}},{"id":"c2","function":{"name":"b","arguments":""}}]"#,
+                r#"[{"function":{"arguments":"{\"x\":"}},{"function":{"arguments":"{\"y\":"}}]"#,
+                r#"[{"function":{"arguments":"1}"}},{"function":{"arguments":"2}"}}]"#,
+            ],
+            &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
+        ),
+        // An index only once the calls go on.
+        (
+            &[
+                r#"[{"id":"c1","function":{"name":"a","arguments":"{\"x\":"}},{"id":"c2","function":{"name":"b","arguments":"{\"y\":"}}]"#,
+                r#"[{"index":1,"function":{"arguments":"2}"}},{"index":0,"function":{"arguments":"1}"}}]"#,
+            ],
+            &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
+        ),
         // The same index for every call, the id in every piece.
         (
             &[
@@ -309,6 +326,17 @@ fn calls_without_ids_get_distinct_ones() {
     let ids: Vec<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
     assert_eq!(ids.len(), 2);
     assert!(ids[0] != ids[1] && ids.iter().all(|id| id.starts_with("call_")), "{ids:?}");
+}
+
+#[test]
+fn a_signed_call_keeps_its_signature() {
+    let signed = r#"{"tool_calls":[{"index":0,"id":"c","function":{"name":"a","arguments":""},"extra_content":{"google":{"thought_signature":"c2ln"}}}]}"#;
+    let rest =
+        r#"{"tool_calls":[{"index":0,"function":{"arguments":"{}"},"extra_content":"odd"}]}"#;
+    let message = answer(&[signed, rest], "tool_calls");
+    assert_eq!(calls(&message), ["c a {}"]);
+    let signature = message.tool_calls().next().and_then(|call| call.thought_signature.as_deref());
+    assert_eq!(signature, Some("c2ln"));
 }
 
 #[test]

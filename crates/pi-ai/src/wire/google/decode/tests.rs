@@ -338,3 +338,19 @@ fn odd_but_readable() {
     assert_eq!(blocks(&message), ["text ab\tc"]);
     assert_eq!((message.stop_reason, message.response_model), (StopReason::Stop, None));
 }
+
+#[test]
+fn the_signature_of_googles_own_tools_signs_nothing_else() {
+    let tool =
+        |kind: &str| json!({kind: {"toolType": "GOOGLE_SEARCH_WEB"}, "thoughtSignature": "S"});
+    let chunk = parts(json!([
+        {"text": "Let me see.", "thoughtSignature": "A"}, tool("toolCall"), tool("toolResponse"),
+        {"text": "Spain."}, tool("toolCall"), tool("toolResponse"),
+        {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "B"},
+    ]));
+    let message = stream(&[chunk, finish("STOP")]);
+    assert_eq!(
+        blocks(&message),
+        ["text Let me see. signed A", "text Spain.", "call f {} signed B"]
+    );
+}
