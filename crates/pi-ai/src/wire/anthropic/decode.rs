@@ -322,7 +322,7 @@ fn stop_reason(reason: &str, explanation: Option<String>) -> (StopReason, Option
     let failure = |text: String| (StopReason::Error, Some(text));
     match reason {
         "end_turn" | "pause_turn" | "stop_sequence" => (StopReason::Stop, None),
-        "max_tokens" | "model_context_window_exceeded" => (StopReason::Length, None),
+        "max_tokens" => (StopReason::Length, None),
         "tool_use" => (StopReason::ToolUse, None),
         "refusal" => failure(
             explanation.unwrap_or_else(|| "The model refused to complete the request".to_owned()),

@@ -47,8 +47,7 @@ fn start(id: &str) -> String {
 }
 
 const FALLBACK: &str = r#"{"type":"content_block_start","index":0,"content_block":{"type":"fallback","from":{"model":"asked"},"to":{"model":"other"}}}"#;
-const TEXT: &str =
-    r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"ok"}}"#;
+const TEXT: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"ok"}}"#;
 const TEXT_END: &str = r#"{"type":"content_block_stop","index":1}"#;
 const CALL: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"lookup","input":{}}}"#;
 const HALF: &str = r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"value\":\"Sp"}}"#;
@@ -72,13 +71,6 @@ fn a_model_may_not_take_over_in_the_middle() {
         message.error_message.as_deref(),
         Some("Anthropic performed an unsupported mid-output model fallback")
     );
-}
-
-#[test]
-fn a_full_context_window_is_a_matter_of_length() {
-    let end = END.replace("end_turn", "model_context_window_exceeded");
-    let message = decode(&[&start("1"), TEXT, TEXT_END, &end, STOP]);
-    assert_eq!((message.stop_reason, message.error_message), (StopReason::Length, None));
 }
 
 #[test]
