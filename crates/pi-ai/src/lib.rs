@@ -2,7 +2,8 @@
 //!
 //! # Stream a model
 //!
-//! ```no_run
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
 //! use pi_ai::{AssistantEvent, Client, Context, StreamOptions};
 //!
 //! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -5,7 +5,8 @@
 //! [`Provider`](crate::Provider) like any other. The server side is two functions, for whatever
 //! HTTP framework you have: [`read_request`] and [`response_body`].
 //!
-//! ```no_run
+#![cfg_attr(feature = "http", doc = "```no_run")]
+#![cfg_attr(not(feature = "http"), doc = "```ignore")]
 //! # async fn handle(client: &pi_ai::Client, body: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
 //! use pi_ai::{CancelToken, Provider};
 //!

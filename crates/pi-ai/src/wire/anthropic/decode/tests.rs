@@ -47,7 +47,8 @@ fn start(id: &str) -> String {
 }
 
 const FALLBACK: &str = r#"{"type":"content_block_start","index":0,"content_block":{"type":"fallback","from":{"model":"asked"},"to":{"model":"other"}}}"#;
-const TEXT: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"ok"}}"#;
+const TEXT: &str =
+    r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"ok"}}"#;
 const TEXT_END: &str = r#"{"type":"content_block_stop","index":1}"#;
 const CALL: &str = r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"lookup","input":{}}}"#;
 const HALF: &str = r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"value\":\"Sp"}}"#;
