@@ -12,6 +12,7 @@ mod call;
 pub mod completions;
 mod copilot;
 mod error_text;
+mod first;
 pub mod google;
 mod identity;
 mod ids;

@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::wire::first::First;
 use crate::wire::text::Text;
 
 /// One event of the stream.
@@ -20,7 +21,7 @@ pub(super) struct Chunk<'a> {
     #[serde(default, borrow)]
     pub model: Option<Text<'a>>,
     #[serde(default, borrow)]
-    pub choices: Option<Vec<Choice<'a>>>,
+    pub choices: Option<First<Choice<'a>>>,
     #[serde(default, borrow)]
     pub usage: Option<&'a RawValue>,
     #[serde(default, borrow)]

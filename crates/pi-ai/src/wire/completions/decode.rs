@@ -71,7 +71,7 @@ impl ChunkDecoder {
         out: &mut MessageBuilder,
     ) -> Result<(), StreamError> {
         self.identify(chunk, out);
-        let choice = chunk.choices.as_ref().and_then(|choices| choices.first());
+        let choice = chunk.choices.as_ref().and_then(|choices| choices.0.as_ref());
         let report = chunk.usage.or_else(|| choice.and_then(|choice| choice.usage));
         if let Some(report) = report
             && let Some(usage) = usage::read(report.get(), &self.model.cost, self.compat.bills)

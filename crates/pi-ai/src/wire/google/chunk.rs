@@ -11,17 +11,15 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// Text that borrows where it can. A type of its own because serde borrows a bare `Cow` but not
-/// one inside an `Option`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
+use crate::wire::first::First;
+use crate::wire::text::Text;
 
 /// One chunk of the answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
-    pub(super) candidates: Option<Vec<Candidate<'a>>>,
+    pub(super) candidates: Option<First<Candidate<'a>>>,
     #[serde(borrow)]
     pub(super) prompt_feedback: Option<PromptFeedback<'a>>,
     #[serde(borrow)]

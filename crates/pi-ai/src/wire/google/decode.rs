@@ -68,7 +68,7 @@ impl Events {
             let why = why.map(|why| format!(": {}", why.0)).unwrap_or_default();
             return Err(StreamError::Provider(format!("Prompt blocked: {}{why}", reason.0)));
         }
-        let Some(candidate) = chunk.candidates.and_then(|list| list.into_iter().next()) else {
+        let Some(candidate) = chunk.candidates.and_then(|list| list.0) else {
             return Ok(());
         };
         for part in candidate.content.and_then(|content| content.parts).into_iter().flatten() {
