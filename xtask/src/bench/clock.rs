@@ -20,10 +20,7 @@ pub(super) struct Allocations {
 }
 
 /// How often everything is measured; the best time counts, since nothing makes a run too fast.
-pub(super) const RUNS: usize = 4;
-
-/// How often at most, while what comes out is not plausible.
-const PATIENCE: usize = 12;
+pub(super) const RUNS: usize = 8;
 
 /// How CPU time is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,21 +52,14 @@ impl Clock {
         }
     }
 
-    /// The least time that each piece of work took in `RUNS` runs, or in more of them until
-    /// `plausible`: a busy machine can make any run look slow, but not all of them. The pieces take
-    /// turns, so that a machine that gets slower does so for all of them.
-    pub(super) fn time<const N: usize>(
-        self,
-        mut work: [&mut dyn FnMut(); N],
-        plausible: impl Fn(&[Duration; N]) -> bool,
-    ) -> [Duration; N] {
+    /// The least time that each piece of work took in `RUNS` runs: a busy machine can make any run
+    /// look slow, but hardly all of them. The pieces take turns, so that a machine that gets slower
+    /// does so for all of them.
+    pub(super) fn time<const N: usize>(self, mut work: [&mut dyn FnMut(); N]) -> [Duration; N] {
         let mut best = [Duration::MAX; N];
-        for run in 1..=PATIENCE {
+        for _ in 0..RUNS {
             for (best, work) in best.iter_mut().zip(&mut work) {
                 *best = self.time_once(work).min(*best);
-            }
-            if run >= RUNS && plausible(&best) {
-                break;
             }
         }
         best
@@ -119,11 +109,11 @@ mod tests {
     fn work_takes_time() {
         let start = Instant::now();
         let sleep = |millis| move || std::thread::sleep(Duration::from_millis(millis));
-        let [short, long] = Clock::Wall.time([&mut sleep(1), &mut sleep(4)], |_| true);
+        let [short, long] = Clock::Wall.time([&mut sleep(1), &mut sleep(4)]);
         assert!(short >= Duration::from_millis(1) && long >= Duration::from_millis(4));
         assert!(start.elapsed() >= short + long);
         let mut runs = 0;
-        Clock::Wall.time([&mut || runs += 1], |_| false);
-        assert_eq!(runs, PATIENCE);
+        Clock::Wall.time([&mut || runs += 1]);
+        assert_eq!(runs, RUNS);
     }
 }

@@ -22,7 +22,7 @@ pub(super) fn print(quick: bool) {
     let clock = Clock::choose();
     // Short runs, and several of them: on a busy machine only a short run is ever undisturbed.
     let chunks = if quick { 8_000 } else { 40_000 };
-    println!("{}; the best of {RUNS} runs or more; one thread", clock.name());
+    println!("{}; the best of {RUNS} runs; one thread", clock.name());
     println!("\nStreams of small chunks, by the event and in pieces of 16 KiB:\n");
     println!("{}", Row::heading());
     for format in Format::ALL {
@@ -80,14 +80,11 @@ fn row(
 ) -> String {
     let chunks = stream.deltas;
     let held = allocations(|| run(stream, Pieces::Events));
-    let [by_event, by_record, four_times] = clock.time(
-        [
-            &mut || four_times_over(|| run(stream, Pieces::Events)),
-            &mut || run(stream, Pieces::Records),
-            &mut || run(long, Pieces::Events),
-        ],
-        |[short, _, long]| is_linear(*short, *long),
-    );
+    let [by_event, by_record, four_times] = clock.time([
+        &mut || four_times_over(|| run(stream, Pieces::Events)),
+        &mut || run(stream, Pieces::Records),
+        &mut || run(long, Pieces::Events),
+    ]);
     Row {
         what,
         chunks,
@@ -145,10 +142,7 @@ fn one_call(clock: Clock, format: Format, bytes: usize) -> String {
     let long = Stream::new(format, Kind::Arguments, &tokens, 4 * rounds);
     let run = |stream: &Stream| drop(decode(format, stream, Pieces::Events));
     let [short_peak, long_peak] = [&stream, &long].map(|stream| allocations(|| run(stream)).peak);
-    let [short, long] = clock
-        .time([&mut || four_times_over(|| run(&stream)), &mut || run(&long)], |[short, long]| {
-            is_linear(*short, *long)
-        });
+    let [short, long] = clock.time([&mut || four_times_over(|| run(&stream)), &mut || run(&long)]);
     let short = short / 4;
     let scaling = times(long, short);
     let mut line = format!(
@@ -171,11 +165,6 @@ fn four_times_over(work: impl Fn()) {
     for _ in 0..4 {
         work();
     }
-}
-
-/// The long stream took about as long as the short one four times over.
-fn is_linear(short_four_times: Duration, long: Duration) -> bool {
-    4.0 * times(long, short_four_times) <= SCALING_BUDGET
 }
 
 fn mark(line: &mut String, slow: bool, scaling: f64) {
