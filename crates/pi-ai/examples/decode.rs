@@ -6,13 +6,12 @@
 //! Needs no network: the wire formats are functions from bytes to events. A file that ends in
 //! `.jsonl` holds one `data:` payload per line.
 
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::sync::Arc;
 
 use pi_ai::wire::{self, Call};
 use pi_ai::{Context, MessageBuilder, Model, Request, StreamOptions};
 
-#[allow(clippy::print_stdout)] // what this program is for
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [api, path] = arguments.as_slice() else {
@@ -33,10 +32,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     decoder.push(&body, &mut out);
     decoder.finish(&mut out);
 
+    let mut stdout = std::io::stdout().lock();
     while let Some(event) = out.pop_event() {
-        println!("{}", serde_json::to_string(&event)?);
+        writeln!(stdout, "{}", serde_json::to_string(&event)?)?;
     }
-    println!("{}", serde_json::to_string_pretty(out.message())?);
+    writeln!(stdout, "{}", serde_json::to_string_pretty(out.message())?)?;
     Ok(())
 }
 
