@@ -1,0 +1,3 @@
+//! The agent loop of pi: a model, its tools, and the conversation between them.
+
+pub mod arguments;
