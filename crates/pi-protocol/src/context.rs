@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, MessageContent, SystemMessage, Tool, UserBlock};
+use crate::{History, Message, MessageContent, SystemMessage, Tool, UserBlock};
 
 /// A conversation to be continued by the model.
 ///
@@ -18,7 +18,7 @@ pub struct Context {
     pub system_prompt: Option<String>,
     /// The messages, oldest first.
     #[serde(default)]
-    pub messages: Vec<Message>,
+    pub messages: History<Message>,
     /// The tools the model may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
@@ -68,13 +68,13 @@ impl Context {
     pub fn normalize(self) -> Vec<Message> {
         let prompt = self.system_prompt.unwrap_or_default();
         if prompt.is_empty() && self.tools.is_empty() {
-            return self.messages;
+            return self.messages.iter().cloned().collect();
         }
         let system = Message::System(Arc::new(SystemMessage {
             content: MessageContent::Text(prompt),
             tools_added: self.tools,
             ..SystemMessage::default()
         }));
-        std::iter::once(system).chain(self.messages).collect()
+        std::iter::once(system).chain(self.messages.iter().cloned()).collect()
     }
 }

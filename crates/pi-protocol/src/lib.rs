@@ -19,6 +19,7 @@ mod cancel;
 mod content;
 mod context;
 mod event;
+mod history;
 pub mod json;
 mod message;
 mod model;
@@ -39,6 +40,7 @@ pub use content::{
 };
 pub use context::Context;
 pub use event::AssistantEvent;
+pub use history::History;
 pub use message::{
     AssistantMessage, Diagnostic, DiagnosticError, Message, MessageContent, RemovedTool,
     StopReason, SystemMessage, ToolResultMessage, UserContent, UserMessage, now_ms,

@@ -46,7 +46,8 @@ impl Transcript {
         state
     }
 
-    fn apply(&mut self, system: &SystemMessage) {
+    /// Takes in one more system message.
+    pub fn apply(&mut self, system: &SystemMessage) {
         self.timestamp.get_or_insert(system.timestamp);
         let text = system.content.joined();
         if !text.is_empty() {
