@@ -1,5 +1,10 @@
-//! Everything pi-agent promises, at the seam where its users see it.
+//! What the agent loop promises, at the seam where its users see it.
 
 #![allow(clippy::unwrap_used)]
 
 mod arguments;
+mod grammar;
+mod limits;
+mod notation;
+mod scenarios;
+mod stage;

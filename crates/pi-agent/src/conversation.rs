@@ -1,0 +1,135 @@
+//! The transcript of a run, and what follows from it, kept up to date message by message.
+//!
+//! Nothing here walks the history: what a request needs (the messages for the model, the tools it
+//! was told of) is carried along, so that a turn costs the same after ten thousand others.
+
+use std::sync::Arc;
+
+use pi_protocol::{
+    History, Message, MessageContent, RemovedTool, SystemMessage, Tool, Transcript, now_ms,
+};
+
+use crate::message::AgentMessage;
+use crate::tool::AgentTool;
+
+/// A transcript with its derived state.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Conversation {
+    messages: History<AgentMessage>,
+    /// Those of them that models understand.
+    llm: History<Message>,
+    /// What the system messages add up to.
+    declared: Transcript,
+}
+
+impl Conversation {
+    pub(crate) fn push(&mut self, message: AgentMessage) {
+        if let AgentMessage::Llm(llm) = &message {
+            if let Message::System(system) = llm {
+                self.declared.apply(system);
+            }
+            self.llm.push(llm.clone());
+        }
+        self.messages.push(message);
+    }
+
+    pub(crate) fn messages(&self) -> &History<AgentMessage> {
+        &self.messages
+    }
+
+    pub(crate) fn llm(&self) -> &History<Message> {
+        &self.llm
+    }
+
+    pub(crate) fn declared(&self) -> &Transcript {
+        &self.declared
+    }
+
+    /// Completes `pending` so that, with it, the model has been told of exactly `tools`.
+    ///
+    /// The last system message among `pending` carries the difference; without one, and if there
+    /// is a difference, one is made and goes before the first message that is not a system's.
+    pub(crate) fn declare(
+        &self,
+        mut pending: Vec<AgentMessage>,
+        tools: &[Arc<dyn AgentTool>],
+    ) -> Vec<AgentMessage> {
+        let carrier = pending.iter().rposition(|message| as_system(message).is_some());
+        let mut told = self.declared.clone();
+        for (index, message) in pending.iter().enumerate() {
+            let Some(system) = as_system(message) else { continue };
+            let mut system = (**system).clone();
+            if carrier == Some(index) {
+                // Its own claims about tools do not count: they are replaced by the difference.
+                system.tools_added.clear();
+                system.tools_removed.clear();
+            }
+            told.apply(&system);
+        }
+        let (added, removed) = difference(&told.tools, tools);
+        match carrier {
+            Some(index) => {
+                let Some(system) = as_system(&pending[index]) else { return pending };
+                if system.tools_added != added || system.tools_removed != removed {
+                    let system = SystemMessage {
+                        tools_added: added,
+                        tools_removed: removed,
+                        ..(**system).clone()
+                    };
+                    pending[index] = Message::System(Arc::new(system)).into();
+                }
+            }
+            None if added.is_empty() && removed.is_empty() => {}
+            None => {
+                let system = SystemMessage {
+                    content: MessageContent::Text(String::new()),
+                    tools_added: added,
+                    tools_removed: removed,
+                    timestamp: now_ms(),
+                    ..SystemMessage::default()
+                };
+                pending.insert(0, Message::System(Arc::new(system)).into());
+            }
+        }
+        pending
+    }
+}
+
+impl FromIterator<AgentMessage> for Conversation {
+    fn from_iter<I: IntoIterator<Item = AgentMessage>>(messages: I) -> Self {
+        let mut conversation = Self::default();
+        for message in messages {
+            conversation.push(message);
+        }
+        conversation
+    }
+}
+
+fn as_system(message: &AgentMessage) -> Option<&Arc<SystemMessage>> {
+    match message {
+        AgentMessage::Llm(Message::System(system)) => Some(system),
+        _ => None,
+    }
+}
+
+/// What must be said to get from `told` to `tools`. A tool that changed is removed and added.
+fn difference(told: &[Tool], tools: &[Arc<dyn AgentTool>]) -> (Vec<Tool>, Vec<RemovedTool>) {
+    let same = |a: &Tool, b: &Tool| {
+        a.name == b.name
+            && a.description == b.description
+            && a.parameters == b.parameters
+            && a.constrained_sampling == b.constrained_sampling
+    };
+    let added = tools
+        .iter()
+        .map(|tool| tool.declaration())
+        .filter(|tool| !told.iter().any(|known| same(known, tool)))
+        .cloned()
+        .collect();
+    let removed = told
+        .iter()
+        .filter(|known| !tools.iter().any(|tool| same(known, tool.declaration())))
+        .map(|known| RemovedTool { name: known.name.clone() })
+        .collect();
+    (added, removed)
+}

@@ -1,0 +1,279 @@
+//! Tools: what an agent can do.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use pi_protocol::{CancelToken, Tool, Usage, UserBlock};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// A future that a tool or hook returns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Something a model can call.
+///
+/// Contract: `execute` gets arguments that fit the declared schema. It should end soon after its
+/// token is cancelled; if it does not, it is dropped. A panic becomes an error result.
+pub trait AgentTool: Send + Sync {
+    /// What the model is told: name, description, the schema of the arguments.
+    fn declaration(&self) -> &Tool;
+
+    /// A name for people.
+    fn label(&self) -> Cow<'_, str> {
+        Cow::Borrowed(&self.declaration().name)
+    }
+
+    /// Whether it may run beside other calls of the same turn.
+    fn execution_mode(&self) -> ExecutionMode {
+        ExecutionMode::Parallel
+    }
+
+    /// Changes arguments before they are checked, for example from an older shape of them.
+    fn prepare_arguments(
+        &self,
+        _raw: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, ToolError> {
+        Ok(None)
+    }
+
+    /// Does it.
+    fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
+}
+
+/// Whether calls of one turn run beside each other.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ExecutionMode {
+    /// Beside each other.
+    #[default]
+    Parallel,
+    /// One after the other, in the order of the calls.
+    Sequential,
+}
+
+/// One call of a tool.
+#[derive(Debug)]
+pub struct Invocation {
+    /// The call's id.
+    pub id: String,
+    /// The arguments, checked.
+    pub arguments: Map<String, Value>,
+    /// Cancelled when the run is aborted.
+    pub cancel: CancelToken,
+    /// Where progress is reported.
+    pub updates: Updates,
+}
+
+/// Takes progress reports of a tool. Reports after the tool has ended are ignored.
+#[derive(Clone)]
+pub struct Updates(Arc<dyn Fn(ToolOutput) + Send + Sync>);
+
+impl Updates {
+    /// Reports go to `report`.
+    pub fn new(report: impl Fn(ToolOutput) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(report))
+    }
+
+    /// Reports what there is so far.
+    pub fn send(&self, partial: ToolOutput) {
+        (self.0)(partial);
+    }
+}
+
+impl fmt::Debug for Updates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Updates")
+    }
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolOutput {
+    /// For the model.
+    pub content: Vec<UserBlock>,
+    /// For the program that shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// For programs: the result as data. Never sent to the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub structured_content: Option<Value>,
+    /// Tokens the tool itself spent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// It failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_error: bool,
+    /// The run may end with this; it does if every call of the turn says so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub terminate: bool,
+}
+
+impl ToolOutput {
+    /// A text for the model.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: vec![UserBlock::text(text)], ..Self::default() }
+    }
+
+    /// A failure, as the model sees it.
+    pub fn error(message: impl Into<String>) -> Self {
+        Self { details: Some(Value::Object(Map::new())), is_error: true, ..Self::text(message) }
+    }
+}
+
+impl From<String> for ToolOutput {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+/// A tool failed; the text is for the model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolError(pub String);
+
+impl ToolError {
+    /// A failure with this text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+type Execute =
+    dyn Fn(Invocation) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+type Prepare =
+    dyn Fn(&Map<String, Value>) -> Result<Option<Map<String, Value>>, ToolError> + Send + Sync;
+
+/// A tool made from a function.
+#[derive(Clone)]
+pub struct FnTool {
+    declaration: Tool,
+    label: Option<String>,
+    mode: ExecutionMode,
+    prepare: Option<Arc<Prepare>>,
+    execute: Arc<Execute>,
+}
+
+impl FnTool {
+    /// A tool whose schema is given as JSON.
+    pub fn new<F, Fut, Out>(declaration: Tool, execute: F) -> Self
+    where
+        F: Fn(Invocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Out, ToolError>> + Send + 'static,
+        Out: Into<ToolOutput>,
+    {
+        let execute = move |invocation| -> BoxFuture<'static, Result<ToolOutput, ToolError>> {
+            let running = execute(invocation);
+            Box::pin(async move { running.await.map(Into::into) })
+        };
+        Self {
+            declaration,
+            label: None,
+            mode: ExecutionMode::Parallel,
+            prepare: None,
+            execute: Arc::new(execute),
+        }
+    }
+
+    /// A tool whose arguments are a Rust type: the schema comes from it, and so do the arguments.
+    pub fn typed<P, F, Fut, Out>(
+        name: impl Into<String>,
+        description: impl Into<String>,
+        execute: F,
+    ) -> Self
+    where
+        P: JsonSchema + DeserializeOwned + Send + 'static,
+        F: Fn(P, Invocation) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<Out, ToolError>> + Send + 'static,
+        Out: Into<ToolOutput>,
+    {
+        let execute = Arc::new(execute);
+        Self::new(Tool::new(name, description, schema_of::<P>()), move |mut invocation| {
+            let arguments = Value::Object(std::mem::take(&mut invocation.arguments));
+            let execute = Arc::clone(&execute);
+            async move {
+                let arguments = serde_json::from_value::<P>(arguments)
+                    .map_err(|error| ToolError(format!("The arguments do not fit: {error}")))?;
+                execute(arguments, invocation).await
+            }
+        })
+    }
+
+    /// Sets the name for people.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Never runs beside another call.
+    #[must_use]
+    pub fn sequential(mut self) -> Self {
+        self.mode = ExecutionMode::Sequential;
+        self
+    }
+
+    /// Changes arguments before they are checked.
+    #[must_use]
+    pub fn prepare(
+        mut self,
+        prepare: impl Fn(&Map<String, Value>) -> Result<Option<Map<String, Value>>, ToolError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.prepare = Some(Arc::new(prepare));
+        self
+    }
+}
+
+/// The JSON Schema of a Rust type, as models are told it.
+pub fn schema_of<P: JsonSchema>() -> Value {
+    let mut schema = schemars::generate::SchemaSettings::draft07()
+        .with(|settings| settings.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<P>()
+        .to_value();
+    if let Some(root) = schema.as_object_mut() {
+        // The name of a Rust type tells a model nothing.
+        root.remove("$schema");
+        root.remove("title");
+    }
+    schema
+}
+
+impl AgentTool for FnTool {
+    fn declaration(&self) -> &Tool {
+        &self.declaration
+    }
+
+    fn label(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.label.as_deref().unwrap_or(&self.declaration.name))
+    }
+
+    fn execution_mode(&self) -> ExecutionMode {
+        self.mode
+    }
+
+    fn prepare_arguments(
+        &self,
+        raw: &Map<String, Value>,
+    ) -> Result<Option<Map<String, Value>>, ToolError> {
+        self.prepare.as_ref().map_or(Ok(None), |prepare| prepare(raw))
+    }
+
+    fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
+        (self.execute)(invocation)
+    }
+}
+
+impl fmt::Debug for FnTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FnTool").field(&self.declaration.name).field(&PhantomData::<()>).finish()
+    }
+}
