@@ -44,7 +44,6 @@ struct State {
     steering: Queue,
     follow_ups: Queue,
     running: Option<CancelToken>,
-    streaming: Option<AgentMessage>,
     pending_tool_calls: BTreeSet<String>,
     error: Option<String>,
 }
@@ -127,7 +126,6 @@ impl Agent {
             steering: Queue::default(),
             follow_ups: Queue::default(),
             running: None,
-            streaming: None,
             pending_tool_calls: BTreeSet::new(),
             error: None,
         };
@@ -299,11 +297,6 @@ impl Agent {
         self.state().running.is_some()
     }
 
-    /// The message that is being received.
-    pub fn streaming_message(&self) -> Option<AgentMessage> {
-        self.state().streaming.clone()
-    }
-
     /// The calls that are being run.
     pub fn pending_tool_calls(&self) -> BTreeSet<String> {
         self.state().pending_tool_calls.clone()
@@ -412,7 +405,6 @@ impl Drop for Running {
         self.cancel.cancel();
         let mut state = self.agent.state();
         state.running = None;
-        state.streaming = None;
         state.pending_tool_calls.clear();
         drop(state);
         self.agent.0.idle.send_replace(true);
@@ -453,11 +445,7 @@ impl AgentSink {
     fn reduce(&mut self, event: &AgentEvent) {
         let mut state = self.agent.state();
         match event {
-            AgentEvent::MessageStart { message } => state.streaming = Some(message.clone()),
-            AgentEvent::MessageEnd { message } => {
-                state.streaming = None;
-                state.conversation.push(message.clone());
-            }
+            AgentEvent::MessageEnd { message } => state.conversation.push(message.clone()),
             AgentEvent::ToolExecutionStart { tool_call_id, .. } => {
                 state.pending_tool_calls.insert(tool_call_id.clone());
             }
@@ -469,10 +457,7 @@ impl AgentSink {
                     state.error = Some(error.clone());
                 }
             }
-            AgentEvent::AgentEnd { outcome, .. } => {
-                state.streaming = None;
-                self.outcome = Some(outcome.clone());
-            }
+            AgentEvent::AgentEnd { outcome, .. } => self.outcome = Some(outcome.clone()),
             _ => {}
         }
     }

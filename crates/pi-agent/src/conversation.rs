@@ -55,20 +55,9 @@ impl Conversation {
         tools: &[Arc<dyn AgentTool>],
     ) -> Vec<AgentMessage> {
         let carrier = pending.iter().rposition(|message| as_system(message).is_some());
-        let mut told = self.declared.clone();
-        for (index, message) in pending.iter().enumerate() {
-            let Some(system) = as_system(message) else { continue };
-            let mut system = (**system).clone();
-            if carrier == Some(index) {
-                // Its own claims about tools do not count: they are replaced by the difference.
-                system.tools_added.clear();
-                system.tools_removed.clear();
-            }
-            told.apply(&system);
-        }
-        let (added, removed) = difference(&told.tools, tools);
         match carrier {
             Some(index) => {
+                let (added, removed) = difference(&self.told_by(&pending, index), tools);
                 let Some(system) = as_system(&pending[index]) else { return pending };
                 if system.tools_added != added || system.tools_removed != removed {
                     let system = SystemMessage {
@@ -79,8 +68,11 @@ impl Conversation {
                     pending[index] = Message::System(Arc::new(system)).into();
                 }
             }
-            None if added.is_empty() && removed.is_empty() => {}
             None => {
+                let (added, removed) = difference(&self.declared.tools, tools);
+                if added.is_empty() && removed.is_empty() {
+                    return pending;
+                }
                 let system = SystemMessage {
                     content: MessageContent::Text(String::new()),
                     tools_added: added,
@@ -92,6 +84,20 @@ impl Conversation {
             }
         }
         pending
+    }
+
+    /// The tools that the model knows of after `pending`, but for what the message at `carrier`
+    /// claims about them.
+    fn told_by(&self, pending: &[AgentMessage], carrier: usize) -> Vec<Tool> {
+        let mut told = self.declared.clone();
+        for (index, message) in pending.iter().enumerate() {
+            if let Some(system) = as_system(message)
+                && index != carrier
+            {
+                told.apply(system);
+            }
+        }
+        told.tools
     }
 }
 

@@ -1,1 +1,219 @@
-//! placeholder
+//! Limits, circles, steering between tools, abort of what does not listen, and size.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::{
+    Agent, CallContext, ContextView, ExecutionMode, Hooks, Limit, Limits, Outcome, Repetition,
+    RepetitionLimits, RunSettings, SteeringDelivery, ToolOutput, Updates, run_tool_call,
+};
+use pi_ai::faux::{Faux, Reply};
+use pi_protocol::{AssistantMessage, CancelToken, Message, ToolCall, Usage};
+use serde_json::json;
+
+use crate::notation::show;
+use crate::stage::{Counter, Stage, after, answer, calls, echo, named, shared, stuck, user};
+
+/// A model that always calls `tool` again.
+fn endless(tool: &'static str, limits: Limits) -> (Agent, Faux) {
+    let turn = Counter::default();
+    let faux = Faux::responding(move |_| {
+        let number = turn.count();
+        let usage = Usage { input: 60, output: 40, total_tokens: 100, ..Usage::default() };
+        let mut usage = usage;
+        usage.cost.total = 0.5;
+        Reply::new()
+            .raw_tool_call(
+                format!("c{number}"),
+                tool,
+                json!({"value": number.to_string()}).to_string(),
+            )
+            .usage(usage)
+    });
+    let mut settings = RunSettings::new(Arc::new(Faux::model()));
+    let counted = Counter::default();
+    let news = named("news", move |_| ToolOutput::text(counted.count().to_string()));
+    settings.tools = shared(vec![echo(), news, after("slow", 1000), stuck()]);
+    settings.limits = limits;
+    (Agent::new(Arc::new(faux.clone()), settings), faux)
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_limit_ends_the_run_and_is_named() {
+    let none = Limits::default;
+    let second = Duration::from_secs(1);
+    let cases = [
+        (Limits { turns: Some(3), ..none() }, "echo", Limit::Turns, 3),
+        (Limits { tool_calls: Some(2), ..none() }, "echo", Limit::ToolCalls, 3),
+        (Limits { tokens: Some(450), ..none() }, "echo", Limit::Tokens, 5),
+        (Limits { cost: Some(2.0), ..none() }, "echo", Limit::Cost, 4),
+        (Limits { wall_time: Some(5 * second / 2), ..none() }, "slow", Limit::WallTime, 3),
+        (Limits { wall_time: Some(second), ..none() }, "stuck", Limit::WallTime, 1),
+        (Limits { idle_time: Some(second / 2), ..none() }, "slow", Limit::IdleTime, 1),
+        (Limits { idle_time: Some(second / 2), ..none() }, "stuck", Limit::IdleTime, 1),
+    ];
+    for (limits, tool, limit, requests) in cases {
+        let (agent, faux) = endless(tool, limits);
+        assert_eq!(agent.prompt("go").await, Ok(Outcome::Limit { limit }), "{limit:?} with {tool}");
+        assert_eq!(faux.requests().len(), requests, "{limit:?} with {tool}");
+        assert!(!agent.is_running());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_ends_by_itself_reached_no_limit() {
+    let stage = Stage::new(vec![echo()], vec![calls(&[("1", "echo")]), answer()], |settings| {
+        settings.limits = Limits { turns: Some(2), tool_calls: Some(1), ..Limits::default() };
+    });
+    stage.agent.follow_up(Message::user("f"));
+    assert_eq!(stage.agent.prompt("go").await, Ok(Outcome::Completed));
+    assert!(stage.agent.has_queued(), "what could not be delivered is not lost");
+}
+
+#[tokio::test(start_paused = true)]
+async fn circles_are_noticed() {
+    let run = |calls: &'static [(&'static str, &'static str)], limits: RepetitionLimits| async move {
+        let turn = Counter::default();
+        let faux = Faux::responding(move |_| {
+            let number = turn.count();
+            let (tool, value) = calls[number % calls.len()];
+            Reply::new().raw_tool_call(
+                format!("c{number}"),
+                tool,
+                json!({"value": value}).to_string(),
+            )
+        });
+        let mut settings = RunSettings::new(Arc::new(Faux::model()));
+        settings.tools = shared(vec![echo()]);
+        settings.repetition = limits;
+        settings.limits.turns = Some(30);
+        let agent = Agent::new(Arc::new(faux.clone()), settings);
+        (agent.prompt("go").await.unwrap(), faux.requests().len())
+    };
+    let none = RepetitionLimits::default;
+    let found = |repetition| Outcome::Repetition { repetition };
+    let same = &[("echo", "a")];
+    let alternating = &[("echo", "a"), ("echo", "b")];
+    let varied = &[("echo", "a"), ("echo", "b"), ("echo", "c"), ("echo", "d"), ("echo", "e")];
+    assert_eq!(
+        run(same, RepetitionLimits { identical_calls: Some(3), ..none() }).await,
+        (found(Repetition::IdenticalCalls), 3)
+    );
+    assert_eq!(
+        run(alternating, RepetitionLimits { alternating_calls: Some(6), ..none() }).await,
+        (found(Repetition::AlternatingCalls), 6)
+    );
+    assert_eq!(
+        run(varied, RepetitionLimits { turns_without_news: Some(4), ..none() }).await,
+        (found(Repetition::NoNews), 5)
+    );
+    let harmless = RepetitionLimits {
+        identical_calls: Some(3),
+        alternating_calls: Some(6),
+        turns_without_news: None,
+    };
+    assert_eq!(run(varied, harmless).await, (Outcome::Limit { limit: Limit::Turns }, 30));
+    assert_eq!(run(same, none()).await.1, 30, "off by default");
+}
+
+#[tokio::test(start_paused = true)]
+async fn steering_after_a_tool_skips_the_rest() {
+    for mode in [ExecutionMode::Sequential, ExecutionMode::Parallel] {
+        let two = vec![calls(&[("1", "echo"), ("2", "echo")]), answer()];
+        let stage = Stage::new(vec![echo()], two, |settings| {
+            settings.steering_delivery = SteeringDelivery::AfterTool;
+            settings.tool_execution = mode;
+        });
+        let agent = stage.agent.clone();
+        let first = Counter::default();
+        stage
+            .agent
+            .subscribe(move |event, _| {
+                // After the first call was let through.
+                let moment = if mode == ExecutionMode::Sequential { "XE(1" } else { "XS(2" };
+                if show(event).starts_with(moment) && first.count() == 0 {
+                    agent.steer(Message::user("s1"));
+                }
+            })
+            .forever();
+        stage.agent.prompt_messages(vec![user("u")]).await.unwrap();
+        assert_eq!(stage.result("1"), "echoed", "{mode:?}");
+        assert!(
+            stage.result("2").starts_with("Skipped: a new message"),
+            "{mode:?}: {}",
+            stage.result("2")
+        );
+        let line = stage.log.line();
+        assert!(line.ends_with("TE(2) TS M(s1) MS(a) ME(a) TE(0) AE(6)"), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn abort_reaches_whatever_is_running() {
+    let endless_hook = pi_agent::hook(|_| std::future::pending());
+    for what in ["model", "tool", "hook"] {
+        let replies = match what {
+            "model" => vec![Reply::new().text("so far").hang()],
+            _ => vec![calls(&[("1", "stuck")]), answer()],
+        };
+        let hook = endless_hook.clone().filter(|_| what == "hook");
+        let stage =
+            Stage::new(vec![stuck()], replies, |settings| settings.hooks.before_tool_call = hook);
+        let agent = stage.agent.clone();
+        let waits_for = if what == "model" { "MU" } else { "XS" };
+        let run = tokio::spawn(async move { agent.prompt("go").await });
+        while !stage.log.entries().iter().any(|entry| entry.starts_with(waits_for)) {
+            tokio::task::yield_now().await;
+        }
+        stage.agent.abort();
+        // None of the three would ever end by itself. How quick it is, `cargo xtask bench` shows.
+        let ended = tokio::time::timeout(Duration::from_secs(10), run).await;
+        assert_eq!(ended.unwrap().unwrap(), Ok(Outcome::Aborted), "{what}");
+    }
+}
+
+#[tokio::test]
+async fn dropping_the_prompt_ends_the_run() {
+    let stage = Stage::new(vec![], vec![Reply::new().hang(), answer()], |_| {});
+    let prompt = stage.agent.prompt("go");
+    assert!(tokio::time::timeout(Duration::from_millis(20), prompt).await.is_err());
+    assert!(!stage.agent.is_running());
+    assert_eq!(stage.agent.prompt("again").await, Ok(Outcome::Completed));
+}
+
+#[tokio::test]
+async fn a_thousand_calls_in_one_turn() {
+    let ids: Vec<String> = (0..1000).map(|number| format!("c{number}")).collect();
+    let pairs: Vec<(&str, &str)> = ids.iter().map(|id| (id.as_str(), "echo")).collect();
+    let stage = Stage::new(vec![echo()], vec![calls(&pairs), answer()], |_| {});
+    stage.agent.prompt("go").await.unwrap();
+    let messages = stage.agent.messages();
+    assert_eq!(messages.len(), 1 + 1 + 1 + 1000 + 1);
+    let order: Vec<String> =
+        stage.log.entries().into_iter().filter(|e| e.starts_with("ME(t:")).collect();
+    let expected: Vec<String> = ids.iter().map(|id| format!("ME(t:{id})")).collect();
+    assert_eq!(order, expected, "results come in the order of the calls");
+}
+
+#[tokio::test]
+async fn ten_thousand_turns() {
+    let (agent, _faux) = endless("news", Limits { turns: Some(10_000), ..Limits::default() });
+    assert_eq!(agent.prompt("go").await, Ok(Outcome::Limit { limit: Limit::Turns }));
+    assert_eq!(agent.messages().len(), 2 + 2 * 10_000);
+}
+
+#[tokio::test]
+async fn a_tool_can_call_tools() {
+    let context = CallContext {
+        tools: shared(vec![echo()]),
+        assistant_message: Arc::new(AssistantMessage::default()),
+        context: ContextView { messages: pi_protocol::History::new(), cancel: CancelToken::new() },
+        hooks: Hooks::default(),
+    };
+    let call = |name: &str| ToolCall { id: "n".into(), name: name.into(), ..ToolCall::default() };
+    let ignore = || Updates::new(|_| {});
+    let fine = run_tool_call(&call("echo"), &context, ignore()).await;
+    assert_eq!((fine.is_error, fine.duration_ms.is_some()), (false, true));
+    let unknown = run_tool_call(&call("nope"), &context, ignore()).await;
+    assert_eq!((unknown.is_error, unknown.duration_ms), (true, None));
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod arguments;
+mod examples;
 mod grammar;
 mod limits;
 mod notation;

@@ -33,7 +33,7 @@ fn terminating() -> FnTool {
 }
 
 /// Checks a table of runs and lists every one that differs.
-fn check(rows: Vec<(u32, &str, String)>) {
+fn check(rows: &[(u32, &str, String)]) {
     let wrong: Vec<String> = rows
         .iter()
         .filter(|(_, expected, actual)| expected != actual)
@@ -120,7 +120,7 @@ async fn answers_and_calls() {
         "XS(A) XS(B) XE(B,err) XE(A,ok) M(t:A) M(t:B) TE(2)",
         batch(&invalid.prompt().await),
     ));
-    check(rows);
+    check(&rows);
 }
 
 fn blocking(permission: Permission) -> impl FnOnce(&mut RunSettings) {
@@ -255,7 +255,7 @@ async fn hooks_around_calls() {
     assert_eq!(boom.result("1"), "boom");
     let empty = named("echo", |_| ToolOutput::default());
     rows.push((25, ONE_CALL, stage(vec![empty], one()).prompt().await));
-    check(rows);
+    check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
@@ -329,7 +329,7 @@ async fn arguments_on_their_way() {
     ));
     let stop = calls(&[("1", "echo")]).stop_reason(StopReason::Stop);
     rows.push((31, ONE_CALL, stage(vec![echo()], vec![stop, answer()]).prompt().await));
-    check(rows);
+    check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
@@ -364,7 +364,7 @@ async fn failures_of_the_model() {
         "AS TS M(u) MS(a) ME(a:aborted) TE(0) AE(2)",
         stage(vec![], vec![Reply::new().text("so").aborted()]).prompt().await,
     ));
-    check(rows);
+    check(&rows);
 }
 
 /// Steers or follows up as soon as the first event of a kind is heard.
@@ -401,7 +401,7 @@ async fn queues() {
 
     let busy =
         Stage::new(vec![echo()], vec![calls(&[("1", "echo"), ("2", "echo")]), answer()], |s| {
-            s.tool_execution = ExecutionMode::Sequential
+            s.tool_execution = ExecutionMode::Sequential;
         });
     on_first(&busy, "XS(1", |agent| agent.steer(Message::user("s1")));
     rows.push((38, "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) XS(2) XE(2,ok) M(t:2) TE(2) TS M(s1) MS(a) ME(a) TE(0) AE(6)", busy.prompt().await));
@@ -440,7 +440,7 @@ async fn queues() {
         "AS TS M(u) MS(a) ME(a) TE(0) TS M(f1) M(f2) MS(a) ME(a) TE(0) AE(5)",
         two(QueueMode::All).prompt().await,
     ));
-    check(rows);
+    check(&rows);
 }
 
 fn deciding(decisions: &'static [TurnDecision]) -> impl FnOnce(&mut RunSettings) {
@@ -545,7 +545,7 @@ async fn hooks_around_turns() {
     });
     other.agent.prompt_messages(vec![user("u")]).await.unwrap();
     assert!(other.faux.requests().iter().all(|request| request.model.id == "other"), "52");
-    check(rows);
+    check(&rows);
 }
 
 fn assistant(text: &str) -> AgentMessage {
@@ -618,7 +618,7 @@ async fn continuing() {
     assert_eq!(running.agent.reset(), Err(AgentError::BusyReset), "59");
     running.agent.abort();
     assert_eq!(task.await.unwrap(), Ok(pi_agent::Outcome::Aborted), "59: the run is unaffected");
-    check(rows);
+    check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
@@ -673,7 +673,7 @@ async fn things_that_break() {
     let panicking = stage(vec![tool_panics], vec![calls(&[("1", "echo")]), answer()]);
     panicking.agent.prompt_messages(vec![user("u")]).await.unwrap();
     assert_eq!(panicking.result("1"), "panicked: oh no");
-    check(rows);
+    check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
@@ -681,7 +681,7 @@ async fn aborting() {
     let mut rows = Vec::new();
     let in_order =
         Stage::new(vec![echo()], vec![calls(&[("1", "echo"), ("2", "echo")]), answer()], |s| {
-            s.tool_execution = ExecutionMode::Sequential
+            s.tool_execution = ExecutionMode::Sequential;
         });
     on_first(&in_order, "XE(1", Agent::abort);
     rows.push((
@@ -705,7 +705,7 @@ async fn aborting() {
     preparing.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((64, "AS TS M(u) MS(a) ME(a) XS(1) XS(2) XE(2,err) XE(1,err) M(t:1) M(t:2) TE(2) TS MS(a) ME(a:aborted) TE(0) AE(5)", preparing.log.line()));
     assert_eq!(preparing.result("1"), "Operation aborted", "64");
-    check(rows);
+    check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
@@ -757,7 +757,7 @@ async fn declaring_tools() {
     assert!(
         agent_loop_continue(Arc::new(faux), settings, &History::new(), CancelToken::new()).is_err()
     );
-    check(rows);
+    check(&rows);
 }
 
 #[tokio::test(start_paused = true)]

@@ -72,7 +72,7 @@ pub(crate) fn calls(calls: &[(&str, &str)]) -> Reply {
     calls.iter().fold(Reply::new(), |reply, (id, tool)| reply.raw_tool_call(*id, *tool, "{}"))
 }
 
-fn declared(name: &str, properties: Value) -> Tool {
+fn declared(name: &str, properties: &Value) -> Tool {
     Tool::new(name, "For tests.", json!({"type": "object", "properties": properties}))
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn named(
     name: &str,
     run: impl Fn(&Value) -> ToolOutput + Send + Sync + 'static,
 ) -> FnTool {
-    FnTool::new(declared(name, json!({"value": {"type": "string"}})), move |invocation| {
+    FnTool::new(declared(name, &json!({"value": {"type": "string"}})), move |invocation| {
         let output = run(&Value::Object(invocation.arguments));
         async move { Ok(output) }
     })
@@ -93,7 +93,7 @@ pub(crate) fn named(
 
 /// Returns after a while.
 pub(crate) fn after(name: &str, millis: u64) -> FnTool {
-    FnTool::new(declared(name, json!({})), move |_| async move {
+    FnTool::new(declared(name, &json!({})), move |_| async move {
         tokio::time::sleep(Duration::from_millis(millis)).await;
         Ok(ToolOutput::text("late"))
     })
@@ -101,13 +101,13 @@ pub(crate) fn after(name: &str, millis: u64) -> FnTool {
 
 /// Never returns, whatever is cancelled.
 pub(crate) fn stuck() -> FnTool {
-    FnTool::new(declared("stuck", json!({})), |_| {
+    FnTool::new(declared("stuck", &json!({})), |_| {
         std::future::pending::<Result<ToolOutput, ToolError>>()
     })
 }
 
 pub(crate) fn failing(text: &'static str) -> FnTool {
-    FnTool::new(declared("fails", json!({})), move |_| async move {
+    FnTool::new(declared("fails", &json!({})), move |_| async move {
         Err::<ToolOutput, _>(ToolError::new(text))
     })
 }
