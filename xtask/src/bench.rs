@@ -1,9 +1,11 @@
-//! `cargo xtask bench [--quick]`: what decoding a stream costs.
+//! `cargo xtask bench [--quick]`: what decoding a stream and a turn of the loop cost.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It shows numbers and marks those over budget; it never fails
 //! because of one, since a busy machine is no defect. CPU time, not wall time.
 
+#[cfg(any(feature = "bench", test))]
+mod agent;
 #[cfg(any(feature = "bench", test))]
 mod clock;
 #[cfg(any(feature = "bench", test))]
@@ -45,7 +47,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), BenchError> {
 /// Measures, in this process.
 #[cfg(any(feature = "bench", test))]
 pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
-    tables::print(is_quick(arguments)?);
+    let quick = is_quick(arguments)?;
+    let clock = clock::Clock::choose();
+    tables::print(clock, quick);
+    agent::print(clock, quick);
     Ok(())
 }
 

@@ -65,6 +65,9 @@ pub enum AgentError {
     /// There is nothing in the transcript.
     #[error("No messages to continue from")]
     NothingToContinue,
+    /// The same, for the loop without an agent.
+    #[error("Cannot continue: no messages in context")]
+    EmptyContext,
     /// The model has the last word, and nothing is queued.
     #[error("Cannot continue from message role: assistant")]
     AssistantLast,
@@ -363,6 +366,12 @@ impl Agent {
         let mut run = Run::new(provider, settings, conversation, &cancel, &mut sink);
         // A provider may panic, too.
         let ended = AssertUnwindSafe(run.run(prompts, poll_first)).catch_unwind().await;
+        let undelivered = run.undelivered();
+        {
+            let mut state = self.state();
+            state.steering.put_back(undelivered.steering);
+            state.follow_ups.put_back(undelivered.follow_ups);
+        }
         let failure = match ended {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error.0),

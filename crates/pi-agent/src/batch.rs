@@ -171,10 +171,8 @@ impl Run<'_> {
         context: &CallContext,
     ) -> Result<Prepared, FinishedCall> {
         if self.settings.steering_delivery == SteeringDelivery::AfterTool {
-            if self.steered.is_empty() {
-                self.steered = self.poll_steering();
-            }
-            if !self.steered.is_empty() {
+            self.poll_steering();
+            if !self.pending.is_empty() {
                 return Err(FinishedCall::refused(STEERED));
             }
         }

@@ -26,6 +26,13 @@ impl Queue {
         self.messages.push_back(message);
     }
 
+    /// Puts messages back where they were taken from.
+    pub(crate) fn put_back(&mut self, messages: Vec<AgentMessage>) {
+        for message in messages.into_iter().rev() {
+            self.messages.push_front(message);
+        }
+    }
+
     pub(crate) fn drain(&mut self) -> Vec<AgentMessage> {
         match self.mode {
             QueueMode::OneAtATime => self.messages.pop_front().into_iter().collect(),

@@ -82,6 +82,15 @@ impl RunSettings {
     }
 }
 
+/// Messages that a run took from its queues and could not deliver before it ended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Undelivered {
+    /// From the steering queue.
+    pub steering: Vec<AgentMessage>,
+    /// From the follow-up queue.
+    pub follow_ups: Vec<AgentMessage>,
+}
+
 /// Something outside of tools and models failed: a listener, or a hook of the loop.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -108,8 +117,10 @@ pub(crate) struct Run<'s> {
     pub(crate) new_messages: Vec<AgentMessage>,
     pub(crate) spent: Spent,
     pub(crate) limit: Option<Limit>,
-    /// Steering that arrived while tools ran, for the next turn.
-    pub(crate) steered: Vec<AgentMessage>,
+    /// Messages taken from a queue and not yet delivered. What is left of them when the run ends
+    /// goes back: see [`Undelivered`].
+    pub(crate) pending: Vec<AgentMessage>,
+    pending_is_follow_up: bool,
     watch: Watch,
 }
 
@@ -131,7 +142,8 @@ impl<'s> Run<'s> {
             conversation,
             new_messages: Vec::new(),
             limit: None,
-            steered: Vec::new(),
+            pending: Vec::new(),
+            pending_is_follow_up: false,
         }
     }
 
@@ -153,21 +165,21 @@ impl<'s> Run<'s> {
     }
 
     async fn turns(&mut self, poll_first: bool) -> Result<Outcome, RunError> {
-        let mut pending = if poll_first { self.poll_steering() } else { Vec::new() };
+        if poll_first {
+            self.poll_steering();
+        }
         let mut last_turn: Option<FinishedTurn> = None;
         loop {
             let mut more = true;
             let mut asked_to_continue = false;
-            while more || !pending.is_empty() {
+            while more || !self.pending.is_empty() {
                 let mut begin = Vec::new();
                 if let Some(turn) = last_turn.take() {
                     begin = self.prepare_next_turn(turn).await?;
-                    if pending.is_empty() {
-                        pending = self.poll_steering();
-                    }
+                    self.poll_steering();
                     self.emit(AgentEvent::TurnStart).await?;
                 }
-                begin.append(&mut pending);
+                begin.append(&mut self.pending);
                 self.take_in(begin).await?;
                 let message = self.respond().await?;
                 if message.stop_reason.is_failure() {
@@ -188,18 +200,13 @@ impl<'s> Run<'s> {
                 if let Some(outcome) = self.reason_to_stop(more, &turn) {
                     return Ok(outcome);
                 }
-                asked_to_continue = decision == TurnDecision::Continue;
-                pending = std::mem::take(&mut self.steered);
-                if pending.is_empty() {
-                    pending = self.poll_steering();
-                }
-                if more || !pending.is_empty() {
-                    asked_to_continue = false;
-                }
+                self.poll_steering();
+                let goes_on_anyway = more || !self.pending.is_empty();
+                asked_to_continue = decision == TurnDecision::Continue && !goes_on_anyway;
                 last_turn = Some(turn);
             }
-            pending = self.poll_follow_ups();
-            if pending.is_empty() && !asked_to_continue {
+            self.poll_follow_ups();
+            if self.pending.is_empty() && !asked_to_continue {
                 return Ok(Outcome::Completed);
             }
         }
@@ -419,12 +426,31 @@ impl<'s> Run<'s> {
         async move { contained(&hook, argument, &cancel).await.map_err(|error| RunError(error.0)) }
     }
 
-    pub(crate) fn poll_steering(&self) -> Vec<AgentMessage> {
-        self.settings.steering.as_ref().map(|queue| queue()).unwrap_or_default()
+    /// Takes what steering waits, unless something was taken already and waits here.
+    pub(crate) fn poll_steering(&mut self) {
+        if self.pending.is_empty()
+            && let Some(queue) = &self.settings.steering
+        {
+            self.pending = queue();
+            self.pending_is_follow_up = false;
+        }
     }
 
-    fn poll_follow_ups(&self) -> Vec<AgentMessage> {
-        self.settings.follow_ups.as_ref().map(|queue| queue()).unwrap_or_default()
+    fn poll_follow_ups(&mut self) {
+        if let Some(queue) = &self.settings.follow_ups {
+            self.pending = queue();
+            self.pending_is_follow_up = true;
+        }
+    }
+
+    /// What was taken from the queues and never delivered.
+    pub(crate) fn undelivered(&mut self) -> Undelivered {
+        let messages = std::mem::take(&mut self.pending);
+        if self.pending_is_follow_up {
+            Undelivered { steering: Vec::new(), follow_ups: messages }
+        } else {
+            Undelivered { steering: messages, follow_ups: Vec::new() }
+        }
     }
 
     pub(crate) fn view(&self) -> ContextView {

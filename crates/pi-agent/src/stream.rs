@@ -14,14 +14,15 @@ use tokio::sync::mpsc;
 use crate::agent::AgentError;
 use crate::event::AgentEvent;
 use crate::message::AgentMessage;
-use crate::run::{Run, RunError, RunSettings, Sink};
+use crate::run::{Run, RunError, RunSettings, Sink, Undelivered};
 use crate::tool::BoxFuture;
 
 /// The events of one run. Dropping it ends the run.
 pub struct AgentStream {
-    run: Option<BoxFuture<'static, Result<(), RunError>>>,
+    run: Option<BoxFuture<'static, (Result<(), RunError>, Undelivered)>>,
     events: mpsc::UnboundedReceiver<AgentEvent>,
     error: Option<RunError>,
+    undelivered: Undelivered,
 }
 
 /// Runs `prompts` after `messages`.
@@ -43,7 +44,7 @@ pub fn agent_loop_continue(
     cancel: CancelToken,
 ) -> Result<AgentStream, AgentError> {
     match messages.last().map(AgentMessage::role) {
-        None => Err(AgentError::NothingToContinue),
+        None => Err(AgentError::EmptyContext),
         Some("assistant") => Err(AgentError::AssistantLast),
         Some(_) => Ok(start(provider, settings, messages.clone(), Vec::new(), cancel)),
     }
@@ -62,9 +63,15 @@ fn start(
         let mut sink = ChannelSink(sender);
         let conversation = messages.iter().cloned().collect();
         let mut run = Run::new(provider, settings, conversation, &cancel, &mut sink);
-        run.run(prompts, true).await
+        let result = run.run(prompts, true).await;
+        (result, run.undelivered())
     };
-    AgentStream { run: Some(Box::pin(run)), events, error: None }
+    AgentStream {
+        run: Some(Box::pin(run)),
+        events,
+        error: None,
+        undelivered: Undelivered::default(),
+    }
 }
 
 impl AgentStream {
@@ -84,6 +91,11 @@ impl AgentStream {
         self.error.map_or(Ok(added), Err)
     }
 
+    /// What the run took from its queues and could not deliver, once it has ended.
+    pub fn undelivered(&self) -> &Undelivered {
+        &self.undelivered
+    }
+
     /// Why the run ended without its last event, if it did: a hook failed.
     pub fn error(&self) -> Option<&RunError> {
         self.error.as_ref()
@@ -95,9 +107,10 @@ impl Stream for AgentStream {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<AgentEvent>> {
         let ended = self.run.as_mut().map(|run| run.as_mut().poll(cx));
-        if let Some(Poll::Ready(result)) = ended {
+        if let Some(Poll::Ready((result, undelivered))) = ended {
             self.run = None;
             self.error = result.err();
+            self.undelivered = undelivered;
         }
         match self.events.poll_recv(cx) {
             Poll::Pending if self.run.is_none() => Poll::Ready(None),

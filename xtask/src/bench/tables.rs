@@ -18,8 +18,7 @@ const TOKENS: usize = 1000;
 
 /// Measures everything and prints it as it comes.
 #[allow(clippy::print_stdout)] // The result of the task.
-pub(super) fn print(quick: bool) {
-    let clock = Clock::choose();
+pub(super) fn print(clock: Clock, quick: bool) {
     // Short runs, and several of them: on a busy machine only a short run is ever undisturbed.
     let chunks = if quick { 8_000 } else { 40_000 };
     println!("{}; the best of {RUNS} runs; one thread", clock.name());

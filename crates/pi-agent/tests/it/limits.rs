@@ -217,3 +217,24 @@ async fn a_tool_can_call_tools() {
     let unknown = run_tool_call(&call("nope"), &context, ignore()).await;
     assert_eq!((unknown.is_error, unknown.duration_ms), (true, None));
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_taken_and_not_delivered_goes_back() {
+    let two = vec![calls(&[("1", "echo"), ("2", "echo")]), answer()];
+    let stage = Stage::new(vec![echo()], two, |settings| {
+        settings.steering_delivery = SteeringDelivery::AfterTool;
+        settings.limits.turns = Some(1);
+    });
+    let agent = stage.agent.clone();
+    stage
+        .agent
+        .subscribe(move |event, _| {
+            if show(event) == "XS(2)" {
+                agent.steer(Message::user("s1"));
+            }
+        })
+        .forever();
+    let outcome = stage.agent.prompt_messages(vec![user("u")]).await;
+    assert_eq!(outcome, Ok(Outcome::Limit { limit: Limit::Turns }));
+    assert_eq!(stage.agent.peek_queued().len(), 1, "{}", stage.log.line());
+}

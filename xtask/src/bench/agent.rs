@@ -1,0 +1,176 @@
+//! What the agent loop itself costs: a scripted model, a trivial tool, transcripts of every length.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use pi_agent::{Agent, AgentMessage, FnTool, Limits, RunSettings, ToolError};
+use pi_ai::faux::{Faux, Reply};
+use pi_protocol::{Message, Tool, Usage};
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::clock::{Clock, allocations};
+
+/// What a turn of the loop may take, in microseconds.
+const TURN_BUDGET: f64 = 50.0;
+
+/// Measures everything and prints it as it comes.
+#[allow(clippy::print_stdout)] // The result of the task.
+pub(super) fn print(clock: Clock, quick: bool) {
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
+        println!("\nThe agent loop was not measured: no runtime.");
+        return;
+    };
+    let lengths: &[usize] = if quick { &[0, 1_000] } else { &[0, 1_000, 10_000, 100_000] };
+    println!("\nThe agent loop, one request and one tool call per turn:\n");
+    println!("{:<36} {:>9} {:>9}", "messages before", "us/turn", "allocs");
+    for length in lengths {
+        let (micros, allocations) = turns(clock, &runtime, *length);
+        let mark = if micros > TURN_BUDGET { "  over budget: time" } else { "" };
+        println!("{length:<36} {micros:>9.1} {allocations:>9.1}{mark}");
+    }
+    println!("\n{:<36} {:>9} {:>9}", "calls side by side in one turn", "us/call", "4x");
+    let calls = if quick { 250 } else { 1_000 };
+    let (micros, scaling) = side_by_side(clock, &runtime, calls);
+    println!("{calls:<36} {micros:>9.1} {scaling:>9.2}");
+    println!("\nMemory of an idle agent: {} bytes", idle_agent());
+    println!("Abort of a run whose model, tool or hook never ends: {}", aborts(&runtime));
+    println!("200 agents streaming at once: {}", many(clock, &runtime));
+    println!("\nBudget: {TURN_BUDGET} us per turn.");
+}
+
+fn tool() -> FnTool {
+    let declaration = Tool::new("noop", "Does nothing.", json!({"type": "object"}));
+    FnTool::new(declaration, |_| async { Ok::<_, ToolError>(String::new()) })
+}
+
+fn agent(faux: Faux, turns: u32) -> Agent {
+    let mut settings = RunSettings::new(Arc::new(Faux::model()));
+    settings.tools = vec![Arc::new(tool())];
+    settings.limits = Limits { turns: Some(turns), ..Limits::default() };
+    Agent::new(Arc::new(faux), settings)
+}
+
+/// A model that calls the tool for ever. Its usage is given, since estimating it would take the
+/// whole transcript each time.
+fn caller() -> Faux {
+    Faux::responding(|_| Reply::new().raw_tool_call("c", "noop", "{}").usage(Usage::default()))
+}
+
+/// Microseconds and allocations per turn, after so many messages.
+fn turns(clock: Clock, runtime: &Runtime, length: usize) -> (f64, f64) {
+    const TURNS: u32 = 500;
+    let before: Vec<AgentMessage> =
+        (0..length).map(|number| Message::user(number.to_string()).into()).collect();
+    let run = |turns: u32| {
+        let agent = agent(caller(), turns);
+        agent.set_messages(before.iter().cloned());
+        let mut ended = runtime.block_on(agent.prompt("go"));
+        std::hint::black_box(&mut ended);
+    };
+    // Setting up costs what the transcript is long; it is measured alone and taken off.
+    let [setup, whole] = clock.time([&mut || run(1), &mut || run(1 + TURNS)]);
+    let [setup_allocations, whole_allocations] =
+        [1, 1 + TURNS].map(|turns| allocations(|| run(turns)).count);
+    let per_turn = |whole: f64, setup: f64| (whole - setup) / f64::from(TURNS);
+    (
+        per_turn(whole.as_secs_f64() * 1e6, setup.as_secs_f64() * 1e6),
+        per_turn(whole_allocations as f64, setup_allocations as f64),
+    )
+}
+
+/// Microseconds per call, and how much longer four times as many take.
+fn side_by_side(clock: Clock, runtime: &Runtime, calls: usize) -> (f64, f64) {
+    let run = |calls: usize| {
+        let faux = Faux::new();
+        let reply = (0..calls).fold(Reply::new(), |reply, number| {
+            reply.raw_tool_call(format!("c{number}"), "noop", "{}")
+        });
+        faux.push(reply.usage(Usage::default()));
+        faux.push(Reply::new().text("done").usage(Usage::default()));
+        let mut ended = runtime.block_on(agent(faux, 9).prompt("go"));
+        std::hint::black_box(&mut ended);
+    };
+    let [one, four] = clock.time([&mut || run(calls), &mut || run(4 * calls)]);
+    let (one, four) = (one.as_secs_f64(), four.as_secs_f64());
+    (one * 1e6 / calls as f64, four / one)
+}
+
+fn idle_agent() -> u64 {
+    const AGENTS: u64 = 100;
+    let faux = caller();
+    allocations(|| {
+        let agents: Vec<Agent> = (0..AGENTS).map(|_| agent(faux.clone(), 1)).collect();
+        std::hint::black_box(&agents);
+    })
+    .peak
+        / AGENTS
+}
+
+/// How long it takes from `abort` to the end of `prompt`.
+fn aborts(runtime: &Runtime) -> String {
+    let stuck = FnTool::new(Tool::new("stuck", "", json!({"type": "object"})), |_| {
+        std::future::pending::<Result<String, ToolError>>()
+    });
+    let replies = [
+        ("model", Reply::new().text("so far").hang()),
+        ("tool", Reply::new().raw_tool_call("c", "stuck", "{}")),
+        ("hook", Reply::new().raw_tool_call("c", "noop", "{}")),
+    ];
+    let mut out = Vec::new();
+    for (what, reply) in replies {
+        let faux = Faux::new();
+        faux.push(reply);
+        let agent = agent(faux, 9);
+        let stuck = stuck.clone();
+        agent.configure(|settings| {
+            settings.tools.push(Arc::new(stuck));
+            if what == "hook" {
+                settings.hooks.before_tool_call = pi_agent::hook(|_| std::future::pending());
+            }
+        });
+        let took = runtime.block_on(async {
+            let aborter = agent.clone();
+            let run = async { agent.prompt("go").await };
+            let abort = async move {
+                tokio::time::sleep(Duration::from_millis(30)).await;
+                aborter.abort();
+                Instant::now()
+            };
+            let (_, aborted) = tokio::join!(run, abort);
+            aborted.elapsed()
+        });
+        out.push(format!("{what} {:.1} ms", took.as_secs_f64() * 1e3));
+    }
+    out.join(", ")
+}
+
+/// All at once on one thread: how long, and how evenly.
+fn many(clock: Clock, runtime: &Runtime) -> String {
+    const AGENTS: usize = 200;
+    let mut spread = Duration::ZERO;
+    let [cpu] = clock.time([&mut || {
+        spread = runtime.block_on(async {
+            let runs = (0..AGENTS).map(|_| {
+                let faux = Faux::responding(|_| {
+                    let reply = Reply::new().text("streaming along, bit by bit").chunks_of(1);
+                    reply.wait_between(Duration::from_micros(100)).usage(Usage::default())
+                });
+                let agent = agent(faux, 3);
+                async move {
+                    let _ = agent.prompt("go").await;
+                    Instant::now()
+                }
+            });
+            let ended = futures_util::future::join_all(runs).await;
+            let first = ended.iter().min().copied();
+            let last = ended.iter().max().copied();
+            last.zip(first).map(|(last, first)| last - first).unwrap_or_default()
+        });
+    }]);
+    format!(
+        "{:.1} ms CPU in all, the last ends {:.1} ms after the first",
+        cpu.as_secs_f64() * 1e3,
+        spread.as_secs_f64() * 1e3
+    )
+}
