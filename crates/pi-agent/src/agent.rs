@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use pi_protocol::{
-    AssistantBlock, AssistantMessage, CancelToken, History, ImageContent, Message, MessageContent,
-    Model, Provider, StopReason, SystemMessage, UserBlock, now_ms,
+    CancelToken, History, ImageContent, Message, MessageContent, Model, Provider, SystemMessage,
+    UserBlock,
 };
 use tokio::sync::watch;
 
@@ -23,8 +23,11 @@ use crate::listener::{AsyncListener, FnListener, Heard, Listener, Scene};
 use crate::message::AgentMessage;
 use crate::outcome::Outcome;
 use crate::queue::{Queue, QueueMode};
-use crate::run::{QueueFn, Run, RunError, RunSettings, Sink};
-use crate::tool::BoxFuture;
+use crate::run::{QueueFn, Run, RunSettings};
+
+use self::sink::AgentSink;
+
+mod sink;
 
 /// A handle to an agent.
 #[derive(Clone)]
@@ -362,7 +365,7 @@ impl Agent {
         let model = Arc::clone(&settings.model);
         let provider = Arc::clone(&self.0.provider);
         let cancel = running.cancel.clone();
-        let mut sink = AgentSink { agent: self.clone(), cancel: cancel.clone(), outcome: None };
+        let mut sink = AgentSink::new(self, cancel.clone());
         let mut run = Run::new(provider, settings, conversation, &cancel, &mut sink);
         // A provider may panic, too.
         let ended = AssertUnwindSafe(run.run(prompts, poll_first)).catch_unwind().await;
@@ -380,7 +383,7 @@ impl Agent {
         if let Some(error) = failure {
             sink.fail(&model, error).await;
         }
-        sink.outcome.unwrap_or(Outcome::Completed)
+        sink.outcome()
     }
 
     /// A queue for the loop, by a reference that does not keep the agent alive.
@@ -417,81 +420,6 @@ impl Drop for Running {
         state.pending_tool_calls.clear();
         drop(state);
         self.agent.0.idle.send_replace(true);
-    }
-}
-
-/// Keeps the agent's state up to date, then tells the listeners, in order.
-struct AgentSink {
-    agent: Agent,
-    cancel: CancelToken,
-    outcome: Option<Outcome>,
-}
-
-impl Sink for AgentSink {
-    fn emit<'a>(
-        &'a mut self,
-        event: AgentEvent,
-        streaming: Option<&'a AssistantMessage>,
-    ) -> BoxFuture<'a, Result<(), RunError>> {
-        self.reduce(&event);
-        let listeners: Vec<_> =
-            self.agent.listeners().iter().map(|(_, listener)| Arc::clone(listener)).collect();
-        Box::pin(async move {
-            for listener in listeners {
-                let scene = Scene { streaming, cancel: &self.cancel };
-                let hearing = AssertUnwindSafe(async { listener.hear(&event, scene).await });
-                match hearing.catch_unwind().await {
-                    Ok(heard) => heard?,
-                    Err(panic) => return Err(RunError(panic_text(&*panic))),
-                }
-            }
-            Ok(())
-        })
-    }
-}
-
-impl AgentSink {
-    fn reduce(&mut self, event: &AgentEvent) {
-        let mut state = self.agent.state();
-        match event {
-            AgentEvent::MessageEnd { message } => state.conversation.push(message.clone()),
-            AgentEvent::ToolExecutionStart { tool_call_id, .. } => {
-                state.pending_tool_calls.insert(tool_call_id.clone());
-            }
-            AgentEvent::ToolExecutionEnd { tool_call_id, .. } => {
-                state.pending_tool_calls.remove(tool_call_id);
-            }
-            AgentEvent::TurnEnd { message, .. } => {
-                if let Some(error) = &message.error_message {
-                    state.error = Some(error.clone());
-                }
-            }
-            AgentEvent::AgentEnd { outcome, .. } => self.outcome = Some(outcome.clone()),
-            _ => {}
-        }
-    }
-
-    /// The run broke: a message that says so, and the end of all that is open.
-    async fn fail(&mut self, model: &Model, error: String) {
-        let aborted = self.cancel.is_cancelled();
-        let message = Arc::new(AssistantMessage {
-            content: vec![AssistantBlock::text("")],
-            stop_reason: if aborted { StopReason::Aborted } else { StopReason::Error },
-            error_message: Some(error.clone()),
-            timestamp: now_ms(),
-            ..AssistantMessage::pending(model)
-        });
-        let as_message = AgentMessage::from(Message::Assistant(Arc::clone(&message)));
-        let outcome = if aborted { Outcome::Aborted } else { Outcome::Failed { error } };
-        for event in [
-            AgentEvent::MessageStart { message: as_message.clone() },
-            AgentEvent::MessageEnd { message: as_message.clone() },
-            AgentEvent::TurnEnd { message, tool_results: Vec::new() },
-            AgentEvent::AgentEnd { messages: vec![as_message], outcome },
-        ] {
-            // A listener that fails again has been reported already.
-            let _ = self.emit(event, None).await;
-        }
     }
 }
 

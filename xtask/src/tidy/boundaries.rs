@@ -35,6 +35,7 @@ const RULES: &[Rule] = &[
         must_not: Reach(&["tokio", "reqwest", "hyper", "rustls"]),
         why: "the vocabulary does no I/O",
     },
+    Rule { name: "pi-agent", must_not: Reach(&["pi-ai"]), why: "a model is any Provider" },
     Rule { name: "pi-agent", must_not: Reach(HEAVY), why: "its tests build in seconds" },
     Rule { name: "pi-session", must_not: Reach(HEAVY), why: "its tests build in seconds" },
     Rule { name: "pi-tools", must_not: Reach(HEAVY), why: "its tests build in seconds" },
