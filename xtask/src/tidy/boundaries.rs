@@ -129,7 +129,8 @@ mod tests {
         let cases: &[(&[(&str, &str)], &str)] = &[
             (&[("pi-guard", "pi-protocol")], "pi-guard depends on pi-protocol"),
             (&[("pi-protocol", "x"), ("x", "tokio")], "pi-protocol -> x -> tokio"),
-            (&[("pi-agent", "pi-ai"), ("pi-ai", "reqwest")], "pi-agent -> pi-ai -> reqwest"),
+            (&[("pi-agent", "pi-ai")], "pi-agent -> pi-ai"),
+            (&[("pi-agent", "x"), ("x", "hyper")], "pi-agent -> x -> hyper"),
             (&[("pi", "rustls")], "pi depends on rustls: only pi-ai may"),
             (&[("pi-ai", "rquickjs")], "pi-ai depends on rquickjs: only pi-extensions may"),
         ];
