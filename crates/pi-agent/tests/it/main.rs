@@ -1,6 +1,6 @@
 //! What the agent loop promises, at the seam where its users see it.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod arguments;
 mod examples;

@@ -32,8 +32,11 @@ fn terminating() -> FnTool {
     named("end", |_| ToolOutput { terminate: true, ..ToolOutput::text("bye") })
 }
 
-/// Checks a table of runs and lists every one that differs.
+/// Prints a table of runs, checks it, and lists every one that differs.
 fn check(rows: &[(u32, &str, String)]) {
+    for (number, _, line) in rows {
+        println!("{number}: {line}");
+    }
     let wrong: Vec<String> = rows
         .iter()
         .filter(|(_, expected, actual)| expected != actual)
@@ -669,11 +672,44 @@ async fn things_that_break() {
     assert_eq!(started.elapsed(), Duration::from_millis(100), "62: prompt waits for listeners");
     assert_eq!(*seen.lock().unwrap(), [true], "62: and it is running until then");
 
-    let tool_panics = named("echo", |_| panic!("oh no"));
-    let panicking = stage(vec![tool_panics], vec![calls(&[("1", "echo")]), answer()]);
-    panicking.agent.prompt_messages(vec![user("u")]).await.unwrap();
-    assert_eq!(panicking.result("1"), "panicked: oh no");
     check(&rows);
+}
+
+#[tokio::test(start_paused = true)]
+async fn panics_stay_where_they_belong() {
+    let one = || vec![calls(&[("1", "echo")]), answer()];
+    let tool = stage(vec![named("echo", |_| panic!("oh no"))], one());
+    assert_eq!(tool.agent.prompt("u").await, Ok(pi_agent::Outcome::Completed));
+    assert_eq!(tool.result("1"), "panicked: oh no");
+
+    let before = Stage::new(vec![echo()], one(), |settings| {
+        settings.hooks.before_tool_call = hook(|_| async { panic!("in a hook") });
+    });
+    assert_eq!(before.agent.prompt("u").await, Ok(pi_agent::Outcome::Completed));
+    assert_eq!(before.result("1"), "panicked: in a hook");
+    let after = Stage::new(vec![echo()], one(), |settings| {
+        settings.hooks.after_tool_call = hook(|_| async { panic!("in a hook") });
+    });
+    assert_eq!(after.agent.prompt("u").await, Ok(pi_agent::Outcome::Completed));
+    assert_eq!(after.result("1"), "panicked: in a hook");
+
+    let failed = |error: &str| Ok(pi_agent::Outcome::Failed { error: error.to_owned() });
+    let finish = Stage::new(vec![], vec![answer()], |settings| {
+        settings.hooks.finish_turn = hook(|_| async { panic!("at the end") });
+    });
+    assert_eq!(finish.agent.prompt("u").await, failed("panicked: at the end"));
+    let tail = "MS(a) ME(a:error) TE(0) AE(1)";
+    assert!(finish.log.line().ends_with(tail), "{}", finish.log.line());
+
+    let listener = stage(vec![], vec![answer(), answer()]);
+    let subscription = listener.agent.subscribe(|event, _| {
+        assert!(show(event) != "ME(a)", "cannot bear it");
+    });
+    let outcome = listener.agent.prompt("u").await;
+    assert!(matches!(outcome, Ok(pi_agent::Outcome::Failed { .. })), "{outcome:?}");
+    assert!(listener.log.line().ends_with(tail), "{}", listener.log.line());
+    drop(subscription);
+    assert_eq!(listener.agent.prompt("again").await, Ok(pi_agent::Outcome::Completed));
 }
 
 #[tokio::test(start_paused = true)]
