@@ -4,8 +4,8 @@
 //! [`HttpRequest`]; a [`Decoder`] is fed the bytes of the answer and writes into a
 //! [`MessageBuilder`]. Vendors are data (base URL, compat flags, headers); formats are code.
 //!
-//! Nothing here opens a connection, reads a clock or knows a key's origin; `http` does the first
-//! two, `client` the third.
+//! Nothing here opens a connection or knows a key's origin; `http` does the first, `client` the
+//! second.
 
 pub mod anthropic;
 mod call;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pi_protocol::{
     AssistantBlock, AssistantMessage, Message, MessageContent, Model, TextContent, ToolCall,
-    ToolResultMessage, UserBlock, UserMessage, now_ms,
+    ToolResultMessage, UserBlock, UserMessage,
 };
 
 const USER_IMAGE_OMITTED: &str = "(image omitted: model does not support images)";
@@ -189,7 +189,6 @@ impl OpenCalls {
                     tool_name: name,
                     content: vec![UserBlock::text(NO_RESULT)],
                     is_error: true,
-                    timestamp: now_ms(),
                     ..ToolResultMessage::default()
                 })));
             }
