@@ -1,18 +1,16 @@
 //! The calls of one message: one after the other, or beside each other.
 
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use pi_protocol::{AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, now_ms};
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
-use crate::call::{CallContext, FinishedCall, Prepared, execute, prepare};
+use crate::call::{CallContext, FinishedCall, Prepared, execute, finish, prepare};
 use crate::event::AgentEvent;
 use crate::limits::Limit;
 use crate::run::{Run, RunError, SteeringDelivery};
@@ -34,13 +32,24 @@ struct Called {
     args: Arc<Map<String, Value>>,
 }
 
-/// Progress of a call: its place in the batch, and what there is so far.
-type Progress = (usize, ToolOutput);
+/// What a running call tells.
+enum Step {
+    /// What there is so far.
+    Progress(ToolOutput),
+    /// Its tool has returned. It goes on when this is answered.
+    Executed(oneshot::Sender<()>),
+    /// It is over.
+    Finished(FinishedCall),
+}
 
-/// Calls that run beside each other, and those that are done but not told of yet.
+/// Calls that run beside each other, and what they have told, by their place in the batch.
+///
+/// The queue is unbounded: a tool that reports is not to wait for a listener, and each report
+/// replaces the one before in everybody's eyes.
 struct Running {
-    calls: FuturesUnordered<BoxFuture<'static, (usize, FinishedCall)>>,
-    done: VecDeque<(usize, FinishedCall)>,
+    calls: FuturesUnordered<BoxFuture<'static, ()>>,
+    sender: mpsc::UnboundedSender<(usize, Step)>,
+    steps: mpsc::UnboundedReceiver<(usize, Step)>,
 }
 
 impl Run<'_> {
@@ -102,10 +111,8 @@ impl Run<'_> {
                 Err(refused) => refused,
                 Ok(prepared) => {
                     let mut running = Running::new();
-                    let (sender, mut progress) = mpsc::unbounded_channel();
-                    let reporter = updates_to(index, sender);
-                    running.start(index, prepared, called.call.clone(), context, reporter);
-                    self.next_done(calls, &mut running, &mut progress).await?.1
+                    running.start(index, prepared, called.call.clone(), context);
+                    self.next_done(calls, &mut running).await?.1
                 }
             };
             self.tell_end(called, &finished).await?;
@@ -141,14 +148,12 @@ impl Run<'_> {
             }
         }
         let mut running = Running::new();
-        let (sender, mut progress) = mpsc::unbounded_channel();
         let mut left = admitted.len();
         for (index, prepared) in admitted {
-            let reporter = updates_to(index, sender.clone());
-            running.start(index, prepared, calls[index].call.clone(), context, reporter);
+            running.start(index, prepared, calls[index].call.clone(), context);
         }
         while left > 0 {
-            let (index, finished) = self.next_done(calls, &mut running, &mut progress).await?;
+            let (index, finished) = self.next_done(calls, &mut running).await?;
             let event = end_event(&calls[index], &finished);
             self.emit_while(event, &mut running).await?;
             results[index] = Some(finished);
@@ -191,37 +196,31 @@ impl Run<'_> {
         &mut self,
         calls: &[Called],
         running: &mut Running,
-        progress: &mut mpsc::UnboundedReceiver<Progress>,
     ) -> Result<(usize, FinishedCall), RunError> {
         loop {
-            // Progress comes before the end it led to.
-            if let Ok((index, output)) = progress.try_recv() {
-                self.tell_progress(&calls[index], output, running).await?;
-                continue;
-            }
-            if let Some(done) = running.done.pop_front() {
-                return Ok(done);
-            }
-            let deadline = self.deadline();
-            let waited = poll_fn(|cx| {
-                if let Poll::Ready(Some(update)) = progress.poll_recv(cx) {
-                    return Poll::Ready(Some(update));
-                }
-                if running.poll(cx) { Poll::Ready(None) } else { Poll::Pending }
+            let next = poll_fn(|cx| {
+                running.poll(cx);
+                running.steps.poll_recv(cx)
             });
-            let update = match deadline {
-                None => waited.await,
-                Some(at) => match tokio::time::timeout_at(at, waited).await {
-                    Ok(update) => update,
-                    Err(_) => {
-                        self.enforce_time();
-                        None
-                    }
-                },
+            let step = match self.deadline() {
+                None => next.await,
+                Some(at) => tokio::time::timeout_at(at, next).await.unwrap_or_else(|_| {
+                    self.enforce_time();
+                    None
+                }),
             };
             self.spent.activity();
-            if let Some((index, output)) = update {
-                self.tell_progress(&calls[index], output, running).await?;
+            match step {
+                Some((index, Step::Progress(output))) => {
+                    self.tell_progress(&calls[index], output, running).await?;
+                }
+                Some((_, Step::Executed(go_on))) => {
+                    // All it reported has been told. It waits for this as long as it lives.
+                    let _ = go_on.send(());
+                }
+                Some((index, Step::Finished(finished))) => return Ok((index, finished)),
+                // Time ran out: the queue itself stays open.
+                None => {}
             }
         }
     }
@@ -294,7 +293,8 @@ impl Run<'_> {
 
 impl Running {
     fn new() -> Self {
-        Self { calls: FuturesUnordered::new(), done: VecDeque::new() }
+        let (sender, steps) = mpsc::unbounded_channel();
+        Self { calls: FuturesUnordered::new(), sender, steps }
     }
 
     fn start(
@@ -303,39 +303,31 @@ impl Running {
         prepared: Prepared,
         call: ToolCall,
         context: &Arc<CallContext>,
-        (updates, open): Reporter,
     ) {
-        let context = Arc::clone(context);
+        let (context, sender) = (Arc::clone(context), self.sender.clone());
+        // The receiver is gone only when the run is.
+        let tell = move |step| drop(sender.send((index, step)));
+        let progress = tell.clone();
+        let updates = Updates::new(move |output| progress(Step::Progress(output)));
         self.calls.push(Box::pin(async move {
-            let finished = execute(prepared, &call, &context, updates).await;
-            open.store(false, Ordering::Release);
-            (index, finished)
+            let finished = match execute(prepared, &call, &context, updates).await {
+                Err(refused) => refused,
+                Ok(executed) => {
+                    let (go_on, told) = oneshot::channel();
+                    tell(Step::Executed(go_on));
+                    // Not answered only when the run is gone.
+                    let _ = told.await;
+                    finish(executed, &call, &context).await
+                }
+            };
+            tell(Step::Finished(finished));
         }));
     }
 
-    /// Lets the calls go on; true if one is done.
-    fn poll(&mut self, cx: &mut std::task::Context<'_>) -> bool {
-        while let Poll::Ready(Some(done)) = self.calls.poll_next_unpin(cx) {
-            self.done.push_back(done);
-        }
-        !self.done.is_empty()
+    /// Lets the calls go on.
+    fn poll(&mut self, cx: &mut std::task::Context<'_>) {
+        while let Poll::Ready(Some(())) = self.calls.poll_next_unpin(cx) {}
     }
-}
-
-type Reporter = (Updates, Arc<AtomicBool>);
-
-/// Unbounded: a tool that reports is not to wait for a listener, and each report replaces the one
-/// before in everybody's eyes.
-fn updates_to(index: usize, sender: mpsc::UnboundedSender<Progress>) -> Reporter {
-    let open = Arc::new(AtomicBool::new(true));
-    let is_open = Arc::clone(&open);
-    let updates = Updates::new(move |output| {
-        if is_open.load(Ordering::Acquire) {
-            // The receiver is gone only when the run is.
-            let _ = sender.send((index, output));
-        }
-    });
-    (updates, open)
 }
 
 fn end_event(called: &Called, finished: &FinishedCall) -> AgentEvent {

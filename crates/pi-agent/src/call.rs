@@ -4,6 +4,7 @@ use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -50,6 +51,13 @@ pub(crate) struct Prepared {
     args: Map<String, Value>,
 }
 
+/// A call whose tool has returned.
+pub(crate) struct Executed {
+    args: Map<String, Value>,
+    result: ToolOutput,
+    duration_ms: u64,
+}
+
 /// Runs one call outside of a transcript: the same checks and hooks, but no events and no message.
 /// For tools that call tools.
 pub async fn run_tool_call(
@@ -58,8 +66,11 @@ pub async fn run_tool_call(
     updates: Updates,
 ) -> FinishedCall {
     match prepare(call, context).await {
-        Ok(prepared) => execute(prepared, call, context, updates).await,
-        Err(finished) => finished,
+        Ok(prepared) => match execute(prepared, call, context, updates).await {
+            Ok(executed) => finish(executed, call, context).await,
+            Err(refused) => refused,
+        },
+        Err(refused) => refused,
     }
 }
 
@@ -119,18 +130,26 @@ fn checked_arguments(
     checked.map_err(|error| error.to_string())
 }
 
-/// Runs a call that may run.
+/// Runs a call that may run, unless it is too late for it. What the tool reports after it has
+/// returned goes nowhere.
 pub(crate) async fn execute(
     prepared: Prepared,
     call: &ToolCall,
     context: &CallContext,
     updates: Updates,
-) -> FinishedCall {
+) -> Result<Executed, FinishedCall> {
     let cancel = &context.context.cancel;
     if cancel.is_cancelled() {
-        return FinishedCall::refused(ABORTED);
+        return Err(FinishedCall::refused(ABORTED));
     }
     let Prepared { tool, args } = prepared;
+    let open = Arc::new(AtomicBool::new(true));
+    let is_open = Arc::clone(&open);
+    let updates = Updates::new(move |output| {
+        if is_open.load(Ordering::Acquire) {
+            updates.send(output);
+        }
+    });
     let invocation = Invocation {
         id: call.id.clone(),
         arguments: args.clone(),
@@ -145,7 +164,18 @@ pub(crate) async fn execute(
         Some(Ok(Err(error))) => ToolOutput::error(error.0),
         Some(Ok(Ok(output))) => output,
     };
-    let duration_ms = Some(u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX));
+    open.store(false, Ordering::Release);
+    let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    Ok(Executed { args, result, duration_ms })
+}
+
+/// Lets the application change what came of a call.
+pub(crate) async fn finish(
+    executed: Executed,
+    call: &ToolCall,
+    context: &CallContext,
+) -> FinishedCall {
+    let Executed { args, result, duration_ms } = executed;
     let result = match &context.hooks.after_tool_call {
         None => result,
         Some(after) => {
@@ -157,13 +187,13 @@ pub(crate) async fn execute(
                 result: result.clone(),
                 context: context.context.clone(),
             };
-            match contained(after, question, cancel).await {
+            match contained(after, question, &context.context.cancel).await {
                 Ok(change) => change.apply(result),
                 Err(error) => ToolOutput::error(error.0),
             }
         }
     };
-    FinishedCall { is_error: result.is_error, result, duration_ms }
+    FinishedCall { is_error: result.is_error, result, duration_ms: Some(duration_ms) }
 }
 
 /// Waits for a tool; once cancelled, not for long.

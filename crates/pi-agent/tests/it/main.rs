@@ -7,5 +7,6 @@ mod examples;
 mod grammar;
 mod limits;
 mod notation;
+mod order;
 mod scenarios;
 mod stage;

@@ -26,6 +26,11 @@ impl Log {
         self.0.lock().unwrap().push(show(event));
     }
 
+    /// Writes down something that is not an event.
+    pub(crate) fn note(&self, entry: &str) {
+        self.0.lock().unwrap().push(entry.to_owned());
+    }
+
     /// The run, without updates of messages.
     pub(crate) fn line(&self) -> String {
         let entries = self.0.lock().unwrap();
