@@ -281,7 +281,6 @@ impl Run<'_> {
             usage: result.usage.clone(),
             is_error: *is_error,
             // Milliseconds of a call stay far below 2^53.
-            #[allow(clippy::cast_precision_loss)]
             duration_ms: duration_ms.map(|millis| millis as f64),
             timestamp: now_ms(),
             ..ToolResultMessage::default()

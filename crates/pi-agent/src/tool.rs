@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
-use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -274,6 +273,6 @@ impl AgentTool for FnTool {
 
 impl fmt::Debug for FnTool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("FnTool").field(&self.declaration.name).field(&PhantomData::<()>).finish()
+        f.debug_tuple("FnTool").field(&self.declaration.name).finish()
     }
 }

@@ -220,16 +220,13 @@ impl Provider for Client {
             Ok(resolved) => resolved,
             Err(error) => return AssistantStream::failed(&model, error),
         };
+        let thinking_level = format.thinking_level(&call);
         let timeouts = call.options.timeouts.clone();
-        let mut stream = {
-            let http = self.http.clone();
-            let call = call.clone();
-            let source =
-                HttpSource::new(timeouts, async move { exchange(&http, call, format).await });
-            AssistantStream::new(&model, source, cancel)
-        };
+        let http = self.http.clone();
+        let source = HttpSource::new(timeouts, async move { exchange(&http, call, format).await });
+        let mut stream = AssistantStream::new(&model, source, cancel);
         if let Some(message) = stream.message_mut() {
-            format.prepare_message(&call, message);
+            message.provider_thinking_level = thinking_level;
         }
         stream
     }

@@ -5,7 +5,7 @@
 //! used, and only what came after is estimated.
 
 use pi_protocol::{
-    AssistantBlock, AssistantMessage, Message, MessageContent, StopReason, Transcript, UserBlock,
+    AssistantBlock, AssistantMessage, Message, MessageContent, StopReason, UserBlock,
 };
 
 /// What an image is assumed to be worth, in characters.
@@ -67,8 +67,7 @@ fn message_tokens(message: &Message) -> u64 {
         Message::System(system) => {
             let tools = json_chars(&system.tools_added);
             let removed = json_chars(&system.tools_removed);
-            let prompt = Transcript::replay([message]).prompt();
-            tokens(chars(&prompt)) + tokens(tools) + tokens(removed)
+            tokens(chars(&system.prompt())) + tokens(tools) + tokens(removed)
         }
         Message::User(user) => tokens(match &user.content {
             MessageContent::Text(text) => chars(text),

@@ -266,11 +266,11 @@ impl Shared {
     /// Estimates the tokens. What a session sent before and sends again counts as cached.
     fn usage(&mut self, request: &Request, reply: &Reply) -> Usage {
         let messages = request.context.clone().normalize();
-        let prompt = serde_json::to_string(&messages).unwrap_or_default();
         let mut usage = Usage { output: tokens(reply.length()), ..Usage::default() };
         let options = &request.options;
         match &options.session_id {
             Some(session) if options.cache_retention != Some(CacheRetention::None) => {
+                let prompt = serde_json::to_string(&messages).unwrap_or_default();
                 let before = self.cached.insert(session.clone(), prompt.clone());
                 let before = before.unwrap_or_default();
                 let shared = prompt.chars().zip(before.chars()).take_while(|(a, b)| a == b).count();

@@ -23,7 +23,7 @@ mod strict;
 mod text;
 mod transform;
 
-use pi_protocol::{AssistantMessage, MessageBuilder};
+use pi_protocol::MessageBuilder;
 use serde_json::Value;
 
 pub use call::{Call, EnvLookup, Headers};
@@ -42,9 +42,11 @@ pub trait WireFormat: Sync {
     /// A decoder for the answer to `call`.
     fn decoder(&self, call: &Call) -> Box<dyn Decoder>;
 
-    /// Records in the message, before anything is sent, what the request decided: for example the
-    /// effort that was asked for.
-    fn prepare_message(&self, _call: &Call, _message: &mut AssistantMessage) {}
+    /// The effort that the request asks for, in the provider's words, if it must be told again
+    /// when this answer is replayed.
+    fn thinking_level(&self, _call: &Call) -> Option<String> {
+        None
+    }
 
     /// What to tell the user about an answer that is not 2xx.
     fn error_text(&self, call: &Call, failure: &HttpFailure) -> String;

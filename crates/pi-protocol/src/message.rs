@@ -231,9 +231,7 @@ pub struct DiagnosticError {
 pub fn now_ms() -> f64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Milliseconds stay exact in an f64 for the next 280,000 years.
-    #[allow(clippy::cast_precision_loss)]
-    let millis = since_epoch.as_millis() as f64;
-    millis
+    since_epoch.as_millis() as f64
 }
 
 fn null_is_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>

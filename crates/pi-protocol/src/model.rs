@@ -177,11 +177,6 @@ impl Model {
     pub fn accepts_images(&self) -> bool {
         self.input.contains(&InputKind::Image)
     }
-
-    /// The same model of the same provider, whatever else the records say.
-    pub fn is_same(&self, other: &Self) -> bool {
-        self.id == other.id && self.provider == other.provider
-    }
 }
 
 impl ModelCost {

@@ -16,7 +16,6 @@ pub(crate) mod js {
     pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         if value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER {
             // In range by the check above.
-            #[allow(clippy::cast_possible_truncation)]
             serializer.serialize_i64(*value as i64)
         } else {
             serializer.serialize_f64(*value)
@@ -53,7 +52,6 @@ pub(crate) mod js_option {
 /// with a fraction. A negative count (seen from servers that subtract cached tokens twice) is 0.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     // A float-to-integer cast saturates, which is the meaning wanted here.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(Option::<f64>::deserialize(deserializer)?.map_or(0, |number| number.round() as u64))
 }
 
@@ -61,6 +59,5 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D
 pub(crate) fn count_option<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u64>, D::Error> {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     Ok(Option::<f64>::deserialize(deserializer)?.map(|number| number.round() as u64))
 }

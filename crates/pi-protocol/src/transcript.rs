@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::{Extra, Message, MessageContent, SystemMessage, TextContent, Tool};
+use crate::{Message, MessageContent, SystemMessage, TextContent, Tool};
 
 /// The system prompt and the tools in force after replaying some messages.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -140,6 +140,15 @@ pub fn render_system_update(system: &SystemMessage) -> String {
         .join("\n\n")
 }
 
+impl SystemMessage {
+    /// The prompt that this message alone makes: its text, then its sections.
+    pub fn prompt(&self) -> String {
+        let mut state = Transcript::default();
+        state.apply(self);
+        state.prompt()
+    }
+}
+
 impl MessageContent<TextContent> {
     /// The text; blocks are separated by a line break.
     pub fn joined(&self) -> String {
@@ -152,12 +161,5 @@ impl MessageContent<TextContent> {
                 .collect::<Vec<_>>()
                 .join("\n"),
         }
-    }
-}
-
-/// A system message that only declares tools.
-impl From<Vec<Tool>> for SystemMessage {
-    fn from(tools_added: Vec<Tool>) -> Self {
-        Self { tools_added, extra: Extra::new(), ..Self::default() }
     }
 }

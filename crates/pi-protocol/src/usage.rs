@@ -110,7 +110,6 @@ impl Usage {
 
 fn per_million(rate: f64, tokens: u64) -> f64 {
     // Token counts stay far below 2^53.
-    #[allow(clippy::cast_precision_loss)]
     let tokens = tokens as f64;
     rate / 1e6 * tokens
 }

@@ -4,7 +4,6 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::faux::{Faux, Reply};
@@ -104,6 +103,6 @@ fn similar_models(client: &Client, name: &ModelName) -> String {
     let mut models = client.models(&name.provider);
     let shared = |id: &str| id.chars().zip(name.id.chars()).take_while(|(a, b)| a == b).count();
     models.sort_by_key(|model| std::cmp::Reverse(shared(&model.id)));
-    let ids: Vec<Arc<str>> = models.iter().take(5).map(|model| model.id.as_str().into()).collect();
+    let ids: Vec<&str> = models.iter().take(5).map(|model| model.id.as_str()).collect();
     if ids.is_empty() { String::new() } else { format!("; it has for example {}", ids.join(", ")) }
 }

@@ -33,7 +33,16 @@ pub(super) fn print(clock: Clock, quick: bool) {
     let calls = if quick { 250 } else { 1_000 };
     let (micros, scaling) = side_by_side(clock, &runtime, calls);
     println!("{calls:<36} {micros:>9.1} {scaling:>9.2}");
-    println!("\nMemory of an idle agent: {} bytes", idle_agent());
+    let most = if quick { 1_000 } else { 10_000 };
+    let [quarter, whole] = [most / 4, most].map(|turns| run_memory(&runtime, turns));
+    println!(
+        "\nMemory of a run: {:.1} MB after {} turns, {:.1} MB after {most} ({:.2}x)",
+        quarter as f64 / 1e6,
+        most / 4,
+        whole as f64 / 1e6,
+        whole as f64 / quarter as f64
+    );
+    println!("Memory of an idle agent: {} bytes", idle_agent());
     println!("Abort of a run whose model, tool or hook never ends: {}", aborts(&runtime));
     println!("200 agents streaming at once: {}", many(clock, &runtime));
     println!("\nBudget: {TURN_BUDGET} us per turn.");
@@ -94,6 +103,11 @@ fn side_by_side(clock: Clock, runtime: &Runtime, calls: usize) -> (f64, f64) {
     let [one, four] = clock.time([&mut || run(calls), &mut || run(4 * calls)]);
     let (one, four) = (one.as_secs_f64(), four.as_secs_f64());
     (one * 1e6 / calls as f64, four / one)
+}
+
+/// The most that a run of so many turns holds, transcript and all.
+fn run_memory(runtime: &Runtime, turns: u32) -> u64 {
+    allocations(|| drop(runtime.block_on(agent(caller(), turns).prompt("go")))).peak
 }
 
 fn idle_agent() -> u64 {

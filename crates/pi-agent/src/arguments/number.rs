@@ -75,7 +75,6 @@ fn parse_radix(digits: &str, radix: u32) -> Option<Number> {
 pub(super) fn from_f64(value: f64) -> Option<Number> {
     if value.fract() == 0.0 && (-I64_END..I64_END).contains(&value) {
         // In range by the check above.
-        #[allow(clippy::cast_possible_truncation)]
         return Some(Number::from(value as i64));
     }
     Number::from_f64(value)
@@ -110,7 +109,6 @@ pub(super) fn equal(a: &Number, b: &Number) -> bool {
         (Some(a), Some(b), ..) => a == b,
         (.., Some(a), Some(b)) => a == b,
         // Both are finite and neither was computed, so comparing bits is what is meant.
-        #[allow(clippy::float_cmp)]
         _ => as_f64(a) == as_f64(b),
     }
 }

@@ -16,7 +16,6 @@ fn rows() -> Vec<Value> {
 /// Numbers in one spelling: JavaScript does not tell `1` from `1.0`.
 fn normal(value: &Value) -> Value {
     match value {
-        #[allow(clippy::cast_possible_truncation)]
         Value::Number(number) => match number.as_f64().unwrap() {
             float if number.is_f64() && float.fract() == 0.0 && float.abs() < 9e18 => {
                 json!(float as i64)

@@ -13,7 +13,7 @@ mod messages;
 mod thinking;
 mod tools;
 
-use pi_protocol::{AssistantMessage, Diagnostic, DiagnosticError, Extra, now_ms};
+use pi_protocol::{Diagnostic, DiagnosticError, Extra, now_ms};
 
 use crate::wire::{
     Call, Decoder, EncodeError, Fallback, HttpFailure, HttpRequest, SseDecoder, WireFormat,
@@ -43,8 +43,8 @@ impl WireFormat for AnthropicMessages {
         Box::new(SseDecoder::new(call, decode::Events::new(&call.model)))
     }
 
-    fn prepare_message(&self, call: &Call, message: &mut AssistantMessage) {
-        message.provider_thinking_level = thinking::managed_effort(call).map(str::to_owned);
+    fn thinking_level(&self, call: &Call) -> Option<String> {
+        thinking::managed_effort(call).map(str::to_owned)
     }
 
     fn error_text(&self, _call: &Call, failure: &HttpFailure) -> String {

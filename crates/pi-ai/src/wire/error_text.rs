@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Bodies are cut here: an HTML error page says nothing more after this.
-const MAX_BODY_CHARS: usize = 4000;
+pub(crate) const MAX_BODY_CHARS: usize = 4000;
 
 /// An answer that is not 2xx.
 #[derive(Debug, Clone)]

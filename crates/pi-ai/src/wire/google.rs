@@ -21,9 +21,6 @@ use serde_json::Value;
 
 use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, WireFormat, error_text};
 
-/// Error bodies are cut here.
-const MAX_ERROR_CHARS: usize = 4000;
-
 /// The wire format `google-generative-ai`.
 #[derive(Debug)]
 pub struct GoogleGenerativeAi;
@@ -54,7 +51,7 @@ fn google_error(body: &str) -> Option<String> {
         other => other,
     };
     let code = body.get("error")?.get("code")?;
-    code.is_number().then(|| error_text::shorten(&body.to_string(), MAX_ERROR_CHARS))
+    code.is_number().then(|| error_text::shorten(&body.to_string(), error_text::MAX_BODY_CHARS))
 }
 
 #[cfg(test)]

@@ -25,8 +25,6 @@ mod usage;
 #[cfg(test)]
 mod tests;
 
-use pi_protocol::AssistantMessage;
-
 use crate::wire::{Call, Decoder, EncodeError, HttpFailure, HttpRequest, SseDecoder, WireFormat};
 
 /// The wire format `openai-responses`.
@@ -46,10 +44,8 @@ impl WireFormat for OpenAiResponses {
         Box::new(SseDecoder::new(call, decode::ResponsesDecoder::new(call)))
     }
 
-    /// A model that is told its effort inside the conversation must be told on replay, too, at
-    /// which effort it gave this answer.
-    fn prepare_message(&self, call: &Call, message: &mut AssistantMessage) {
-        message.provider_thinking_level = encode::Effort::of(call).in_conversation;
+    fn thinking_level(&self, call: &Call) -> Option<String> {
+        encode::Effort::of(call).in_conversation
     }
 
     fn error_text(&self, call: &Call, failure: &HttpFailure) -> String {

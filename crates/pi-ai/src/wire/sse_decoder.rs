@@ -8,7 +8,7 @@ use std::sync::Arc;
 use pi_protocol::{MessageBuilder, StopReason};
 
 use crate::sse::{SseEvent, SseParser};
-use crate::wire::error_text::shorten;
+use crate::wire::error_text::{MAX_BODY_CHARS, shorten};
 use crate::wire::{Call, Decoder, StreamError};
 
 /// Reads the events of a format that streams server-sent events.
@@ -19,9 +19,6 @@ pub trait EventDecoder: Send {
     /// The body ended: finish the message, or say why it is not complete.
     fn end(&mut self, out: &mut MessageBuilder) -> Result<(), StreamError>;
 }
-
-/// How much of an answer that is no event stream is repeated in the error.
-const MAX_DOCUMENT: usize = 4000;
 
 /// A [`Decoder`] for a format that streams server-sent events.
 pub struct SseDecoder<D> {
@@ -81,7 +78,7 @@ impl<D: EventDecoder> Decoder for SseDecoder<D> {
         match &mut self.beginning {
             Beginning::Document(body) => {
                 body.extend_from_slice(bytes);
-                if body.len() > 4 * MAX_DOCUMENT {
+                if body.len() > 4 * MAX_BODY_CHARS {
                     out.fail(StopReason::Error, not_a_stream(body));
                 }
             }
@@ -123,7 +120,7 @@ fn begin(bytes: &[u8]) -> Beginning {
 
 fn not_a_stream(body: &[u8]) -> String {
     let body = String::from_utf8_lossy(body);
-    let body = shorten(body.trim(), MAX_DOCUMENT);
+    let body = shorten(body.trim(), MAX_BODY_CHARS);
     format!("Expected an event stream, but the server answered: {body}")
 }
 

@@ -64,7 +64,6 @@ fn check_contains<'s>(
     let (count, sure) =
         schema.surely(|| items.iter().filter(|item| accepts(schema, wanted, item, inside)).count());
     // Exact up to 2^53, and no list is longer.
-    #[allow(clippy::cast_precision_loss)]
     let count = count as f64;
     let limit = |keyword| number::of_keyword(keywords.get(keyword));
     let (least, most) = (limit("minContains"), limit("maxContains"));

@@ -77,7 +77,6 @@ pub(super) fn check_count(
         return;
     }
     // Exact up to 2^53, and nothing in memory has more parts.
-    #[allow(clippy::cast_precision_loss)]
     let count = count() as f64;
     if let Some((number, least)) = least
         && count < least

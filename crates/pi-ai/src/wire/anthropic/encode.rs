@@ -138,8 +138,8 @@ fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::T
 
 /// The prompt, from the leading system message.
 fn system_blocks(conversation: &[Message], cache: Option<&Value>) -> Option<Value> {
-    let first = conversation.first().filter(|message| matches!(message, Message::System(_)))?;
-    let prompt = Transcript::replay([first]).prompt();
+    let Some(Message::System(first)) = conversation.first() else { return None };
+    let prompt = first.prompt();
     if prompt.is_empty() {
         return None;
     }

@@ -4,8 +4,8 @@
 //! are there only if the model takes them.
 
 use pi_protocol::{
-    Message, MessageContent, Model, SystemMessage, ToolResultMessage, Transcript, UserBlock,
-    UserContent, render_system_update,
+    Message, MessageContent, Model, SystemMessage, ToolResultMessage, UserBlock, UserContent,
+    render_system_update,
 };
 use serde_json::{Value, json};
 
@@ -74,11 +74,7 @@ impl Wire<'_> {
             let tools = tools::declare(&system.tools_added, self.compat)?;
             out.push(json!({"role": "system", "tools": tools}));
         }
-        let text = if index == 0 {
-            Transcript::replay([&Message::System(system.clone().into())]).prompt()
-        } else {
-            render_system_update(system)
-        };
+        let text = if index == 0 { system.prompt() } else { render_system_update(system) };
         if !text.is_empty() {
             let developer = self.model.reasoning && self.compat.developer_role;
             let role = if developer { "developer" } else { "system" };

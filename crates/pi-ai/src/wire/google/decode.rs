@@ -60,7 +60,10 @@ impl Events {
         self.facts(&chunk, out);
         if let Some(error) = chunk.error {
             let error = json!({"error": error}).to_string();
-            return Err(StreamError::Provider(error_text::shorten(&error, super::MAX_ERROR_CHARS)));
+            return Err(StreamError::Provider(error_text::shorten(
+                &error,
+                error_text::MAX_BODY_CHARS,
+            )));
         }
         if let Some(reason) = chunk.prompt_feedback.as_ref().and_then(|f| f.block_reason.as_ref()) {
             out.message_mut().raw_stop_reason = Some(reason.0.as_ref().to_owned());

@@ -12,7 +12,6 @@ const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
 /// What the endpoint of a call supports.
 // Each flag is one fact of the model record, and they are independent.
-#[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone)]
 pub(super) struct Compat {
     /// Instructions go out as `developer`, not as `system`.

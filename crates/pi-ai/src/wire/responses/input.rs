@@ -109,7 +109,7 @@ impl<'a> Writer<'a> {
     fn system(&mut self, system: &SystemMessage, leads: bool) -> Result<(), EncodeError> {
         let update = self.plan.update(system, (self.systems, self.index), self.compat)?;
         self.items.extend(update.items);
-        let text = if leads { leading_prompt(system) } else { render_system_update(system) };
+        let text = if leads { system.prompt() } else { render_system_update(system) };
         let text = [Some(text), update.notice]
             .into_iter()
             .flatten()
@@ -232,11 +232,6 @@ impl Origin {
             Self::Sibling
         }
     }
-}
-
-fn leading_prompt(system: &SystemMessage) -> String {
-    let message = Message::System(std::sync::Arc::new(system.clone()));
-    Transcript::replay([&message]).prompt()
 }
 
 /// The reasoning item that a signature holds. A signature that is none (a file edited by hand)

@@ -26,7 +26,6 @@ pub(super) fn read(reported: Option<&Value>, tier: Option<&str>, model: &Model) 
 fn count(usage: &Value, pointer: &str) -> u64 {
     let Some(value) = usage.pointer(pointer) else { return 0 };
     // A float-to-integer cast saturates, which is the meaning wanted here.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     let rounded = || value.as_f64().map(|number| number.round() as u64);
     value.as_u64().or_else(rounded).unwrap_or(0)
 }
@@ -43,7 +42,6 @@ fn tier_factor(tier: Option<&str>, model: &Model) -> f64 {
 
 fn scale(usage: &mut Usage, factor: f64) {
     // Exact comparison: the factor is one of the constants above.
-    #[allow(clippy::float_cmp)]
     if factor == 1.0 {
         return;
     }

@@ -1,0 +1,224 @@
+//! Hooks around calls and around turns.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn hooks_around_calls() {
+    let one = || vec![calls(&[("1", "echo")]), answer()];
+    let mut rows = Vec::new();
+    let refused = "AS TS M(u) MS(a) ME(a) XS(1) XE(1,err) M(t:1) TE(1) TS MS(a) ME(a) TE(0) AE(4)";
+    let blocked = Stage::new(vec![echo()], one(), blocking(Permission::block("no")));
+    blocked.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    rows.push((13, refused, blocked.log.line()));
+    assert_eq!(blocked.result("1"), "no");
+    let silent = Stage::new(
+        vec![echo()],
+        one(),
+        blocking(Permission { block: true, ..Permission::default() }),
+    );
+    silent.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    rows.push((14, refused, silent.log.line()));
+    assert_eq!(silent.result("1"), "Tool execution was blocked");
+    let ended = "AS TS M(u) MS(a) ME(a) XS(1) XE(1,err) M(t:1) TE(1) AE(3)";
+    let end = Permission { terminate: true, ..Permission::block("no") };
+    rows.push((15, ended, Stage::new(vec![echo()], one(), blocking(end)).prompt().await));
+
+    let two_ends = vec![calls(&[("1", "end"), ("2", "end")]), answer()];
+    rows.push((
+        16,
+        "AS TS M(u) MS(a) ME(a) XS(1) XS(2) XE(1,ok) XE(2,ok) M(t:1) M(t:2) TE(2) AE(4)",
+        stage(vec![terminating()], two_ends).prompt().await,
+    ));
+    let one_end =
+        stage(vec![terminating(), echo()], vec![calls(&[("1", "end"), ("2", "echo")]), answer()]);
+    one_end.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    assert_eq!(one_end.faux.requests().len(), 2, "17");
+    let queued = stage(vec![terminating()], vec![calls(&[("1", "end")]), answer(), answer()]);
+    let steering = queued.agent.clone();
+    queued
+        .agent
+        .subscribe(move |event, _| {
+            if matches!(event, AgentEvent::ToolExecutionStart { .. }) {
+                steering.steer(Message::user("s1"));
+            }
+        })
+        .forever();
+    rows.push((
+        18,
+        "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(s1) MS(a) ME(a) TE(0) AE(5)",
+        queued.prompt().await,
+    ));
+    let follow = stage(vec![terminating()], vec![calls(&[("1", "end")]), answer()]);
+    follow.agent.follow_up(Message::user("f"));
+    rows.push((
+        19,
+        "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(f) MS(a) ME(a) TE(0) AE(5)",
+        follow.prompt().await,
+    ));
+
+    let after_hook = |change: OutputChange| {
+        move |settings: &mut RunSettings| {
+            settings.hooks.after_tool_call = hook(move |_| {
+                let change = change.clone();
+                async move { Ok(change) }
+            });
+        }
+    };
+    let ends = Stage::new(
+        vec![echo()],
+        one(),
+        after_hook(OutputChange { terminate: Some(true), ..OutputChange::default() }),
+    );
+    rows.push((
+        20,
+        "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) AE(3)",
+        ends.prompt().await,
+    ));
+    let throws = Stage::new(vec![echo()], one(), |settings| {
+        settings.hooks.after_tool_call = hook(|_| async { Err(HookError("x".into())) });
+    });
+    throws.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    rows.push((21, refused, throws.log.line()));
+    assert_eq!(throws.result("1"), "x");
+
+    let structured = named("echo", |_| ToolOutput {
+        details: Some(json!({"d": 1})),
+        structured_content: Some(json!([1])),
+        ..ToolOutput::text("old")
+    });
+    let results = Arc::new(Mutex::new(Vec::new()));
+    let replaced = Stage::new(
+        vec![structured],
+        one(),
+        after_hook(OutputChange {
+            content: Some(vec![UserBlock::text("new")]),
+            ..OutputChange::default()
+        }),
+    );
+    let seen = Arc::clone(&results);
+    replaced
+        .agent
+        .subscribe(move |event, _| {
+            if let AgentEvent::ToolExecutionEnd { result, .. } = event {
+                seen.lock().unwrap().push(result.clone());
+            }
+        })
+        .forever();
+    replaced.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    let result = results.lock().unwrap()[0].clone();
+    assert_eq!(
+        (result.structured_content.clone(), result.details.clone()),
+        (None, Some(json!({"d": 1}))),
+        "22"
+    );
+    assert_eq!(replaced.result("1"), "new", "22");
+
+    let soft = named("echo", |_| ToolOutput {
+        is_error: true,
+        details: Some(json!(7)),
+        ..ToolOutput::text("hm")
+    });
+    rows.push((23, refused, stage(vec![soft], one()).prompt().await));
+    let boom = stage(vec![failing("boom")], vec![calls(&[("1", "fails")]), answer()]);
+    boom.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    rows.push((24, refused, boom.log.line()));
+    assert_eq!(boom.result("1"), "boom");
+    let empty = named("echo", |_| ToolOutput::default());
+    rows.push((25, ONE_CALL, stage(vec![empty], one()).prompt().await));
+    check(&rows);
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_around_turns() {
+    use TurnDecision::{Continue, End};
+    let mut rows = Vec::new();
+    let one = || vec![calls(&[("1", "echo")]), answer()];
+    let ended = Stage::new(vec![], vec![answer()], deciding(&[End]));
+    on_first(&ended, "MS(a", |agent| agent.steer(Message::user("s1")));
+    ended.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    rows.push((43, ANSWER, ended.log.line()));
+    assert!(ended.agent.has_queued(), "43");
+    rows.push((
+        44,
+        "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) AE(3)",
+        Stage::new(vec![echo()], one(), deciding(&[End])).prompt().await,
+    ));
+    let once_more = Stage::new(vec![], vec![answer(), answer()], deciding(&[Continue]));
+    rows.push((
+        45,
+        "AS TS M(u) MS(a) ME(a) TE(0) TS MS(a) ME(a) TE(0) AE(3)",
+        once_more.prompt().await,
+    ));
+    rows.push((
+        46,
+        ONE_CALL,
+        Stage::new(vec![echo()], one(), deciding(&[Continue])).prompt().await,
+    ));
+    let follow = Stage::new(vec![], vec![answer(), answer()], deciding(&[Continue]));
+    follow.agent.follow_up(Message::user("f"));
+    rows.push((
+        47,
+        "AS TS M(u) MS(a) ME(a) TE(0) TS M(f) MS(a) ME(a) TE(0) AE(4)",
+        follow.prompt().await,
+    ));
+    let failed =
+        Stage::new(vec![], vec![Reply::new().fail("boom"), answer()], deciding(&[Continue]));
+    rows.push((48, "AS TS M(u) MS(a) ME(a:error) TE(0) AE(2)", failed.prompt().await));
+
+    let prepared = Stage::new(vec![echo()], one(), |settings| {
+        settings.hooks.prepare_next_turn =
+            hook(|_| async { Ok(NextTurn { messages: vec![user("m")], ..NextTurn::default() }) });
+    });
+    rows.push((
+        49,
+        "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(m) MS(a) ME(a) TE(0) AE(5)",
+        prepared.prompt().await,
+    ));
+
+    // A slow preparation, during which the user steers.
+    let slow = |first_queued: bool| {
+        let holder: Arc<Mutex<Option<Agent>>> = Arc::default();
+        let agent = Arc::clone(&holder);
+        let slow = Stage::new(
+            vec![echo()],
+            vec![calls(&[("1", "echo")]), answer(), answer()],
+            move |settings| {
+                settings.hooks.prepare_next_turn = hook(move |_| {
+                    let agent = agent.lock().unwrap().take();
+                    async move {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        if let Some(agent) = agent {
+                            agent.steer(Message::user(if first_queued { "s2" } else { "s1" }));
+                        }
+                        Ok(NextTurn::default())
+                    }
+                });
+            },
+        );
+        *holder.lock().unwrap() = Some(slow.agent.clone());
+        if first_queued {
+            on_first(&slow, "XS(1", |agent| agent.steer(Message::user("s1")));
+        }
+        slow
+    };
+    rows.push((
+        50,
+        "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(s1) MS(a) ME(a) TE(0) AE(5)",
+        slow(false).prompt().await,
+    ));
+    rows.push((51, "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(s1) MS(a) ME(a) TE(0) TS M(s2) MS(a) ME(a) TE(0) AE(7)", slow(true).prompt().await));
+
+    let other = Stage::new(vec![echo()], one(), |settings| {
+        settings.hooks.prepare_request = hook(|_| async {
+            let model = Model { id: "other".to_owned(), ..Faux::model() };
+            Ok(RunChange {
+                model: Some(Arc::new(model)),
+                thinking_level: Some(ThinkingLevel::Low),
+                ..RunChange::default()
+            })
+        });
+    });
+    other.agent.prompt_messages(vec![user("u")]).await.unwrap();
+    assert!(other.faux.requests().iter().all(|request| request.model.id == "other"), "52");
+    check(&rows);
+}
