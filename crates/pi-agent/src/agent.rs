@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use pi_protocol::{
-    CancelToken, History, ImageContent, Message, MessageContent, Model, Provider, SystemMessage,
-    UserBlock,
+    AgentMessage, CancelToken, History, ImageContent, Message, MessageContent, Model, Provider,
+    SystemMessage, UserBlock,
 };
 use tokio::sync::watch;
 
@@ -20,7 +20,6 @@ use crate::call::panic_text;
 use crate::conversation::Conversation;
 use crate::event::AgentEvent;
 use crate::listener::{AsyncListener, FnListener, Heard, Listener, Scene};
-use crate::message::AgentMessage;
 use crate::outcome::Outcome;
 use crate::queue::{Queue, QueueMode};
 use crate::run::{QueueFn, Run, RunSettings};

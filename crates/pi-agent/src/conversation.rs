@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use pi_protocol::{
-    History, Message, MessageContent, RemovedTool, SystemMessage, Tool, Transcript, now_ms,
+    AgentMessage, History, Message, MessageContent, RemovedTool, SystemMessage, Tool, Transcript,
+    now_ms,
 };
 
-use crate::message::AgentMessage;
 use crate::tool::AgentTool;
 
 /// A transcript with its derived state.

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use pi_protocol::{AssistantEvent, AssistantMessage, Message, ToolResultMessage};
+use pi_protocol::{AgentMessage, AssistantEvent, AssistantMessage, Message, ToolResultMessage};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::message::AgentMessage;
 use crate::outcome::Outcome;
 use crate::tool::ToolOutput;
 

@@ -8,13 +8,12 @@ use std::future::Future;
 use std::sync::Arc;
 
 use pi_protocol::{
-    AssistantMessage, CancelToken, History, Message, Model, ThinkingLevel, ToolCall,
+    AgentMessage, AssistantMessage, CancelToken, History, Message, Model, ThinkingLevel, ToolCall,
     ToolResultMessage, Usage, UserBlock,
 };
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-use crate::message::AgentMessage;
 use crate::tool::{AgentTool, BoxFuture, ToolOutput};
 
 /// A hook that takes `A` and answers `R`.

@@ -79,7 +79,6 @@ mod event;
 mod hooks;
 mod limits;
 mod listener;
-mod message;
 mod outcome;
 mod queue;
 mod repetition;
@@ -96,8 +95,8 @@ pub use hooks::{
 };
 pub use limits::{Limit, Limits};
 pub use listener::{Heard, Listener, Scene};
-pub use message::{AgentMessage, CustomMessage};
 pub use outcome::Outcome;
+pub use pi_protocol::{AgentMessage, CustomMessage};
 pub use queue::QueueMode;
 pub use repetition::{Repetition, RepetitionLimits};
 pub use run::{QueueFn, RunError, RunSettings, SteeringDelivery, Undelivered};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::message::AgentMessage;
+use pi_protocol::AgentMessage;
 
 /// How many waiting messages are taken at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

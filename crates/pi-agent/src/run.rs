@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use pi_protocol::{
-    AssistantEvent, AssistantMessage, AssistantStream, CancelToken, Context, Message, Model,
-    Provider, Request, StopReason, StreamOptions, ThinkingLevel,
+    AgentMessage, AssistantEvent, AssistantMessage, AssistantStream, CancelToken, Context, Message,
+    Model, Provider, Request, StopReason, StreamOptions, ThinkingLevel,
 };
 
 use crate::call::contained;
@@ -17,7 +17,6 @@ use crate::hooks::{
     ContextView, FinishedTurn, Hook, Hooks, PrepareRequest, RunChange, TurnDecision,
 };
 use crate::limits::{Limit, Limits, Spent};
-use crate::message::AgentMessage;
 use crate::outcome::Outcome;
 use crate::repetition::{RepetitionLimits, Watch};
 use crate::tool::{AgentTool, BoxFuture, ExecutionMode};

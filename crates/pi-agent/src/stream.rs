@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
-use pi_protocol::{AssistantMessage, CancelToken, History, Provider};
+use pi_protocol::{AgentMessage, AssistantMessage, CancelToken, History, Provider};
 use tokio::sync::mpsc;
 
 use crate::agent::AgentError;
 use crate::event::AgentEvent;
-use crate::message::AgentMessage;
 use crate::run::{Run, RunError, RunSettings, Sink, Undelivered};
 use crate::tool::BoxFuture;
 

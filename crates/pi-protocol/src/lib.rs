@@ -1,7 +1,7 @@
 //! The vocabulary of pi: what crosses a boundary between two crates, and nothing else.
 //!
 //! Messages, content blocks, usage and cost, model records, request options, the events of an
-//! assistant stream, the [`Provider`] trait, and the incremental parser for tool arguments.
+//! assistant stream, session entries, the [`Provider`] trait, and the incremental parser for tool arguments.
 //! JSON names are those of the TypeScript pi, both ways; a field this crate does not know
 //! survives a round trip in the `extra` map of its message or block.
 //!
@@ -14,10 +14,12 @@
 //! - [`MessageBuilder`]: how a provider turns what it hears into both of these;
 //! - [`Provider`]: the one seam between an agent and any model.
 
+mod agent_message;
 mod builder;
 mod cancel;
 mod content;
 mod context;
+mod entry;
 mod event;
 mod history;
 pub mod json;
@@ -33,12 +35,17 @@ mod tool;
 mod transcript;
 mod usage;
 
+pub use agent_message::{AgentMessage, CustomMessage};
 pub use builder::MessageBuilder;
 pub use cancel::{CancelRegistration, CancelToken, Cancelled};
 pub use content::{
     AssistantBlock, Extra, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
 };
 pub use context::Context;
+pub use entry::{
+    BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody, Replacement,
+    SessionHeader, UsageRecord,
+};
 pub use event::AssistantEvent;
 pub use history::History;
 pub use message::{

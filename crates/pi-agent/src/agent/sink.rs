@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use pi_protocol::{
-    AssistantBlock, AssistantMessage, CancelToken, Message, Model, StopReason, now_ms,
+    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, Message, Model, StopReason, now_ms,
 };
 
 use super::Agent;
 use crate::call::panic_text;
 use crate::event::AgentEvent;
 use crate::listener::Scene;
-use crate::message::AgentMessage;
 use crate::outcome::Outcome;
 use crate::run::{RunError, Sink};
 use crate::tool::BoxFuture;

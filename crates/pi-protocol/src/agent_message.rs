@@ -3,12 +3,15 @@
 //! Other messages travel through the transcript untouched and are left out at the request, unless
 //! `convert_to_llm` turns them into something a model understands.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use pi_protocol::{AssistantMessage, Message};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use crate::json::from_str_repairing;
+use crate::{AssistantMessage, Message};
 
 /// A message of the transcript.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +25,7 @@ pub enum AgentMessage {
 /// A message type of an application.
 ///
 /// ```
-/// use pi_agent::{AgentMessage, CustomMessage};
+/// use pi_protocol::{AgentMessage, CustomMessage};
 ///
 /// #[derive(serde::Serialize, serde::Deserialize, PartialEq, Debug)]
 /// struct Notice { text: String }
@@ -65,6 +68,19 @@ impl AgentMessage {
         }
     }
 
+    /// Reads a message from its JSON text. Much cheaper than going through [`Deserialize`], which
+    /// must collect the fields before it knows the role.
+    ///
+    /// A message of a known role in an unknown shape is kept as [`AgentMessage::Custom`].
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        if role_of(text).is_some_and(|role| LLM_ROLES.contains(&role.as_ref()))
+            && let Ok(message) = from_str_repairing(text)
+        {
+            return Ok(Self::Llm(message));
+        }
+        from_str_repairing(text).map(|fields| Self::Custom(Arc::new(fields)))
+    }
+
     /// The role.
     pub fn role(&self) -> &str {
         match self {
@@ -82,6 +98,20 @@ impl AgentMessage {
             Self::Llm(Message::Assistant(message)) => Some(message),
             _ => None,
         }
+    }
+}
+
+/// The role of the message in `text`, which is nearly always its first field.
+fn role_of(text: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Peek<'a> {
+        #[serde(borrow)]
+        role: Cow<'a, str>,
+    }
+    let leading = text.strip_prefix("{\"role\":\"").and_then(|rest| rest.split_once('"'));
+    match leading {
+        Some((role, _)) => Some(Cow::Borrowed(role)),
+        None => serde_json::from_str::<Peek<'_>>(text).ok().map(|peek| peek.role),
     }
 }
 

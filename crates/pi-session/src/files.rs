@@ -1,0 +1,122 @@
+//! Where session files are and what they are called, and finding one again.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use pi_protocol::SessionHeader;
+use serde_json::Value;
+
+use crate::SessionError;
+
+/// Headers are looked for this far into a file and no further.
+const HEADER_LIMIT: usize = 1024 * 1024;
+/// How much is read at a time when only the header is wanted.
+const HEADER_CHUNK: usize = 4096;
+
+/// The directory for sessions that run in `cwd` (an absolute path).
+pub fn session_directory(agent_directory: &Path, cwd: &Path) -> PathBuf {
+    let cwd = cwd.to_string_lossy();
+    let relative = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
+    let name = relative.replace(['/', '\\', ':'], "-");
+    agent_directory.join("sessions").join(format!("--{name}--"))
+}
+
+/// The name of the file of a session.
+pub(crate) fn file_name(header: &SessionHeader) -> String {
+    let time = header.timestamp.replace([':', '.'], "-");
+    format!("{time}_{}.jsonl", header.id)
+}
+
+/// Rejects ids that are not fit for file names.
+pub(crate) fn check_session_id(id: String) -> Result<String, SessionError> {
+    let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    if edge(id.chars().next()) && edge(id.chars().next_back()) && id.chars().all(inner) {
+        Ok(id)
+    } else {
+        Err(SessionError::InvalidId(id))
+    }
+}
+
+/// A new entry id: short, unless chance is against it.
+pub(crate) fn new_entry_id(taken: impl Fn(&str) -> bool) -> String {
+    let random = || uuid::Uuid::new_v4().to_string();
+    (0..100).map(|_| random()[..8].to_owned()).find(|id| !taken(id)).unwrap_or_else(random)
+}
+
+/// Reads a line as a header. `None`: not JSON, look at the next line. `Some(None)`: not a header.
+pub(crate) fn parse_header(line: &[u8]) -> Option<Option<SessionHeader>> {
+    let value: Value = serde_json::from_slice(line).ok()?;
+    let is_header = value.get("type").and_then(Value::as_str) == Some("session");
+    Some(is_header.then(|| lenient_header(value)).flatten())
+}
+
+/// A header in which only the id has to be right.
+fn lenient_header(value: Value) -> Option<SessionHeader> {
+    let Value::Object(mut fields) = value else { return None };
+    fields.get("id")?.as_str()?;
+    if let Ok(header) = serde_json::from_value(Value::Object(fields.clone())) {
+        return Some(header);
+    }
+    let wrong = |name: &str, value: &Value| match name {
+        "version" => !value.is_u64(),
+        "timestamp" | "cwd" | "parentSession" => !value.is_string(),
+        _ => false,
+    };
+    fields.retain(|name, value| !wrong(name, value));
+    serde_json::from_value(Value::Object(fields)).ok()
+}
+
+/// Reads the header of a session file, and no more of it than needed.
+pub fn read_header(path: &Path) -> Option<SessionHeader> {
+    let mut file = File::open(path).ok()?;
+    let mut bytes = Vec::new();
+    let mut looked_at = 0;
+    while bytes.len() < HEADER_LIMIT {
+        let read = file.by_ref().take(HEADER_CHUNK as u64).read_to_end(&mut bytes).ok()?;
+        while let Some(end) = memchr::memchr(b'\n', &bytes[looked_at..]) {
+            if let Some(first) = parse_header(&bytes[looked_at..looked_at + end]) {
+                return first;
+            }
+            looked_at += end + 1;
+        }
+        if read == 0 {
+            return parse_header(&bytes[looked_at..]).flatten();
+        }
+    }
+    None
+}
+
+/// The session files in a directory, in no particular order. A directory that does not exist has
+/// none.
+pub fn session_files(directory: &Path) -> Result<Vec<PathBuf>, SessionError> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(SessionError::io("list", directory)(error)),
+    };
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    Ok(paths.filter(|path| path.extension().is_some_and(|e| e == "jsonl")).collect())
+}
+
+/// The session that was written to last. With `cwd`, only sessions that run there count.
+pub fn most_recent(directory: &Path, cwd: Option<&Path>) -> Result<Option<PathBuf>, SessionError> {
+    let mut files: Vec<(SystemTime, PathBuf)> = session_files(directory)?
+        .into_iter()
+        .filter_map(|path| Some((std::fs::metadata(&path).ok()?.modified().ok()?, path)))
+        .collect();
+    files.sort_unstable_by(|a, b| b.cmp(a));
+    Ok(files.into_iter().map(|(_, path)| path).find(|path| {
+        read_header(path).is_some_and(|header| cwd.is_none_or(|cwd| Path::new(&header.cwd) == cwd))
+    }))
+}
+
+/// The session with exactly this id.
+pub fn find_by_id(directory: &Path, id: &str) -> Result<Option<PathBuf>, SessionError> {
+    let mut files = session_files(directory)?;
+    // The id is in the name, unless somebody renamed the file.
+    files.sort_by_key(|path| !path.to_string_lossy().contains(id));
+    Ok(files.into_iter().find(|path| read_header(path).is_some_and(|header| header.id == id)))
+}

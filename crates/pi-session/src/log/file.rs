@@ -1,0 +1,249 @@
+//! The bytes of a session on disk: appended, never rewritten.
+//!
+//! One writer at a time, by an advisory lock on the file itself that ends with the process. The
+//! TypeScript pi does not lock, so a file may also grow under us; appends go to its end whatever
+//! that is, and [`LogFile::growth`] tells what others wrote.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use crate::SessionError;
+
+/// What an acknowledged append has survived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The death of this process: the operating system has the bytes.
+    #[default]
+    Flush,
+    /// A power cut: the disk has the bytes.
+    Fsync,
+}
+
+/// What a session is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// To be read. Neither locks nor changes the file.
+    Read,
+    /// To be continued. Fails if another process has it open for the same.
+    Append,
+}
+
+/// An open session file.
+#[derive(Debug)]
+pub(crate) struct LogFile {
+    file: File,
+    path: PathBuf,
+    access: Access,
+    durability: Durability,
+    /// How much of the file is ours or has been looked at.
+    len: u64,
+    /// The last byte is not a line break: the next append has to begin with one.
+    torn: bool,
+}
+
+impl LogFile {
+    /// Opens an existing file; `Ok(None)` if there is none.
+    pub(crate) fn open(
+        path: &Path,
+        access: Access,
+        durability: Durability,
+    ) -> Result<Option<Self>, SessionError> {
+        let append = access == Access::Append;
+        loop {
+            let file = match OpenOptions::new().read(true).append(append).open(path) {
+                Ok(file) => file,
+                Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(SessionError::io("open", path)(error)),
+            };
+            if append {
+                lock(&file, path)?;
+            }
+            let len = file.metadata().map_err(SessionError::io("read", path))?.len();
+            let mut log =
+                Self { file, path: path.to_owned(), access, durability, len, torn: false };
+            // A file may have been renamed over the path between opening and locking.
+            if append && !log.is_at_its_path() {
+                continue;
+            }
+            log.torn = len > 0 && log.read_at(len - 1..len)? != b"\n";
+            return Ok(Some(log));
+        }
+    }
+
+    /// Creates the file with `content`. It must not exist.
+    pub(crate) fn create(
+        path: &Path,
+        content: &[u8],
+        durability: Durability,
+    ) -> Result<Self, SessionError> {
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory)
+                .map_err(SessionError::io("create the directory", directory))?;
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .create_new(true)
+            .open(path)
+            .map_err(SessionError::io("create", path))?;
+        lock(&file, path)?;
+        let mut log = Self {
+            file,
+            path: path.to_owned(),
+            access: Access::Append,
+            durability,
+            len: 0,
+            torn: false,
+        };
+        if let Err(error) = log.append(content) {
+            // Nobody has seen it yet, and a session that was never written is no session.
+            let _ = std::fs::remove_file(path);
+            return Err(error);
+        }
+        if durability == Durability::Fsync {
+            log.sync_directory()?;
+        }
+        Ok(log)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Appends whole lines, all or nothing, and returns where they begin.
+    pub(crate) fn append(&mut self, lines: &[u8]) -> Result<u64, SessionError> {
+        if self.access == Access::Read {
+            return Err(SessionError::ReadOnly(self.path.clone()));
+        }
+        let start = self.len + u64::from(self.torn);
+        let written = if self.torn {
+            // In one piece: a line break alone would be a promise of a line.
+            self.write(&[b"\n", lines].concat())
+        } else {
+            self.write(lines)
+        };
+        written.map_err(SessionError::io("append to", &self.path))?;
+        self.len = start + lines.len() as u64;
+        self.torn = !lines.is_empty() && !lines.ends_with(b"\n");
+        Ok(start)
+    }
+
+    /// Ends a torn last line, so that whatever is appended next, by whomever, is a line of its own.
+    pub(crate) fn heal(&mut self) -> Result<(), SessionError> {
+        if self.torn { self.append(b"").map(drop) } else { Ok(()) }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        let result = self.file.write_all(bytes).and_then(|()| match self.durability {
+            Durability::Flush => Ok(()),
+            Durability::Fsync => self.file.sync_data(),
+        });
+        if result.is_err() {
+            // A part may be there: a full disk takes what fits. If it cannot be removed either,
+            // the next append begins on a new line.
+            if self.file.set_len(self.len).is_err() {
+                let len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
+                self.torn |= len > self.len;
+                self.len = len;
+            }
+        }
+        result
+    }
+
+    /// Looks whether the file is still ours and what others have appended to it.
+    pub(crate) fn growth(&mut self) -> Result<Option<Range<u64>>, SessionError> {
+        let len = self.file.metadata().map_err(SessionError::io("read", &self.path))?.len();
+        if len < self.len || !self.is_at_its_path() {
+            return Err(SessionError::Replaced(self.path.clone()));
+        }
+        if len == self.len {
+            return Ok(None);
+        }
+        // Seen from here, the others began a line where ours ended.
+        let start = self.len;
+        self.torn = self.read_at(len - 1..len)? != b"\n";
+        self.len = len;
+        Ok(Some(start..len))
+    }
+
+    /// Reads a part of the file.
+    pub(crate) fn read_at(&self, range: Range<u64>) -> Result<Vec<u8>, SessionError> {
+        let mut bytes = Vec::new();
+        self.read_into(range, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a part of the file into `bytes`, as far as the file goes.
+    pub(crate) fn read_into(
+        &self,
+        range: Range<u64>,
+        bytes: &mut Vec<u8>,
+    ) -> Result<(), SessionError> {
+        let wanted = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        bytes.resize(wanted, 0);
+        let mut filled = 0;
+        while filled < wanted {
+            match read_some(&self.file, &mut bytes[filled..], range.start + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(SessionError::io("read", &self.path)(error)),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(())
+    }
+
+    /// Makes the file's name survive a power cut, not only its content.
+    fn sync_directory(&self) -> Result<(), SessionError> {
+        let Some(directory) = self.path.parent() else { return Ok(()) };
+        match File::open(directory).and_then(|directory| directory.sync_all()) {
+            // Some systems cannot open directories; those do not need it either.
+            Err(error) if error.kind() != ErrorKind::PermissionDenied => {
+                Err(SessionError::io("save", directory)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    #[cfg(unix)]
+    fn is_at_its_path(&self) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let identity = |metadata: std::fs::Metadata| (metadata.dev(), metadata.ino());
+        let ours = self.file.metadata().map(identity);
+        let there = std::fs::metadata(&self.path).map(identity);
+        matches!((ours, there), (Ok(ours), Ok(there)) if ours == there)
+    }
+
+    #[cfg(not(unix))]
+    fn is_at_its_path(&self) -> bool {
+        // Elsewhere an open file can be neither deleted nor replaced.
+        true
+    }
+}
+
+fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(SessionError::Locked(path.to_owned())),
+        // Some network file systems have no locks. Working there matters more.
+        Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(error)) => Err(SessionError::io("lock", path)(error)),
+    }
+}
+
+#[cfg(unix)]
+fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, offset)
+}
+
+#[cfg(windows)]
+fn read_some(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, bytes, offset)
+}

@@ -1,0 +1,160 @@
+//! The head of an entry: what the tree needs to know about a line, and nothing more.
+//!
+//! Opening a session must not cost what parsing it costs. Both programs write the head first, so
+//! a glance at the beginning of a line is enough; a line that does not look like that is parsed.
+//! A glance does not prove that the rest of the line is sound: whoever reads the entry finds out.
+
+use std::borrow::Cow;
+
+use pi_protocol::json::from_str_repairing;
+use serde_json::{Map, Value};
+
+/// What an entry is, as far as the tree cares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A message, with its role.
+    Message(Role),
+    /// A change of the thinking level.
+    ThinkingLevelChange,
+    /// A change of the model.
+    ModelChange,
+    /// Tokens spent on something else.
+    Usage,
+    /// A compaction.
+    Compaction,
+    /// The summary of a branch.
+    BranchSummary,
+    /// State of an extension.
+    Custom,
+    /// A message of an extension.
+    CustomMessage,
+    /// An edit of the context.
+    ContextEdit,
+    /// A bookmark.
+    Label,
+    /// A fact about the session.
+    SessionInfo,
+    /// The header, which is not part of the tree.
+    Header,
+    /// Something this program does not know.
+    Unknown,
+}
+
+/// Who speaks in a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Instructions.
+    System,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool.
+    ToolResult,
+    /// A role that models do not know.
+    Other,
+}
+
+/// The head of a line.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Head<'a> {
+    pub(crate) kind: Kind,
+    pub(crate) id: Cow<'a, str>,
+    pub(crate) parent: Option<Cow<'a, str>>,
+    pub(crate) timestamp: Cow<'a, str>,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the head of a line; the error says why it is not an entry.
+    pub(crate) fn read(line: &'a [u8]) -> Result<Self, String> {
+        match glance(line) {
+            Some(head) => Ok(head),
+            None => Self::parse(line),
+        }
+    }
+
+    /// Reads the head by parsing the whole line.
+    pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
+        let fields: Map<String, Value> = from_str_repairing(&String::from_utf8_lossy(line))
+            .map_err(|error| format!("not a JSON object: {error}"))?;
+        let text = |name: &str| fields.get(name).and_then(Value::as_str);
+        let role = fields.get("message").and_then(|message| message.get("role")?.as_str());
+        Ok(Self {
+            kind: Kind::new(text("type").ok_or("it has no type")?, role),
+            id: Cow::Owned(text("id").ok_or("it has no id")?.to_owned()),
+            parent: text("parentId").map(|parent| Cow::Owned(parent.to_owned())),
+            timestamp: Cow::Owned(text("timestamp").unwrap_or_default().to_owned()),
+        })
+    }
+}
+
+impl Kind {
+    fn new(kind: &str, role: Option<&str>) -> Self {
+        match kind {
+            "message" => Self::Message(Role::new(role.unwrap_or_default())),
+            "thinking_level_change" => Self::ThinkingLevelChange,
+            "model_change" => Self::ModelChange,
+            "usage" => Self::Usage,
+            "compaction" => Self::Compaction,
+            "branch_summary" => Self::BranchSummary,
+            "custom" => Self::Custom,
+            "custom_message" => Self::CustomMessage,
+            "context_edit" => Self::ContextEdit,
+            "label" => Self::Label,
+            "session_info" => Self::SessionInfo,
+            "session" => Self::Header,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// A user or assistant message: the session is worth keeping.
+    pub(crate) fn is_conversation(self) -> bool {
+        matches!(self, Self::Message(Role::User | Role::Assistant))
+    }
+}
+
+impl Role {
+    fn new(role: &str) -> Self {
+        match role {
+            "system" => Self::System,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "toolResult" => Self::ToolResult,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// Reads the head if the line begins exactly as both programs write it. `None` means: look again.
+fn glance(line: &[u8]) -> Option<Head<'_>> {
+    if line.last() != Some(&b'}') {
+        return None;
+    }
+    let (kind, rest) = quoted(line.strip_prefix(b"{\"type\":\"")?)?;
+    let (id, rest) = quoted(rest.strip_prefix(b",\"id\":\"")?)?;
+    let rest = rest.strip_prefix(b",\"parentId\":")?;
+    let (parent, rest) = match rest.strip_prefix(b"\"") {
+        Some(rest) => quoted(rest).map(|(parent, rest)| (Some(parent), rest))?,
+        None => (None, rest.strip_prefix(b"null")?),
+    };
+    let (timestamp, rest) = quoted(rest.strip_prefix(b",\"timestamp\":\"")?)?;
+    let role = match kind {
+        "message" => Some(quoted(rest.strip_prefix(b",\"message\":{\"role\":\"")?)?.0),
+        _ => None,
+    };
+    Some(Head {
+        kind: Kind::new(kind, role),
+        id: Cow::Borrowed(id),
+        parent: parent.map(Cow::Borrowed),
+        timestamp: Cow::Borrowed(timestamp),
+    })
+}
+
+/// The text up to the closing quote, and what follows; `None` if there is an escape in it.
+fn quoted(rest: &[u8]) -> Option<(&str, &[u8])> {
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    if rest[end] != b'"' {
+        return None;
+    }
+    Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
+}

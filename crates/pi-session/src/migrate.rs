@@ -1,0 +1,130 @@
+//! Old versions of the format, brought up to date. Pure: bytes in, bytes out.
+//!
+//! Version 1 was a plain list; version 2 made it a tree; version 3 renamed a role. Only what
+//! changed is rewritten. Lines that cannot be read stay where they are.
+
+use pi_protocol::SessionHeader;
+use serde_json::Value;
+
+use crate::log::RawObject;
+
+/// Brings the content of a session file to the current version. Idempotent.
+pub fn migrate(content: &[u8]) -> Vec<u8> {
+    let text = String::from_utf8_lossy(content);
+    let lines: Vec<Line<'_>> = text.split('\n').map(Line::parse).collect();
+    let version = lines.iter().find_map(Line::version).unwrap_or(1);
+    let ids = (version < 2).then(|| assign_ids(&lines));
+    let mut out = String::with_capacity(text.len() + lines.len() * 64);
+    let mut previous: Option<String> = None;
+    let last = lines.len() - 1;
+    for (at, line) in lines.into_iter().enumerate() {
+        match line {
+            Line::Other(text) => out.push_str(text),
+            Line::Object { mut object, .. } => {
+                upgrade(&mut object, version, ids.as_deref(), at, &mut previous);
+                out.push_str(&object.to_string());
+            }
+        }
+        if at < last {
+            out.push('\n');
+        }
+    }
+    out.into_bytes()
+}
+
+/// A line of an old file.
+enum Line<'a> {
+    Object {
+        object: RawObject<'a>,
+        kind: Option<String>,
+    },
+    /// Blank, or not readable: stays as it is.
+    Other(&'a str),
+}
+
+impl<'a> Line<'a> {
+    fn parse(text: &'a str) -> Self {
+        match RawObject::parse(text.trim()) {
+            Ok(object) => Self::Object { kind: object.value("type"), object },
+            Err(_) => Self::Other(text),
+        }
+    }
+
+    fn is_header(&self) -> bool {
+        matches!(self, Self::Object { kind: Some(kind), .. } if kind == "session")
+    }
+
+    /// The version, if this is the header.
+    fn version(&self) -> Option<u64> {
+        match self {
+            Self::Object { object, .. } if self.is_header() => {
+                Some(object.value::<Value>("version").and_then(|v| v.as_u64()).unwrap_or(1))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// For every line the id that its entry gets or has, and its number among the readable lines
+/// (the header counts).
+fn assign_ids(lines: &[Line<'_>]) -> Vec<Numbered> {
+    let mut taken = std::collections::HashSet::new();
+    let mut number = 0;
+    let mut numbered = Vec::with_capacity(lines.len());
+    for line in lines {
+        let Line::Object { object, .. } = line else {
+            numbered.push(Numbered::default());
+            continue;
+        };
+        let known = object.value::<String>("id").filter(|_| line.is_header());
+        let id = known.unwrap_or_else(|| crate::files::new_entry_id(|id| taken.contains(id)));
+        taken.insert(id.clone());
+        numbered.push(Numbered { id, number: Some(number) });
+        number += 1;
+    }
+    numbered
+}
+
+#[derive(Default)]
+struct Numbered {
+    id: String,
+    number: Option<u64>,
+}
+
+fn upgrade(
+    object: &mut RawObject<'_>,
+    version: u64,
+    ids: Option<&[Numbered]>,
+    at: usize,
+    previous: &mut Option<String>,
+) {
+    let kind = object.value::<String>("type").unwrap_or_default();
+    if kind == "session" {
+        object.set("version", SessionHeader::VERSION.to_string());
+        return;
+    }
+    if let Some(ids) = ids {
+        object.set_text("id", Some(&ids[at].id));
+        object.set_text("parentId", previous.as_deref());
+        *previous = Some(ids[at].id.clone());
+        if let Some(index) = object.value::<u64>("firstKeptEntryIndex") {
+            let kept = ids.iter().find(|line| line.number == Some(index));
+            if let Some(kept) = kept.filter(|_| kind == "compaction" && index > 0) {
+                object.set_text("firstKeptEntryId", Some(&kept.id));
+            }
+            object.remove("firstKeptEntryIndex");
+        }
+    }
+    if version < 3 && kind == "message" {
+        rename_role(object);
+    }
+}
+
+fn rename_role(object: &mut RawObject<'_>) {
+    let Some(text) = object.get("message").map(str::to_owned) else { return };
+    let Ok(mut message) = RawObject::parse(&text) else { return };
+    if message.value::<String>("role").as_deref() == Some("hookMessage") {
+        message.set_text("role", Some("custom"));
+        object.set("message", message.to_string());
+    }
+}

@@ -1,0 +1,185 @@
+//! What the entries of a branch contribute to the context of a model. Pure.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use pi_protocol::{
+    AgentMessage, AssistantBlock, ContextEdit, Entry, EntryBody, Message, MessageContent,
+    UserBlock, UserContent,
+};
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::roles::{BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage};
+use crate::time;
+
+/// An entry and the messages it contributes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Projected {
+    /// The entry, as it is in the file.
+    pub entry: Entry,
+    /// Its messages, edits applied. Empty for state, bookmarks and what was edited away.
+    pub messages: Vec<AgentMessage>,
+}
+
+/// The model that a branch last used or chose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelRef {
+    /// The provider's id.
+    pub provider: String,
+    /// The model's id.
+    pub model_id: String,
+}
+
+/// Projects the entries of a branch, root first.
+pub fn project(path: Vec<Entry>) -> Vec<Projected> {
+    project_selected(select(path))
+}
+
+/// Projects the entries that count.
+pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<Projected> {
+    let edits: HashMap<String, ContextEdit> = selected
+        .iter()
+        .filter_map(|entry| match &entry.body {
+            EntryBody::ContextEdit(edit) => Some((edit.target_id.clone(), edit.clone())),
+            _ => None,
+        })
+        .collect();
+    let compaction = selected.first().map(|entry| entry.id.clone());
+    selected
+        .into_iter()
+        .map(|entry| {
+            // Of several compactions the last one speaks for all.
+            let superseded = matches!(entry.body, EntryBody::Compaction(_))
+                && compaction.as_ref() != Some(&entry.id);
+            let messages =
+                if superseded { Vec::new() } else { messages(&entry, edits.get(&entry.id)) };
+            Projected { entry, messages }
+        })
+        .collect()
+}
+
+/// The entries that count: the last compaction, what it kept, and what came after it.
+fn select(mut path: Vec<Entry>) -> Vec<Entry> {
+    let Some((at, first_kept)) = path.iter().enumerate().rev().find_map(|(at, entry)| {
+        let EntryBody::Compaction(compaction) = &entry.body else { return None };
+        Some((at, compaction.first_kept_entry_id.clone()))
+    }) else {
+        return path;
+    };
+    let after = path.split_off(at + 1);
+    let compaction = path.pop();
+    let kept = path.into_iter().skip_while(|entry| entry.id != first_kept);
+    let kept = kept.filter(|entry| !is_system(entry));
+    compaction.into_iter().chain(kept).chain(after).collect()
+}
+
+fn is_system(entry: &Entry) -> bool {
+    matches!(entry.message(), Some(AgentMessage::Llm(Message::System(_))))
+}
+
+/// The messages of one entry, its last edit applied.
+pub(crate) fn messages(entry: &Entry, edit: Option<&ContextEdit>) -> Vec<AgentMessage> {
+    let original = unedited(entry);
+    let Some(edit) = edit else { return original };
+    match &edit.replacement {
+        None => Vec::new(),
+        Some(replacement) => original
+            .into_iter()
+            .map(|message| with_content(message, &replacement.content))
+            .collect(),
+    }
+}
+
+fn unedited(entry: &Entry) -> Vec<AgentMessage> {
+    let timestamp = time::parse_ms(&entry.timestamp).unwrap_or_default() as f64;
+    let custom = match &entry.body {
+        EntryBody::Message(message) => return vec![message.clone()],
+        EntryBody::CustomMessage(body) => AgentMessage::custom(&ExtensionMessage {
+            custom_type: body.custom_type.clone(),
+            content: body.content.clone(),
+            display: body.display,
+            details: body.details.clone(),
+            timestamp,
+            ..ExtensionMessage::default()
+        }),
+        EntryBody::BranchSummary(body) if !body.summary.is_empty() => {
+            let (summary, from_id) = (body.summary.clone(), body.from_id.clone());
+            AgentMessage::custom(&BranchSummaryMessage { summary, from_id, timestamp })
+        }
+        EntryBody::Compaction(body) => {
+            let (summary, tokens_before) = (body.summary.clone(), body.tokens_before);
+            let message = CompactionSummaryMessage { summary, tokens_before, timestamp };
+            let system = body.system_message.clone().map(|system| Message::System(system).into());
+            let summary = AgentMessage::custom(&message).ok();
+            return system.into_iter().chain(summary).collect();
+        }
+        _ => return Vec::new(),
+    };
+    // These types always serialize to an object.
+    custom.into_iter().collect()
+}
+
+/// The message with other content; unchanged if the content does not fit its role.
+fn with_content(message: AgentMessage, content: &Value) -> AgentMessage {
+    match message {
+        AgentMessage::Llm(Message::User(mut user)) => {
+            if let Some(content) = read::<UserContent>(content) {
+                Arc::make_mut(&mut user).content = content;
+            }
+            Message::User(user).into()
+        }
+        AgentMessage::Llm(Message::Assistant(mut assistant)) => {
+            if let Some(blocks) = read_blocks::<AssistantBlock>(content) {
+                Arc::make_mut(&mut assistant).content = blocks;
+            }
+            Message::Assistant(assistant).into()
+        }
+        AgentMessage::Llm(Message::ToolResult(mut result)) => {
+            if let Some(blocks) = read_blocks::<UserBlock>(content) {
+                Arc::make_mut(&mut result).content = blocks;
+            }
+            Message::ToolResult(result).into()
+        }
+        AgentMessage::Custom(mut fields) if fields.contains_key("content") => {
+            Arc::make_mut(&mut fields).insert("content".to_owned(), content.clone());
+            AgentMessage::Custom(fields)
+        }
+        other => other,
+    }
+}
+
+/// Blocks; a text becomes one text block.
+fn read_blocks<Block: DeserializeOwned>(content: &Value) -> Option<Vec<Block>> {
+    match content {
+        Value::String(text) => read(&json!([{ "type": "text", "text": text }])),
+        other => read(other),
+    }
+}
+
+fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
+/// Whether the context may hold an edit of this entry.
+pub(crate) fn is_editable(entry: &Entry) -> bool {
+    match &entry.body {
+        EntryBody::CustomMessage(_) => true,
+        EntryBody::Message(AgentMessage::Llm(message)) => !matches!(message, Message::System(_)),
+        _ => false,
+    }
+}
+
+/// The text of a message as the user would type it again.
+pub fn text_of(content: &UserContent) -> String {
+    match content {
+        MessageContent::Text(text) => text.clone(),
+        MessageContent::Blocks(blocks) => blocks
+            .iter()
+            .filter_map(|block| match block {
+                UserBlock::Text(text) => Some(text.text.as_str()),
+                _ => None,
+            })
+            .collect(),
+    }
+}

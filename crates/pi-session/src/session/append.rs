@@ -1,0 +1,224 @@
+//! Everything that can be added to a session.
+
+use std::borrow::Cow;
+
+use pi_protocol::{
+    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody,
+    Extra, Message, MessageContent, SystemMessage, Transcript, Usage, UsageRecord, UserContent,
+};
+use serde_json::Value;
+
+use super::Session;
+use crate::log::{Head, Log, Span};
+use crate::{SessionError, files, projection, time};
+
+/// A compaction to be appended.
+#[derive(Debug, Clone, Default)]
+pub struct NewCompaction {
+    /// Takes the place of what is dropped.
+    pub summary: String,
+    /// The first entry that is kept; `None` keeps nothing.
+    pub first_kept: Option<String>,
+    /// The size of the context before.
+    pub tokens_before: f64,
+    /// Facts for later: file lists, the verdict of the checks.
+    pub details: Option<Value>,
+    /// What writing the summary cost.
+    pub usage: Option<Usage>,
+    /// Whether an extension made it.
+    pub from_hook: Option<bool>,
+}
+
+impl Session {
+    /// Appends a message.
+    pub fn append_message(
+        &mut self,
+        message: impl Into<AgentMessage>,
+    ) -> Result<String, SessionError> {
+        self.append(EntryBody::Message(message.into()))
+    }
+
+    /// Appends a change of the thinking level.
+    pub fn append_thinking_level(&mut self, level: &str) -> Result<String, SessionError> {
+        self.append(EntryBody::ThinkingLevelChange { thinking_level: level.to_owned() })
+    }
+
+    /// Appends a change of the model.
+    pub fn append_model(&mut self, provider: &str, model: &str) -> Result<String, SessionError> {
+        let (provider, model_id) = (provider.to_owned(), model.to_owned());
+        self.append(EntryBody::ModelChange { provider, model_id })
+    }
+
+    /// Appends tokens spent on something that is not a message.
+    pub fn append_usage(&mut self, usage: UsageRecord) -> Result<String, SessionError> {
+        self.append(EntryBody::Usage(Box::new(usage)))
+    }
+
+    /// Appends state of an extension.
+    pub fn append_custom(
+        &mut self,
+        custom_type: &str,
+        data: Option<Value>,
+    ) -> Result<String, SessionError> {
+        self.append(EntryBody::Custom { custom_type: custom_type.to_owned(), data })
+    }
+
+    /// Appends a message of an extension.
+    pub fn append_custom_message(
+        &mut self,
+        custom_type: &str,
+        content: UserContent,
+        display: bool,
+        details: Option<Value>,
+    ) -> Result<String, SessionError> {
+        let custom_type = custom_type.to_owned();
+        let message = CustomEntryMessage { custom_type, content, display, details };
+        self.append(EntryBody::CustomMessage(Box::new(message)))
+    }
+
+    /// Changes what an earlier entry of the branch contributes to the context; `None` removes it
+    /// from there. The entry itself stays as it is.
+    pub fn append_context_edit(
+        &mut self,
+        target: &str,
+        content: Option<Value>,
+    ) -> Result<String, SessionError> {
+        let index = self.find(target)?;
+        let entry = self.entry(target)?;
+        if !projection::is_editable(&entry) || !self.tree.is_on_path(index, self.leaf) {
+            return Err(SessionError::NotEditable(target.to_owned()));
+        }
+        self.append(EntryBody::ContextEdit(ContextEdit::new(target, content)))
+    }
+
+    /// Labels an entry; `None` or an empty text removes its label.
+    pub fn append_label(
+        &mut self,
+        target: &str,
+        label: Option<&str>,
+    ) -> Result<String, SessionError> {
+        self.find(target)?;
+        let label = label.filter(|label| !label.is_empty()).map(str::to_owned);
+        self.append(EntryBody::Label { target_id: target.to_owned(), label })
+    }
+
+    /// Names the session; an empty name removes it.
+    pub fn append_name(&mut self, name: &str) -> Result<String, SessionError> {
+        let lines = name.split(['\r', '\n']).filter(|line| !line.is_empty());
+        let name = lines.collect::<Vec<_>>().join(" ").trim().to_owned();
+        self.append(EntryBody::SessionInfo { name: Some(name) })
+    }
+
+    /// Appends a compaction. Prompt and tools in force here are stored with it.
+    pub fn append_compaction(&mut self, new: NewCompaction) -> Result<String, SessionError> {
+        if let Some(id) = &new.first_kept {
+            self.find(id)?;
+        }
+        let id = self.new_id();
+        let timestamp = time::now();
+        let at = time::parse_ms(&timestamp).unwrap_or_default() as f64;
+        let system_message = self.system_message(at)?.map(Into::into);
+        let body = EntryBody::Compaction(Box::new(Compaction {
+            summary: new.summary,
+            first_kept_entry_id: new.first_kept.unwrap_or_else(|| id.clone()),
+            tokens_before: new.tokens_before,
+            details: new.details,
+            usage: new.usage,
+            from_hook: new.from_hook,
+            system_message,
+        }));
+        self.append_entry(id, timestamp, body)
+    }
+
+    /// Goes to an earlier entry, or before the first, and says what happened on the branch that
+    /// is left. If the summary cannot be written, nothing has moved.
+    pub fn branch_with_summary(
+        &mut self,
+        to: Option<&str>,
+        summary: BranchSummary,
+    ) -> Result<String, SessionError> {
+        let target = to.map(|id| self.find(id)).transpose()?;
+        let left = self.leaf;
+        let from_id = self.leaf_id().unwrap_or("root").to_owned();
+        self.move_to(target);
+        let appended =
+            self.append(EntryBody::BranchSummary(Box::new(BranchSummary { from_id, ..summary })));
+        if appended.is_err() {
+            self.move_to(left);
+        }
+        appended
+    }
+
+    /// The system messages of the context as one.
+    fn system_message(&mut self, timestamp: f64) -> Result<Option<SystemMessage>, SessionError> {
+        let messages = self.context()?.messages;
+        let system = messages.iter().filter_map(|message| match message {
+            AgentMessage::Llm(message @ Message::System(_)) => Some(message),
+            _ => None,
+        });
+        let state = Transcript::replay(system);
+        Ok(state.timestamp.map(|_| SystemMessage {
+            content: MessageContent::Text(state.content.join("\n\n")),
+            sections: (!state.sections.is_empty()).then_some(state.sections),
+            tools_added: state.tools,
+            timestamp,
+            ..SystemMessage::default()
+        }))
+    }
+
+    pub(super) fn new_id(&self) -> String {
+        files::new_entry_id(|id| self.tree.has_id(id))
+    }
+
+    fn append(&mut self, body: EntryBody) -> Result<String, SessionError> {
+        self.append_entry(self.new_id(), time::now(), body)
+    }
+
+    pub(super) fn append_entry(
+        &mut self,
+        id: String,
+        timestamp: String,
+        body: EntryBody,
+    ) -> Result<String, SessionError> {
+        let parent_id = self.leaf_id().map(str::to_owned);
+        let entry = Entry { id, parent_id, timestamp, body, extra: Extra::new() };
+        let line = serde_json::to_string(&entry)?;
+        let span = self.write(&line, &entry)?;
+        let kind = Head::read(line.as_bytes()).map_or(crate::log::Kind::Unknown, |head| head.kind);
+        let head = Head {
+            kind,
+            id: Cow::Borrowed(&entry.id),
+            parent: entry.parent_id.as_deref().map(Cow::Borrowed),
+            timestamp: Cow::Borrowed(&entry.timestamp),
+        };
+        let index = self.take_in(&head, span, line.as_bytes());
+        self.tree.resolve();
+        self.leaf = Some(index);
+        self.keep_live(index, &entry);
+        Ok(entry.id)
+    }
+
+    /// Writes a line where the session is: to its file, to memory, or, if this is what makes it
+    /// worth keeping, to a file with everything before it.
+    fn write(&mut self, line: &str, entry: &Entry) -> Result<Span, SessionError> {
+        self.absorb()?;
+        let span = self.log.append(line)?;
+        let role = entry.message().map(AgentMessage::role);
+        let conversation = self.conversation || matches!(role, Some("user" | "assistant"));
+        if conversation && let Err(error) = self.log.publish() {
+            self.log.forget(span);
+            return Err(error);
+        }
+        Ok(span)
+    }
+
+    /// Takes in what another program appended to the file. We stay where we are: its entries
+    /// are another branch.
+    fn absorb(&mut self) -> Result<(), SessionError> {
+        let Log::File(file) = &mut self.log else { return Ok(()) };
+        match file.growth()? {
+            Some(grown) => self.scan(grown.start),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! New sessions from old ones: one branch of it, all of it, or a copy of its file.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_protocol::{EntryBody, Message};
+
+use super::{Label, NewSession, Session};
+use crate::SessionError;
+use crate::log::{Head, Kind, Log, LogFile, RawObject};
+use crate::projection::text_of;
+use crate::tree::Index;
+
+/// Where a fork leaves the original.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForkPosition {
+    /// Before a user message, which is to be written anew.
+    Before,
+    /// At an entry, which is kept.
+    At,
+}
+
+/// A fork.
+#[derive(Debug)]
+pub struct Fork {
+    /// The new session.
+    pub session: Session,
+    /// The text of the user message that was left out.
+    pub text: Option<String>,
+}
+
+impl Session {
+    /// Forks the session at an entry of any branch, into the same directory.
+    pub fn fork(&self, entry: &str, position: ForkPosition) -> Result<Fork, SessionError> {
+        let index = self.find(entry)?;
+        let (leaf, text) = match position {
+            ForkPosition::At => (Some(index), None),
+            ForkPosition::Before => {
+                let text = self.user_text(entry)?;
+                (self.tree.parent(index), Some(text))
+            }
+        };
+        let persisted = self.path().is_some();
+        if persisted && leaf.is_some() && !self.is_saved() {
+            return Err(SessionError::NotSaved);
+        }
+        let session = match leaf {
+            None => self.sibling()?,
+            Some(leaf) => self.branch_off(leaf)?,
+        };
+        Ok(Fork { session, text })
+    }
+
+    /// A new session with the branch that ends at the current entry.
+    pub fn clone_branch(&self) -> Result<Self, SessionError> {
+        let leaf = self.leaf_id().ok_or(SessionError::NotSaved)?;
+        Ok(self.fork(leaf, ForkPosition::At)?.session)
+    }
+
+    /// A new session with all entries of another one.
+    pub fn fork_from(source: &Self, new: NewSession) -> Result<Self, SessionError> {
+        let parent = new.parent.clone().or_else(|| source.path().map(Path::to_owned));
+        let mut fork = Self::create(NewSession { parent, ..new })?;
+        let mut reader = source.log.reader();
+        for index in source.sound() {
+            fork.copy_line(&source.raw_line(&mut reader, index)?)?;
+        }
+        fork.tree.resolve();
+        fork.leaf = fork.sound().last();
+        fork.save_if_worth_it()?;
+        Ok(fork)
+    }
+
+    /// Copies a session file into `directory` under its own name, or that name with a number,
+    /// and returns the copy's path. Byte for byte; it must be a session.
+    pub fn import(source: &Path, directory: &Path) -> Result<PathBuf, SessionError> {
+        if crate::files::read_header(source).is_none() {
+            std::fs::metadata(source).map_err(SessionError::io("import", source))?;
+            return Err(SessionError::NotASession(source.to_owned()));
+        }
+        let content = std::fs::read(source).map_err(SessionError::io("import", source))?;
+        let stem = source.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let mut number = 0;
+        loop {
+            let name = match number {
+                0 => format!("{stem}.jsonl"),
+                number => format!("{stem}-{number}.jsonl"),
+            };
+            let path = directory.join(name);
+            match LogFile::create(&path, &content, crate::Durability::Flush) {
+                Ok(_) => return Ok(path),
+                Err(SessionError::Io { source, .. })
+                    if source.kind() == ErrorKind::AlreadyExists =>
+                {
+                    number += 1;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    fn user_text(&self, id: &str) -> Result<String, SessionError> {
+        match self.entry(id)?.body {
+            EntryBody::Message(pi_protocol::AgentMessage::Llm(Message::User(user))) => {
+                Ok(text_of(&user.content))
+            }
+            _ => Err(SessionError::WrongKind { id: id.to_owned(), expected: "a user message" }),
+        }
+    }
+
+    /// A new session beside this one, which names this one as its parent.
+    fn sibling(&self) -> Result<Self, SessionError> {
+        Self::create(NewSession {
+            cwd: self.cwd().to_owned(),
+            directory: self.path().and(self.directory.clone()),
+            id: None,
+            parent: self.path().map(Path::to_owned),
+            durability: self.durability,
+        })
+    }
+
+    /// A new session with the path to `leaf`: labels are taken out of the path, what they marked
+    /// is marked again at its end.
+    fn branch_off(&self, leaf: Index) -> Result<Self, SessionError> {
+        let mut fork = self.sibling()?;
+        let path = self.tree.path(Some(leaf));
+        let kept_instead = self.replaced_labels(&path);
+        let mut reader = self.log.reader();
+        let mut parent: Option<Arc<str>> = None;
+        for index in &path {
+            let node = self.tree.node(*index);
+            if node.kind == Kind::Label {
+                continue;
+            }
+            let line = self.raw_line(&mut reader, *index)?;
+            fork.copy_line(&rechain(&line, parent.as_deref(), node.kind, &kept_instead)?)?;
+            parent = Some(Arc::clone(&node.id));
+        }
+        fork.tree.resolve();
+        fork.leaf = fork.sound().last();
+        for (target, label) in self.labels_on(&path) {
+            let id = fork.new_id();
+            let body =
+                EntryBody::Label { target_id: target.to_string(), label: Some(label.text.clone()) };
+            fork.append_unsaved(id, label.timestamp.clone(), body)?;
+        }
+        fork.save_if_worth_it()?;
+        Ok(fork)
+    }
+
+    /// For every label on the path the next entry that is none.
+    fn replaced_labels(&self, path: &[Index]) -> HashMap<Arc<str>, Arc<str>> {
+        let mut next: Option<Arc<str>> = None;
+        let mut replaced = HashMap::new();
+        for index in path.iter().rev() {
+            let node = self.tree.node(*index);
+            if node.kind != Kind::Label {
+                next = Some(Arc::clone(&node.id));
+            } else if let Some(next) = &next {
+                replaced.insert(Arc::clone(&node.id), Arc::clone(next));
+            }
+        }
+        replaced
+    }
+
+    /// The labels of the entries on a path, in the order they were set.
+    fn labels_on(&self, path: &[Index]) -> Vec<(&Arc<str>, &Label)> {
+        let on_path: std::collections::HashSet<&Arc<str>> = path
+            .iter()
+            .map(|index| self.tree.node(*index))
+            .filter(|node| node.kind != Kind::Label)
+            .map(|node| &node.id)
+            .collect();
+        let mut labels: Vec<_> =
+            self.labels.iter().filter(|(target, _)| on_path.contains(target)).collect();
+        labels.sort_by_key(|(_, label)| label.order);
+        labels
+    }
+
+    /// Appends a line as it is, in memory.
+    fn copy_line(&mut self, line: &str) -> Result<(), SessionError> {
+        let span = self.log.append(line)?;
+        if let Ok(head) = Head::read(line.as_bytes()) {
+            self.take_in(&head, span, line.as_bytes());
+        }
+        Ok(())
+    }
+
+    /// Appends an entry in memory, also if there is a conversation.
+    fn append_unsaved(
+        &mut self,
+        id: String,
+        timestamp: String,
+        body: EntryBody,
+    ) -> Result<(), SessionError> {
+        let parent_id = self.leaf_id().map(str::to_owned);
+        let entry =
+            pi_protocol::Entry { id, parent_id, timestamp, body, extra: pi_protocol::Extra::new() };
+        self.copy_line(&serde_json::to_string(&entry)?)?;
+        self.leaf = self.sound().last();
+        Ok(())
+    }
+
+    fn save_if_worth_it(&mut self) -> Result<(), SessionError> {
+        match &self.log {
+            Log::Memory { target: Some(_), .. } if self.conversation => self.log.publish(),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A line with another parent, and with its first kept entry where that is now.
+fn rechain(
+    line: &str,
+    parent: Option<&str>,
+    kind: Kind,
+    kept_instead: &HashMap<Arc<str>, Arc<str>>,
+) -> Result<String, SessionError> {
+    let mut object = RawObject::parse(line)?;
+    if object.value::<Option<String>>("parentId").flatten().as_deref() != parent {
+        object.set_text("parentId", parent);
+    }
+    if kind == Kind::Compaction
+        && let Some(kept) = object.value::<String>("firstKeptEntryId")
+        && let Some(instead) = kept_instead.get(kept.as_str())
+    {
+        object.set_text("firstKeptEntryId", Some(instead));
+    }
+    Ok(object.to_string())
+}

@@ -1,0 +1,219 @@
+//! The context at the current entry, kept up to date while the session grows.
+//!
+//! Built when it is first asked for, from the entries that count and no others. After that an
+//! append adds its own messages; only what changes the past (an edit, a compaction, a move to
+//! another branch) has it built again.
+
+use std::collections::HashMap;
+
+use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, History, Message};
+
+use super::Session;
+use crate::SessionError;
+use crate::log::{Kind, Reader, Role};
+use crate::projection::{self, ModelRef, Projected};
+use crate::tree::Index;
+
+/// What a model gets to read, and the settings that go with it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SessionContext {
+    /// The messages, oldest first.
+    pub messages: History<AgentMessage>,
+    /// The thinking level, by name.
+    pub thinking_level: String,
+    /// The model last chosen or used.
+    pub model: Option<ModelRef>,
+}
+
+/// The context at the current entry.
+#[derive(Debug)]
+pub(super) struct Live {
+    context: SessionContext,
+}
+
+/// The entries that count at some point of the tree.
+struct Selection {
+    path: Vec<Index>,
+    /// The last compaction and the first entry it keeps, as positions on the path.
+    compaction: Option<(usize, usize)>,
+}
+
+impl Selection {
+    /// The entries that count: the compaction, what it kept, what came after.
+    fn entries<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = Index> + 'a {
+        let (at, kept) = self.compaction.unwrap_or((0, 0));
+        let not_system =
+            |index: &Index| !matches!(session.tree.node(*index).kind, Kind::Message(Role::System));
+        let compaction = self.compaction.map(|(at, _)| self.path[at]);
+        let kept = self.path[kept..at].iter().copied().filter(not_system);
+        let after = self.compaction.map_or(0, |(at, _)| at + 1);
+        compaction.into_iter().chain(kept).chain(self.path[after..].iter().copied())
+    }
+}
+
+impl Session {
+    /// The context at the current entry. The first call reads the entries that count; later
+    /// calls cost nothing.
+    pub fn context(&mut self) -> Result<SessionContext, SessionError> {
+        if self.live.is_none() {
+            let context = self.sound_context()?;
+            self.live = Some(Live { context });
+        }
+        Ok(self.live.as_ref().map(|live| live.context.clone()).unwrap_or_default())
+    }
+
+    /// The context at another entry; `None` for the context before the first.
+    pub fn context_at(&self, leaf: Option<&str>) -> Result<SessionContext, SessionError> {
+        let leaf = leaf.map(|id| self.find(id)).transpose()?;
+        self.build_context(leaf)
+    }
+
+    /// The ids of the entries that count at the current entry, in the order of the context.
+    /// Reads next to nothing.
+    pub fn context_ids(&self) -> Result<Vec<&str>, SessionError> {
+        let selection = self.select(self.leaf, &mut self.log.reader())?;
+        Ok(selection.entries(self).map(|index| &*self.tree.node(index).id).collect())
+    }
+
+    /// The entries that count at the current entry, with the messages they contribute.
+    pub fn projection(&mut self) -> Result<Vec<Projected>, SessionError> {
+        // Damage is found, and worked around, where the context is built.
+        self.context()?;
+        let mut reader = self.log.reader();
+        let selection = self.select(self.leaf, &mut reader)?;
+        let entries: Result<Vec<Entry>, _> =
+            selection.entries(self).map(|index| self.read_entry(&mut reader, index)).collect();
+        Ok(projection::project_selected(entries?))
+    }
+
+    /// Builds the context; entries that turn out to be damaged are marked and left out.
+    fn sound_context(&mut self) -> Result<SessionContext, SessionError> {
+        loop {
+            match self.build_context(self.leaf) {
+                Err(SessionError::Damaged { id, reason }) => {
+                    let index = self.find(&id)?;
+                    self.mark_damaged(index, reason);
+                }
+                built => return built,
+            }
+        }
+    }
+
+    fn build_context(&self, leaf: Option<Index>) -> Result<SessionContext, SessionError> {
+        let mut reader = self.log.reader();
+        let selection = self.select(leaf, &mut reader)?;
+        let edits = self.edits(&selection, &mut reader)?;
+        let mut context = self.settings(&selection.path, &mut reader)?;
+        let compaction = selection.compaction.map(|(at, _)| selection.path[at]);
+        for index in selection.entries(self) {
+            match self.tree.node(index).kind {
+                // Of several compactions the last one speaks for all.
+                Kind::Compaction if Some(index) != compaction => continue,
+                Kind::Message(_) | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage => {
+                }
+                _ => continue,
+            }
+            let entry = self.read_entry(&mut reader, index)?;
+            context.messages.extend(projection::messages(&entry, edits.get(&entry.id)));
+        }
+        Ok(context)
+    }
+
+    /// Finds the entries that count.
+    fn select(
+        &self,
+        leaf: Option<Index>,
+        reader: &mut Reader<'_>,
+    ) -> Result<Selection, SessionError> {
+        let path = self.tree.path(leaf);
+        let last = path.iter().rposition(|index| self.tree.node(*index).kind == Kind::Compaction);
+        let Some(at) = last else { return Ok(Selection { path, compaction: None }) };
+        let entry = self.read_entry(reader, path[at])?;
+        let EntryBody::Compaction(compaction) = entry.body else {
+            // Of the right type, but of no shape we know: it says nothing.
+            return Ok(Selection { path, compaction: None });
+        };
+        let kept = path[..at]
+            .iter()
+            .position(|index| *self.tree.node(*index).id == *compaction.first_kept_entry_id);
+        Ok(Selection { compaction: Some((at, kept.unwrap_or(at))), path })
+    }
+
+    /// The last edit of every entry that counts.
+    fn edits(
+        &self,
+        selection: &Selection,
+        reader: &mut Reader<'_>,
+    ) -> Result<HashMap<String, ContextEdit>, SessionError> {
+        let mut edits = HashMap::new();
+        for index in selection.entries(self) {
+            if self.tree.node(index).kind != Kind::ContextEdit {
+                continue;
+            }
+            if let EntryBody::ContextEdit(edit) = self.read_entry(reader, index)?.body {
+                edits.insert(edit.target_id.clone(), edit);
+            }
+        }
+        Ok(edits)
+    }
+
+    /// Model and thinking level: the last word on the whole path, compacted or not.
+    fn settings(
+        &self,
+        path: &[Index],
+        reader: &mut Reader<'_>,
+    ) -> Result<SessionContext, SessionError> {
+        let mut context =
+            SessionContext { thinking_level: "off".to_owned(), ..SessionContext::default() };
+        let mut level_known = false;
+        for index in path.iter().rev() {
+            let kind = self.tree.node(*index).kind;
+            let wanted = match kind {
+                Kind::ThinkingLevelChange => !level_known,
+                Kind::ModelChange | Kind::Message(Role::Assistant) => context.model.is_none(),
+                _ => false,
+            };
+            if wanted {
+                let entry = self.read_entry(reader, *index)?;
+                level_known |= kind == Kind::ThinkingLevelChange;
+                context.apply_settings(&entry);
+            }
+            if level_known && context.model.is_some() {
+                break;
+            }
+        }
+        Ok(context)
+    }
+
+    /// Takes an appended entry into the context, if that can be done at its end.
+    pub(super) fn keep_live(&mut self, index: Index, entry: &Entry) {
+        let kind = self.tree.node(index).kind;
+        if matches!(kind, Kind::Compaction | Kind::ContextEdit) {
+            self.live = None;
+        }
+        if let Some(live) = &mut self.live {
+            live.context.apply_settings(entry);
+            live.context.messages.extend(projection::messages(entry, None));
+        }
+    }
+}
+
+impl SessionContext {
+    /// Takes over what an entry says about model and thinking level.
+    fn apply_settings(&mut self, entry: &Entry) {
+        match &entry.body {
+            EntryBody::ThinkingLevelChange { thinking_level } => {
+                self.thinking_level.clone_from(thinking_level);
+            }
+            EntryBody::ModelChange { provider, model_id } => {
+                let (provider, model_id) = (provider.clone(), model_id.clone());
+                self.model = Some(ModelRef { provider, model_id });
+            }
+            EntryBody::Message(AgentMessage::Llm(Message::Assistant(message))) => {
+                let (provider, model_id) = (message.provider.clone(), message.model.clone());
+                self.model = Some(ModelRef { provider, model_id });
+            }
+            _ => {}
+        }
+    }
+}

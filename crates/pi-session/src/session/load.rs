@@ -1,0 +1,253 @@
+//! Opening a session: find the entries, heal a torn end, migrate what is old.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_protocol::{Entry, EntryBody, SessionHeader};
+
+use super::{Label, NewSession, Problem, Session, check_json};
+use crate::log::{Access, Durability, Head, Kind, Log, LogFile, Span};
+use crate::{SessionError, migrate};
+
+/// How to open a session.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// To read it, or to continue it.
+    pub access: Access,
+    /// What an acknowledged append has survived.
+    pub durability: Durability,
+    /// What to do if another process has it open for writing.
+    pub on_locked: OnLocked,
+    /// The working directory for a file that does not exist or is empty.
+    pub cwd: PathBuf,
+}
+
+/// What to do if another process has the session open for writing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnLocked {
+    /// Fail with [`SessionError::Locked`].
+    #[default]
+    Fail,
+    /// Continue a copy, which names the original as its parent.
+    Fork,
+}
+
+impl OpenOptions {
+    /// For reading.
+    pub fn read() -> Self {
+        Self {
+            access: Access::Read,
+            durability: Durability::default(),
+            on_locked: OnLocked::default(),
+            cwd: PathBuf::new(),
+        }
+    }
+
+    /// For appending.
+    pub fn append() -> Self {
+        Self { access: Access::Append, ..Self::read() }
+    }
+}
+
+impl Session {
+    /// Opens a session file.
+    ///
+    /// A file that does not exist is created with the first user or assistant message, at this
+    /// path. A file that has content, but no session, is an error and is not touched.
+    pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, SessionError> {
+        let path = path.as_ref();
+        let opened = match LogFile::open(path, options.access, options.durability) {
+            Err(SessionError::Locked(_)) if options.on_locked == OnLocked::Fork => {
+                return Self::fork_locked(path, options);
+            }
+            opened => opened?,
+        };
+        let mut session = match opened {
+            Some(file) if file.len() > 0 => Self::load(file, options)?,
+            empty => Self::begin(path, empty, options)?,
+        };
+        session.directory = path.parent().map(Path::to_owned);
+        session.durability = options.durability;
+        Ok(session)
+    }
+
+    /// A copy of a session that somebody else is writing, in the same directory.
+    fn fork_locked(path: &Path, options: &OpenOptions) -> Result<Self, SessionError> {
+        let source = Self::open(path, &OpenOptions::read())?;
+        Self::fork_from(
+            &source,
+            NewSession {
+                cwd: source.cwd().to_owned(),
+                directory: path.parent().map(Path::to_owned),
+                durability: options.durability,
+                ..NewSession::default()
+            },
+        )
+    }
+
+    /// A session for a file that does not exist yet, or is empty.
+    fn begin(
+        path: &Path,
+        file: Option<LogFile>,
+        options: &OpenOptions,
+    ) -> Result<Self, SessionError> {
+        let mut session = Self::create(NewSession {
+            cwd: options.cwd.clone(),
+            durability: options.durability,
+            ..NewSession::default()
+        })?;
+        match (file, options.access) {
+            (Some(file), Access::Append) => {
+                session.log = Log::File(file);
+                session.write_header()?;
+            }
+            (_, Access::Append) => {
+                let Log::Memory { target, .. } = &mut session.log else { return Ok(session) };
+                *target = Some((path.to_owned(), options.durability));
+            }
+            (Some(_), Access::Read) => session.opened = Some(path.to_owned()),
+            (None, Access::Read) => {
+                let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+                return Err(SessionError::io("open", path)(missing));
+            }
+        }
+        Ok(session)
+    }
+
+    fn load(file: LogFile, options: &OpenOptions) -> Result<Self, SessionError> {
+        let path = file.path().to_owned();
+        let log = Log::File(file);
+        let Some(mut header) = read_header(&log)? else {
+            return Err(SessionError::NotASession(path));
+        };
+        let version = header.version.unwrap_or(1);
+        let append = options.access == Access::Append;
+        if append && version > SessionHeader::VERSION {
+            return Err(SessionError::TooNew { path, version });
+        }
+        let log = match log {
+            Log::File(file) if version < SessionHeader::VERSION => {
+                let bytes = migrate::migrate(&file.read_at(0..file.len())?);
+                header.version = Some(SessionHeader::VERSION);
+                if append {
+                    Log::File(replace(file, &bytes, options.durability)?)
+                } else {
+                    Log::Memory { bytes, target: None }
+                }
+            }
+            Log::File(mut file) if append => {
+                file.heal()?;
+                Log::File(file)
+            }
+            log => log,
+        };
+        let mut session = Self::empty(header, log);
+        session.opened = Some(path);
+        session.scan(0)?;
+        Ok(session)
+    }
+
+    /// Takes in the lines from `start` on. The last sound one becomes the current entry, if there
+    /// was none before.
+    pub(super) fn scan(&mut self, start: u64) -> Result<(), SessionError> {
+        let first = self.tree.len();
+        // The log is lent to the scan while everything else is filled.
+        let log = std::mem::replace(&mut self.log, Log::Memory { bytes: Vec::new(), target: None });
+        let scanned = log.lines(start, |offset, line| {
+            self.take_line(offset, line);
+            ControlFlow::Continue(())
+        });
+        self.log = log;
+        scanned?;
+        self.tree.resolve();
+        self.drop_torn_end(first)?;
+        if start == 0 {
+            self.leaf = self.sound().last();
+        }
+        Ok(())
+    }
+
+    fn take_line(&mut self, offset: u64, line: &[u8]) {
+        let trimmed = line.trim_ascii();
+        if trimmed.is_empty() {
+            return;
+        }
+        let offset = offset + (line.len() - line.trim_ascii_start().len()) as u64;
+        let Ok(len) = u32::try_from(trimmed.len()) else {
+            self.problems.push(Problem { offset, reason: "the line is too long".to_owned() });
+            return;
+        };
+        match Head::read(trimmed) {
+            Ok(head) if head.kind == Kind::Header => {}
+            Ok(head) => drop(self.take_in(&head, Span { offset, len }, trimmed)),
+            Err(reason) => self.problems.push(Problem { offset, reason }),
+        }
+    }
+
+    /// A crash leaves its mark at the end, and the end is where we go on: look there.
+    fn drop_torn_end(&mut self, first: usize) -> Result<(), SessionError> {
+        while let Some(last) = self.sound().last().filter(|last| *last as usize >= first) {
+            let line = self.log.reader().line(self.tree.node(last).span)?.to_vec();
+            let Err(reason) = check_json(&line) else { break };
+            self.mark_damaged(last, reason);
+        }
+        Ok(())
+    }
+
+    /// Remembers what an entry says about the session as a whole.
+    pub(super) fn note(&mut self, head: &Head<'_>, line: &[u8]) {
+        if !matches!(head.kind, Kind::Label | Kind::SessionInfo) {
+            return;
+        }
+        let Ok(entry) = Entry::from_json(&String::from_utf8_lossy(line)) else { return };
+        match entry.body {
+            EntryBody::SessionInfo { name } => {
+                self.name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+            }
+            EntryBody::Label { target_id, label: Some(text) } if !text.is_empty() => {
+                self.labels_set += 1;
+                let order =
+                    self.labels.get(target_id.as_str()).map_or(self.labels_set, |old| old.order);
+                let label = Label { text, timestamp: entry.timestamp, order };
+                self.labels.insert(Arc::from(target_id), label);
+            }
+            EntryBody::Label { target_id, .. } => drop(self.labels.remove(target_id.as_str())),
+            _ => {}
+        }
+    }
+}
+
+/// The header: the first line that is JSON, if it is one.
+fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionError> {
+    let mut found = None;
+    log.lines(0, |_, line| match crate::files::parse_header(line) {
+        Some(first) => {
+            found = first;
+            ControlFlow::Break(())
+        }
+        None => ControlFlow::Continue(()),
+    })?;
+    Ok(found)
+}
+
+/// Puts `content` in the place of a session file: all of it or nothing.
+fn replace(file: LogFile, content: &[u8], durability: Durability) -> Result<LogFile, SessionError> {
+    let path = file.path().to_owned();
+    let error = |action| SessionError::io(action, path.clone());
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::Builder::new()
+        .prefix(".pi-migrate-")
+        .tempfile_in(directory)
+        .map_err(error("migrate"))?;
+    new.write_all(content).map_err(error("migrate"))?;
+    let permissions = std::fs::metadata(&path).map_err(error("migrate"))?.permissions();
+    new.as_file().set_permissions(permissions).map_err(error("migrate"))?;
+    new.as_file().sync_all().map_err(error("migrate"))?;
+    new.persist(&path).map_err(|failed| error("migrate")(failed.error))?;
+    // The old file stays locked until the new one is.
+    let replaced = LogFile::open(&path, Access::Append, durability)?;
+    drop(file);
+    replaced.ok_or(SessionError::Replaced(path))
+}

@@ -1,0 +1,103 @@
+//! What a session amounts to, over all its branches.
+
+use pi_protocol::{AgentMessage, Entry, EntryBody, Message, Usage};
+use serde::Serialize;
+
+use super::Session;
+use crate::SessionError;
+
+/// Counts over all entries, whatever branch they are on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionStats {
+    /// User messages.
+    pub user_messages: u64,
+    /// Assistant messages.
+    pub assistant_messages: u64,
+    /// Tool calls that models asked for.
+    pub tool_calls: u64,
+    /// Tool results.
+    pub tool_results: u64,
+    /// Messages of any role.
+    pub total_messages: u64,
+    /// Tokens, summaries and other side work included.
+    pub tokens: TokenTotals,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// Tokens by kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenTotals {
+    /// Read, and not from the cache.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+    /// Read from the cache.
+    pub cache_read: u64,
+    /// Written to the cache.
+    pub cache_write: u64,
+    /// The sum of the four.
+    pub total: u64,
+}
+
+impl SessionStats {
+    /// Counts one more entry.
+    pub fn add(&mut self, entry: &Entry) {
+        match &entry.body {
+            EntryBody::Message(message) => {
+                self.total_messages += 1;
+                self.add_message(message);
+            }
+            EntryBody::Usage(body) => self.add_usage(Some(&body.usage)),
+            EntryBody::Compaction(body) => self.add_usage(body.usage.as_ref()),
+            EntryBody::BranchSummary(body) => self.add_usage(body.usage.as_ref()),
+            _ => {}
+        }
+    }
+
+    fn add_message(&mut self, message: &AgentMessage) {
+        let AgentMessage::Llm(message) = message else { return };
+        match message {
+            Message::User(_) => self.user_messages += 1,
+            Message::Assistant(assistant) => {
+                self.assistant_messages += 1;
+                self.tool_calls += assistant.tool_calls().count() as u64;
+                self.add_usage(Some(&assistant.usage));
+            }
+            Message::ToolResult(result) => {
+                self.tool_results += 1;
+                self.add_usage(result.usage.as_ref());
+            }
+            Message::System(_) => {}
+        }
+    }
+
+    fn add_usage(&mut self, usage: Option<&Usage>) {
+        let Some(usage) = usage else { return };
+        let tokens = &mut self.tokens;
+        tokens.input += usage.input;
+        tokens.output += usage.output;
+        tokens.cache_read += usage.cache_read;
+        tokens.cache_write += usage.cache_write;
+        tokens.total = tokens.input + tokens.output + tokens.cache_read + tokens.cache_write;
+        self.cost += usage.cost.total;
+    }
+}
+
+impl Session {
+    /// Counts everything. Reads the whole session.
+    pub fn stats(&self) -> Result<SessionStats, SessionError> {
+        let mut stats = SessionStats::default();
+        for entry in self.entries() {
+            match entry {
+                Ok(entry) => stats.add(&entry),
+                // What cannot be read is not counted; `verify` reports it.
+                Err(SessionError::Damaged { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(stats)
+    }
+}

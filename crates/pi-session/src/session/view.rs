@@ -1,0 +1,116 @@
+//! The whole tree, for those who show it.
+
+use std::io::{self, Write};
+
+use super::Session;
+use crate::SessionError;
+use crate::tree::{Index, Shape};
+
+/// The tree of a session, as a flat list.
+#[derive(Debug)]
+pub struct TreeView<'a> {
+    session: &'a Session,
+    shape: Shape,
+}
+
+/// One entry of a [`TreeView`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeNode<'a> {
+    /// The entry.
+    pub id: &'a str,
+    /// How many entries are above it.
+    pub depth: usize,
+    /// How many entries follow it directly.
+    pub children: usize,
+    /// Its label.
+    pub label: Option<&'a str>,
+    /// It is on the current branch.
+    pub on_branch: bool,
+}
+
+impl Session {
+    /// The whole tree. Damaged lines are found and left out.
+    pub fn tree(&mut self) -> Result<TreeView<'_>, SessionError> {
+        self.verify()?;
+        Ok(TreeView { shape: self.tree.shape(), session: self })
+    }
+}
+
+/// One step of a walk through a tree.
+enum Step {
+    Enter(Index, usize),
+    Leave(Index),
+}
+
+impl<'a> TreeView<'a> {
+    /// All entries, parents before children, older branches first.
+    pub fn nodes(&self) -> impl Iterator<Item = TreeNode<'a>> + '_ {
+        let mut on_branch = vec![false; self.session.tree.len()];
+        for index in self.session.tree.walk_up(self.session.leaf) {
+            on_branch[index as usize] = true;
+        }
+        self.walk().filter_map(move |step| match step {
+            Step::Enter(index, depth) => {
+                let id = &*self.session.tree.node(index).id;
+                Some(TreeNode {
+                    id,
+                    depth,
+                    children: self.shape.children[index as usize].len(),
+                    label: self.session.label(id),
+                    on_branch: on_branch[index as usize],
+                })
+            }
+            Step::Leave(_) => None,
+        })
+    }
+
+    /// Writes the tree as nested JSON: `{"entry", "children", "label"?, "labelTimestamp"?}`, as
+    /// deep as the conversation is long. Readers with a limit on depth are better served by
+    /// [`TreeView::nodes`].
+    pub fn write_json(&self, out: &mut impl Write) -> Result<(), SessionError> {
+        let mut reader = self.session.log.reader();
+        let failed = |error: io::Error| SessionError::io("write", "the tree")(error);
+        let mut first = true;
+        out.write_all(b"[").map_err(failed)?;
+        for step in self.walk() {
+            match step {
+                Step::Enter(index, _) => {
+                    let comma: &[u8] = if first { b"" } else { b"," };
+                    out.write_all(comma).map_err(failed)?;
+                    out.write_all(b"{\"entry\":").map_err(failed)?;
+                    let line = reader.line(self.session.tree.node(index).span)?;
+                    out.write_all(line).map_err(failed)?;
+                    out.write_all(b",\"children\":[").map_err(failed)?;
+                    first = true;
+                }
+                Step::Leave(index) => {
+                    out.write_all(b"]").map_err(failed)?;
+                    let id = &self.session.tree.node(index).id;
+                    if let Some(label) = self.session.labels.get(id) {
+                        let text = serde_json::to_string(&label.text)?;
+                        let timestamp = serde_json::to_string(&label.timestamp)?;
+                        write!(out, ",\"label\":{text},\"labelTimestamp\":{timestamp}")
+                            .map_err(failed)?;
+                    }
+                    out.write_all(b"}").map_err(failed)?;
+                    first = false;
+                }
+            }
+        }
+        out.write_all(b"]").map_err(failed)
+    }
+
+    fn walk(&self) -> impl Iterator<Item = Step> + '_ {
+        let mut stack: Vec<Step> =
+            self.shape.roots.iter().rev().map(|root| Step::Enter(*root, 0)).collect();
+        std::iter::from_fn(move || {
+            let step = stack.pop()?;
+            if let Step::Enter(index, depth) = step {
+                stack.push(Step::Leave(index));
+                let children = self.shape.children[index as usize].iter().rev();
+                stack.extend(children.map(|child| Step::Enter(*child, depth + 1)));
+            }
+            Some(step)
+        })
+    }
+}

@@ -1,0 +1,5 @@
+//! How sessions behave, seen from outside.
+
+#![allow(clippy::unwrap_used)]
+
+mod log;
