@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::json::from_str_repairing;
-use crate::{AssistantMessage, Message};
+use crate::{AssistantMessage, Extra, Message, SystemMessage, ToolResultMessage, UserMessage};
 
 /// A message of the transcript.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,9 +73,8 @@ impl AgentMessage {
     ///
     /// A message of a known role in an unknown shape is kept as [`AgentMessage::Custom`].
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        if role_of(text).is_some_and(|role| LLM_ROLES.contains(&role.as_ref()))
-            && let Ok(message) = from_str_repairing(text)
-        {
+        let known = role_of(text).and_then(|role| Message::from_json(&role, text));
+        if let Some(message) = known {
             return Ok(Self::Llm(message));
         }
         from_str_repairing(text).map(|fields| Self::Custom(Arc::new(fields)))
@@ -96,6 +95,34 @@ impl AgentMessage {
     pub fn as_assistant(&self) -> Option<&Arc<AssistantMessage>> {
         match self {
             Self::Llm(Message::Assistant(message)) => Some(message),
+            _ => None,
+        }
+    }
+}
+
+impl Message {
+    /// Reads a message of a known role, without the detour of a tagged enum, which collects all
+    /// fields before it looks at any.
+    fn from_json(role: &str, text: &str) -> Option<Self> {
+        fn read<T: DeserializeOwned>(
+            text: &str,
+            extra: fn(&mut T) -> &mut Extra,
+        ) -> Option<Arc<T>> {
+            let mut message: T = from_str_repairing(text).ok()?;
+            let extra = extra(&mut message);
+            extra.shift_remove("role");
+            if extra.is_empty() {
+                *extra = Extra::new();
+            }
+            Some(Arc::new(message))
+        }
+        match role {
+            "system" => read(text, |m: &mut SystemMessage| &mut m.extra).map(Self::System),
+            "user" => read(text, |m: &mut UserMessage| &mut m.extra).map(Self::User),
+            "assistant" => read(text, |m: &mut AssistantMessage| &mut m.extra).map(Self::Assistant),
+            "toolResult" => {
+                read(text, |m: &mut ToolResultMessage| &mut m.extra).map(Self::ToolResult)
+            }
             _ => None,
         }
     }

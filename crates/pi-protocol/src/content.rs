@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Fields that this crate does not know, kept so that they are written back as they came.
-pub type Extra = Map<String, Value>;
+use crate::Extra;
 
 /// A piece of text.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -260,7 +260,7 @@ impl Entry {
             #[serde(default, borrow)]
             message: Option<&'a RawValue>,
             #[serde(flatten)]
-            rest: Extra,
+            rest: Map<String, Value>,
         }
         let Ok(wire) = serde_json::from_str::<Wire<'_>>(line) else {
             return from_str_repairing(line);
@@ -280,7 +280,7 @@ impl Entry {
             parent_id: wire.parent_id,
             timestamp: wire.timestamp,
             body,
-            extra: rest,
+            extra: rest.into(),
         })
     }
 
@@ -317,7 +317,7 @@ impl EntryBody {
     }
 
     /// Takes the body of an entry of type `kind` out of its fields; what it does not use stays.
-    fn from_fields(kind: String, fields: &mut Extra) -> Self {
+    fn from_fields(kind: String, fields: &mut Map<String, Value>) -> Self {
         let understood = match kind.as_str() {
             "message" => Self::take_message(fields),
             "thinking_level_change" => take_text(fields, "thinkingLevel")
@@ -343,13 +343,13 @@ impl EntryBody {
         understood.unwrap_or(Self::Unknown { kind })
     }
 
-    fn take_message(fields: &mut Extra) -> Option<Self> {
+    fn take_message(fields: &mut Map<String, Value>) -> Option<Self> {
         let message = AgentMessage::deserialize(fields.get("message")?).ok()?;
         fields.shift_remove("message");
         Some(Self::Message(message))
     }
 
-    fn take_model_change(fields: &mut Extra) -> Option<Self> {
+    fn take_model_change(fields: &mut Map<String, Value>) -> Option<Self> {
         if !fields.get("provider").is_some_and(Value::is_string) {
             return None;
         }
@@ -390,7 +390,7 @@ impl EntryBody {
 }
 
 /// Takes a text field out; one that is not text stays.
-fn take_text(fields: &mut Extra, name: &str) -> Option<String> {
+fn take_text(fields: &mut Map<String, Value>, name: &str) -> Option<String> {
     fields.get(name).filter(|value| value.is_string())?;
     match fields.shift_remove(name) {
         Some(Value::String(text)) => Some(text),
@@ -399,7 +399,7 @@ fn take_text(fields: &mut Extra, name: &str) -> Option<String> {
 }
 
 /// Reads a body out of `fields` and leaves there what it did not know.
-fn take_struct<T: DeserializeOwned + Serialize>(fields: &mut Extra) -> Option<T> {
+fn take_struct<T: DeserializeOwned + Serialize>(fields: &mut Map<String, Value>) -> Option<T> {
     let body = T::deserialize(&*fields).ok()?;
     for (known, _) in serde_json::to_value(&body).ok()?.as_object()? {
         fields.shift_remove(known);
@@ -436,7 +436,7 @@ impl Serialize for Entry {
 
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut fields = Map::deserialize(deserializer)?;
+        let mut fields = Map::<String, Value>::deserialize(deserializer)?;
         let missing = |name| serde::de::Error::custom(format!("an entry without {name}"));
         let kind = take_text(&mut fields, "type").ok_or_else(|| missing("a type"))?;
         let id = take_text(&mut fields, "id").ok_or_else(|| missing("an id"))?;
@@ -446,7 +446,7 @@ impl<'de> Deserialize<'de> for Entry {
         }
         let timestamp = take_text(&mut fields, "timestamp").unwrap_or_default();
         let body = EntryBody::from_fields(kind, &mut fields);
-        Ok(Self { id, parent_id, timestamp, body, extra: fields })
+        Ok(Self { id, parent_id, timestamp, body, extra: fields.into() })
     }
 }
 

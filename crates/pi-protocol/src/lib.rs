@@ -21,6 +21,7 @@ mod content;
 mod context;
 mod entry;
 mod event;
+mod extra;
 mod history;
 pub mod json;
 mod message;
@@ -39,7 +40,7 @@ pub use agent_message::{AgentMessage, CustomMessage};
 pub use builder::MessageBuilder;
 pub use cancel::{CancelRegistration, CancelToken, Cancelled};
 pub use content::{
-    AssistantBlock, Extra, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
+    AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
 };
 pub use context::Context;
 pub use entry::{
@@ -47,6 +48,7 @@ pub use entry::{
     SessionHeader, UsageRecord,
 };
 pub use event::AssistantEvent;
+pub use extra::Extra;
 pub use history::History;
 pub use message::{
     AssistantMessage, Diagnostic, DiagnosticError, Message, MessageContent, RemovedTool,

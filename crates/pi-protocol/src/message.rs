@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
-use crate::content::{AssistantBlock, Extra, TextContent, ToolCall, UserBlock};
+use crate::Extra;
+use crate::content::{AssistantBlock, TextContent, ToolCall, UserBlock};
 use crate::tool::Tool;
 use crate::usage::Usage;
 use crate::{Model, ThinkingLevel, number};
@@ -89,7 +90,7 @@ pub struct UserMessage {
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     /// Text, thinking and tool calls in the order they were produced.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "blocks")]
     pub content: Vec<AssistantBlock>,
     /// The wire format that produced it, for example `anthropic-messages`.
     #[serde(default)]
@@ -151,7 +152,7 @@ pub struct ToolResultMessage {
     #[serde(default)]
     pub tool_name: String,
     /// Text and images for the model.
-    #[serde(default, deserialize_with = "null_is_default")]
+    #[serde(default, deserialize_with = "blocks")]
     pub content: Vec<UserBlock>,
     /// Facts for the program that shows the result; never sent to a model.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
@@ -240,6 +241,18 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Blocks without room for more: a list grows by doubling, and a message read from a file does not
+/// grow. A third of the memory of a long transcript would be such room.
+fn blocks<'de, D, Block>(deserializer: D) -> Result<Vec<Block>, D::Error>
+where
+    D: Deserializer<'de>,
+    Block: Deserialize<'de>,
+{
+    let mut blocks: Vec<Block> = null_is_default(deserializer)?;
+    blocks.shrink_to_fit();
+    Ok(blocks)
 }
 
 /// Keeps `null` (a value) apart from an absent field.

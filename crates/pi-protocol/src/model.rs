@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::content::Extra;
+use crate::Extra;
 use crate::{ThinkingLevel, number};
 
 /// A chat model of a provider.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::content::Extra;
+use crate::Extra;
 
 /// A tool as the model sees it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

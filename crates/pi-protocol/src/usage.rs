@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::content::Extra;
+use crate::Extra;
 use crate::model::ModelCost;
 use crate::number;
 

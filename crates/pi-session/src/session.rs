@@ -11,6 +11,7 @@ mod load;
 mod stats;
 mod view;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -315,13 +316,13 @@ impl Session {
 
     fn raw_line(&self, reader: &mut Reader<'_>, index: Index) -> Result<String, SessionError> {
         let line = reader.line(self.tree.node(index).span)?;
-        Ok(String::from_utf8_lossy(line).into_owned())
+        Ok(text(line).into_owned())
     }
 
     fn read_entry(&self, reader: &mut Reader<'_>, index: Index) -> Result<Entry, SessionError> {
         let node = self.tree.node(index);
         let line = reader.line(node.span)?;
-        Entry::from_json(&String::from_utf8_lossy(line)).map_err(|error| SessionError::Damaged {
+        Entry::from_json(&text(line)).map_err(|error| SessionError::Damaged {
             id: node.id.to_string(),
             reason: error.to_string(),
         })
@@ -344,6 +345,11 @@ impl Session {
         self.note(head, line);
         index
     }
+}
+
+/// A line as text. The lossy conversion alone would do, at five times the price.
+fn text(line: &[u8]) -> Cow<'_, str> {
+    std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
 }
 
 /// Whether a line is JSON, without building anything from it.
