@@ -29,6 +29,7 @@
 //! [`Session`] is the whole; `log` is bytes on disk, `tree` is which entry follows which,
 //! `projection` is what entries mean to a model.
 
+pub mod compaction;
 mod error;
 mod files;
 mod log;

@@ -1,0 +1,68 @@
+//! Compaction: when a conversation outgrows its model, older history gives way to a summary.
+//!
+//! The order in which things happen, each step a file of its own and all but one of them pure:
+//! [estimate](context_tokens) how full the context is, [decide](should_compact) whether to act,
+//! find the [cut](find_cut) between what is summarised and what is kept word for word,
+//! [prepare](prepare) both sides, and have a model [write](Summarizer) the summary. Branch
+//! summaries, for work that is left behind by going elsewhere in the tree, share the last steps.
+//!
+//! Nothing here changes a session. A caller learns from [`prepare`] or [`plan_recovery`] what
+//! there is to compact before anything is appended or hidden.
+
+mod boundary;
+mod branch;
+mod cut;
+mod estimate;
+mod files;
+mod prepare;
+mod prompts;
+mod recovery;
+mod serialize;
+mod summarize;
+mod trigger;
+
+use serde::{Deserialize, Serialize};
+
+pub use branch::{
+    BranchInstructions, BranchPreparation, BranchSummaryText, prepare_branch, summarize_branch,
+};
+pub use cut::{Cut, find_cut};
+pub use estimate::{ContextTokens, context_tokens, message_tokens, projected_tokens};
+pub use files::{FileLists, FileOps};
+pub use prepare::{Preparation, prepare};
+pub use recovery::{Recovery, plan_recovery};
+pub use serialize::serialize_conversation;
+pub use summarize::{Summarizer, Summary, SummaryError};
+pub use trigger::{Check, Decision, Overflow, When, decide, estimated_tokens, should_compact};
+
+/// When to compact, and how much to keep.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CompactionSettings {
+    /// Compact without being asked.
+    pub enabled: bool,
+    /// Tokens of the window that must stay free.
+    pub reserve_tokens: u64,
+    /// Tokens of recent history that are kept word for word.
+    pub keep_recent_tokens: u64,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
+    }
+}
+
+/// How much of a branch is summarised when it is left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BranchSummarySettings {
+    /// Tokens of the window that are left for prompt and summary.
+    pub reserve_tokens: u64,
+}
+
+impl Default for BranchSummarySettings {
+    fn default() -> Self {
+        Self { reserve_tokens: 16_384 }
+    }
+}

@@ -1,0 +1,126 @@
+//! Summaries of branches: what to remember of work that is left by going elsewhere in the tree.
+
+use std::collections::HashMap;
+
+use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Message, Usage};
+
+use super::summarize::record;
+use super::{
+    BranchSummarySettings, FileLists, FileOps, Summarizer, SummaryError, message_tokens, prompts,
+};
+use crate::projection;
+
+/// The window of a model that does not tell.
+const DEFAULT_WINDOW: u64 = 128_000;
+
+/// The text of a summary of nothing.
+const NOTHING: &str = "No content to summarize";
+
+/// What is summarised of a branch.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BranchPreparation {
+    /// The messages that fit, oldest first.
+    pub messages: Vec<AgentMessage>,
+    /// The files that the branch read and changed.
+    pub file_ops: FileOps,
+    /// The size of the messages, estimated.
+    pub total_tokens: u64,
+}
+
+/// What the user wants of a branch summary.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BranchInstructions<'a> {
+    /// The usual.
+    #[default]
+    Standard,
+    /// The usual, with attention to this.
+    Focus(&'a str),
+    /// This instead of the usual.
+    Replace(&'a str),
+}
+
+/// A branch summary, ready to be appended.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct BranchSummaryText {
+    /// What the model reads, file lists included.
+    pub summary: String,
+    /// What it took; `None` if no model was asked.
+    pub usage: Option<Usage>,
+    /// The files, for the entry's `details`.
+    pub files: FileLists,
+}
+
+/// Chooses what to summarise of the entries of a branch, oldest first. The newest messages are
+/// taken first, up to `token_budget`; 0 is no limit.
+pub fn prepare_branch(entries: &[Entry], token_budget: u64) -> BranchPreparation {
+    let mut prepared = BranchPreparation::default();
+    let mut edits: HashMap<&str, &ContextEdit> = HashMap::new();
+    for entry in entries {
+        match &entry.body {
+            EntryBody::BranchSummary(body) if body.from_hook != Some(true) => {
+                // Counts even if the entry itself does not fit.
+                body.details.iter().for_each(|details| prepared.file_ops.add_details(details));
+            }
+            EntryBody::ContextEdit(edit) => {
+                edits.insert(&edit.target_id, edit);
+            }
+            _ => {}
+        }
+    }
+    for entry in entries.iter().rev() {
+        let messages = projection::messages(entry, edits.get(entry.id.as_str()).copied());
+        let Some(message) = messages.into_iter().find(is_summarized) else {
+            continue;
+        };
+        prepared.file_ops.add_message(&message);
+        let tokens = message_tokens(&message);
+        let total = prepared.total_tokens.saturating_add(tokens);
+        if token_budget > 0 && total > token_budget {
+            // A summary stands for much; it may exceed the budget a little.
+            let is_summary =
+                matches!(entry.body, EntryBody::Compaction(_) | EntryBody::BranchSummary(_));
+            if is_summary && u128::from(prepared.total_tokens) * 10 < u128::from(token_budget) * 9 {
+                prepared.messages.push(message);
+                prepared.total_tokens = total;
+            }
+            break;
+        }
+        prepared.messages.push(message);
+        prepared.total_tokens = total;
+    }
+    prepared.messages.reverse();
+    prepared
+}
+
+/// Results are long and what mattered of them is in the answers that follow.
+fn is_summarized(message: &AgentMessage) -> bool {
+    !matches!(message, AgentMessage::Llm(Message::ToolResult(_) | Message::System(_)))
+}
+
+/// Summarises the entries of a branch, oldest first, as
+/// [`Session::left_behind`](crate::Session::left_behind) gives them.
+pub async fn summarize_branch(
+    summarizer: &Summarizer<'_>,
+    entries: &[Entry],
+    settings: &BranchSummarySettings,
+    instructions: BranchInstructions<'_>,
+) -> Result<BranchSummaryText, SummaryError> {
+    let window = match summarizer.model.context_window {
+        0 => DEFAULT_WINDOW,
+        window => window,
+    };
+    let prepared = prepare_branch(entries, window.saturating_sub(settings.reserve_tokens).max(1));
+    if prepared.messages.is_empty() {
+        return Ok(BranchSummaryText { summary: NOTHING.to_owned(), ..Default::default() });
+    }
+    let record = record(&prepared.messages);
+    let question = match instructions {
+        BranchInstructions::Standard => prompts::branch(&record, None),
+        BranchInstructions::Focus(focus) => prompts::branch(&record, Some(focus)),
+        BranchInstructions::Replace(told) => prompts::branch_as_told(&record, told),
+    };
+    let answer = summarizer.ask("Branch summarization", question).await?;
+    let files = prepared.file_ops.lists();
+    let summary = format!("{}{}{}", prompts::BRANCH_PREAMBLE, answer.text, files.to_tags());
+    Ok(BranchSummaryText { summary, usage: Some(answer.usage), files })
+}

@@ -1,0 +1,202 @@
+//! How many tokens messages are, roughly, and exactly where a provider has counted them.
+//!
+//! Four characters make a token. Characters are UTF-16 units, the unit of the figures that other
+//! programs store in the same session files.
+
+use std::io;
+
+use pi_protocol::{
+    AgentMessage, AssistantBlock, AssistantMessage, CustomMessage, EntryBody, Extra, Message,
+    MessageContent, SystemMessage, Transcript, UserBlock,
+};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::boundary;
+use crate::Projected;
+use crate::roles::{
+    BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
+};
+
+/// What an image is assumed to be worth, in characters.
+const IMAGE: u64 = 4800;
+
+/// How full a context is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ContextTokens {
+    /// All of it.
+    pub tokens: u64,
+    /// What a provider has counted.
+    pub usage_tokens: u64,
+    /// What has been estimated: everything after that, or everything.
+    pub trailing_tokens: u64,
+    /// The message with the provider's count.
+    pub last_usage_index: Option<usize>,
+}
+
+/// The tokens of one message, estimated.
+pub fn message_tokens(message: &AgentMessage) -> u64 {
+    let characters = match message {
+        AgentMessage::Llm(Message::System(system)) => system_length(system),
+        AgentMessage::Llm(Message::User(user)) => match &user.content {
+            MessageContent::Text(text) => length(text),
+            MessageContent::Blocks(blocks) => blocks.iter().map(block_length).sum(),
+        },
+        AgentMessage::Llm(Message::Assistant(assistant)) => {
+            assistant.content.iter().map(assistant_block_length).sum()
+        }
+        AgentMessage::Llm(Message::ToolResult(result)) => {
+            result.content.iter().map(block_length).sum()
+        }
+        AgentMessage::Custom(fields) => custom_length(message.role(), fields),
+    };
+    characters.div_ceil(4)
+}
+
+/// The tokens of a context: the last count of a provider, and an estimate of what came after it.
+pub fn context_tokens<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> ContextTokens {
+    let messages: Vec<&AgentMessage> = messages.into_iter().collect();
+    let counted = messages
+        .iter()
+        .enumerate()
+        .rev()
+        .find_map(|(index, message)| Some((index, counted_tokens(message.as_assistant()?)?)));
+    let later = counted.map_or(0, |(index, _)| index + 1);
+    let trailing_tokens = messages[later..].iter().map(|message| message_tokens(message)).sum();
+    let usage_tokens = counted.map_or(0, |(_, tokens)| tokens);
+    ContextTokens {
+        tokens: usage_tokens.saturating_add(trailing_tokens),
+        usage_tokens,
+        trailing_tokens,
+        last_usage_index: counted.map(|(index, _)| index),
+    }
+}
+
+/// The tokens of the context that these entries make. A count from before the last edit or
+/// compaction is about a context that no longer exists; then everything is estimated.
+pub fn projected_tokens(entries: &[Projected]) -> ContextTokens {
+    let newer = boundary::newer_than_compaction(entries);
+    let is_edit = |projected: &Projected| matches!(projected.entry.body, EntryBody::ContextEdit(_));
+    let changed = entries.iter().rposition(is_edit).map_or(newer, |at| newer.max(at + 1));
+    let counted = |projected: &Projected| {
+        projected.messages.iter().any(|message| {
+            message.as_assistant().is_some_and(|answer| counted_tokens(answer).is_some())
+        })
+    };
+    if entries[changed..].iter().any(counted) {
+        return context_tokens(entries.iter().flat_map(|projected| &projected.messages));
+    }
+    let messages = || entries.iter().flat_map(|projected| &projected.messages);
+    let system = messages().filter_map(|message| match message {
+        AgentMessage::Llm(message @ Message::System(_)) => Some(message),
+        _ => None,
+    });
+    let others = messages().filter(|message| message.role() != "system").map(message_tokens);
+    let tokens = current_system_tokens(&Transcript::replay(system)) + others.sum::<u64>();
+    ContextTokens { tokens, trailing_tokens: tokens, ..ContextTokens::default() }
+}
+
+/// What a provider has counted, if the message has a count to be trusted.
+pub(super) fn counted_tokens(message: &AssistantMessage) -> Option<u64> {
+    if message.stop_reason.is_failure() {
+        return None;
+    }
+    Some(usage_tokens(message)).filter(|tokens| *tokens > 0)
+}
+
+/// The tokens of the whole exchange, as reported.
+pub(super) fn usage_tokens(message: &AssistantMessage) -> u64 {
+    let usage = &message.usage;
+    match usage.total_tokens {
+        0 => usage.total_input().saturating_add(usage.output),
+        total => total,
+    }
+}
+
+/// The prompt and tools in force are sent once, however many messages declared them.
+fn current_system_tokens(state: &Transcript) -> u64 {
+    let content: u64 = length(&state.content.join("\n\n"));
+    let sections: u64 = state.sections.values().filter_map(Value::as_str).map(length).sum();
+    let tools = if state.tools.is_empty() { 0 } else { json_length(&state.tools) };
+    (content + sections + tools).div_ceil(4)
+}
+
+fn system_length(system: &SystemMessage) -> u64 {
+    let content = match &system.content {
+        MessageContent::Text(text) => length(text),
+        MessageContent::Blocks(blocks) => blocks.iter().map(|block| length(&block.text)).sum(),
+    };
+    let sections = system.sections.iter().flatten();
+    let sections: u64 = sections.filter_map(|(_, text)| text.as_str()).map(length).sum();
+    let tools = if system.tools_added.is_empty() { 0 } else { json_length(&system.tools_added) };
+    content + sections + tools
+}
+
+fn block_length(block: &UserBlock) -> u64 {
+    match block {
+        UserBlock::Text(text) => length(&text.text),
+        UserBlock::Image(_) => IMAGE,
+        UserBlock::Unknown(_) => 0,
+    }
+}
+
+fn assistant_block_length(block: &AssistantBlock) -> u64 {
+    match block {
+        AssistantBlock::Text(text) => length(&text.text),
+        AssistantBlock::Thinking(thinking) => length(&thinking.thinking),
+        AssistantBlock::ToolCall(call) => length(&call.name) + json_length(&call.arguments),
+        AssistantBlock::Unknown(_) => 0,
+    }
+}
+
+/// Read from the fields: building the message's own type would copy all of its text.
+fn custom_length(role: &str, fields: &Extra) -> u64 {
+    let text = |name| fields.get(name).and_then(Value::as_str).map_or(0, length);
+    match role {
+        BashExecution::ROLE => text("command") + text("output"),
+        BranchSummaryMessage::ROLE | CompactionSummaryMessage::ROLE => text("summary"),
+        ExtensionMessage::ROLE => match fields.get("content") {
+            Some(Value::String(text)) => length(text),
+            Some(Value::Array(blocks)) => blocks.iter().map(raw_block_length).sum(),
+            _ => 0,
+        },
+        _ => 0,
+    }
+}
+
+fn raw_block_length(block: &Value) -> u64 {
+    match block.get("type").and_then(Value::as_str) {
+        Some("text") => block.get("text").and_then(Value::as_str).map_or(0, length),
+        Some("image") => IMAGE,
+        _ => 0,
+    }
+}
+
+/// The length of a text in UTF-16 units.
+pub(super) fn length(text: &str) -> u64 {
+    utf16_units(text.as_bytes())
+}
+
+/// Every character has one byte that is not a continuation; four-byte characters take two units.
+fn utf16_units(utf8: &[u8]) -> u64 {
+    let units = |byte: &u8| u64::from(*byte & 0xC0 != 0x80) + u64::from(*byte >= 0xF0);
+    utf8.iter().map(units).sum()
+}
+
+/// The length of a value as JSON, without building the text.
+fn json_length(value: &impl Serialize) -> u64 {
+    struct Counter(u64);
+    impl io::Write for Counter {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += utf16_units(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut counter = Counter(0);
+    // A count that stops short is still an estimate.
+    let _ = serde_json::to_writer(&mut counter, value);
+    counter.0
+}

@@ -1,0 +1,72 @@
+//! Recovery from an answer that failed because the conversation did not fit: take the failed
+//! attempt out of the context, compact, ask again.
+//!
+//! The three belong together. Which entries to hide is known only with something to compact in
+//! hand, so that nobody hides an answer and then finds that there is nothing to ask again with.
+
+use std::collections::HashSet;
+
+use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Extra, Message};
+
+use super::{CompactionSettings, Preparation, prepare};
+use crate::Projected;
+
+/// What recovery would do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recovery {
+    /// The entries of the failed attempt, to be edited out of the context before the compaction
+    /// is appended.
+    pub omit: Vec<String>,
+    /// The compaction, prepared as if they were gone already.
+    pub preparation: Preparation,
+}
+
+/// Plans the recovery from the last answer; `None` if compacting would not free anything, and
+/// then the answer must stay where it is.
+pub fn plan_recovery(
+    mut entries: Vec<Projected>,
+    settings: &CompactionSettings,
+) -> Option<Recovery> {
+    let attempt = entries.iter().rposition(is_answer)?;
+    let calls: HashSet<String> = answer(&entries[attempt])
+        .into_iter()
+        .flat_map(|answer| answer.tool_calls())
+        .map(|call| call.id.clone())
+        .collect();
+    let mut omit = Vec::new();
+    for projected in &mut entries[attempt..] {
+        let of_attempt = match projected.entry.message() {
+            Some(AgentMessage::Llm(Message::Assistant(_))) => true,
+            Some(AgentMessage::Llm(Message::ToolResult(result))) => {
+                calls.contains(&result.tool_call_id)
+            }
+            _ => false,
+        };
+        if of_attempt && !projected.messages.is_empty() {
+            projected.messages.clear();
+            omit.push(projected.entry.id.clone());
+        }
+    }
+    // The edits as they will be: counts from before them are no longer trusted.
+    entries.extend(omit.iter().map(|id| future_edit(id)));
+    Some(Recovery { preparation: prepare(&entries, settings)?, omit })
+}
+
+fn answer(projected: &Projected) -> Option<&pi_protocol::AssistantMessage> {
+    projected.messages.iter().find_map(|message| message.as_assistant().map(AsRef::as_ref))
+}
+
+fn is_answer(projected: &Projected) -> bool {
+    answer(projected).is_some()
+}
+
+fn future_edit(target: &str) -> Projected {
+    let entry = Entry {
+        id: String::new(),
+        parent_id: None,
+        timestamp: String::new(),
+        body: EntryBody::ContextEdit(ContextEdit::new(target, None)),
+        extra: Extra::new(),
+    };
+    Projected { entry, messages: Vec::new() }
+}

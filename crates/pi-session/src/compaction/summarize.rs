@@ -1,0 +1,192 @@
+//! Asking a model for a summary, and refusing what is not one.
+//!
+//! A summary takes the place of history, so half of one must never be stored: an answer that was
+//! cut off, that wants to call a tool or that is empty is an error.
+
+use std::sync::Arc;
+
+use pi_protocol::{
+    AgentMessage, AssistantBlock, CacheRetention, CancelToken, Context, Message, Model, Provider,
+    Request, StopReason, StreamOptions, ThinkingLevel, Usage, UserBlock, complete,
+};
+
+use super::{Preparation, prompts, serialize_conversation};
+use crate::to_llm;
+
+/// A model that summarises.
+pub struct Summarizer<'a> {
+    /// Where to ask.
+    pub provider: &'a dyn Provider,
+    /// Whom to ask.
+    pub model: Arc<Model>,
+    /// How much to think, as in the session.
+    pub thinking_level: Option<ThinkingLevel>,
+    /// Ends it early.
+    pub cancel: CancelToken,
+    /// Key, headers and the like. Caching is always off: no request is like another.
+    pub options: StreamOptions,
+}
+
+/// What a model wrote, and what it took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Summary {
+    /// The text.
+    pub text: String,
+    /// Tokens and cost.
+    pub usage: Usage,
+}
+
+/// Why there is no summary.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SummaryError {
+    /// It was cancelled.
+    #[error("{label} was aborted")]
+    Aborted {
+        /// What was being done.
+        label: String,
+    },
+    /// The request failed.
+    #[error("{label} failed: {reason}")]
+    Failed {
+        /// What was being done.
+        label: String,
+        /// What the provider says.
+        reason: String,
+    },
+    /// The summary is not complete.
+    #[error("{label} failed: generation hit the token cap and the summary is incomplete")]
+    Incomplete {
+        /// What was being done.
+        label: String,
+    },
+    /// The model took the record for a request.
+    #[error("{label} attempted to call a tool")]
+    CalledTool {
+        /// What was being done.
+        label: String,
+    },
+    /// The model wrote nothing.
+    #[error("{label} failed: the model returned no text")]
+    Empty {
+        /// What was being done.
+        label: String,
+    },
+}
+
+impl std::fmt::Debug for Summarizer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Summarizer")
+            .field("model", &self.model.id)
+            .field("thinking_level", &self.thinking_level)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Summarizer<'_> {
+    /// Asks one question of the summarising model. `label` names what is being done, for errors.
+    pub async fn ask(&self, label: &str, user_text: String) -> Result<Summary, SummaryError> {
+        let context =
+            Context::new().system(prompts::SYSTEM).user_blocks(vec![UserBlock::text(user_text)]);
+        let request = Request { model: Arc::clone(&self.model), context, options: self.options() };
+        let answer = complete(self.provider, request, self.cancel.clone()).await;
+        let label = label.to_owned();
+        match &answer.stop_reason {
+            StopReason::Aborted => return Err(SummaryError::Aborted { label }),
+            StopReason::Error => {
+                let reason = answer.error_message.clone();
+                let reason = reason.unwrap_or_else(|| "Unknown error".to_owned());
+                return Err(SummaryError::Failed { label, reason });
+            }
+            StopReason::Length => return Err(SummaryError::Incomplete { label }),
+            _ => {}
+        }
+        if answer.stop_reason == StopReason::ToolUse || answer.tool_calls().next().is_some() {
+            return Err(SummaryError::CalledTool { label });
+        }
+        let texts: Vec<&str> = answer
+            .content
+            .iter()
+            .filter_map(|block| match block {
+                AssistantBlock::Text(text) => Some(text.text.as_str()),
+                _ => None,
+            })
+            .collect();
+        let text = texts.join("\n");
+        if text.trim().is_empty() {
+            return Err(SummaryError::Empty { label });
+        }
+        Ok(Summary { text, usage: answer.usage.clone() })
+    }
+
+    /// Summarises what a compaction drops: the history, then the beginning of a split turn. File
+    /// lists are not part of it.
+    pub async fn summarize(
+        &self,
+        preparation: &Preparation,
+        custom_instructions: Option<&str>,
+    ) -> Result<Summary, SummaryError> {
+        let previous = preparation.previous_summary.as_deref();
+        if !preparation.is_split_turn {
+            return self.history(&preparation.to_summarize, previous, custom_instructions).await;
+        }
+        let mut summary = if preparation.to_summarize.is_empty() {
+            let text = previous.unwrap_or(prompts::NO_HISTORY).to_owned();
+            Summary { text, usage: Usage::default() }
+        } else {
+            self.history(&preparation.to_summarize, previous, custom_instructions).await?
+        };
+        let record = record(&preparation.turn_prefix);
+        let question = prompts::turn_prefix(&record, custom_instructions);
+        let prefix = self.ask("Turn prefix summarization", question).await?;
+        summary.text.push_str(prompts::SPLIT_TURN);
+        summary.text.push_str(&prefix.text);
+        summary.usage = sum(&summary.usage, &prefix.usage);
+        Ok(summary)
+    }
+
+    async fn history(
+        &self,
+        messages: &[AgentMessage],
+        previous: Option<&str>,
+        focus: Option<&str>,
+    ) -> Result<Summary, SummaryError> {
+        self.ask("Summarization", prompts::history(&record(messages), previous, focus)).await
+    }
+
+    fn options(&self) -> StreamOptions {
+        let mut options = self.options.clone();
+        options.cache_retention = Some(CacheRetention::None);
+        options.session_id.get_or_insert_with(|| uuid::Uuid::now_v7().to_string());
+        let level = self.thinking_level.filter(|level| *level != ThinkingLevel::Off);
+        options.reasoning = level.filter(|_| self.model.reasoning);
+        options
+    }
+}
+
+/// Messages as the text that a summariser reads.
+pub(super) fn record(messages: &[AgentMessage]) -> String {
+    let messages: Vec<Message> = messages.iter().filter_map(to_llm).collect();
+    serialize_conversation(&messages)
+}
+
+/// What two requests took together.
+fn sum(a: &Usage, b: &Usage) -> Usage {
+    let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
+        (None, None) => None,
+        (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),
+    };
+    let mut sum = a.clone();
+    sum.input = a.input.saturating_add(b.input);
+    sum.output = a.output.saturating_add(b.output);
+    sum.cache_read = a.cache_read.saturating_add(b.cache_read);
+    sum.cache_write = a.cache_write.saturating_add(b.cache_write);
+    sum.cache_write_1h = either(a.cache_write_1h, b.cache_write_1h);
+    sum.reasoning = either(a.reasoning, b.reasoning);
+    sum.total_tokens = a.total_tokens.saturating_add(b.total_tokens);
+    sum.cost.input += b.cost.input;
+    sum.cost.output += b.cost.output;
+    sum.cost.cache_read += b.cost.cache_read;
+    sum.cost.cache_write += b.cost.cache_write;
+    sum.cost.total += b.cost.total;
+    sum
+}
