@@ -11,21 +11,27 @@
 
 mod boundary;
 mod branch;
+mod compact;
 mod cut;
 mod estimate;
 mod files;
+mod mechanical;
 mod prepare;
 mod prompts;
 mod recovery;
+mod restore;
 mod serialize;
 mod summarize;
+mod tries;
 mod trigger;
+mod verify;
 
 use serde::{Deserialize, Serialize};
 
 pub use branch::{
     BranchInstructions, BranchPreparation, BranchSummaryText, prepare_branch, summarize_branch,
 };
+pub use compact::{CompactError, Compacted, CompactionDetails, Status, Verdict, compact};
 pub use cut::{Cut, find_cut};
 pub use estimate::{ContextTokens, context_tokens, message_tokens, projected_tokens};
 pub use files::{FileLists, FileOps};
@@ -33,7 +39,11 @@ pub use prepare::{Preparation, prepare};
 pub use recovery::{Recovery, plan_recovery};
 pub use serialize::serialize_conversation;
 pub use summarize::{Summarizer, Summary, SummaryError};
+pub use tries::Tries;
 pub use trigger::{Check, Decision, Overflow, When, decide, estimated_tokens, should_compact};
+pub use verify::{
+    Expectations, Facts, Finding, OpenError, PREFIX_SECTIONS, Range, SECTIONS, check, lost_facts,
+};
 
 /// When to compact, and how much to keep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +61,11 @@ impl Default for CompactionSettings {
     fn default() -> Self {
         Self { enabled: true, reserve_tokens: 16_384, keep_recent_tokens: 20_000 }
     }
+}
+
+/// The tokens of a text, estimated.
+pub fn text_tokens(text: &str) -> u64 {
+    estimate::length(text).div_ceil(4)
 }
 
 /// How much of a branch is summarised when it is left.

@@ -49,6 +49,6 @@ pub use roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage, to_llm,
 };
 pub use session::{
-    Fork, ForkPosition, NewCompaction, NewSession, OnLocked, OpenOptions, Problem, Session,
-    SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
+    CompactionFailed, Dropped, Fork, ForkPosition, NewCompaction, NewSession, OnLocked,
+    OpenOptions, Problem, Session, SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
 };

@@ -5,6 +5,7 @@
 //! written first and remembered second, so a failed write leaves the session as it was.
 
 mod append;
+mod compact;
 mod fork;
 mod live;
 mod load;
@@ -24,6 +25,7 @@ use crate::log::{Durability, Head, Log, Reader};
 use crate::tree::{Index, Tree};
 
 pub use append::NewCompaction;
+pub use compact::{CompactionFailed, Dropped};
 pub use fork::{Fork, ForkPosition};
 pub use live::SessionContext;
 pub use load::{OnLocked, OpenOptions};
@@ -306,8 +308,12 @@ impl Session {
     }
 
     /// The entries that are not known to be damaged, in file order.
-    fn sound(&self) -> impl Iterator<Item = Index> {
+    fn sound(&self) -> impl DoubleEndedIterator<Item = Index> {
         self.tree.indices().filter(|index| !self.tree.node(*index).damaged)
+    }
+
+    fn last_sound(&self) -> Option<Index> {
+        self.sound().next_back()
     }
 
     fn find(&self, id: &str) -> Result<Index, SessionError> {

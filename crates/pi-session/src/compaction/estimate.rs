@@ -6,11 +6,11 @@
 use std::io;
 
 use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CustomMessage, EntryBody, Extra, Message,
+    AgentMessage, AssistantBlock, AssistantMessage, CustomMessage, EntryBody, Message,
     MessageContent, SystemMessage, Transcript, UserBlock,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::boundary;
 use crate::Projected;
@@ -150,7 +150,7 @@ fn assistant_block_length(block: &AssistantBlock) -> u64 {
 }
 
 /// Read from the fields: building the message's own type would copy all of its text.
-fn custom_length(role: &str, fields: &Extra) -> u64 {
+fn custom_length(role: &str, fields: &Map<String, Value>) -> u64 {
     let text = |name| fields.get(name).and_then(Value::as_str).map_or(0, length);
     match role {
         BashExecution::ROLE => text("command") + text("output"),

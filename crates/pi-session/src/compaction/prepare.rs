@@ -6,7 +6,7 @@ use std::ops::Range;
 use pi_protocol::{AgentMessage, EntryBody};
 
 use super::cut::{Cut, find_cut, split_turn};
-use super::{CompactionSettings, FileOps, boundary, projected_tokens};
+use super::{CompactionSettings, Facts, FileOps, boundary, projected_tokens};
 use crate::Projected;
 
 /// A compaction, ready to be summarised.
@@ -26,6 +26,8 @@ pub struct Preparation {
     pub tokens_before: u64,
     /// The summary of the previous compaction, to be carried on.
     pub previous_summary: Option<String>,
+    /// What the previous compaction had to carry over.
+    pub previous_facts: Option<Facts>,
     /// The files that the summarised part read and changed.
     pub file_ops: FileOps,
     /// The settings it was prepared with.
@@ -67,6 +69,7 @@ pub fn prepare(entries: &[Projected], settings: &CompactionSettings) -> Option<P
         is_split_turn: cut.turn_start.is_some(),
         tokens_before: projected_tokens(entries).tokens,
         previous_summary: previous.map(|(_, compaction)| compaction.summary.clone()),
+        previous_facts: previous.and_then(|(_, compaction)| Facts::stored_with(compaction)),
         file_ops,
         settings: settings.clone(),
     })

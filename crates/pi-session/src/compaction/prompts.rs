@@ -75,6 +75,12 @@ it. Write what is needed to understand that later part, in exactly these section
 
 Be brief. Do not guess what happens later.";
 
+/// How a better summary is asked for.
+const REPAIR: &str = "\
+The draft is meant to take the place of the record above in the agent's memory. It was checked \
+against the record and must not be used as it is. Write the whole summary again, complete, with \
+what was right in the draft and with everything in this list put right:";
+
 const CLOSING: &str = "\
 Keep each section short. Copy file paths, function names, commands, numbers and error messages \
 exactly as they are in the record.";
@@ -148,6 +154,31 @@ pub(super) fn branch(conversation: &str, focus: Option<&str>) -> String {
 /// Asks about a branch in the user's own words.
 pub(super) fn branch_as_told(conversation: &str, instructions: &str) -> String {
     tagged(conversation) + instructions
+}
+
+/// Asks for a summary once more, with what was wrong with the first one.
+pub(super) fn repair(
+    conversation: &str,
+    previous: Option<&str>,
+    draft: &str,
+    problems: &[String],
+    sections: &[&str],
+    focus: Option<&str>,
+) -> String {
+    let previous = previous
+        .map(|summary| format!("<previous-summary>\n{summary}\n</previous-summary>\n\n"))
+        .unwrap_or_default();
+    let draft = match draft {
+        "" => String::new(),
+        draft => format!("<draft>\n{draft}\n</draft>\n\n"),
+    };
+    let problems: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
+    let text = format!(
+        "{}{previous}{draft}{REPAIR}\n{problems}\nSections, in this order: {}.\n\n{CLOSING}",
+        tagged(conversation),
+        sections.join(", ")
+    );
+    with_focus(text, focus)
 }
 
 fn tagged(conversation: &str) -> String {

@@ -170,7 +170,7 @@ pub(super) fn record(messages: &[AgentMessage]) -> String {
 }
 
 /// What two requests took together.
-fn sum(a: &Usage, b: &Usage) -> Usage {
+pub(super) fn sum(a: &Usage, b: &Usage) -> Usage {
     let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (None, None) => None,
         (a, b) => Some(a.unwrap_or(0).saturating_add(b.unwrap_or(0))),

@@ -9,7 +9,7 @@ use pi_protocol::{
 use serde_json::Value;
 
 use super::Session;
-use crate::log::{Head, Log, Span};
+use crate::log::{Head, Kind, Log, Span};
 use crate::{SessionError, files, projection, time};
 
 /// A compaction to be appended.
@@ -183,8 +183,17 @@ impl Session {
         let parent_id = self.leaf_id().map(str::to_owned);
         let entry = Entry { id, parent_id, timestamp, body, extra: Extra::new() };
         let line = serde_json::to_string(&entry)?;
-        let span = self.write(&line, &entry)?;
-        let kind = Head::read(line.as_bytes()).map_or(crate::log::Kind::Unknown, |head| head.kind);
+        self.append_written(&line, &entry)
+    }
+
+    /// Appends an entry that is already a line; its parent has to be the current entry.
+    pub(super) fn append_line(&mut self, line: &str) -> Result<String, SessionError> {
+        self.append_written(line, &Entry::from_json(line)?)
+    }
+
+    fn append_written(&mut self, line: &str, entry: &Entry) -> Result<String, SessionError> {
+        let span = self.write(line, entry)?;
+        let kind = Head::read(line.as_bytes()).map_or(Kind::Unknown, |head| head.kind);
         let head = Head {
             kind,
             id: Cow::Borrowed(&entry.id),
@@ -194,8 +203,8 @@ impl Session {
         let index = self.take_in(&head, span, line.as_bytes());
         self.tree.resolve();
         self.leaf = Some(index);
-        self.keep_live(index, &entry);
-        Ok(entry.id)
+        self.keep_live(index, entry);
+        Ok(entry.id.clone())
     }
 
     /// Writes a line where the session is: to its file, to memory, or, if this is what makes it

@@ -68,7 +68,7 @@ impl Session {
             fork.copy_line(&source.raw_line(&mut reader, index)?)?;
         }
         fork.tree.resolve();
-        fork.leaf = fork.sound().last();
+        fork.leaf = fork.last_sound();
         fork.save_if_worth_it()?;
         Ok(fork)
     }
@@ -139,7 +139,7 @@ impl Session {
             parent = Some(Arc::clone(&node.id));
         }
         fork.tree.resolve();
-        fork.leaf = fork.sound().last();
+        fork.leaf = fork.last_sound();
         for (target, label) in self.labels_on(&path) {
             let id = fork.new_id();
             let body =
@@ -199,7 +199,7 @@ impl Session {
         let entry =
             pi_protocol::Entry { id, parent_id, timestamp, body, extra: pi_protocol::Extra::new() };
         self.copy_line(&serde_json::to_string(&entry)?)?;
-        self.leaf = self.sound().last();
+        self.leaf = self.last_sound();
         Ok(())
     }
 

@@ -75,6 +75,12 @@ impl Session {
         Ok(selection.entries(self).map(|index| &*self.tree.node(index).id).collect())
     }
 
+    /// The entries that count at `leaf`.
+    pub(super) fn selected(&self, leaf: Option<Index>) -> Result<Vec<Index>, SessionError> {
+        let selection = self.select(leaf, &mut self.log.reader())?;
+        Ok(selection.entries(self).collect())
+    }
+
     /// The entries that count at the current entry, with the messages they contribute.
     pub fn projection(&mut self) -> Result<Vec<Projected>, SessionError> {
         // Damage is found, and worked around, where the context is built.

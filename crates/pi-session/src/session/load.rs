@@ -164,7 +164,7 @@ impl Session {
         self.tree.resolve();
         self.drop_torn_end(first)?;
         if start == 0 {
-            self.leaf = self.sound().last();
+            self.leaf = self.last_sound();
         }
         Ok(())
     }
@@ -188,7 +188,7 @@ impl Session {
 
     /// A crash leaves its mark at the end, and the end is where we go on: look there.
     fn drop_torn_end(&mut self, first: usize) -> Result<(), SessionError> {
-        while let Some(last) = self.sound().last().filter(|last| *last as usize >= first) {
+        while let Some(last) = self.last_sound().filter(|last| *last as usize >= first) {
             let line = self.log.reader().line(self.tree.node(last).span)?.to_vec();
             let Err(reason) = check_json(&line) else { break };
             self.mark_damaged(last, reason);

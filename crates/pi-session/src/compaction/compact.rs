@@ -1,0 +1,278 @@
+//! A compaction from end to end: ask for a summary, check it, have it mended once, put back what
+//! it lost, or do without a model.
+
+use pi_protocol::{AgentMessage, Usage};
+use serde::{Deserialize, Serialize};
+
+use super::summarize::{record, sum};
+use super::verify::{self, Expectations, Facts, Finding, PREFIX_SECTIONS, Range, SECTIONS};
+use super::{
+    FileLists, Preparation, Summarizer, SummaryError, mechanical, message_tokens, prompts, restore,
+    text_tokens,
+};
+
+/// How a summary came to be what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// The model's, as it was.
+    Passed,
+    /// The model's, at the second try.
+    Repaired,
+    /// The model's, with lost facts put back word for word.
+    Restored,
+    /// Written from the log, because what the model wrote could not be used.
+    Mechanical,
+}
+
+/// What the checks found, stored with the compaction.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// How the summary came to be.
+    pub status: Status,
+    /// How often a model was asked.
+    pub attempts: u32,
+    /// What was wrong with the first draft.
+    pub findings: Vec<Finding>,
+    /// What was put back.
+    pub restored: Vec<Finding>,
+    /// What has to be carried over, now and at the next compaction.
+    pub facts: Facts,
+    /// The size of what was replaced, in tokens.
+    pub replaced_tokens: u64,
+    /// The size of the summary.
+    pub summary_tokens: u64,
+}
+
+/// The details of a compaction: those of the TypeScript pi, and the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CompactionDetails {
+    /// Files read and modified.
+    #[serde(flatten)]
+    pub files: FileLists,
+    /// What the checks found.
+    pub verification: Verdict,
+}
+
+/// A compaction, ready to be appended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Compacted {
+    /// The summary, file lists included.
+    pub summary: String,
+    /// The id of the first entry that is kept.
+    pub first_kept: String,
+    /// The size of the context before.
+    pub tokens_before: u64,
+    /// Its size afterwards, estimated.
+    pub tokens_after: u64,
+    /// What it cost.
+    pub usage: Usage,
+    /// Files and verdict.
+    pub details: CompactionDetails,
+}
+
+/// Why nothing was compacted. The context is as it was.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CompactError {
+    /// The model could not be asked.
+    #[error(transparent)]
+    Summary(#[from] SummaryError),
+    /// No summary is smaller than what it would replace.
+    #[error(
+        "the summary would take {summary} tokens in the place of {replaced}: there is too little to compact"
+    )]
+    DoesNotShrink {
+        /// The size of the shortest summary.
+        summary: u64,
+        /// The size of what it would replace.
+        replaced: u64,
+    },
+}
+
+/// Compacts as prepared. `keep_more` is a preparation that keeps more; it is used if there is no
+/// summary to be trusted.
+pub async fn compact(
+    summarizer: &Summarizer<'_>,
+    preparation: &Preparation,
+    custom_instructions: Option<&str>,
+    keep_more: Option<&Preparation>,
+) -> Result<Compacted, CompactError> {
+    let task = Task::new(preparation);
+    let mut attempts = 1;
+    let draft = Draft::take(summarizer.summarize(preparation, custom_instructions).await, &task)?;
+    let findings = draft.findings.clone();
+    let mut usage = draft.usage.clone();
+    let mut best = draft;
+    if !best.findings.is_empty() {
+        attempts += 1;
+        let question = task.repair_request(&best, custom_instructions);
+        let repaired = summarizer.ask("Summary repair", question).await;
+        match Draft::take(repaired, &task) {
+            Ok(repaired) => {
+                usage = sum(&usage, &repaired.usage);
+                best = best.better_of(repaired);
+            }
+            Err(error @ SummaryError::Aborted { .. }) => return Err(error.into()),
+            // The first draft is still there.
+            Err(_) => {}
+        }
+    }
+    let verdict = |status, restored, facts, replaced_tokens, summary_tokens| Verdict {
+        status,
+        attempts,
+        findings: findings.clone(),
+        restored,
+        facts,
+        replaced_tokens,
+        summary_tokens,
+    };
+    if let Some((text, restored)) = task.usable(&best) {
+        let lost = restored.iter().any(|finding| !matches!(finding, Finding::MissingFile { .. }));
+        let status = match (lost, attempts) {
+            (true, _) => Status::Restored,
+            (false, 1) => Status::Passed,
+            (false, _) => Status::Repaired,
+        };
+        let tokens = text_tokens(&text);
+        let verdict = verdict(status, restored, task.facts.clone(), task.replaced_tokens, tokens);
+        return Ok(task.finish(text, usage, verdict));
+    }
+    let fallback = keep_more.map_or(task, Task::new);
+    let text =
+        mechanical::summarize(fallback.preparation, &fallback.facts, fallback.replaced_tokens);
+    let tokens = text_tokens(&text);
+    let replaced = fallback.replaced_tokens;
+    if tokens >= replaced {
+        return Err(CompactError::DoesNotShrink { summary: tokens, replaced });
+    }
+    let facts = fallback.facts.clone();
+    Ok(fallback.finish(
+        text,
+        usage,
+        verdict(Status::Mechanical, Vec::new(), facts, replaced, tokens),
+    ))
+}
+
+/// A preparation and what a summary of it is checked against.
+struct Task<'a> {
+    preparation: &'a Preparation,
+    facts: Facts,
+    files: FileLists,
+    sections: Vec<&'static str>,
+    replaced_tokens: u64,
+}
+
+impl<'a> Task<'a> {
+    fn new(preparation: &'a Preparation) -> Self {
+        let replaced: Vec<AgentMessage> =
+            preparation.to_summarize.iter().chain(&preparation.turn_prefix).cloned().collect();
+        let files = preparation.file_ops.lists();
+        let previous_summary = preparation.previous_summary.as_deref();
+        let facts = Facts::extract(&Range {
+            replaced: &replaced,
+            kept: &preparation.kept,
+            modified_files: &files.modified,
+            previous_summary,
+            previous: preparation.previous_facts.as_ref(),
+        });
+        let mut sections = Vec::new();
+        if !preparation.to_summarize.is_empty() {
+            sections.extend(SECTIONS);
+        }
+        if preparation.is_split_turn {
+            sections.extend(PREFIX_SECTIONS);
+        }
+        let replaced_tokens = replaced.iter().map(message_tokens).sum::<u64>()
+            + previous_summary.map_or(0, text_tokens);
+        Self { preparation, facts, files, sections, replaced_tokens }
+    }
+
+    fn check(&self, text: &str) -> Vec<Finding> {
+        let expected = Expectations {
+            facts: &self.facts,
+            sections: &self.sections,
+            replaced_tokens: self.replaced_tokens,
+            count: text_tokens,
+        };
+        verify::check(text, &expected)
+    }
+
+    /// The text to be stored, with what was put back into it; `None` if it cannot be used.
+    fn usable(&self, draft: &Draft) -> Option<(String, Vec<Finding>)> {
+        if draft.findings.iter().any(Finding::is_fatal) {
+            return None;
+        }
+        let text = restore::restore(&draft.text, &draft.findings);
+        (text_tokens(&text) < self.replaced_tokens).then(|| (text, draft.findings.clone()))
+    }
+
+    fn repair_request(&self, draft: &Draft, focus: Option<&str>) -> String {
+        let messages: Vec<AgentMessage> = self
+            .preparation
+            .to_summarize
+            .iter()
+            .chain(&self.preparation.turn_prefix)
+            .cloned()
+            .collect();
+        let previous = self.preparation.previous_summary.as_deref();
+        let problems = draft.findings.iter().map(Finding::to_string).collect::<Vec<_>>();
+        prompts::repair(&record(&messages), previous, &draft.text, &problems, &self.sections, focus)
+    }
+
+    fn finish(self, text: String, usage: Usage, verification: Verdict) -> Compacted {
+        let summary = text + &self.files.to_tags();
+        let before = self.preparation.tokens_before;
+        let after = before.saturating_sub(self.replaced_tokens) + text_tokens(&summary);
+        Compacted {
+            summary,
+            first_kept: self.preparation.first_kept.clone(),
+            tokens_before: before,
+            tokens_after: after,
+            usage,
+            details: CompactionDetails { files: self.files, verification },
+        }
+    }
+}
+
+/// What a model wrote, and what is wrong with it.
+struct Draft {
+    text: String,
+    usage: Usage,
+    findings: Vec<Finding>,
+}
+
+impl Draft {
+    /// An answer that is no summary is a draft with a fatal finding; no answer is an error.
+    fn take(
+        answer: Result<super::Summary, SummaryError>,
+        task: &Task<'_>,
+    ) -> Result<Self, SummaryError> {
+        let unusable = |finding| Self {
+            text: String::new(),
+            usage: Usage::default(),
+            findings: vec![finding],
+        };
+        match answer {
+            Ok(summary) => {
+                let findings = task.check(&summary.text);
+                Ok(Self { text: summary.text, usage: summary.usage, findings })
+            }
+            Err(SummaryError::CalledTool { .. }) => Ok(unusable(Finding::ToolCall)),
+            Err(SummaryError::Empty { .. }) => Ok(unusable(Finding::Empty)),
+            Err(SummaryError::Incomplete { .. }) => {
+                let sign = "the output limit was reached".to_owned();
+                Ok(unusable(Finding::Truncated { sign }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn better_of(self, other: Self) -> Self {
+        let badness = |draft: &Self| {
+            let fatal = draft.findings.iter().filter(|finding| finding.is_fatal()).count();
+            (fatal, draft.findings.len())
+        };
+        if badness(&other) <= badness(&self) { other } else { self }
+    }
+}
