@@ -138,20 +138,18 @@ pub async fn compact(
         let verdict = verdict(status, restored, task.facts.clone(), task.replaced_tokens, tokens);
         return Ok(task.finish(text, usage, verdict));
     }
-    let fallback = keep_more.map_or(task, Task::new);
-    let text =
-        mechanical::summarize(fallback.preparation, &fallback.facts, fallback.replaced_tokens);
-    let tokens = text_tokens(&text);
-    let replaced = fallback.replaced_tokens;
-    if tokens >= replaced {
-        return Err(CompactError::DoesNotShrink { summary: tokens, replaced });
+    let mut shortest = CompactError::DoesNotShrink { summary: 0, replaced: 0 };
+    for fallback in keep_more.map(Task::new).into_iter().chain([task]) {
+        let (facts, replaced) = (fallback.facts.clone(), fallback.replaced_tokens);
+        let text = mechanical::summarize(fallback.preparation, &facts, replaced);
+        let tokens = text_tokens(&text);
+        if tokens < replaced {
+            let verdict = verdict(Status::Mechanical, Vec::new(), facts, replaced, tokens);
+            return Ok(fallback.finish(text, usage, verdict));
+        }
+        shortest = CompactError::DoesNotShrink { summary: tokens, replaced };
     }
-    let facts = fallback.facts.clone();
-    Ok(fallback.finish(
-        text,
-        usage,
-        verdict(Status::Mechanical, Vec::new(), facts, replaced, tokens),
-    ))
+    Err(shortest)
 }
 
 /// A preparation and what a summary of it is checked against.
