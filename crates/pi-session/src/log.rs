@@ -15,7 +15,7 @@ use crate::SessionError;
 pub use file::{Access, Durability};
 
 pub(crate) use file::LogFile;
-pub(crate) use head::{Head, Kind, Role};
+pub(crate) use head::{Head, Kind, Role, split_message};
 pub(crate) use raw::RawObject;
 
 /// How much is read at a time.

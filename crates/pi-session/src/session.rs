@@ -17,11 +17,11 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_protocol::{Entry, SessionHeader};
+use pi_protocol::{AgentMessage, Entry, EntryBody, Extra, SessionHeader};
 use serde::de::IgnoredAny;
 
 use crate::SessionError;
-use crate::log::{Durability, Head, Log, Reader};
+use crate::log::{Durability, Head, Log, Reader, split_message};
 use crate::tree::{Index, Tree};
 
 pub use append::NewCompaction;
@@ -328,6 +328,18 @@ impl Session {
     fn read_entry(&self, reader: &mut Reader<'_>, index: Index) -> Result<Entry, SessionError> {
         let node = self.tree.node(index);
         let line = reader.line(node.span)?;
+        // Nearly every line is a message and nothing else; this reads it once instead of twice.
+        if let Some((head, message)) = split_message(line)
+            && let Ok(message) = AgentMessage::from_json(message)
+        {
+            return Ok(Entry {
+                id: head.id.into_owned(),
+                parent_id: head.parent.map(Cow::into_owned),
+                timestamp: head.timestamp.into_owned(),
+                body: EntryBody::Message(message),
+                extra: Extra::new(),
+            });
+        }
         Entry::from_json(&text(line)).map_err(|error| SessionError::Damaged {
             id: node.id.to_string(),
             reason: error.to_string(),

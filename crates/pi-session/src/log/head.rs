@@ -127,6 +127,26 @@ impl Role {
 
 /// Reads the head if the line begins exactly as both programs write it. `None` means: look again.
 fn glance(line: &[u8]) -> Option<Head<'_>> {
+    let (kind, mut head, rest) = split_head(line)?;
+    let role = match kind {
+        "message" => Some(quoted(rest.strip_prefix(b",\"message\":{\"role\":\"")?)?.0),
+        _ => None,
+    };
+    head.kind = Kind::new(kind, role);
+    Some(head)
+}
+
+/// The head and the message of a line that consists of these two and nothing else, if it is
+/// written as both programs write it.
+pub(crate) fn split_message(line: &[u8]) -> Option<(Head<'_>, &str)> {
+    let (kind, head, rest) = split_head(line)?;
+    let message = rest.strip_prefix(b",\"message\":")?.strip_suffix(b"}")?;
+    let message = std::str::from_utf8(message).ok()?;
+    (kind == "message").then_some((head, message))
+}
+
+/// The type, the head without its kind, and what follows.
+fn split_head(line: &[u8]) -> Option<(&str, Head<'_>, &[u8])> {
     if line.last() != Some(&b'}') {
         return None;
     }
@@ -138,16 +158,13 @@ fn glance(line: &[u8]) -> Option<Head<'_>> {
         None => (None, rest.strip_prefix(b"null")?),
     };
     let (timestamp, rest) = quoted(rest.strip_prefix(b",\"timestamp\":\"")?)?;
-    let role = match kind {
-        "message" => Some(quoted(rest.strip_prefix(b",\"message\":{\"role\":\"")?)?.0),
-        _ => None,
-    };
-    Some(Head {
-        kind: Kind::new(kind, role),
+    let head = Head {
+        kind: Kind::Unknown,
         id: Cow::Borrowed(id),
         parent: parent.map(Cow::Borrowed),
         timestamp: Cow::Borrowed(timestamp),
-    })
+    };
+    Some((kind, head, rest))
 }
 
 /// The text up to the closing quote, and what follows; `None` if there is an escape in it.
