@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Session;
 use crate::SessionError;
+use crate::compaction::projected_tokens;
 
 /// Counts over all entries, whatever branch they are on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -87,6 +88,17 @@ impl SessionStats {
 }
 
 impl Session {
+    /// How full the context is. `None` after a compaction, until a provider has counted again:
+    /// counts from before it are about another context.
+    pub fn context_tokens(&mut self) -> Result<Option<u64>, SessionError> {
+        let entries = self.projection()?;
+        let compacted = entries
+            .first()
+            .is_some_and(|first| matches!(first.entry.body, EntryBody::Compaction(_)));
+        let size = projected_tokens(&entries);
+        Ok((!compacted || size.last_usage_index.is_some()).then_some(size.tokens))
+    }
+
     /// Counts everything. Reads the whole session.
     pub fn stats(&self) -> Result<SessionStats, SessionError> {
         let mut stats = SessionStats::default();
