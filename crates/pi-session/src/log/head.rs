@@ -80,7 +80,8 @@ impl<'a> Head<'a> {
         let text = |name: &str| fields.get(name).and_then(Value::as_str);
         let role = fields.get("message").and_then(|message| message.get("role")?.as_str());
         Ok(Self {
-            kind: Kind::new(text("type").ok_or("it has no type")?, role),
+            // Without a type it says nothing, and still connects what is around it.
+            kind: Kind::new(text("type").unwrap_or_default(), role),
             id: Cow::Owned(text("id").ok_or("it has no id")?.to_owned()),
             parent: text("parentId").map(|parent| Cow::Owned(parent.to_owned())),
             timestamp: Cow::Owned(text("timestamp").unwrap_or_default().to_owned()),
