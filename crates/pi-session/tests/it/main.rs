@@ -2,4 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod compat;
+mod crash;
+mod live;
 mod log;
+mod observe;
+mod peer;
+mod script;
