@@ -43,7 +43,7 @@ pub type UserContent = MessageContent<UserBlock>;
 #[serde(rename_all = "camelCase")]
 pub struct SystemMessage {
     /// The text.
-    #[serde(default, deserialize_with = "null_is_no_text")]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub content: MessageContent<TextContent>,
     /// Named parts of the prompt; `None` deletes a part declared earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -240,15 +240,6 @@ where
     T: Default + Deserialize<'de>,
 {
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
-}
-
-fn null_is_no_text<'de, D, Block>(deserializer: D) -> Result<MessageContent<Block>, D::Error>
-where
-    D: Deserializer<'de>,
-    Block: Deserialize<'de>,
-{
-    let content = Option::deserialize(deserializer)?;
-    Ok(content.unwrap_or(MessageContent::Text(String::new())))
 }
 
 /// Keeps `null` (a value) apart from an absent field.

@@ -60,6 +60,11 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
         "a time that cannot be read is 0",
     ),
     (
+        "null-contents",
+        r#"at context.messages.3.content: ours [], theirs """#,
+        "no content is no blocks, whatever the role",
+    ),
+    (
         "numeric-ids",
         r#"at context.messages.0: ours null, theirs {"content":"x","role":"user","timestamp":1.0}"#,
         "an id is a text",
