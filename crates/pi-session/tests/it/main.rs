@@ -9,3 +9,4 @@ mod log;
 mod observe;
 mod peer;
 mod script;
+mod written;

@@ -34,7 +34,7 @@ pub(super) enum Scenario {
     FileLimit,
     /// A disk that gets full.
     FullDisk,
-    /// A disk that becomes read-only.
+    /// A disk that is read-only.
     ReadOnlyDisk,
 }
 
@@ -97,9 +97,12 @@ pub(super) fn run_scenario(
     fs::create_dir(&directory).unwrap();
     let task = task(*scenario, dice, &directory);
     let before = task.file.as_deref().map(contents).unwrap_or_default();
+    if let Some(disk) = disk.filter(|_| *scenario == Scenario::ReadOnlyDisk) {
+        make_read_only(disk, &directory);
+    }
     let limit = (*scenario == Scenario::FileLimit).then(|| 4 + dice.below(60));
     let mut writer = Writer::start(&task, limit);
-    disturb(*scenario, dice, &mut writer, &task, disk);
+    disturb(*scenario, dice, &mut writer, &task);
     let survived = writer.end();
     let mut outcome = Outcome { survived, refused: writer.refused, ..Outcome::default() };
     outcome.acknowledged = writer.acknowledged.len();
@@ -153,25 +156,13 @@ fn task(scenario: Scenario, dice: &mut Dice, directory: &Path) -> Task {
 }
 
 /// Lets the writer work for a while, and ends that.
-fn disturb(
-    scenario: Scenario,
-    dice: &mut Dice,
-    writer: &mut Writer,
-    task: &Task,
-    disk: Option<&SmallDisk>,
-) {
+fn disturb(scenario: Scenario, dice: &mut Dice, writer: &mut Writer, task: &Task) {
     match scenario {
         Scenario::Creation | Scenario::Migration => {
             writer.listen_until("ready");
             spin(dice.below(3_000_000));
         }
-        Scenario::FileLimit | Scenario::FullDisk => {
-            writer.listen_to_the_end();
-            return;
-        }
-        Scenario::ReadOnlyDisk => {
-            writer.listen_for(1 + dice.below(10));
-            disk.unwrap().remount("ro");
+        Scenario::FileLimit | Scenario::FullDisk | Scenario::ReadOnlyDisk => {
             writer.listen_to_the_end();
             return;
         }
@@ -182,6 +173,18 @@ fn disturb(
         }
     }
     writer.kill();
+}
+
+/// A session that is there can be read and not continued.
+fn make_read_only(disk: &SmallDisk, directory: &Path) {
+    let file = directory.join("before.jsonl");
+    let mut session = Session::open(&file, &OpenOptions::append()).unwrap();
+    session.append_message(Message::user("before")).unwrap();
+    drop(session);
+    disk.remount("ro");
+    let refused = Session::open(&file, &OpenOptions::append());
+    assert!(matches!(refused, Err(SessionError::Io { .. })), "{refused:?}");
+    assert_eq!(contents(&file), ["before"]);
 }
 
 /// Reads along, tries to write, and writes as a program does that knows no locks.
