@@ -5,6 +5,7 @@
 //! that a crash file holds everything needed to repeat the crash.
 
 mod events;
+mod sessions;
 
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use pi_ai::{
 use serde_json::{Map, Value};
 
 pub use events::Promise;
+pub use sessions::{session_load, session_migrate};
 
 /// Any bytes, cut anyhow, give the same server-sent events.
 pub fn sse(data: &[u8]) {

@@ -28,6 +28,8 @@ const TARGETS: &[&str] = &[
     "partial_json",
     "json_repair",
     "message_roundtrip",
+    "session_load",
+    "session_migrate",
 ];
 
 /// What all targets together get if nothing is said.

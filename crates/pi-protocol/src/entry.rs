@@ -4,7 +4,7 @@
 //! its parent, so the entries of a file form a tree. This module knows their shapes; files, trees
 //! and contexts are the business of `pi-session`.
 //!
-//! Reading never fails on an entry whose head (type, id) is readable: what is of an unknown type,
+//! Reading never fails on an entry that has an id: what is of an unknown type,
 //! or of a known type in an unknown shape, is [`EntryBody::Unknown`] and keeps all its fields.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::json::from_str_repairing;
+use crate::json::{from_str_repairing, lenient};
 use crate::{AgentMessage, Extra, SystemMessage, Usage, UserContent, number};
 
 /// The first line of a session file.
@@ -133,26 +133,28 @@ pub struct UsageRecord {
     pub note: Option<String>,
 }
 
-/// The body of a `compaction` entry.
+/// The body of a `compaction` entry. A field of the wrong shape counts as absent: whatever else is
+/// wrong with it, a compaction says that what came before it is too much.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
     /// Takes the place of what was dropped.
+    #[serde(default, deserialize_with = "or_default")]
     pub summary: String,
     /// The first entry that is kept; the compaction's own id if none is.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub first_kept_entry_id: String,
     /// The size of the context before, estimated.
-    #[serde(default, with = "number::js")]
+    #[serde(default, serialize_with = "number::js::serialize", deserialize_with = "or_default")]
     pub tokens_before: f64,
     /// Files read and modified, the verdict of the checks; or whatever an extension stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// What writing the summary cost.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub usage: Option<Usage>,
     /// An extension made it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub from_hook: Option<bool>,
     /// Prompt and tools in force at this point.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "system_message")]
@@ -186,7 +188,7 @@ pub struct CustomEntryMessage {
     /// Whose it is.
     pub custom_type: String,
     /// Text and images for the model.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub content: UserContent,
     /// Whether people are shown it.
     #[serde(default)]
@@ -211,6 +213,7 @@ pub struct ContextEdit {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
     /// Text, or blocks fit for the role of the target.
+    #[serde(default)]
     pub content: Value,
     /// Fields unknown to this crate.
     #[serde(flatten)]
@@ -249,7 +252,7 @@ impl Entry {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Wire<'a> {
-            #[serde(rename = "type")]
+            #[serde(default, rename = "type")]
             kind: String,
             id: String,
             #[serde(default)]
@@ -268,7 +271,9 @@ impl Entry {
         let mut rest = wire.rest;
         let mut kind = wire.kind;
         let body = match wire.message {
-            Some(message) if kind == "message" => EntryBody::Message(message_from(message)?),
+            Some(message) if kind == "message" && is_object(message) => {
+                EntryBody::Message(AgentMessage::from_json(message.get())?)
+            }
             Some(message) => {
                 rest.insert("message".to_owned(), serde_json::from_str(message.get())?);
                 EntryBody::from_fields(std::mem::take(&mut kind), &mut rest)
@@ -293,8 +298,8 @@ impl Entry {
     }
 }
 
-fn message_from(raw: &RawValue) -> Result<AgentMessage, serde_json::Error> {
-    AgentMessage::from_json(raw.get())
+fn is_object(raw: &RawValue) -> bool {
+    raw.get().starts_with('{')
 }
 
 impl EntryBody {
@@ -438,7 +443,7 @@ impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut fields = Map::<String, Value>::deserialize(deserializer)?;
         let missing = |name| serde::de::Error::custom(format!("an entry without {name}"));
-        let kind = take_text(&mut fields, "type").ok_or_else(|| missing("a type"))?;
+        let kind = take_text(&mut fields, "type").unwrap_or_default();
         let id = take_text(&mut fields, "id").ok_or_else(|| missing("an id"))?;
         let parent_id = take_text(&mut fields, "parentId");
         if parent_id.is_none() {
@@ -448,6 +453,15 @@ impl<'de> Deserialize<'de> for Entry {
         let body = EntryBody::from_fields(kind, &mut fields);
         Ok(Self { id, parent_id, timestamp, body, extra: fields.into() })
     }
+}
+
+/// A value of the wrong shape counts as absent.
+fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + DeserializeOwned,
+{
+    Ok(lenient(deserializer)?.unwrap_or_default())
 }
 
 /// `systemMessage` is a whole message, role included.

@@ -117,10 +117,10 @@ pub struct AssistantMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
     /// Tokens and cost.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub usage: Usage,
     /// Why the model stopped.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_is_default")]
     pub stop_reason: StopReason,
     /// For `error` and `aborted`: what happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -46,9 +46,10 @@ pub(crate) fn new_entry_id(taken: impl Fn(&str) -> bool) -> String {
     (0..100).map(|_| random()[..8].to_owned()).find(|id| !taken(id)).unwrap_or_else(random)
 }
 
-/// Reads a line as a header. `None`: not JSON, look at the next line. `Some(None)`: not a header.
+/// Reads a line as a header. `None`: says nothing, look at the next line. `Some(None)`: not a
+/// header.
 pub(crate) fn parse_header(line: &[u8]) -> Option<Option<SessionHeader>> {
-    let value: Value = serde_json::from_slice(line).ok()?;
+    let value: Value = serde_json::from_slice(line).ok().filter(|value| *value != Value::Null)?;
     let is_header = value.get("type").and_then(Value::as_str) == Some("session");
     Some(is_header.then(|| lenient_header(value)).flatten())
 }
@@ -57,16 +58,26 @@ pub(crate) fn parse_header(line: &[u8]) -> Option<Option<SessionHeader>> {
 fn lenient_header(value: Value) -> Option<SessionHeader> {
     let Value::Object(mut fields) = value else { return None };
     fields.get("id")?.as_str()?;
-    if let Ok(header) = serde_json::from_value(Value::Object(fields.clone())) {
-        return Some(header);
-    }
+    let version = version_of(fields.get("version"));
+    fields.insert("version".to_owned(), version.into());
     let wrong = |name: &str, value: &Value| match name {
-        "version" => !value.is_u64(),
         "timestamp" | "cwd" | "parentSession" => !value.is_string(),
         _ => false,
     };
     fields.retain(|name, value| !wrong(name, value));
     serde_json::from_value(Value::Object(fields)).ok()
+}
+
+/// The version that a header names. Without one it is the first. One that is no number is not old:
+/// a file must not be migrated by mistake.
+pub(crate) fn version_of(version: Option<&Value>) -> u64 {
+    let number = match version {
+        None | Some(Value::Null) => Some(1.0),
+        Some(Value::String(text)) => text.trim().parse().ok(),
+        Some(other) => other.as_f64(),
+    };
+    // The cast rounds down and stays in range.
+    number.map_or(SessionHeader::VERSION, |number| number as u64)
 }
 
 /// Reads the header of a session file, and no more of it than needed.

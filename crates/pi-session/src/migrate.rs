@@ -58,7 +58,7 @@ impl<'a> Line<'a> {
     fn version(&self) -> Option<u64> {
         match self {
             Self::Object { object, .. } if self.is_header() => {
-                Some(object.value::<Value>("version").and_then(|v| v.as_u64()).unwrap_or(1))
+                Some(crate::files::version_of(object.value::<Value>("version").as_ref()))
             }
             _ => None,
         }

@@ -152,13 +152,17 @@ fn with_content(message: AgentMessage, content: &Value) -> AgentMessage {
 /// Blocks; a text becomes one text block.
 fn read_blocks<Block: DeserializeOwned>(content: &Value) -> Option<Vec<Block>> {
     match content {
-        Value::String(text) => read(&json!([{ "type": "text", "text": text }])),
+        Value::String(text) => read(&text_block(text)),
         other => read(other),
     }
 }
 
+/// Content, if it is of this type; `null` is none at all.
 fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
-    T::deserialize(value).ok()
+    match value {
+        Value::Null => T::deserialize(json!([])).ok(),
+        other => T::deserialize(other).ok(),
+    }
 }
 
 /// Whether the context may hold an edit of this entry.
@@ -168,6 +172,22 @@ pub(crate) fn is_editable(entry: &Entry) -> bool {
         EntryBody::Message(AgentMessage::Llm(message)) => !matches!(message, Message::System(_)),
         _ => false,
     }
+}
+
+/// Content in the form that the role of an edited entry has: answers and results are made of
+/// blocks.
+pub(crate) fn fit_content(entry: &Entry, content: Value) -> Value {
+    match (entry.message(), content) {
+        (
+            Some(AgentMessage::Llm(Message::Assistant(_) | Message::ToolResult(_))),
+            Value::String(text),
+        ) => text_block(&text),
+        (_, content) => content,
+    }
+}
+
+fn text_block(text: &str) -> Value {
+    json!([{ "type": "text", "text": text }])
 }
 
 /// The text of a message as the user would type it again.

@@ -47,6 +47,9 @@ const MESSAGES: &[&str] = &[
     r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{"type":"text","text":"ok"}],"details":null,"usage":{"input":1},"isError":true,"timestamp":1,"durationMs":0.5,"nestedCalls":[]}"#,
 ];
 
+/// Session files of all kinds, odd ones too.
+const SESSIONS: &str = "crates/pi-session/tests/fixtures/sessions";
+
 /// Puts the seeds of `target` into `corpus` and their words into `dictionary`.
 pub(super) fn plant(target: &str, corpus: &Path, dictionary: &Path) -> Result<(), FuzzError> {
     let seeds = seeds_of(target)?;
@@ -78,6 +81,7 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
             let number = |(at, text): (usize, &&str)| (format!("{at}"), text.as_bytes().to_vec());
             MESSAGES.iter().enumerate().map(number).collect()
         }
+        "session_load" | "session_migrate" => sessions()?,
         "partial_json" | "json_repair" => {
             let payloads = bodies.iter().flat_map(|(_, body)| payloads(body));
             let seed = |(at, text): (usize, &str)| match target {
@@ -110,6 +114,24 @@ fn recordings(folder: &str) -> Result<Vec<(String, String)>, FuzzError> {
     }
     bodies.sort();
     Ok(bodies)
+}
+
+/// The session files among the tests' data. The long ones teach nothing more.
+fn sessions() -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
+    let path = repository::path(SESSIONS);
+    let failed = |source| FuzzError::File { path: path.clone(), source };
+    let mut seeds = Vec::new();
+    for entry in path.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let bytes =
+            fs::read(&path).map_err(|source| FuzzError::File { path: path.clone(), source })?;
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        if bytes.len() < 4096 {
+            seeds.push((name, bytes));
+        }
+    }
+    seeds.sort();
+    Ok(seeds)
 }
 
 fn payloads(body: &str) -> impl Iterator<Item = &str> {

@@ -33,6 +33,11 @@ impl Table {
         ]);
     }
 
+    /// A peer that has no conversations, and that all went well with.
+    pub(super) fn pass(&mut self, peer: &str) {
+        self.whole_peer(peer, "ok", "");
+    }
+
     /// A peer that could not be talked to, for a good reason.
     pub(super) fn skip(&mut self, peer: &str, why: &str) {
         self.whole_peer(peer, "skipped", why);

@@ -6,8 +6,9 @@
 
 use std::borrow::Cow;
 
-use pi_protocol::json::from_str_repairing;
-use serde_json::{Map, Value};
+use pi_protocol::json::{from_str_repairing, repair};
+
+use super::RawObject;
 
 /// What an entry is, as far as the tree cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,19 +74,39 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Reads the head by parsing the whole line.
+    /// Reads the head by going through the whole line. Values are not looked into, so it does not
+    /// matter how deep they are.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
-        let fields: Map<String, Value> = from_str_repairing(&String::from_utf8_lossy(line))
-            .map_err(|error| format!("not a JSON object: {error}"))?;
-        let text = |name: &str| fields.get(name).and_then(Value::as_str);
-        let role = fields.get("message").and_then(|message| message.get("role")?.as_str());
+        let line = String::from_utf8_lossy(line);
+        RawObject::parse(&line).map_or_else(
+            |error| {
+                let repaired = repair(&line);
+                let object = RawObject::parse(&repaired);
+                Self::of(&object.map_err(|_| format!("not a JSON object: {error}"))?)
+            },
+            |object| Self::of(&object),
+        )
+    }
+
+    fn of(object: &RawObject<'_>) -> Result<Self, String> {
+        let text = |name: &str| object.get(name).and_then(text_in);
+        let role = object.get("message").and_then(|message| {
+            let message = RawObject::parse(message).ok()?;
+            message.get("role").and_then(text_in)
+        });
         Ok(Self {
-            kind: Kind::new(text("type").ok_or("it has no type")?, role),
-            id: Cow::Owned(text("id").ok_or("it has no id")?.to_owned()),
-            parent: text("parentId").map(|parent| Cow::Owned(parent.to_owned())),
-            timestamp: Cow::Owned(text("timestamp").unwrap_or_default().to_owned()),
+            // Without a type it says nothing, and still connects what is around it.
+            kind: Kind::new(&text("type").unwrap_or_default(), role.as_deref()),
+            id: Cow::Owned(text("id").ok_or("it has no id")?),
+            parent: text("parentId").map(Cow::Owned),
+            timestamp: Cow::Owned(text("timestamp").unwrap_or_default()),
         })
     }
+}
+
+/// The text that a JSON value is, if it is one.
+fn text_in(json: &str) -> Option<String> {
+    from_str_repairing(json).ok()
 }
 
 impl Kind {

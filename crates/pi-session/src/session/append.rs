@@ -88,6 +88,7 @@ impl Session {
         if !projection::is_editable(&entry) || !self.tree.is_on_path(index, self.leaf) {
             return Err(SessionError::NotEditable(target.to_owned()));
         }
+        let content = content.map(|content| projection::fit_content(&entry, content));
         self.append(EntryBody::ContextEdit(ContextEdit::new(target, content)))
     }
 
@@ -98,8 +99,8 @@ impl Session {
         label: Option<&str>,
     ) -> Result<String, SessionError> {
         self.find(target)?;
-        let label = label.filter(|label| !label.is_empty()).map(str::to_owned);
-        self.append(EntryBody::Label { target_id: target.to_owned(), label })
+        let (target_id, label) = (target.to_owned(), label.map(str::to_owned));
+        self.append(EntryBody::Label { target_id, label })
     }
 
     /// Names the session; an empty name removes it.

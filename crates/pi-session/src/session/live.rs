@@ -8,6 +8,8 @@ use std::collections::HashMap;
 
 use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, History, Message};
 
+use serde_json::{Map, Value};
+
 use super::Session;
 use crate::SessionError;
 use crate::log::{Kind, Reader, Role};
@@ -219,7 +221,18 @@ impl SessionContext {
                 let (provider, model_id) = (message.provider.clone(), message.model.clone());
                 self.model = Some(ModelRef { provider, model_id });
             }
+            // An answer of a shape we do not know still names its model.
+            EntryBody::Message(AgentMessage::Custom(fields)) if is_assistant(fields) => {
+                let text = |name| fields.get(name).and_then(Value::as_str).map(str::to_owned);
+                if let (Some(provider), Some(model_id)) = (text("provider"), text("model")) {
+                    self.model = Some(ModelRef { provider, model_id });
+                }
+            }
             _ => {}
         }
     }
+}
+
+fn is_assistant(fields: &Map<String, Value>) -> bool {
+    fields.get("role").is_some_and(|role| role == "assistant")
 }

@@ -1,10 +1,13 @@
 //! The file: what is written, what is read back, what happens when either fails.
 
 use std::fs;
-use std::path::PathBuf;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use pi_protocol::{AssistantBlock, AssistantMessage, Message, StopReason};
-use pi_session::{Access, NewSession, OnLocked, OpenOptions, Session, SessionError};
+use pi_session::{
+    Access, Durability, ForkPosition, NewSession, OnLocked, OpenOptions, Session, SessionError,
+};
 use tempfile::TempDir;
 
 fn new_in(directory: &TempDir) -> Session {
@@ -74,4 +77,261 @@ fn a_second_writer_fails_or_forks_and_readers_do_not_care() {
     assert_eq!(forked.context().unwrap().messages.len(), 2);
     session.append_message(Message::user("here")).unwrap();
     assert_eq!(session.context().unwrap().messages.len(), 2);
+}
+
+/// A session with one message, and its file.
+fn saved_in(directory: &TempDir) -> (Session, PathBuf) {
+    let mut session = new_in(directory);
+    session.append_message(Message::user("first")).unwrap();
+    let path = session.path().unwrap().to_owned();
+    (session, path)
+}
+
+fn custom_line(id: &str, parent: Option<&str>) -> String {
+    let line = serde_json::json!({
+        "type": "custom", "customType": "other", "id": id, "parentId": parent,
+        "timestamp": "2026-01-02T03:04:05.006Z",
+    });
+    format!("{line}\n")
+}
+
+fn append_raw(path: &Path, text: &str) {
+    let mut file = fs::OpenOptions::new().append(true).open(path).unwrap();
+    file.write_all(text.as_bytes()).unwrap();
+}
+
+#[test]
+fn a_file_that_cannot_be_created_leaves_the_session_in_memory_and_can_be_tried_again() {
+    let directory = TempDir::new().unwrap();
+    // A file where the directory should be: not even root can create anything in it.
+    let obstacle = directory.path().join("sessions");
+    fs::write(&obstacle, "in the way").unwrap();
+    let mut session = new_in(&directory);
+    session.append_model("p", "m").unwrap();
+    let before = session.leaf_id().map(str::to_owned);
+    for _ in 0..2 {
+        let failed = session.append_message(Message::user("hello"));
+        assert!(matches!(failed, Err(SessionError::Io { .. })), "{failed:?}");
+        assert_eq!((session.len(), session.leaf_id()), (1, before.as_deref()));
+        assert!(session.context().unwrap().messages.is_empty() && !session.is_saved());
+    }
+    fs::remove_file(&obstacle).unwrap();
+    session.append_message(Message::user("hello")).unwrap();
+    let path = session.path().unwrap().to_owned();
+    drop(session);
+    assert_eq!(Session::open(path, &OpenOptions::read()).unwrap().len(), 2);
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_is_not_overwritten() {
+    let directory = TempDir::new().unwrap();
+    let mut session = new_in(&directory);
+    let path = session.path().unwrap().to_owned();
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "somebody else's").unwrap();
+    let failed = session.append_message(Message::user("hello"));
+    assert!(matches!(failed, Err(SessionError::Io { .. })), "{failed:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "somebody else's");
+    assert!(session.is_empty());
+}
+
+#[test]
+fn a_file_that_is_taken_away_is_noticed_and_nothing_moves() {
+    type Fault = fn(&Path);
+    let faults: [(&str, Fault); 4] = [
+        ("deleted", |path| fs::remove_file(path).unwrap()),
+        ("moved", |path| fs::rename(path, path.with_extension("old")).unwrap()),
+        ("replaced", |path| {
+            let other = path.with_extension("new");
+            fs::copy(path, &other).unwrap();
+            fs::rename(other, path).unwrap();
+        }),
+        ("cut short", |path| {
+            fs::OpenOptions::new().write(true).open(path).unwrap().set_len(10).unwrap();
+        }),
+    ];
+    for (what, fault) in faults {
+        let directory = TempDir::new().unwrap();
+        let (mut session, path) = saved_in(&directory);
+        let leaf = session.leaf_id().map(str::to_owned);
+        fault(&path);
+        let after = fs::read(&path).ok();
+        let failed = session.append_message(Message::user("second"));
+        assert!(matches!(failed, Err(SessionError::Replaced(_))), "{what}: {failed:?}");
+        assert_eq!((session.len(), session.leaf_id()), (1, leaf.as_deref()), "{what}");
+        assert_eq!(fs::read(&path).ok(), after, "{what}");
+    }
+}
+
+#[test]
+fn what_another_program_appends_meanwhile_is_kept_beside_ours() {
+    // What it appends, and how many entries of it can be read.
+    let cases = [
+        (custom_line("other1", None), 1),
+        (custom_line("other1", None) + &custom_line("other2", Some("other1")), 2),
+        (custom_line("other1", None).trim_end().to_owned(), 1),
+        ("{\"type\":\"custom\",\"id\":\"torn\",\"par".to_owned(), 0),
+        (custom_line("other1", None) + "{\"type\":\"cus", 1),
+        ("\n\n".to_owned(), 0),
+        ("not JSON\n".to_owned(), 0),
+    ];
+    for (text, readable) in cases {
+        let directory = TempDir::new().unwrap();
+        let (mut session, path) = saved_in(&directory);
+        let first = session.leaf_id().unwrap().to_owned();
+        append_raw(&path, &text);
+        let second = session.append_message(Message::user("second")).unwrap();
+        assert_eq!(session.parent_id(&second), Some(&*first), "{text:?}");
+        assert_eq!(session.context().unwrap().messages.len(), 2, "{text:?}");
+        assert_eq!(session.entries().count(), 2 + readable, "{text:?}");
+        drop(session);
+        let file = fs::read_to_string(&path).unwrap();
+        assert!(file.contains(&text) && file.ends_with('\n'), "{text:?}");
+        let mut again = Session::open(&path, &OpenOptions::append()).unwrap();
+        assert_eq!(again.leaf_id(), Some(&*second), "{text:?}");
+        assert_eq!(again.context().unwrap().messages.len(), 2, "{text:?}");
+        again.verify().unwrap();
+        assert_eq!(again.entries().count(), 2 + readable, "{text:?}");
+    }
+}
+
+#[test]
+fn a_torn_end_is_ended_and_what_follows_is_a_line_of_its_own() {
+    let whole = custom_line("whole", None);
+    for (end, kept) in
+        [("{\"type\":\"mess", false), (whole.trim_end(), true), ("\u{0}\u{0}", false)]
+    {
+        let directory = TempDir::new().unwrap();
+        let (session, path) = saved_in(&directory);
+        drop(session);
+        append_raw(&path, end);
+        let before = fs::read(&path).unwrap();
+        // Looking changes nothing.
+        drop(Session::open(&path, &OpenOptions::read()).unwrap());
+        assert_eq!(fs::read(&path).unwrap(), before);
+        let mut session = Session::open(&path, &OpenOptions::append()).unwrap();
+        assert_eq!(session.contains("whole"), kept, "{end:?}");
+        session.append_message(Message::user("second")).unwrap();
+        let after = fs::read(&path).unwrap();
+        assert!(after.starts_with(&before) && after[before.len()] == b'\n', "{end:?}");
+        assert_eq!(session.len(), 2 + usize::from(kept), "{end:?}");
+    }
+}
+
+#[test]
+fn the_lock_ends_with_the_session() {
+    let directory = TempDir::new().unwrap();
+    let (session, path) = saved_in(&directory);
+    assert!(matches!(Session::open(&path, &OpenOptions::append()), Err(SessionError::Locked(_))));
+    drop(session);
+    let mut next = Session::open(&path, &OpenOptions::append()).unwrap();
+    next.append_message(Message::user("second")).unwrap();
+    assert!(matches!(Session::open(&path, &OpenOptions::append()), Err(SessionError::Locked(_))));
+}
+
+#[test]
+fn both_durabilities_write_the_same() {
+    for durability in [Durability::Flush, Durability::Fsync] {
+        let directory = TempDir::new().unwrap();
+        let mut session = Session::create(NewSession {
+            directory: Some(directory.path().join("deep").join("sessions")),
+            durability,
+            ..NewSession::default()
+        })
+        .unwrap();
+        session.append_message(Message::user("first")).unwrap();
+        session.append_message(answer("second")).unwrap();
+        let path = session.path().unwrap().to_owned();
+        drop(session);
+        let options = OpenOptions { durability, ..OpenOptions::append() };
+        let mut session = Session::open(&path, &options).unwrap();
+        session.append_message(Message::user("third")).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 4, "{durability:?}");
+    }
+}
+
+#[test]
+fn an_empty_file_becomes_a_session_and_a_foreign_one_is_left_alone() {
+    let directory = TempDir::new().unwrap();
+    let empty = directory.path().join("empty.jsonl");
+    fs::write(&empty, "").unwrap();
+    let options = OpenOptions { cwd: PathBuf::from("/here"), ..OpenOptions::append() };
+    let session = Session::open(&empty, &options).unwrap();
+    assert!(
+        fs::read_to_string(&empty).unwrap().starts_with("{\"type\":\"session\",\"version\":3,")
+    );
+    assert_eq!(session.cwd(), Path::new("/here"));
+    for content in ["text\n", "{}\n", "\n", "{\"type\":\"message\",\"id\":\"a\"}\n"] {
+        let foreign = directory.path().join("foreign.jsonl");
+        fs::write(&foreign, content).unwrap();
+        for options in [OpenOptions::read(), OpenOptions::append()] {
+            let opened = Session::open(&foreign, &options);
+            assert!(matches!(opened, Err(SessionError::NotASession(_))), "{content:?}: {opened:?}");
+        }
+        assert_eq!(fs::read_to_string(&foreign).unwrap(), content);
+    }
+}
+
+#[test]
+fn a_newer_file_can_be_read_and_not_written() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("new.jsonl");
+    let line = custom_line("a", None);
+    let content = format!("{{\"type\":\"session\",\"version\":4,\"id\":\"x\"}}\n{line}");
+    fs::write(&path, &content).unwrap();
+    assert_eq!(Session::open(&path, &OpenOptions::read()).unwrap().len(), 1);
+    let refused = Session::open(&path, &OpenOptions::append());
+    assert!(matches!(refused, Err(SessionError::TooNew { version: 4, .. })), "{refused:?}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), content);
+}
+
+#[test]
+fn an_entry_too_deep_to_be_read_still_connects_what_is_around_it() {
+    let directory = TempDir::new().unwrap();
+    let (mut session, path) = saved_in(&directory);
+    let first = session.leaf_id().unwrap().to_owned();
+    drop(session);
+    let deep = format!("{}{}", "[".repeat(5000), "]".repeat(5000));
+    append_raw(
+        &path,
+        &custom_line("deep", Some(&first))
+            .replace("\"other\"", &format!("\"other\",\"data\":{deep}")),
+    );
+    append_raw(&path, &custom_line("after", Some("deep")));
+    session = Session::open(&path, &OpenOptions::append()).unwrap();
+    assert_eq!(session.context().unwrap().messages.len(), 1);
+    assert_eq!(session.branch_ids(None).unwrap()[0], first);
+    assert!(matches!(session.entry("deep"), Err(SessionError::Damaged { .. })));
+    let fork = session.clone_branch().unwrap();
+    assert!(fs::read_to_string(fork.path().unwrap()).unwrap().contains(&deep));
+}
+
+#[test]
+fn a_conversation_may_be_a_hundred_thousand_entries_deep() {
+    const DEPTH: usize = 100_000;
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("deep.jsonl");
+    let mut text = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"deep\"}\n");
+    let id = |number: usize| format!("{number:08x}");
+    for number in 0..DEPTH {
+        let parent = number.checked_sub(1).map_or("null".to_owned(), |n| format!("\"{}\"", id(n)));
+        text.push_str(&format!(
+            "{{\"type\":\"message\",\"id\":\"{}\",\"parentId\":{parent},\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"message\":{{\"role\":\"user\",\"content\":\"x\",\"timestamp\":1}}}}\n",
+            id(number)
+        ));
+    }
+    fs::write(&path, text).unwrap();
+    let mut session = Session::open(&path, &OpenOptions::append()).unwrap();
+    assert_eq!(session.branch_ids(None).unwrap().len(), DEPTH);
+    assert_eq!(session.context().unwrap().messages.len(), DEPTH);
+    assert_eq!(session.tree().unwrap().nodes().last().unwrap().depth, DEPTH - 1);
+    session.tree().unwrap().write_json(&mut std::io::sink()).unwrap();
+    let fork = session.fork(&id(DEPTH / 2), ForkPosition::At).unwrap().session;
+    assert_eq!(fork.len(), DEPTH / 2 + 1);
+    session.branch(&id(0)).unwrap();
+    assert_eq!(session.left_behind(Some(&id(0))).unwrap().len(), 0);
+    session.append_message(Message::user("a branch at the root")).unwrap();
+    assert_eq!(session.context().unwrap().messages.len(), 2);
+    drop(fork);
+    drop(session);
 }

@@ -2,5 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod compat;
+mod crash;
+mod live;
 mod log;
+mod observe;
+mod peer;
+mod script;
 mod verified;
+mod written;

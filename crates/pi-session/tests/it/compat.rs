@@ -1,0 +1,137 @@
+//! Session files of all kinds, and what the TypeScript pi sees in them.
+//!
+//! `observed-sessions.jsonl` in the fixtures holds what pi 1.5.0 was observed to see in each file
+//! beside it. We must see the same, except where `DIFFERENT` says otherwise and why.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pi_protocol::json::from_str_repairing;
+use serde_json::Value;
+
+use crate::observe::{difference, normalize, observe};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+
+/// Files in which we see something else on purpose: name, the first difference, why.
+const DIFFERENT: &[(&str, &str, &str)] = &[
+    (
+        "compaction-no-summary-text",
+        r#"at context.messages.0.summary: ours "", theirs null"#,
+        "a field of the wrong type counts as absent",
+    ),
+    (
+        "compaction-text-tokens",
+        r#"at context.messages.0.tokensBefore: ours 0.0, theirs "many""#,
+        "a field of the wrong type counts as absent",
+    ),
+    (
+        "compaction-odd-system",
+        r#"at context.messages.0.role: ours "compactionSummary", theirs "user""#,
+        "only a system message is one",
+    ),
+    (
+        "damaged-middle-closed",
+        r#"at context.messages.0.content: ours "one", theirs "three""#,
+        "a damaged line whose head can be read still connects what is around it",
+    ),
+    ("header-minimal", r#"at header.cwd: ours "", theirs null"#, "absent is empty"),
+    ("header-wrong-types", r#"at header.cwd: ours "", theirs null"#, "absent is empty"),
+    ("header-version-text", r#"at header.version: ours 3.0, theirs "3""#, "a version is a number"),
+    (
+        "message-shapes",
+        "at points.1.context.model: ours null, theirs {}",
+        "an answer that names no model says nothing about it",
+    ),
+    (
+        "no-id-field",
+        r##"at copy.2.id: ours "#2", theirs null"##,
+        "what has no id is no entry: nothing could follow it",
+    ),
+    (
+        "no-id-leaf",
+        r#"at context.messages.2: ours null, theirs {"content":"no id","role":"user","timestamp":1.0}"#,
+        "what has no id is no entry: nothing could follow it",
+    ),
+    (
+        "no-timestamps",
+        "at context.messages.1.timestamp: ours 0.0, theirs null",
+        "a time that cannot be read is 0",
+    ),
+    (
+        "null-contents",
+        r#"at context.messages.3.content: ours [], theirs """#,
+        "no content is no blocks, whatever the role",
+    ),
+    (
+        "numeric-ids",
+        r#"at context.messages.0: ours null, theirs {"content":"x","role":"user","timestamp":1.0}"#,
+        "an id is a text",
+    ),
+    ("odd-lines", r##"at copy.1: ours {"id":"#1"}, theirs 7.0"##, "an entry is an object"),
+    ("v1-odd-lines", "theirs fails", "a line that is no object is passed over"),
+    ("wrong-shapes", "theirs fails", "an entry of the wrong shape says nothing"),
+    (
+        "wrong-shapes-plain",
+        r#"at context.messages.1.content: ours "roleless", theirs []"#,
+        "an entry of the wrong shape says nothing",
+    ),
+    ("circle", "theirs does not end", "a circle is cut"),
+    ("circle-leaf", "theirs does not end", "a circle is cut"),
+    ("circle-two", "theirs does not end", "a circle is cut"),
+    ("duplicate-ids", "theirs does not end", "a circle is cut"),
+    ("duplicate-ids-sequence", "theirs does not end", "a circle is cut"),
+    ("self-parent", "theirs does not end", "a circle is cut"),
+];
+
+#[test]
+fn we_see_in_every_file_what_the_typescript_pi_sees() {
+    let observed = observations();
+    let files = files();
+    let mut wrong = Vec::new();
+    for file in &files {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let found = compare(file, observed.get(&name));
+        let expected = DIFFERENT.iter().find(|(file, ..)| *file == name);
+        if found.as_deref() != expected.map(|(_, difference, _)| *difference) {
+            wrong.push(format!("{name}: {}", found.as_deref().unwrap_or("no longer differs")));
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
+    for name in observed.keys().map(String::as_str).chain(DIFFERENT.iter().map(|row| row.0)) {
+        assert!(files.iter().any(|file| file.file_stem().unwrap() == name), "{name} has no file");
+    }
+}
+
+fn compare(file: &Path, observed: Option<&Value>) -> Option<String> {
+    let ours = normalize(observe(file));
+    let theirs = observed.cloned().map(normalize);
+    let opened = |view: &Value| view.get("ids").is_some();
+    match theirs {
+        None if opened(&ours) => Some("theirs does not end".to_owned()),
+        Some(theirs) if opened(&ours) && !opened(&theirs) => Some("theirs fails".to_owned()),
+        theirs => difference(&ours, &theirs.unwrap_or_default()),
+    }
+}
+
+/// What pi 1.5.0 sees, by file.
+fn observations() -> BTreeMap<String, Value> {
+    let text = fs::read_to_string(Path::new(FIXTURES).join("observed-sessions.jsonl")).unwrap();
+    // Not `lines`: that is what the files are about.
+    let lines = text.split('\n').filter(|line| !line.is_empty());
+    lines
+        .map(|line| {
+            let mut line: Value = from_str_repairing(line).unwrap();
+            (line["file"].as_str().unwrap().to_owned(), line["observed"].take())
+        })
+        .collect()
+}
+
+fn files() -> Vec<PathBuf> {
+    let entries = fs::read_dir(Path::new(FIXTURES).join("sessions")).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
+    files.sort();
+    files
+}

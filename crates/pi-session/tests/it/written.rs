@@ -1,0 +1,91 @@
+//! What we write: byte for byte what the TypeScript pi writes, but for ids and times.
+//!
+//! `fixtures/written` holds a script that does everything once, and the file that pi 1.5.0 was
+//! observed to write for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pi_protocol::Message;
+use pi_session::{NewSession, Session, session_directory};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::script::perform;
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/written");
+
+#[test]
+fn every_kind_of_entry_is_written_as_the_typescript_pi_writes_it() {
+    let fixture = |name: &str| fs::read_to_string(Path::new(FIXTURES).join(name)).unwrap();
+    let script: Vec<Value> =
+        fixture("script.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let directory = TempDir::new().unwrap();
+    let mut session = new_in(directory.path());
+    assert_eq!(perform(&mut session, &script).failed, [0_usize; 0]);
+    let ours = masked(&fs::read_to_string(session.path().unwrap()).unwrap());
+    let theirs = masked(&fixture("pi-1.5.0.jsonl"));
+    for (ours, theirs) in ours.iter().zip(&theirs) {
+        assert_eq!(ours, theirs);
+    }
+    assert_eq!(ours.len(), theirs.len());
+}
+
+#[test]
+fn files_are_named_after_their_time_and_id() {
+    let directory = TempDir::new().unwrap();
+    let mut session = new_in(directory.path());
+    session.append_message(Message::user("hello")).unwrap();
+    let header = session.header();
+    let time = header.timestamp.replace([':', '.'], "-");
+    assert_eq!(time.len(), "2026-11-15T06-50-19-065Z".len(), "{time}");
+    let name = session.path().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+    assert_eq!(name, format!("{time}_{}.jsonl", header.id));
+    // A UUID of version 7.
+    assert_eq!((header.id.len(), &header.id[14..15]), (36, "7"), "{}", header.id);
+    let fork = session.clone_branch().unwrap();
+    assert_eq!(fork.header().parent_session.as_deref(), session.path().unwrap().to_str());
+    assert_eq!(fork.path().unwrap().parent(), session.path().unwrap().parent());
+    assert_ne!(fork.id(), session.id());
+}
+
+#[test]
+fn directories_are_named_after_where_the_conversation_runs() {
+    // Observed from pi 1.5.0.
+    for (cwd, name) in
+        [("/tmp/proj x", "--tmp-proj x--"), ("/", "----"), ("/a:b/c\\d", "--a-b-c-d--")]
+    {
+        let directory = session_directory(Path::new("/agent"), Path::new(cwd));
+        assert_eq!(directory, Path::new("/agent/sessions").join(name), "{cwd}");
+    }
+}
+
+#[test]
+fn entry_ids_are_short_and_used_once() {
+    let mut session = Session::in_memory("/work");
+    let mut ids = std::collections::HashSet::new();
+    for _ in 0..20_000 {
+        let id = session.append_custom("t", None).unwrap();
+        assert!(id.len() == 8 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
+        assert!(ids.insert(id));
+    }
+}
+
+fn new_in(directory: &Path) -> Session {
+    let (cwd, directory) = (PathBuf::from("/work"), Some(directory.to_owned()));
+    Session::create(NewSession { cwd, directory, ..NewSession::default() }).unwrap()
+}
+
+/// The lines of a file, with ids numbered and times taken out.
+fn masked(text: &str) -> Vec<String> {
+    let mut text = text.to_owned();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (number, line) in lines.iter().enumerate() {
+        text = text.replace(line["id"].as_str().unwrap(), &format!("#{number}"));
+        text = text.replace(line["timestamp"].as_str().unwrap(), "T");
+        if let Some(time) = line["systemMessage"]["timestamp"].as_u64() {
+            text = text.replace(&time.to_string(), "0");
+        }
+    }
+    text.lines().map(str::to_owned).collect()
+}

@@ -1,0 +1,118 @@
+//! Sessions: any bytes may be in a file that is called one.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use pi_protocol::{Entry, Message, SessionHeader};
+use pi_session::{ForkPosition, NewSession, OpenOptions, Session, SessionError, migrate};
+use serde_json::{Map, Value};
+
+/// Any file can be looked at; one that can be continued keeps what it has, and what is added.
+pub fn session_load(data: &[u8]) {
+    let folder = folder();
+    let file = folder.join("session.jsonl");
+    std::fs::write(&file, data).expect("room for a file");
+    let Ok(mut session) = Session::open(&file, &OpenOptions::read()) else { return };
+    look_at(&mut session);
+    assert_eq!(std::fs::read(&file).expect("the file"), data, "reading changed the file");
+    let entries = session.len();
+    drop(session);
+
+    let mut session = match Session::open(&file, &OpenOptions::append()) {
+        Ok(session) => session,
+        Err(SessionError::TooNew { .. }) => return,
+        Err(error) => panic!("can be read but not continued: {error}"),
+    };
+    assert!(data.is_empty() || session.len() == entries);
+    let opened = std::fs::read(&file).expect("the file");
+    let first = session.append_message(Message::user("one")).expect("an append");
+    session.append_label(&first, Some("mark")).expect("an append");
+    let second = session.append_message(Message::user("two")).expect("an append");
+    let appended = std::fs::read(&file).expect("the file");
+    assert!(appended.starts_with(&opened), "appending changed what was there");
+    assert!(opened.starts_with(data) || opened.starts_with(&migrate(data)), "opening lost bytes");
+    let expected = session.context().expect("a context");
+    look_at(&mut session);
+    drop(session);
+
+    let mut again = Session::open(&file, &OpenOptions::append()).expect("a session again");
+    assert_eq!(again.leaf_id(), Some(&*second));
+    assert_eq!(again.label(&first), Some("mark"));
+    assert_eq!(again.context().expect("a context"), expected);
+}
+
+/// Everything that only looks.
+fn look_at(session: &mut Session) {
+    let _ = session.context().expect("a context");
+    let _ = session.projection().expect("a projection");
+    let _ = session.stats().expect("statistics");
+    let _ = session.verify().expect("a verdict");
+    let nodes: HashSet<String> =
+        session.tree().expect("a tree").nodes().map(|node| node.id.to_owned()).collect();
+    let sound: Vec<Entry> = session.entries().filter_map(Result::ok).collect();
+    for entry in &sound {
+        assert!(nodes.contains(&entry.id), "{} is not in the tree", entry.id);
+    }
+    let _ = session.tree().expect("a tree").write_json(&mut Vec::new());
+    let _ = session.left_behind(None);
+    // One in the middle will do: every fork is written to disk.
+    if let Some(entry) = sound.get(sound.len() / 2) {
+        let _ = session.context_at(Some(&entry.id));
+        let fork = session.fork(&entry.id, ForkPosition::At);
+        if let Ok(fork) = fork {
+            let path = fork.session.path().map(Path::to_owned);
+            drop(fork);
+            if let Some(path) = path {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+    let copy = Session::fork_from(session, NewSession::default()).expect("a copy in memory");
+    assert_eq!(copy.len(), session.entries().count(), "a copy has fewer entries");
+}
+
+/// A migrated file is current, in one piece, and need not be migrated again.
+pub fn session_migrate(data: &[u8]) {
+    let migrated = migrate(data);
+    assert_eq!(migrate(&migrated), migrated, "migrating twice is not migrating once");
+    let before = objects(data);
+    let after = objects(&migrated);
+    assert_eq!(before.len(), after.len(), "a readable line was lost");
+    let Some(header) = before.iter().find(|line| is_header(line)) else { return };
+    let first_version = header.get("version").is_none_or(Value::is_null);
+    let mut previous = Value::Null;
+    for (old, new) in before.iter().zip(&after) {
+        assert_eq!(old.get("type"), new.get("type"));
+        if is_header(new) {
+            let version = new.get("version").and_then(Value::as_u64);
+            assert!(version.is_some_and(|version| version >= SessionHeader::VERSION));
+        } else if first_version {
+            assert_eq!(new.get("parentId"), Some(&previous), "the chain is broken");
+            previous = new.get("id").cloned().unwrap_or_default();
+            assert!(previous.is_string());
+        }
+    }
+}
+
+fn is_header(line: &Map<String, Value>) -> bool {
+    line.get("type").is_some_and(|kind| kind == "session")
+}
+
+/// The lines that are objects.
+fn objects(content: &[u8]) -> Vec<Map<String, Value>> {
+    let text = String::from_utf8_lossy(content);
+    text.split('\n').filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
+}
+
+/// A folder in memory, if there is such a thing here.
+fn folder() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let memory = Path::new("/dev/shm");
+        let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
+        let folder = parent.join(format!("pi-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        folder
+    })
+}

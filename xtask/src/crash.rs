@@ -1,0 +1,70 @@
+//! `cargo xtask crash [--runs N] [--seed N] [--peer DIR]`: writers of sessions, killed.
+//!
+//! The runs themselves are a test of pi-session that ordinary test runs leave out, since a
+//! thousand of them take minutes; see `crates/pi-session/tests/it/crash.rs`. With `--peer`, the
+//! TypeScript pi in that directory must see as many entries in every file that is left as we do.
+//! As root there is a full and a read-only disk too.
+
+use std::io;
+
+use crate::repository;
+
+/// Why there was no run, or what it found.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CrashError {
+    #[error("usage: cargo xtask crash [--runs N] [--seed N] [--peer DIR], not {0:?}")]
+    Usage(String),
+    #[error("cannot run cargo: {0}")]
+    Run(#[from] io::Error),
+    #[error("something that was acknowledged is lost, or a file does not open: see above")]
+    Failed,
+}
+
+/// Runs the task.
+pub(crate) fn run(arguments: &[&str]) -> Result<(), CrashError> {
+    let settings = parse(arguments)?;
+    let status = repository::cargo()
+        .args(["test", "--quiet", "--package", "pi-session", "--test", "it", "--"])
+        .args(["--ignored", "--exact", "crash::many_runs", "--nocapture"])
+        .envs(settings)
+        .status()?;
+    if status.success() { Ok(()) } else { Err(CrashError::Failed) }
+}
+
+/// The arguments as the environment that the test reads.
+fn parse(arguments: &[&str]) -> Result<Vec<(&'static str, String)>, CrashError> {
+    let mut settings = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let usage = || CrashError::Usage((*argument).to_owned());
+        let value = rest.next().ok_or_else(usage)?;
+        let variable = match *argument {
+            "--runs" => "PI_CRASH_RUNS",
+            "--seed" => "PI_CRASH_SEED",
+            "--peer" => "PI_PEER_DIR",
+            _ => return Err(usage()),
+        };
+        let value = match *argument {
+            // The test runs in the directory of its crate.
+            "--peer" => std::path::absolute(value)?.display().to_string(),
+            _ => value.parse::<u64>().map_err(|_| usage())?.to_string(),
+        };
+        settings.push((variable, value));
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments() {
+        assert_eq!(parse(&[]).unwrap(), []);
+        let some = parse(&["--runs", "7", "--peer", "/pi"]).unwrap();
+        assert_eq!(some, [("PI_CRASH_RUNS", "7".to_owned()), ("PI_PEER_DIR", "/pi".to_owned())]);
+        for bad in [&["--runs"][..], &["--runs", "x"], &["nonsense", "1"]] {
+            assert!(matches!(parse(bad), Err(CrashError::Usage(_))), "{bad:?}");
+        }
+    }
+}
