@@ -2,4 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod index;
+mod index_model;
+mod listing;
 mod log;
