@@ -32,22 +32,28 @@
 pub mod compaction;
 mod error;
 mod files;
+mod index;
+mod info;
 mod log;
 mod migrate;
 mod projection;
 mod roles;
+mod searchable;
 mod session;
 mod time;
 mod tree;
 
 pub use error::SessionError;
 pub use files::{find_by_id, most_recent, read_header, session_directory, session_files};
+pub use index::{Hit, ListOptions, Listing, SearchOptions, SessionIndex, Snippet};
+pub use info::SessionInfo;
 pub use log::{Access, Durability};
 pub use migrate::migrate;
 pub use projection::{ModelRef, Projected, project, text_of};
 pub use roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage, to_llm,
 };
+pub use searchable::TextKind;
 pub use session::{
     CompactionFailed, Dropped, Fork, ForkPosition, NewCompaction, NewSession, OnLocked,
     OpenOptions, Problem, Session, SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,

@@ -131,7 +131,7 @@ impl Log {
     }
 
     /// Reads a part: borrowed from memory, or through `buffer`.
-    fn read<'a>(
+    pub(crate) fn read<'a>(
         &'a self,
         range: Range<u64>,
         buffer: &'a mut Vec<u8>,

@@ -19,7 +19,7 @@ fn new_in(directory: &TempDir) -> Session {
     .unwrap()
 }
 
-fn answer(text: &str) -> Message {
+pub(crate) fn answer(text: &str) -> Message {
     Message::Assistant(
         AssistantMessage {
             content: vec![AssistantBlock::text(text)],

@@ -4,6 +4,9 @@
 
 mod compat;
 mod crash;
+mod index;
+mod index_model;
+mod listing;
 mod live;
 mod log;
 mod observe;

@@ -1,0 +1,238 @@
+//! All sessions below a directory: listed at once, and searched by their text.
+//!
+//! The files are the truth. What is kept in the cache directory makes asking them faster and is
+//! never more than that: it is brought up to date before every answer, what has not changed is not
+//! read again, and what has grown is read from where it ended. The cache may be missing, old,
+//! damaged, deleted while it is in use, impossible to write, or used by several processes; then
+//! answers take longer, and are the same. Without one, everything is read from the files.
+//!
+//! The cache is two files: a `catalog` of records and the `text` of all sessions, which is
+//! searched from end to end. At the speed at which memory is searched that is quicker than it
+//! sounds, finds any part of any word in any language, and needs no upkeep.
+
+mod catalog;
+mod query;
+mod record;
+mod search;
+mod text;
+mod walk;
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::SessionError;
+use crate::info::{self, Scan, SessionInfo};
+
+use catalog::Records;
+use record::{Record, Stat, Verdict};
+use text::{Pieces, TextReader, TextWriter};
+
+pub use query::Snippet;
+pub use search::{Hit, SearchOptions};
+
+/// Which sessions to list.
+#[derive(Debug, Clone, Default)]
+pub struct ListOptions {
+    /// Only those that run in this directory.
+    pub cwd: Option<PathBuf>,
+    /// At most so many; `None` for all.
+    pub limit: Option<usize>,
+}
+
+/// A list of sessions.
+#[derive(Debug, Default)]
+pub struct Listing {
+    /// The sessions, the one modified last first.
+    pub sessions: Vec<SessionInfo>,
+    /// Files that are not sessions, and what could not be read.
+    pub problems: Vec<SessionError>,
+}
+
+/// The sessions below a directory.
+#[derive(Debug)]
+pub struct SessionIndex {
+    root: PathBuf,
+    cache: Option<PathBuf>,
+    records: Records,
+    /// The catalog that `records` were read from or written to.
+    seen: Option<Stat>,
+}
+
+/// What has happened to the files.
+struct Changes {
+    /// The catalog is not as it was.
+    dirty: bool,
+    /// Files that have to be read.
+    files: Vec<PathBuf>,
+}
+
+impl SessionIndex {
+    /// The sessions in `root` and in the directories directly below it. `cache` is a directory for
+    /// this index alone, created when needed; everything in it can be deleted at any time.
+    pub fn new(root: impl Into<PathBuf>, cache: Option<PathBuf>) -> Self {
+        Self { root: root.into(), cache, records: Records::default(), seen: None }
+    }
+
+    /// Lists the sessions.
+    pub fn list(&mut self, options: &ListOptions) -> Listing {
+        let mut problems = self.refresh(false);
+        let mut sessions = Vec::new();
+        for (path, record) in &self.records {
+            let path = self.root.join(path);
+            match &record.summary {
+                None => problems.push(SessionError::NotASession(path)),
+                Some(summary) => {
+                    if options.cwd.as_ref().is_none_or(|cwd| summary.cwd() == cwd) {
+                        sessions.extend(record.info(path));
+                    }
+                }
+            }
+        }
+        sessions.sort_by(SessionInfo::latest_first);
+        sessions.truncate(options.limit.unwrap_or(usize::MAX));
+        Listing { sessions, problems }
+    }
+
+    /// Brings everything up to date, on disk too if that is possible. With `want_text`, also what
+    /// is only missing its text is read. Returns what could not be read.
+    fn refresh(&mut self, want_text: bool) -> Vec<SessionError> {
+        let mut problems = Vec::new();
+        self.load();
+        if want_text && self.text_reader().is_none() {
+            self.forget_text();
+        }
+        let files = walk::walk(&self.root, &mut problems);
+        let mut changes = self.compare(&files);
+        let lacks_text = |record: &Record| want_text && record.text.is_none();
+        let lacking = self.records.values().any(lacks_text);
+        if !changes.dirty && changes.files.is_empty() && !(lacking && self.cache.is_some()) {
+            return problems;
+        }
+        let mut writer = self.cache_file("text").and_then(|path| TextWriter::open(&path));
+        if writer.is_some() {
+            // Another process may have done it all in the meantime.
+            if self.load() {
+                changes = self.compare(&files);
+            }
+            let lacking = self.records.iter().filter(|(_, record)| lacks_text(record));
+            changes.files.extend(lacking.map(|(path, _)| path.clone()));
+        }
+        for path in changes.files {
+            let old = self.records.remove(&path).filter(|old| !lacks_text(old));
+            let Some(stat) = files.get(&path) else { continue };
+            match read(&self.root.join(&path), *stat, old.as_ref(), writer.as_mut()) {
+                Ok(record) => drop(self.records.insert(path, record)),
+                Err(error) => problems.push(error),
+            }
+        }
+        if let Some(writer) = writer {
+            writer.collect(self.records.values_mut());
+            self.save();
+        }
+        problems
+    }
+
+    /// Compares the records with the files. Records of files that are gone go too.
+    fn compare(&mut self, files: &HashMap<PathBuf, Stat>) -> Changes {
+        let before = self.records.len();
+        self.records.retain(|path, _| files.contains_key(path));
+        let dirty = self.records.len() < before;
+        let mut changes = Changes { dirty, files: Vec::new() };
+        for (path, stat) in files {
+            let verdict = match self.records.get_mut(path) {
+                None => Verdict::Changed,
+                Some(record) => record.check(stat, || info::open(&self.root.join(path)).ok()),
+            };
+            match verdict {
+                Verdict::Same => {}
+                Verdict::Settled => changes.dirty = true,
+                Verdict::Changed => changes.files.push(path.clone()),
+            }
+        }
+        changes
+    }
+
+    /// Reads the catalog if it is another one than we know, and tells whether it was.
+    fn load(&mut self) -> bool {
+        let Some(path) = self.cache_file("catalog") else { return false };
+        let there = stat(&path);
+        if there.is_none() || there == self.seen {
+            return false;
+        }
+        self.seen = there;
+        let Some(records) = catalog::read(&path, &self.root) else { return false };
+        self.records = records;
+        true
+    }
+
+    fn save(&mut self) {
+        let Some(path) = self.cache_file("catalog") else { return };
+        // A cache that cannot be written is one that is not used.
+        if catalog::write(&path, &self.root, &self.records).is_some() {
+            self.seen = stat(&path);
+        }
+    }
+
+    fn forget_text(&mut self) {
+        for record in self.records.values_mut() {
+            record.text = None;
+        }
+    }
+
+    fn text_reader(&self) -> Option<TextReader> {
+        TextReader::open(&self.cache_file("text")?)
+    }
+
+    fn cache_file(&self, name: &str) -> Option<PathBuf> {
+        self.cache.as_ref().map(|cache| cache.join(name))
+    }
+}
+
+impl SessionInfo {
+    fn latest_first(&self, other: &Self) -> Ordering {
+        other.modified.cmp(&self.modified).then_with(|| self.path.cmp(&other.path))
+    }
+}
+
+fn stat(path: &Path) -> Option<Stat> {
+    std::fs::metadata(path).ok().map(|metadata| Stat::new(&metadata))
+}
+
+/// Reads a file, or what has been appended to it, and writes its text where it is kept.
+fn read(
+    path: &Path,
+    stat: Stat,
+    old: Option<&Record>,
+    mut writer: Option<&mut TextWriter>,
+) -> Result<Record, SessionError> {
+    let log = info::open(path)?;
+    let resumed = old.and_then(|old| Some((old.resume(&stat, &log)?, old.text.clone())));
+    let (mut scan, mut text) = resumed.unwrap_or((Scan::default(), Some(Vec::new())));
+    let mut pieces = Pieces::default();
+    let mut keep = |pieces: &mut Pieces| {
+        if pieces.is_empty() {
+            return;
+        }
+        let block = writer.as_mut().and_then(|writer| writer.write(pieces));
+        match (&mut text, block) {
+            (Some(text), Some(block)) => text.push(block),
+            // Half a text is none.
+            _ => text = None,
+        }
+        pieces.clear();
+    };
+    scan.run(&log, |line, glimpse| {
+        if let Some((_, text)) = &glimpse.text {
+            pieces.push(line, text);
+            if pieces.is_long() {
+                keep(&mut pieces);
+            }
+        }
+    })?;
+    keep(&mut pieces);
+    if let Some(writer) = writer {
+        text = text.map(|text| writer.merge(text));
+    }
+    Ok(Record::new(stat, &log, scan, text))
+}
