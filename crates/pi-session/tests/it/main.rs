@@ -2,4 +2,5 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod compaction;
 mod log;

@@ -1,0 +1,8 @@
+//! Compaction, against what was observed of the TypeScript pi and rule by rule.
+
+mod fixture;
+mod long;
+mod observed;
+mod recovery;
+mod summaries;
+mod triggers;
