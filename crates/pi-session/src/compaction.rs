@@ -3,7 +3,7 @@
 //! The order in which things happen, each step a file of its own and all but one of them pure:
 //! [estimate](context_tokens) how full the context is, [decide](should_compact) whether to act,
 //! find the [cut](find_cut) between what is summarised and what is kept word for word,
-//! [prepare](prepare) both sides, and have a model [write](Summarizer) the summary. Branch
+//! [prepare] both sides, and have a model [write](Summarizer) the summary. Branch
 //! summaries, for work that is left behind by going elsewhere in the tree, share the last steps.
 //!
 //! Nothing here changes a session. A caller learns from [`prepare`] or [`plan_recovery`] what

@@ -68,7 +68,11 @@ pub fn prepare_branch(entries: &[Entry], token_budget: u64) -> BranchPreparation
         }
     }
     for entry in entries.iter().rev() {
-        let messages = projection::messages(entry, edits.get(entry.id.as_str()).copied());
+        // Summaries are not subject to edits here: they are what is left of what they replaced.
+        let is_summary =
+            matches!(entry.body, EntryBody::Compaction(_) | EntryBody::BranchSummary(_));
+        let edit = edits.get(entry.id.as_str()).copied().filter(|_| !is_summary);
+        let messages = projection::messages(entry, edit);
         let Some(message) = messages.into_iter().find(is_summarized) else {
             continue;
         };
@@ -77,8 +81,6 @@ pub fn prepare_branch(entries: &[Entry], token_budget: u64) -> BranchPreparation
         let total = prepared.total_tokens.saturating_add(tokens);
         if token_budget > 0 && total > token_budget {
             // A summary stands for much; it may exceed the budget a little.
-            let is_summary =
-                matches!(entry.body, EntryBody::Compaction(_) | EntryBody::BranchSummary(_));
             if is_summary && u128::from(prepared.total_tokens) * 10 < u128::from(token_budget) * 9 {
                 prepared.messages.push(message);
                 prepared.total_tokens = total;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use pi_protocol::{AgentMessage, EntryBody};
 
 use super::cut::{Cut, find_cut, split_turn};
-use super::{CompactionSettings, Facts, FileOps, boundary, projected_tokens};
+use super::{CompactionSettings, Facts, FileOps, boundary, message_tokens, projected_tokens};
 use crate::Projected;
 
 /// A compaction, ready to be summarised.
@@ -41,11 +41,9 @@ pub fn prepare(entries: &[Projected], settings: &CompactionSettings) -> Option<P
         return None; // already compacted
     }
     let range = usize::from(previous.is_some())..entries.len();
-    let cut = past_omitted_attempt(
-        entries,
-        range.clone(),
-        find_cut(entries, range.clone(), settings.keep_recent_tokens),
-    );
+    let keep = settings.keep_recent_tokens;
+    let cut = find_cut(entries, range.clone(), keep);
+    let cut = past_omitted_attempt(entries, range.clone(), keep, cut);
     let first_kept = entries.get(cut.first_kept)?.entry.id.clone();
     let history_end = cut.turn_start.unwrap_or(cut.first_kept);
     let to_summarize = messages(&entries[range.start..history_end]);
@@ -84,7 +82,7 @@ fn messages(entries: &[Projected]) -> Vec<AgentMessage> {
 /// If all that would be kept is one message and an answer to it that was taken out of the
 /// context, that message alone was too much: it is summarised too. Not if what the answer was
 /// given to has been replaced since.
-fn past_omitted_attempt(entries: &[Projected], range: Range<usize>, cut: Cut) -> Cut {
+fn past_omitted_attempt(entries: &[Projected], range: Range<usize>, keep: u64, cut: Cut) -> Cut {
     let visible = |projected: &Projected| !projected.messages.is_empty();
     let Some(input) = (cut.first_kept..range.end).find(|at| visible(&entries[*at])) else {
         return cut;
@@ -96,16 +94,19 @@ fn past_omitted_attempt(entries: &[Projected], range: Range<usize>, cut: Cut) ->
     if suffix.iter().any(visible) || !suffix.iter().any(is_answer) {
         return cut;
     }
-    let replaced = replaced(entries);
-    if entries[..=input].iter().any(|before| replaced.contains(before.entry.id.as_str())) {
+    if has_replacement(suffix) {
         return cut;
+    }
+    let all = entries[range.clone()].iter().flat_map(|projected| &projected.messages);
+    if all.map(message_tokens).sum::<u64>() < keep {
+        return cut; // everything fits
     }
     let first_kept = input + 1;
     Cut { first_kept, turn_start: split_turn(entries, range, first_kept) }
 }
 
-/// The entries whose content is not what it was.
-fn replaced(entries: &[Projected]) -> HashSet<&str> {
+/// Whether these entries leave another one with other content.
+fn has_replacement(entries: &[Projected]) -> bool {
     let mut replaced = HashSet::new();
     for projected in entries {
         if let EntryBody::ContextEdit(edit) = &projected.entry.body {
@@ -115,5 +116,5 @@ fn replaced(entries: &[Projected]) -> HashSet<&str> {
             };
         }
     }
-    replaced
+    !replaced.is_empty()
 }

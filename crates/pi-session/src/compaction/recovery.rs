@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Extra, Message};
 
-use super::{CompactionSettings, Preparation, prepare};
+use super::{CompactionSettings, Preparation, boundary, prepare};
 use crate::Projected;
 
 /// What recovery would do.
@@ -27,7 +27,8 @@ pub fn plan_recovery(
     mut entries: Vec<Projected>,
     settings: &CompactionSettings,
 ) -> Option<Recovery> {
-    let attempt = entries.iter().rposition(is_answer)?;
+    let newer = boundary::newer_than_compaction(&entries);
+    let attempt = newer + entries[newer..].iter().rposition(is_answer)?;
     let calls: HashSet<String> = answer(&entries[attempt])
         .into_iter()
         .flat_map(|answer| answer.tool_calls())

@@ -3,8 +3,7 @@
 //! What an overflow looks like is the business of those who talk to providers; the caller
 //! classifies the answer and this module decides what follows from it.
 
-use pi_protocol::AgentMessage;
-use pi_protocol::{AssistantMessage, EntryBody, Message, Model, StopReason};
+use pi_protocol::{AgentMessage, AssistantMessage, EntryBody, Message, Model, StopReason};
 
 use super::estimate::{context_tokens, projected_tokens, usage_tokens};
 use super::{CompactionSettings, boundary};
@@ -47,7 +46,7 @@ pub struct Check<'a> {
     pub compacted_at: Option<f64>,
     /// Compacting and asking again has been tried since the user last said something.
     pub recovery_attempted: bool,
-    /// The context has been edited, so that counts of providers may be about another one.
+    /// The context has been edited since, so that the provider's count is about another one.
     pub edited: bool,
 }
 

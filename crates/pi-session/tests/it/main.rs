@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod compaction;
 mod compat;
 mod crash;
 mod index;

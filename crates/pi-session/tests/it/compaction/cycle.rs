@@ -1,0 +1,153 @@
+//! Compacting a session for real, again and again: what is in the file, what the model reads.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_ai::faux::{Faux, Reply};
+use pi_protocol::{
+    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, Message, StopReason,
+    StreamOptions, ToolCall, UserBlock,
+};
+use pi_session::compaction::{
+    CompactionSettings, FileLists, Preparation, Summarizer, prepare, projected_tokens,
+};
+use pi_session::{NewCompaction, OpenOptions, Session};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::fixture::cases;
+
+const SETTINGS: CompactionSettings =
+    CompactionSettings { enabled: true, reserve_tokens: 100, keep_recent_tokens: 30 };
+
+/// A turn: a request, a call, its result, an answer. 20 tokens and a little.
+fn turn(session: &mut Session, number: usize) {
+    let answer = |content, stop_reason| {
+        let message = AssistantMessage { content, stop_reason, ..AssistantMessage::default() };
+        Message::Assistant(message.into())
+    };
+    let path = format!("/file{number}");
+    let call = ToolCall {
+        id: format!("c{number}"),
+        name: if number.is_multiple_of(2) { "read" } else { "edit" }.to_owned(),
+        arguments: [("path".to_owned(), path.into())].into_iter().collect(),
+        ..ToolCall::default()
+    };
+    session.append_message(Message::user(format!("request number {number}"))).unwrap();
+    let block = AssistantBlock::ToolCall(call.clone());
+    session.append_message(answer(vec![block], StopReason::ToolUse)).unwrap();
+    let result = Message::tool_result(&call, vec![UserBlock::text("the result")], false);
+    session.append_message(result).unwrap();
+    let text = AssistantBlock::text(format!("answer number {number}"));
+    session.append_message(answer(vec![text], StopReason::Stop)).unwrap();
+}
+
+async fn compact(session: &mut Session, faux: &Faux) -> Option<(Preparation, FileLists)> {
+    let prepared = prepare(&session.projection().unwrap(), &SETTINGS)?;
+    let summarizer = Summarizer {
+        provider: faux,
+        model: Arc::new(Faux::model()),
+        thinking_level: None,
+        cancel: CancelToken::new(),
+        options: StreamOptions::default(),
+    };
+    let summary = summarizer.summarize(&prepared, None).await.unwrap();
+    let lists = prepared.file_ops.lists();
+    let compaction = NewCompaction {
+        summary: summary.text + &lists.to_tags(),
+        first_kept: Some(prepared.first_kept.clone()),
+        tokens_before: prepared.tokens_before as f64,
+        details: Some(serde_json::to_value(&lists).unwrap()),
+        usage: Some(summary.usage),
+        from_hook: Some(false),
+    };
+    session.append_compaction(compaction).unwrap();
+    Some((prepared, lists))
+}
+
+fn roles(session: &mut Session) -> Vec<String> {
+    let context = session.context().unwrap();
+    context.messages.iter().map(|message| message.role().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_session_is_compacted_again_and_again() {
+    let faux = Faux::responding(|_| Reply::new().text("A summary."));
+    let mut session = Session::in_memory("/work");
+    session.append_message(Message::system("Be brief.")).unwrap();
+    let mut number = 0;
+    let mut lists = FileLists::default();
+    for round in 0..5 {
+        for _ in 0..6 {
+            turn(&mut session, number);
+            number += 1;
+        }
+        if round == 2 {
+            // The parent of the next compaction is an entry that no context shows again.
+            session.append_message(Message::system("Be briefer.")).unwrap();
+        }
+        let before = session.projection().unwrap();
+        let asked = faux.requests().len();
+        let (prepared, files) = compact(&mut session, &faux).await.unwrap();
+        assert_eq!(prepared.previous_summary.is_some(), round > 0);
+        assert!(prepared.turn_prefix.is_empty() != prepared.is_split_turn);
+        // The summary so far is carried on: by the model, or as it is.
+        let first = format!("{:?}", faux.requests()[asked].context.messages);
+        let carried = first.contains("<previous-summary>\\nA summary.");
+        assert_eq!(carried, round > 0 && !prepared.to_summarize.is_empty(), "{first}");
+        // Nothing is lost and nothing is there twice.
+        let parts = [&prepared.to_summarize, &prepared.turn_prefix, &prepared.kept];
+        let skipped = usize::from(round > 0);
+        let all: Vec<&AgentMessage> = before[skipped..]
+            .iter()
+            .flat_map(|projected| &projected.messages)
+            .filter(|message| message.role() != "system")
+            .collect();
+        assert!(parts.into_iter().flatten().eq(all.iter().copied()), "round {round}");
+        // Files of all rounds are remembered.
+        assert!(files.modified.len() > lists.modified.len());
+        assert!(lists.read.iter().all(|path| files.read.contains(path)));
+        lists = files;
+        let roles = roles(&mut session);
+        assert_eq!(roles[..2], ["system", "compactionSummary"]);
+        assert_ne!(roles[2], "toolResult");
+        assert_eq!(roles.len(), 2 + prepared.kept.len());
+        let after = projected_tokens(&session.projection().unwrap()).tokens;
+        assert!(after < prepared.tokens_before, "{after} of {}", prepared.tokens_before);
+        assert!(compact(&mut session, &faux).await.is_none(), "already compacted");
+        session.append_label(&prepared.first_kept, Some("here")).unwrap();
+    }
+}
+
+#[test]
+fn what_is_left_behind_is_what_was_observed() {
+    let directory = TempDir::new().unwrap();
+    for (number, case) in cases("left_behind.json").iter().enumerate() {
+        let file = directory.path().join(format!("{number}.jsonl"));
+        write_tree(&file, case["parents"].as_array().unwrap());
+        let mut session = Session::open(&file, &OpenOptions::read()).unwrap();
+        match case["from"].as_u64() {
+            Some(from) => session.branch(&format!("e{from}")).unwrap(),
+            None => session.reset(),
+        }
+        let left = session.left_behind(Some(&format!("e{}", case["to"]))).unwrap();
+        let left: Vec<String> = left.into_iter().map(|entry| entry.id).collect();
+        assert_eq!(json!(left), case["left"], "{case}");
+    }
+}
+
+fn write_tree(file: &Path, parents: &[Value]) {
+    let time = "2026-01-01T00:00:00.000Z";
+    let header = json!({"type": "session", "version": 3, "id": "s", "timestamp": time, "cwd": "/"});
+    let mut lines = vec![header];
+    for (index, parent) in parents.iter().enumerate() {
+        let parent = parent.as_u64().map(|parent| format!("e{parent}"));
+        lines.push(json!({
+            "type": "message", "id": format!("e{index}"), "parentId": parent, "timestamp": time,
+            "message": {"role": "user", "content": "x", "timestamp": 1},
+        }));
+    }
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    fs::write(file, lines.join("\n") + "\n").unwrap();
+}
