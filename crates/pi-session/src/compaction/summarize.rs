@@ -100,7 +100,7 @@ impl Summarizer<'_> {
             StopReason::Length => return Err(SummaryError::Incomplete { label }),
             _ => {}
         }
-        if answer.stop_reason == StopReason::ToolUse || answer.tool_calls().next().is_some() {
+        if answer.tool_calls().next().is_some() {
             return Err(SummaryError::CalledTool { label });
         }
         let texts: Vec<&str> = answer
