@@ -54,7 +54,7 @@ pub enum SummaryError {
         reason: String,
     },
     /// The summary is not complete.
-    #[error("{label} failed: generation hit the token cap and the summary is incomplete")]
+    #[error("{label} failed: the token limit cut the summary short")]
     Incomplete {
         /// What was being done.
         label: String,
