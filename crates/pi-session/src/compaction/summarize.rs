@@ -54,7 +54,7 @@ pub enum SummaryError {
         reason: String,
     },
     /// The summary is not complete.
-    #[error("{label} failed: generation hit the token cap and the summary is incomplete")]
+    #[error("{label} failed: the token limit cut the summary short")]
     Incomplete {
         /// What was being done.
         label: String,
@@ -100,7 +100,7 @@ impl Summarizer<'_> {
             StopReason::Length => return Err(SummaryError::Incomplete { label }),
             _ => {}
         }
-        if answer.stop_reason == StopReason::ToolUse || answer.tool_calls().next().is_some() {
+        if answer.tool_calls().next().is_some() {
             return Err(SummaryError::CalledTool { label });
         }
         let texts: Vec<&str> = answer

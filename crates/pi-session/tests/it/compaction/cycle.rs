@@ -12,11 +12,11 @@ use pi_protocol::{
 use pi_session::compaction::{
     CompactionSettings, FileLists, Preparation, Summarizer, prepare, projected_tokens,
 };
-use pi_session::{NewCompaction, OpenOptions, Session};
+use pi_session::{NewCompaction, OpenOptions, Session, project};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::fixture::cases;
+use super::fixture::{cases, path};
 
 const SETTINGS: CompactionSettings =
     CompactionSettings { enabled: true, reserve_tokens: 100, keep_recent_tokens: 30 };
@@ -115,9 +115,19 @@ async fn a_session_is_compacted_again_and_again() {
         assert_eq!(roles.len(), 2 + prepared.kept.len());
         let after = projected_tokens(&session.projection().unwrap()).tokens;
         assert!(after < prepared.tokens_before, "{after} of {}", prepared.tokens_before);
-        assert!(compact(&mut session, &faux).await.is_none(), "already compacted");
+        // However little is to be kept: it has just been compacted.
+        let none = CompactionSettings { keep_recent_tokens: 0, ..SETTINGS };
+        assert_eq!(prepare(&session.projection().unwrap(), &none), None, "round {round}");
         session.append_label(&prepared.first_kept, Some("here")).unwrap();
     }
+}
+
+#[test]
+fn an_entry_without_an_id_cannot_be_the_first_that_is_kept() {
+    let mut entries = path(&json!([["user", 400], ["assistant", 4], ["user", 400]]));
+    assert!(prepare(&project(entries.clone()), &SETTINGS).is_some());
+    entries[2].id.clear();
+    assert_eq!(prepare(&project(entries), &SETTINGS), None);
 }
 
 #[test]
