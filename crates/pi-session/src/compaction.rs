@@ -20,6 +20,7 @@ mod prepare;
 mod prompts;
 mod recovery;
 mod restore;
+mod room;
 mod serialize;
 mod summarize;
 mod tries;

@@ -106,7 +106,7 @@ pub async fn compact(
     let mut best = draft;
     if !best.findings.is_empty() {
         attempts += 1;
-        let question = task.repair_request(&best, custom_instructions);
+        let question = task.repair_request(summarizer, &best, custom_instructions);
         let repaired = summarizer.ask("Summary repair", question).await;
         match Draft::take(repaired, &task) {
             Ok(repaired) => {
@@ -205,7 +205,12 @@ impl<'a> Task<'a> {
         (text_tokens(&text) < self.replaced_tokens).then(|| (text, draft.findings.clone()))
     }
 
-    fn repair_request(&self, draft: &Draft, focus: Option<&str>) -> String {
+    fn repair_request(
+        &self,
+        summarizer: &Summarizer<'_>,
+        draft: &Draft,
+        focus: Option<&str>,
+    ) -> String {
         let messages: Vec<AgentMessage> = self
             .preparation
             .to_summarize
@@ -215,7 +220,9 @@ impl<'a> Task<'a> {
             .collect();
         let previous = self.preparation.previous_summary.as_deref();
         let problems = draft.findings.iter().map(Finding::to_string).collect::<Vec<_>>();
-        prompts::repair(&record(&messages), previous, &draft.text, &problems, &self.sections, focus)
+        let others = [previous.unwrap_or_default(), &draft.text, &problems.concat()].concat();
+        let record = summarizer.fit(&record(&messages), &others);
+        prompts::repair(&record, previous, &draft.text, &problems, &self.sections, focus)
     }
 
     fn finish(self, text: String, usage: Usage, verification: Verdict) -> Compacted {

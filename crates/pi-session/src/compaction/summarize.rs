@@ -10,7 +10,7 @@ use pi_protocol::{
     Request, StopReason, StreamOptions, ThinkingLevel, Usage, UserBlock, complete,
 };
 
-use super::{Preparation, prompts, serialize_conversation};
+use super::{Preparation, prompts, room, serialize_conversation};
 use crate::to_llm;
 
 /// A model that summarises.
@@ -135,7 +135,7 @@ impl Summarizer<'_> {
         } else {
             self.history(&preparation.to_summarize, previous, custom_instructions).await?
         };
-        let record = record(&preparation.turn_prefix);
+        let record = self.fit(&record(&preparation.turn_prefix), "");
         let question = prompts::turn_prefix(&record, custom_instructions);
         let prefix = self.ask("Turn prefix summarization", question).await?;
         summary.text.push_str(prompts::SPLIT_TURN);
@@ -150,7 +150,24 @@ impl Summarizer<'_> {
         previous: Option<&str>,
         focus: Option<&str>,
     ) -> Result<Summary, SummaryError> {
-        self.ask("Summarization", prompts::history(&record(messages), previous, focus)).await
+        let record = record(messages);
+        let room = room::room(&self.model, previous.unwrap_or_default());
+        let mut so_far = previous.map(str::to_owned);
+        let mut usage = Usage::default();
+        let mut text = String::new();
+        for part in room::parts(&record, room) {
+            let question = prompts::history(part, so_far.as_deref(), focus);
+            let summary = self.ask("Summarization", question).await?;
+            usage = sum(&usage, &summary.usage);
+            text.clone_from(&summary.text);
+            so_far = Some(summary.text);
+        }
+        Ok(Summary { text, usage })
+    }
+
+    /// A record that has to be shown in one piece, as far as there is room beside `other`.
+    pub(super) fn fit(&self, record: &str, other: &str) -> String {
+        room::fit(record, room::room(&self.model, other))
     }
 
     fn options(&self) -> StreamOptions {

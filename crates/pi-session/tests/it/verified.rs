@@ -362,6 +362,33 @@ async fn the_repair_request_names_what_is_missing() {
 }
 
 #[tokio::test]
+async fn a_history_longer_than_the_window_is_summarised_in_parts() {
+    let model = Faux::responding(|_| Reply::new().text(GOOD));
+    let mut session = Session::in_memory("/work");
+    for message in conversation() {
+        session.append_message(message).unwrap();
+    }
+    for round in 0..20 {
+        session.append_message(Message::user(format!("Round {round}."))).unwrap();
+        session.append_message(calls(&[], &"many words ".repeat(1000))).unwrap();
+    }
+    let mut small = summarizer(&model);
+    small.model = Arc::new(pi_protocol::Model { context_window: 20_000, ..Faux::model() });
+    let (_, made) = session.compact(&small, &settings(), None).await.unwrap();
+    assert!(made.tokens_before > 40_000);
+    let requests = model.requests();
+    assert!(requests.len() > 3, "{}", requests.len());
+    let mut rounds = 0;
+    for request in requests {
+        let Some(Message::User(user)) = request.context.messages.last() else { panic!() };
+        let question = pi_session::text_of(&user.content);
+        assert!(text_tokens(&question) < 20_000 - 6_000, "{}", text_tokens(&question));
+        rounds += question.matches("[User]: Round").count();
+    }
+    assert!(rounds >= 19, "every part was shown: {rounds}");
+}
+
+#[tokio::test]
 async fn a_demand_survives_compaction_after_compaction() {
     let mut session = session();
     for round in 0..4 {
