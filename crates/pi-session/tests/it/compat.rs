@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::observe::{difference, normalize, observe};
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
 /// Files in which we see something else on purpose: name, the first difference, why.
 const DIFFERENT: &[(&str, &str, &str)] = &[
@@ -128,7 +128,8 @@ fn observations() -> BTreeMap<String, Value> {
         .collect()
 }
 
-fn files() -> Vec<PathBuf> {
+/// All session files.
+pub(crate) fn files() -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(FIXTURES).join("sessions")).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod compat;
+mod context;
 mod crash;
 mod live;
 mod log;
+mod migrate;
 mod observe;
 mod peer;
 mod script;
+mod tree;
 mod written;
