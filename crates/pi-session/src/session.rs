@@ -321,10 +321,17 @@ impl Session {
     fn read_entry(&self, reader: &mut Reader<'_>, index: Index) -> Result<Entry, SessionError> {
         let node = self.tree.node(index);
         let line = reader.line(node.span)?;
-        Entry::from_json(&String::from_utf8_lossy(line)).map_err(|error| SessionError::Damaged {
+        let entry = Entry::from_json(&String::from_utf8_lossy(line));
+        let mut entry = entry.map_err(|error| SessionError::Damaged {
             id: node.id.to_string(),
             reason: error.to_string(),
-        })
+        })?;
+        // Two lines that a crash made one may have two ids. The tree goes by the first.
+        if *entry.id != *node.id || entry.parent_id.as_deref() != node.parent_id.as_deref() {
+            entry.id = node.id.to_string();
+            entry.parent_id = node.parent_id.as_deref().map(str::to_owned);
+        }
+        Ok(entry)
     }
 
     fn mark_damaged(&mut self, index: Index, reason: String) {
