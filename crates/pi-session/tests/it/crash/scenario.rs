@@ -160,7 +160,8 @@ fn disturb(scenario: Scenario, dice: &mut Dice, writer: &mut Writer, task: &Task
     match scenario {
         Scenario::Creation | Scenario::Migration => {
             writer.listen_until("ready");
-            spin(dice.below(3_000_000));
+            let longest = if scenario == Scenario::Creation { 400_000 } else { 3_000_000 };
+            spin(dice.below(longest));
         }
         Scenario::FileLimit | Scenario::FullDisk | Scenario::ReadOnlyDisk => {
             writer.listen_to_the_end();
