@@ -312,11 +312,15 @@ fn a_damaged_entry_is_left_out_wherever_it_is_read() {
     let (session, path) = saved_in(&directory);
     let first = session.leaf_id().unwrap().to_owned();
     drop(session);
-    // Its beginning and its end are as they should be.
+    // Beginnings and ends are as they should be.
+    let hole = format!(
+        "{{\"type\":\"message\",\"id\":\"hole\",\"parentId\":\"{first}\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"message\":{{\"role\":\"user\",\"content\":\"\0\0\0\",\"timestamp\":1}}}}\n"
+    );
+    append_raw(&path, &hole);
     let broken = "{\"type\":\"custom\",\"id\":\"bad\",\"parentId\":\"FIRST\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"data\":[}";
     append_raw(
         &path,
-        &format!("{}\n{}", broken.replace("FIRST", &first), custom_line("after", Some("bad"))),
+        &format!("{}\n{}", broken.replace("FIRST", "hole"), custom_line("after", Some("bad"))),
     );
     let open = || Session::open(&path, &OpenOptions::read()).unwrap();
     let ids = |mut session: Session| -> Vec<String> {
@@ -326,7 +330,7 @@ fn a_damaged_entry_is_left_out_wherever_it_is_read() {
     assert_eq!(open().context().unwrap().messages.len(), 1);
     assert_eq!(open().tree().unwrap().nodes().count(), 2);
     assert_eq!(open().stats().unwrap().total_messages, 1);
-    assert_eq!(open().verify().unwrap().len(), 1);
+    assert_eq!(open().verify().unwrap().len(), 2);
 }
 
 #[test]
