@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -266,6 +266,8 @@ impl Entry {
             rest: Map<String, Value>,
         }
         let Ok(wire) = serde_json::from_str::<Wire<'_>>(line) else {
+            // Unpaired surrogates may be mended; bytes that a crash left are not what was said.
+            serde_json::from_str::<IgnoredAny>(line)?;
             return from_str_repairing(line);
         };
         let mut rest = wire.rest;

@@ -3,33 +3,40 @@
 //! Version 1 was a plain list; version 2 made it a tree; version 3 renamed a role. Only what
 //! changed is rewritten. Lines that cannot be read stay where they are.
 
+use std::borrow::Cow;
+
 use pi_protocol::SessionHeader;
 use serde_json::Value;
 
 use crate::log::RawObject;
 
-/// Brings the content of a session file to the current version. Idempotent.
+/// Brings the content of a session file to the current version. Idempotent: what is current, or
+/// has no header, stays as it is.
 pub fn migrate(content: &[u8]) -> Vec<u8> {
-    let text = String::from_utf8_lossy(content);
-    let lines: Vec<Line<'_>> = text.split('\n').map(Line::parse).collect();
-    let version = lines.iter().find_map(Line::version).unwrap_or(1);
+    let raw: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
+    let texts: Vec<Cow<'_, str>> = raw.iter().map(|line| String::from_utf8_lossy(line)).collect();
+    let lines: Vec<Line<'_>> = texts.iter().map(|text| Line::parse(text)).collect();
+    let version = lines.iter().find_map(Line::version);
+    let Some(version) = version.filter(|version| *version < SessionHeader::VERSION) else {
+        return content.to_vec();
+    };
     let ids = (version < 2).then(|| assign_ids(&lines));
-    let mut out = String::with_capacity(text.len() + lines.len() * 64);
+    let mut out = Vec::with_capacity(content.len() + lines.len() * 64);
     let mut previous: Option<String> = None;
     let last = lines.len() - 1;
     for (at, line) in lines.into_iter().enumerate() {
         match line {
-            Line::Other(text) => out.push_str(text),
+            Line::Other => out.extend_from_slice(raw[at]),
             Line::Object { mut object, .. } => {
                 upgrade(&mut object, version, ids.as_deref(), at, &mut previous);
-                out.push_str(&object.to_string());
+                out.extend_from_slice(object.to_string().as_bytes());
             }
         }
         if at < last {
-            out.push('\n');
+            out.push(b'\n');
         }
     }
-    out.into_bytes()
+    out
 }
 
 /// A line of an old file.
@@ -39,14 +46,14 @@ enum Line<'a> {
         kind: Option<String>,
     },
     /// Blank, or not readable: stays as it is.
-    Other(&'a str),
+    Other,
 }
 
 impl<'a> Line<'a> {
     fn parse(text: &'a str) -> Self {
         match RawObject::parse(text.trim()) {
             Ok(object) => Self::Object { kind: object.value("type"), object },
-            Err(_) => Self::Other(text),
+            Err(_) => Self::Other,
         }
     }
 

@@ -340,10 +340,16 @@ impl Session {
                 extra: Extra::new(),
             });
         }
-        Entry::from_json(&text(line)).map_err(|error| SessionError::Damaged {
+        let mut entry = Entry::from_json(&text(line)).map_err(|error| SessionError::Damaged {
             id: node.id.to_string(),
             reason: error.to_string(),
-        })
+        })?;
+        // Two lines that a crash made one may have two ids. The tree goes by the first.
+        if *entry.id != *node.id || entry.parent_id.as_deref() != node.parent_id.as_deref() {
+            entry.id = node.id.to_string();
+            entry.parent_id = node.parent_id.as_deref().map(str::to_owned);
+        }
+        Ok(entry)
     }
 
     fn mark_damaged(&mut self, index: Index, reason: String) {

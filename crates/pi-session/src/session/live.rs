@@ -58,7 +58,7 @@ impl Session {
     /// calls cost nothing.
     pub fn context(&mut self) -> Result<SessionContext, SessionError> {
         if self.live.is_none() {
-            let context = self.sound_context()?;
+            let context = self.without_damage(|session| session.build_context(session.leaf))?;
             self.live = Some(Live { context });
         }
         Ok(self.live.as_ref().map(|live| live.context.clone()).unwrap_or_default())
@@ -85,19 +85,21 @@ impl Session {
 
     /// The entries that count at the current entry, with the messages they contribute.
     pub fn projection(&mut self) -> Result<Vec<Projected>, SessionError> {
-        // Damage is found, and worked around, where the context is built.
-        self.context()?;
-        let mut reader = self.log.reader();
-        let selection = self.select(self.leaf, &mut reader)?;
-        let entries: Result<Vec<Entry>, _> =
-            selection.entries(self).map(|index| self.read_entry(&mut reader, index)).collect();
-        Ok(projection::project_selected(entries?))
+        let entries = self.without_damage(|session| {
+            let mut reader = session.log.reader();
+            let selection = session.select(session.leaf, &mut reader)?;
+            selection.entries(session).map(|at| session.read_entry(&mut reader, at)).collect()
+        })?;
+        Ok(projection::project_selected(entries))
     }
 
-    /// Builds the context; entries that turn out to be damaged are marked and left out.
-    fn sound_context(&mut self) -> Result<SessionContext, SessionError> {
+    /// Builds something from entries; those that turn out to be damaged are marked and left out.
+    fn without_damage<T>(
+        &mut self,
+        build: impl Fn(&Self) -> Result<T, SessionError>,
+    ) -> Result<T, SessionError> {
         loop {
-            match self.build_context(self.leaf) {
+            match build(self) {
                 Err(SessionError::Damaged { id, reason }) => {
                     let index = self.find(&id)?;
                     self.mark_damaged(index, reason);

@@ -8,11 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use pi_protocol::json::from_str_repairing;
+use pi_session::{OpenOptions, Session, SessionStats};
 use serde_json::Value;
 
 use crate::observe::{difference, normalize, observe};
 
-const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
+pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
 /// Files in which we see something else on purpose: name, the first difference, why.
 const DIFFERENT: &[(&str, &str, &str)] = &[
@@ -104,6 +105,39 @@ fn we_see_in_every_file_what_the_typescript_pi_sees() {
     }
 }
 
+/// Statistics as `getSessionStats` of pi 1.5.0 was observed to give them.
+#[test]
+fn statistics_count_what_the_typescript_pi_counts() {
+    // User, assistant, tool calls, tool results, all messages; how many times the usage that all
+    // of these files use (1, 2, 3, 4 tokens for 0.3 dollars).
+    let rows: &[(&str, [u64; 5], u64)] = &[
+        ("written/pi-1.5.0", [3, 1, 1, 1, 8], 5),
+        ("sessions/edits", [2, 2, 0, 0, 4], 2),
+        ("sessions/compaction-extra", [4, 3, 0, 0, 9], 4),
+        ("sessions/null-contents", [1, 1, 0, 1, 5], 1),
+        ("sessions/models", [1, 1, 0, 0, 2], 2),
+        ("sessions/sibling-order", [7, 0, 0, 0, 7], 0),
+        ("sessions/damaged-middle-closed", [2, 1, 0, 0, 3], 1),
+    ];
+    for (name, counts, usages) in rows {
+        let file = Path::new(FIXTURES).join(format!("{name}.jsonl"));
+        let stats = Session::open(file, &OpenOptions::read()).unwrap().stats().unwrap();
+        let SessionStats { tokens, cost, .. } = &stats;
+        let seen = [
+            stats.user_messages,
+            stats.assistant_messages,
+            stats.tool_calls,
+            stats.tool_results,
+            stats.total_messages,
+        ];
+        assert_eq!(seen, *counts, "{name}");
+        let seen =
+            [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.total];
+        assert_eq!(seen, [1, 2, 3, 4, 10].map(|tokens| tokens * usages), "{name}");
+        assert!((cost - 0.3 * *usages as f64).abs() < 1e-9, "{name}: {cost}");
+    }
+}
+
 fn compare(file: &Path, observed: Option<&Value>) -> Option<String> {
     let ours = normalize(observe(file));
     let theirs = observed.cloned().map(normalize);
@@ -128,7 +162,8 @@ fn observations() -> BTreeMap<String, Value> {
         .collect()
 }
 
-fn files() -> Vec<PathBuf> {
+/// All session files.
+pub(crate) fn files() -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(FIXTURES).join("sessions")).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));

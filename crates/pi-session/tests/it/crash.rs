@@ -35,7 +35,7 @@ struct Summary {
 fn run_many(runs: usize, seed: u64, disk: Option<&SmallDisk>, keep: Option<&TempDir>) -> Summary {
     let mut summary = Summary::default();
     let scenarios: Vec<&Scenario> =
-        SCENARIOS.iter().filter(|scenario| !scenario.needs_disk() || disk.is_some()).collect();
+        SCENARIOS.iter().filter(|scenario| scenario.is_possible(disk)).collect();
     for run in 0..runs {
         let mut dice = Dice(seed.wrapping_add(run as u64));
         let scenario = scenarios[run % scenarios.len()];

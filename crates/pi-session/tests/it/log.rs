@@ -307,6 +307,47 @@ fn an_entry_too_deep_to_be_read_still_connects_what_is_around_it() {
 }
 
 #[test]
+fn a_damaged_entry_is_left_out_wherever_it_is_read() {
+    let directory = TempDir::new().unwrap();
+    let (session, path) = saved_in(&directory);
+    let first = session.leaf_id().unwrap().to_owned();
+    drop(session);
+    // Beginnings and ends are as they should be.
+    let hole = format!(
+        "{{\"type\":\"message\",\"id\":\"hole\",\"parentId\":\"{first}\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"message\":{{\"role\":\"user\",\"content\":\"\0\0\0\",\"timestamp\":1}}}}\n"
+    );
+    append_raw(&path, &hole);
+    let broken = "{\"type\":\"custom\",\"id\":\"bad\",\"parentId\":\"FIRST\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"data\":[}";
+    append_raw(
+        &path,
+        &format!("{}\n{}", broken.replace("FIRST", "hole"), custom_line("after", Some("bad"))),
+    );
+    let open = || Session::open(&path, &OpenOptions::read()).unwrap();
+    let ids = |mut session: Session| -> Vec<String> {
+        session.projection().unwrap().into_iter().map(|projected| projected.entry.id).collect()
+    };
+    assert_eq!(ids(open()), [first.as_str(), "after"]);
+    assert_eq!(open().context().unwrap().messages.len(), 1);
+    assert_eq!(open().tree().unwrap().nodes().count(), 2);
+    assert_eq!(open().stats().unwrap().total_messages, 1);
+    assert_eq!(open().verify().unwrap().len(), 2);
+}
+
+#[test]
+fn two_lines_that_became_one_have_the_identity_of_the_first() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path().join("joined.jsonl");
+    let line = "{\"type\":\"custom\",\"id\":\"one\",\"parentId\":null,\"timestamp\":\"\",\"x\":1,\"id\":\"two\",\"parentId\":\"gone\",\"customType\":\"c\"}";
+    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}";
+    fs::write(&path, format!("{header}\n{line}\n{}", custom_line("after", Some("one")))).unwrap();
+    let session = Session::open(&path, &OpenOptions::read()).unwrap();
+    let ids: Vec<String> = session.entries().map(|entry| entry.unwrap().id).collect();
+    assert_eq!(ids, ["one", "after"]);
+    assert_eq!(session.branch_ids(None).unwrap(), ["one", "after"]);
+    assert_eq!(session.entry("one").unwrap().parent_id, None);
+}
+
+#[test]
 fn a_conversation_may_be_a_hundred_thousand_entries_deep() {
     const DEPTH: usize = 100_000;
     let directory = TempDir::new().unwrap();

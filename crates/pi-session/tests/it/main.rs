@@ -4,14 +4,17 @@
 
 mod compaction;
 mod compat;
+mod context;
 mod crash;
 mod index;
 mod index_model;
 mod listing;
 mod live;
 mod log;
+mod migrate;
 mod observe;
 mod peer;
 mod script;
+mod tree;
 mod verified;
 mod written;

@@ -21,7 +21,7 @@ pub(crate) struct Performed {
 pub(crate) fn perform(session: &mut Session, script: &[Value]) -> Performed {
     let mut done = Performed { made: Vec::new(), failed: Vec::new() };
     for (number, step) in script.iter().enumerate() {
-        match act(session, step, &done.made) {
+        match perform_step(session, step, &done.made) {
             Ok(id) => done.made.push(id),
             Err(_) => {
                 done.made.push(None);
@@ -32,7 +32,8 @@ pub(crate) fn perform(session: &mut Session, script: &[Value]) -> Performed {
     done
 }
 
-fn act(
+/// Runs one step; `made` are the entries of the steps before it.
+pub(crate) fn perform_step(
     session: &mut Session,
     step: &Value,
     made: &[Option<String>],

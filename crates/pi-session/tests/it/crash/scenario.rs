@@ -52,7 +52,15 @@ pub(super) const SCENARIOS: &[Scenario] = &[
 ];
 
 impl Scenario {
-    pub(super) fn needs_disk(self) -> bool {
+    /// It can be arranged here.
+    pub(super) fn is_possible(self, disk: Option<&SmallDisk>) -> bool {
+        match self {
+            Self::FileLimit => cfg!(unix),
+            other => !other.needs_disk() || disk.is_some(),
+        }
+    }
+
+    fn needs_disk(self) -> bool {
         matches!(self, Self::FullDisk | Self::ReadOnlyDisk)
     }
 
@@ -100,7 +108,7 @@ pub(super) fn run_scenario(
     if let Some(disk) = disk.filter(|_| *scenario == Scenario::ReadOnlyDisk) {
         make_read_only(disk, &directory);
     }
-    let limit = (*scenario == Scenario::FileLimit).then(|| 4 + dice.below(60));
+    let limit = (*scenario == Scenario::FileLimit).then(|| 8 + dice.below(100));
     let mut writer = Writer::start(&task, limit);
     disturb(*scenario, dice, &mut writer, &task);
     let survived = writer.end();
@@ -110,6 +118,10 @@ pub(super) fn run_scenario(
         disk.remount("rw,size=4m");
     }
     check(&mut outcome, &writer, &directory, &before);
+    if *scenario == Scenario::Continued {
+        // The one that was there before.
+        outcome.problems -= 1;
+    }
     if let Some(disk) = disk {
         // What is kept for later must not be on the disk that is cleared.
         outcome.files.clear();
@@ -160,7 +172,8 @@ fn disturb(scenario: Scenario, dice: &mut Dice, writer: &mut Writer, task: &Task
     match scenario {
         Scenario::Creation | Scenario::Migration => {
             writer.listen_until("ready");
-            spin(dice.below(3_000_000));
+            let longest = if scenario == Scenario::Creation { 400_000 } else { 3_000_000 };
+            spin(dice.below(longest));
         }
         Scenario::FileLimit | Scenario::FullDisk | Scenario::ReadOnlyDisk => {
             writer.listen_to_the_end();

@@ -31,13 +31,14 @@ pub(super) struct Task {
     pub(super) fork: bool,
 }
 
-/// The command that runs a task. With `file_limit`, files may grow to so many KiB only.
+/// The command that runs a task. With `file_limit`, files may grow to so many blocks only (of 512
+/// or 1024 bytes, shells differ).
 pub(super) fn command(task: &Task, file_limit: Option<usize>) -> Command {
     let program = std::env::current_exe().unwrap();
     let mut command = match file_limit {
         None => Command::new(program),
         Some(limit) => {
-            let mut shell = Command::new("bash");
+            let mut shell = Command::new("sh");
             // Ignored, the signal becomes an error of `write`.
             let script = format!("trap '' XFSZ; ulimit -f {limit}; exec \"$0\" \"$@\"");
             shell.arg("-c").arg(script).arg(program);

@@ -1,0 +1,50 @@
+//! The context: kept up to date while the session grows, it is what building it anew gives.
+
+use std::path::PathBuf;
+
+use pi_session::{NewSession, OpenOptions, Session};
+use tempfile::TempDir;
+
+use crate::script::{Dice, perform_step, random_script};
+
+#[test]
+fn the_context_kept_is_the_context_built() {
+    for seed in 0..30 {
+        let mut dice = Dice(seed);
+        let script = random_script(&mut dice, 60);
+        let directory = TempDir::new().unwrap();
+        let mut session = Session::create(NewSession {
+            cwd: PathBuf::from("/work"),
+            directory: Some(directory.path().to_owned()),
+            ..NewSession::default()
+        })
+        .unwrap();
+        let mut made = Vec::new();
+        for (number, step) in script.iter().enumerate() {
+            // Sometimes nobody has asked for a while.
+            if dice.below(3) > 0 {
+                session.context().unwrap();
+            }
+            made.push(perform_step(&mut session, step, &made).ok().flatten());
+            let leaf = session.leaf_id().map(str::to_owned);
+            let built = session.context_at(leaf.as_deref()).unwrap();
+            assert_eq!(session.context().unwrap(), built, "seed {seed}, step {number}: {step}");
+            let projected: Vec<_> = session
+                .projection()
+                .unwrap()
+                .into_iter()
+                .flat_map(|entry| entry.messages)
+                .collect();
+            assert!(projected.iter().eq(built.messages.iter()), "seed {seed}, step {number}");
+        }
+        let leaf = session.leaf_id().map(str::to_owned);
+        let expected = session.context().unwrap();
+        let path = session.path().unwrap().to_owned();
+        let saved = session.is_saved();
+        drop(session);
+        if saved && let Some(leaf) = leaf {
+            let again = Session::open(path, &OpenOptions::read()).unwrap();
+            assert_eq!(again.context_at(Some(&leaf)).unwrap(), expected, "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The tree: which entry follows which, also where a file makes no sense.
+
+use std::path::Path;
+
+use pi_protocol::EntryBody;
+use pi_session::{OpenOptions, Session};
+use serde_json::{Value, json};
+
+use crate::compat::FIXTURES;
+
+fn fixture(name: &str) -> Session {
+    let file = Path::new(FIXTURES).join("sessions").join(name).with_extension("jsonl");
+    Session::open(file, &OpenOptions::read()).unwrap()
+}
+
+#[test]
+fn a_circle_is_cut_and_every_entry_is_shown_once() {
+    // The nodes with their depths, and the path to the last entry.
+    let cases = [
+        ("self-parent", json!([["s1", 0], ["s2", 1]]), json!(["s1", "s2"])),
+        ("circle-leaf", json!([["p0", 0], ["p2", 0], ["p1", 1]]), json!(["p0", "p1", "p2"])),
+        ("orphans", json!([["o1", 0], ["o4", 1], ["o2", 0], ["o3", 1]]), json!(["o1", "o4"])),
+        ("forward-reference", json!([["f1", 0], ["f2", 1], ["f3", 2]]), json!(["f1", "f2", "f3"])),
+    ];
+    for (name, nodes, path) in cases {
+        let mut session = fixture(name);
+        assert_eq!(shown(&mut session), nodes, "{name}");
+        if name != "circle-leaf" {
+            assert_eq!(json!(session.branch_ids(None).unwrap()), path, "{name}");
+        } else {
+            // A path through a circle ends, wherever it does.
+            assert!(session.branch_ids(None).unwrap().len() <= 3);
+        }
+    }
+    for name in ["circle", "circle-two", "duplicate-ids", "duplicate-ids-sequence"] {
+        let mut session = fixture(name);
+        let shown = shown(&mut session).as_array().unwrap().len();
+        assert_eq!(shown, session.len(), "{name}");
+        session.context().unwrap();
+        assert_eq!(
+            session.left_behind(None).unwrap().len(),
+            session.branch_ids(None).unwrap().len()
+        );
+    }
+}
+
+fn shown(session: &mut Session) -> Value {
+    let tree = session.tree().unwrap();
+    tree.nodes().map(|node| json!([node.id, node.depth])).collect()
+}
+
+#[test]
+fn the_tree_as_json_has_entries_children_and_labels() {
+    let mut json = Vec::new();
+    fixture("labels").tree().unwrap().write_json(&mut json).unwrap();
+    let roots: Value = serde_json::from_slice(&json).unwrap();
+    let first = &roots[0];
+    assert_eq!((&first["entry"]["id"], &first["label"]), (&json!("a1"), &json!("A2")));
+    // The time of the last change.
+    let session = fixture("labels");
+    assert_eq!(first["labelTimestamp"], session.entry("l3").unwrap().timestamp);
+    let second = &first["children"][0];
+    assert_eq!((&second["entry"]["id"], &second["label"]), (&json!("a2"), &json!("B2")));
+    assert!(second["children"][0].get("label").is_some_and(|label| label == "  padded "));
+}
+
+#[test]
+fn what_is_left_behind_begins_after_the_last_common_entry() {
+    let mut session = fixture("sibling-order");
+    let ids = |session: &Session, target: Option<&str>| -> Vec<String> {
+        session.left_behind(target).unwrap().into_iter().map(|entry| entry.id).collect()
+    };
+    session.branch("b2").unwrap();
+    assert_eq!(ids(&session, Some("b1")), ["b2"]);
+    assert_eq!(ids(&session, Some("r")), ["b2"]);
+    assert_eq!(ids(&session, Some("q")), ["r", "b2"]);
+    assert_eq!(ids(&session, None), ["r", "b2"]);
+    assert_eq!(ids(&session, Some("b2")), [""; 0]);
+}
+
+#[test]
+fn forks_keep_the_boundary_of_a_compaction_whose_label_is_left_out() {
+    let session = fixture("labels-kept");
+    let directory = tempfile::TempDir::new().unwrap();
+    let copy = pi_session::NewSession {
+        directory: Some(directory.path().to_owned()),
+        ..pi_session::NewSession::default()
+    };
+    let copy = Session::fork_from(&session, copy).unwrap();
+    let fork = copy.clone_branch().unwrap();
+    let kept = |id: &str| match fork.entry(id).unwrap().body {
+        EntryBody::Compaction(compaction) => compaction.first_kept_entry_id,
+        other => panic!("{other:?}"),
+    };
+    // Label l1 stood before a5, l3 before c2 itself.
+    assert_eq!((kept("c1"), kept("c2")), ("a5".to_owned(), "c2".to_owned()));
+    assert_eq!(fork.context_at(Some("c1")).unwrap(), session.context_at(Some("c1")).unwrap());
+}
