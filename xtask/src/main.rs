@@ -15,7 +15,7 @@ const HELP: &str = "\
 usage: cargo xtask <task>
 
 tasks:
-  bench [--quick]                    what decoding a stream and a turn of the loop cost
+  bench [--quick]                    what a stream, a turn of the loop and sessions cost
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
