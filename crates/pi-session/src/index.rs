@@ -19,6 +19,7 @@ mod walk;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::SessionError;
@@ -64,7 +65,7 @@ struct Changes {
     /// The catalog is not as it was.
     dirty: bool,
     /// Files that have to be read.
-    files: Vec<PathBuf>,
+    files: Vec<OsString>,
 }
 
 impl SessionIndex {
@@ -134,7 +135,7 @@ impl SessionIndex {
     }
 
     /// Compares the records with the files. Records of files that are gone go too.
-    fn compare(&mut self, files: &HashMap<PathBuf, Stat>) -> Changes {
+    fn compare(&mut self, files: &HashMap<OsString, Stat>) -> Changes {
         let before = self.records.len();
         self.records.retain(|path, _| files.contains_key(path));
         let dirty = self.records.len() < before;
@@ -191,7 +192,10 @@ impl SessionIndex {
 
 impl SessionInfo {
     fn latest_first(&self, other: &Self) -> Ordering {
-        other.modified.cmp(&self.modified).then_with(|| self.path.cmp(&other.path))
+        other
+            .modified
+            .cmp(&self.modified)
+            .then_with(|| self.path.as_os_str().cmp(other.path.as_os_str()))
     }
 }
 

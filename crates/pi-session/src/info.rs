@@ -15,7 +15,7 @@ use crate::searchable::Glimpse;
 use crate::{SessionError, files, time};
 
 /// A list shows the beginning of a first message, and people paste whole files.
-const FIRST_MESSAGE_CHARS: usize = 1000;
+const FIRST_MESSAGE_CHARS: usize = 300;
 
 /// One session of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]

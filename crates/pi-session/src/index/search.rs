@@ -3,6 +3,7 @@
 //! Candidates come from the text that is kept, or from a session's file if none is. What is
 //! reported has been found in the file itself.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::SessionIndex;
@@ -45,7 +46,7 @@ pub struct Hit {
 struct Candidate {
     session: SessionInfo,
     /// The key of its record.
-    key: PathBuf,
+    key: OsString,
     line: Span,
     terms: Terms,
 }
@@ -103,7 +104,7 @@ impl SessionIndex {
     fn candidates(&mut self, query: &Query, cwd: Option<&Path>) -> Vec<Candidate> {
         let mut reader = self.text_reader();
         let mut candidates = Vec::new();
-        let mut records: Vec<(&PathBuf, &mut Record)> = self.records.iter_mut().collect();
+        let mut records: Vec<(&OsString, &mut Record)> = self.records.iter_mut().collect();
         // In the order of the text file.
         records.sort_unstable_by_key(|(_, record)| record.text.as_ref()?.first().copied());
         for (key, record) in records {

@@ -1,6 +1,7 @@
 //! The session files below a directory, with what the file system says about them.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::{DirEntry, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use crate::SessionError;
 
 /// The `.jsonl` files in `root` and in the directories directly below it, by their path from
 /// there. A directory that does not exist has none; one that cannot be read is a problem.
-pub(super) fn walk(root: &Path, problems: &mut Vec<SessionError>) -> HashMap<PathBuf, Stat> {
+pub(super) fn walk(root: &Path, problems: &mut Vec<SessionError>) -> HashMap<OsString, Stat> {
     let mut files = HashMap::new();
     let mut directories = Vec::new();
     for (name, metadata) in entries(root, problems) {
@@ -28,9 +29,9 @@ pub(super) fn walk(root: &Path, problems: &mut Vec<SessionError>) -> HashMap<Pat
     files
 }
 
-fn take(path: PathBuf, metadata: &Metadata, files: &mut HashMap<PathBuf, Stat>) {
+fn take(path: PathBuf, metadata: &Metadata, files: &mut HashMap<OsString, Stat>) {
     if metadata.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
-        files.insert(path, Stat::new(metadata));
+        files.insert(path.into_os_string(), Stat::new(metadata));
     }
 }
 

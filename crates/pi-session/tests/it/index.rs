@@ -54,7 +54,9 @@ fn hostile_files_are_listed_and_searched_as_they_are_read() {
             }
         }
     }
-    expected.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    expected.sort_by(|a, b| {
+        b.modified.cmp(&a.modified).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
+    });
     // Cold, warm, by another process, and without a cache.
     let cached = || SessionIndex::new(fixture.path(), Some(cache.path().join("new/index")));
     let mut first = cached();

@@ -175,7 +175,9 @@ fn cut(path: &Path, at: &Index) {
 /// The sessions, from their files.
 fn read_all(files: &[PathBuf]) -> Vec<SessionInfo> {
     let mut sessions: Vec<_> = files.iter().flat_map(|path| SessionInfo::read(path)).collect();
-    sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.path.cmp(&b.path)));
+    sessions.sort_by(|a, b| {
+        b.modified.cmp(&a.modified).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
+    });
     sessions
 }
 

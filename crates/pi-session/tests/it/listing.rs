@@ -31,7 +31,7 @@ fn differences() -> Vec<(&'static str, Value)> {
         // something else later on.
         ("duplicate-fields.jsonl", json!({"modified": header, "firstMessage": "(no messages)"})),
         ("parent-number.jsonl", json!({"parentSessionPath": null})),
-        ("long-first.jsonl", json!({"firstMessage": "word ".repeat(200)})),
+        ("long-first.jsonl", json!({"firstMessage": "word ".repeat(60)})),
         // One odd entry is no reason to hide a session.
         ("name-number.jsonl", session("name-number", 1_767_400_000_000, 1, "x")),
         ("odd-late.jsonl", session("odd-late", 1_767_400_000_001, 3, "ok")),

@@ -1,0 +1,238 @@
+//! What sessions cost: opening a long one, listing and searching many, the tree, appending.
+
+mod data;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use pi_protocol::Message;
+use pi_session::{
+    Durability, ListOptions, OpenOptions, SearchOptions, Session, SessionError, SessionIndex,
+};
+
+use super::clock::{Clock, allocations};
+
+/// What listing thousands of sessions may take, in milliseconds.
+const LIST_BUDGET: f64 = 30.0;
+
+/// What went wrong on the way to a number.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SessionsError {
+    #[error("cannot write the data: {0}")]
+    Data(#[from] io::Error),
+    #[error("{0}")]
+    Session(#[from] SessionError),
+}
+
+/// Measures everything and prints it as it comes.
+#[allow(clippy::print_stdout)] // The result of the task.
+pub(super) fn print(clock: Clock, quick: bool) {
+    let scale = if quick { 10 } else { 1 };
+    let parts = [long(clock, 40_000 / scale), many(clock, 5_000 / scale)];
+    let parts = parts.into_iter().chain([tree(clock, 100_000 / scale), appending(clock, 2_000)]);
+    for part in parts {
+        match part {
+            Ok(lines) => println!("\n{}", lines.join("\n")),
+            Err(error) => println!("\nSessions were not measured: {error}"),
+        }
+    }
+    println!("\nBudget: {LIST_BUDGET} ms for a list of 5,000 that has not changed.");
+}
+
+type Lines = Result<Vec<String>, SessionsError>;
+
+/// One long session, opened to be continued.
+fn long(clock: Clock, messages: usize) -> Lines {
+    let directory = tempfile::tempdir()?;
+    let mut lines = vec![
+        format!("A session of {messages} messages, opened to be continued:\n"),
+        format!(
+            "{:<36} {:>8} {:>8} {:>9} {:>8} {:>9} {:>8}",
+            "", "MB", "ids, ms", "peak, MB", "all, ms", "peak, MB", "wc, ms"
+        ),
+    ];
+    for (what, compacted) in [("one branch", false), ("the last tenth after a compaction", true)] {
+        let path = directory.path().join(format!("{compacted}.jsonl"));
+        data::long_session(&path, messages, compacted)?;
+        let ids = || {
+            let session = Session::open(&path, &OpenOptions::append())?;
+            Ok::<_, SessionError>(session.context_ids()?.len())
+        };
+        let all = || {
+            let mut session = Session::open(&path, &OpenOptions::append())?;
+            session.context_ids()?;
+            Ok::<_, SessionError>(session.context()?.messages.len())
+        };
+        // The first run is the one whose errors count.
+        let (count, _) = (ids()?, all()?);
+        debug_assert!(count >= messages / 10);
+        let [ids_time, all_time] = clock.time([&mut || drop(ids()), &mut || drop(all())]);
+        let ids_peak = allocations(|| drop(ids())).peak;
+        let all_peak = allocations(|| drop(all())).peak;
+        let wc = match count_lines(&path) {
+            Some(time) => format!("{:.1}", millis(time)),
+            None => "-".to_owned(),
+        };
+        lines.push(format!(
+            "{what:<36} {:>8.1} {:>8.1} {:>9.1} {:>8.1} {:>9.1} {wc:>8}",
+            megabytes(std::fs::metadata(&path)?.len()),
+            millis(ids_time),
+            megabytes(ids_peak),
+            millis(all_time),
+            megabytes(all_peak),
+        ));
+    }
+    Ok(lines)
+}
+
+/// What `wc -l` takes: the CPU time of child processes, told in ticks and so taken of many runs.
+fn count_lines(path: &Path) -> Option<Duration> {
+    const RUNS: u32 = 20;
+    let before = children_on_cpu()?;
+    for _ in 0..RUNS {
+        let status = Command::new("wc").arg("-l").arg(path).stdout(Stdio::null()).status().ok()?;
+        status.success().then_some(())?;
+    }
+    Some((children_on_cpu()? - before) / RUNS)
+}
+
+fn children_on_cpu() -> Option<Duration> {
+    const TICK: Duration = Duration::from_millis(10);
+    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // After the name, which may contain anything, the 14th and 15th field.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(13);
+    let mut ticks = || fields.next()?.parse::<u32>().ok();
+    Some(TICK * (ticks()? + ticks()?))
+}
+
+/// Many sessions, listed and searched.
+fn many(clock: Clock, sessions: usize) -> Lines {
+    let (root, cache) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    data::collection(root.path(), sessions)?;
+    let options = ListOptions::default();
+    let open = || SessionIndex::new(root.path(), Some(cache.path().join("index")));
+    let cold = || {
+        // To delete it is allowed at any time.
+        let _ = std::fs::remove_dir_all(cache.path().join("index"));
+        drop(open().list(&options));
+    };
+    let [cold_time] = clock.time([&mut || cold()]);
+    let cold_peak = allocations(cold).peak;
+    // Files that were written this moment are looked at more closely.
+    std::thread::sleep(Duration::from_millis(2100));
+    let listed = open().list(&options).sessions;
+    let grown = listed.first().map(|session| session.path.clone()).unwrap_or_default();
+    let mut session = Session::open(&grown, &OpenOptions::append())?;
+    let mut kept = open();
+    let [warm, again, update] = clock.time([
+        &mut || drop(open().list(&options)),
+        &mut || drop(kept.list(&options)),
+        &mut || {
+            let _ = session.append_message(Message::user("one more"));
+            drop(open().list(&options));
+        },
+    ]);
+    let warm_peak = allocations(|| drop(open().list(&options))).peak;
+    let size = |name: &str| {
+        let path: PathBuf = cache.path().join("index").join(name);
+        std::fs::metadata(path).map_or(0, |metadata| metadata.len())
+    };
+    let mark = if millis(warm) > LIST_BUDGET { "  over budget: time" } else { "" };
+    let row = |what: &str, time: Duration| format!("{what:<36} {:>9.1}", millis(time));
+    let mut lines = vec![
+        format!("{} sessions, listed and searched:\n", listed.len()),
+        format!("{:<36} {:>9} {:>9}", "", "ms", "peak, MB"),
+        format!("{} {:>9.1}", row("list, no index", cold_time), megabytes(cold_peak)),
+        format!("{} {:>9.1}{mark}", row("list, nothing changed", warm), megabytes(warm_peak)),
+        row("list again, same process", again),
+        row("append a message, list", update),
+    ];
+    for query in [data::RARE, "日本", "kenshu barolo"] {
+        let search = |limit| {
+            open().search(query, &SearchOptions { limit: Some(limit), ..SearchOptions::default() })
+        };
+        let hits = search(usize::MAX).len();
+        let [time] = clock.time([&mut || drop(search(50))]);
+        lines.push(row(&format!("search {query}: {hits} hits, 50 shown"), time));
+    }
+    lines.push(format!(
+        "The index: {:.1} MB of text, {:.1} MB of catalog",
+        megabytes(size("text")),
+        megabytes(size("catalog"))
+    ));
+    Ok(lines)
+}
+
+/// The whole tree as JSON, as deep as it gets.
+fn tree(clock: Clock, entries: usize) -> Lines {
+    let directory = tempfile::tempdir()?;
+    let path = directory.path().join("chain.jsonl");
+    data::chain(&path, entries)?;
+    let mut session = Session::open(&path, &OpenOptions::read())?;
+    let mut write = || session.tree()?.write_json(&mut io::sink());
+    write()?;
+    let [time] = clock.time([&mut || drop(write())]);
+    let peak = allocations(|| drop(write())).peak;
+    Ok(vec![format!(
+        "A chain of {entries} entries as a tree in JSON: {:.1} ms, {:.1} MB at most",
+        millis(time),
+        megabytes(peak)
+    )])
+}
+
+/// One message appended to a session on disk. Wall time: what fsync costs is not CPU.
+fn appending(clock: Clock, messages: u32) -> Lines {
+    let mut lines = Vec::new();
+    for (what, durability) in [("flush", Durability::Flush), ("fsync", Durability::Fsync)] {
+        let directory = tempfile::tempdir()?;
+        let path = directory.path().join("session.jsonl");
+        let options = OpenOptions { durability, ..OpenOptions::append() };
+        let mut session = Session::open(&path, &options)?;
+        let text = data::Prose::new().text(1000);
+        session.append_message(Message::user(text.as_str()))?;
+        let count = if durability == Durability::Fsync { messages / 20 } else { messages };
+        let mut each = Vec::new();
+        let mut append = || {
+            for _ in 0..count {
+                let start = Instant::now();
+                let _ = session.append_message(Message::user(text.as_str()));
+                each.push(start.elapsed());
+            }
+        };
+        let [time] = clock.time([&mut append]);
+        each.sort_unstable();
+        let at = |share: usize| each.get(each.len() * share / 100).copied().unwrap_or_default();
+        lines.push(format!(
+            "Append 1 KB, {what}: {:.1} us CPU; {:.0} us wall (median), {:.0} us (99 of 100)",
+            time.as_secs_f64() * 1e6 / f64::from(count.max(1)),
+            at(50).as_secs_f64() * 1e6,
+            at(99).as_secs_f64() * 1e6,
+        ));
+    }
+    Ok(lines)
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tables_can_be_made() {
+        let lines = |lines: Lines| lines.unwrap().join("\n");
+        assert!(lines(long(Clock::Wall, 100)).contains("\none branch "));
+        let many = lines(many(Clock::Wall, 10));
+        assert!(many.starts_with("10 sessions, ") && many.contains("line: 1 hits"), "{many}");
+        assert!(lines(tree(Clock::Wall, 50)).contains("50 entries"));
+        assert!(lines(appending(Clock::Wall, 20)).contains("fsync"));
+    }
+}
