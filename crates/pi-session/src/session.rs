@@ -6,6 +6,7 @@
 
 mod append;
 mod fork;
+mod jsonl;
 mod live;
 mod load;
 mod stats;
