@@ -27,10 +27,13 @@
 //! # Where to start reading
 //!
 //! [`Session`] is the whole; `log` is bytes on disk, `tree` is which entry follows which,
-//! `projection` is what entries mean to a model, [`compaction`] is how a long one is made short.
+//! `projection` is what entries mean to a model, [`compaction`] is how a long conversation is made
+//! short, `index` finds one among many, `export` (a feature) is what it looks like to people.
 
 pub mod compaction;
 mod error;
+#[cfg(feature = "export")]
+mod export;
 mod files;
 mod index;
 mod info;
@@ -44,6 +47,8 @@ mod time;
 mod tree;
 
 pub use error::SessionError;
+#[cfg(feature = "export")]
+pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};
 pub use files::{find_by_id, most_recent, read_header, session_directory, session_files};
 pub use index::{Hit, ListOptions, Listing, SearchOptions, SessionIndex, Snippet};
 pub use info::SessionInfo;

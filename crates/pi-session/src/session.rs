@@ -7,6 +7,7 @@
 mod append;
 mod compact;
 mod fork;
+mod jsonl;
 mod live;
 mod load;
 mod stats;

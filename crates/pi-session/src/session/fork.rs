@@ -126,18 +126,7 @@ impl Session {
     fn branch_off(&self, leaf: Index) -> Result<Self, SessionError> {
         let mut fork = self.sibling()?;
         let path = self.tree.path(Some(leaf));
-        let kept_instead = self.replaced_labels(&path);
-        let mut reader = self.log.reader();
-        let mut parent: Option<Arc<str>> = None;
-        for index in &path {
-            let node = self.tree.node(*index);
-            if node.kind == Kind::Label {
-                continue;
-            }
-            let line = self.raw_line(&mut reader, *index)?;
-            fork.copy_line(&rechain(&line, parent.as_deref(), node.kind, &kept_instead)?)?;
-            parent = Some(Arc::clone(&node.id));
-        }
+        self.each_rechained(&path, |line| fork.copy_line(line))?;
         fork.tree.resolve();
         fork.leaf = fork.last_sound();
         for (target, label) in self.labels_on(&path) {
@@ -148,6 +137,28 @@ impl Session {
         }
         fork.save_if_worth_it()?;
         Ok(fork)
+    }
+
+    /// Calls `each` with the lines of a path as a chain of their own, without labels, and returns
+    /// the id of the last one.
+    pub(super) fn each_rechained(
+        &self,
+        path: &[Index],
+        mut each: impl FnMut(&str) -> Result<(), SessionError>,
+    ) -> Result<Option<Arc<str>>, SessionError> {
+        let kept_instead = self.replaced_labels(path);
+        let mut reader = self.log.reader();
+        let mut parent: Option<Arc<str>> = None;
+        for index in path {
+            let node = self.tree.node(*index);
+            if node.kind == Kind::Label {
+                continue;
+            }
+            let line = self.raw_line(&mut reader, *index)?;
+            each(&rechain(&line, parent.as_deref(), node.kind, &kept_instead)?)?;
+            parent = Some(Arc::clone(&node.id));
+        }
+        Ok(parent)
     }
 
     /// For every label on the path the next entry that is none.
@@ -166,7 +177,7 @@ impl Session {
     }
 
     /// The labels of the entries on a path, in the order they were set.
-    fn labels_on(&self, path: &[Index]) -> Vec<(&Arc<str>, &Label)> {
+    pub(super) fn labels_on(&self, path: &[Index]) -> Vec<(&Arc<str>, &Label)> {
         let on_path: std::collections::HashSet<&Arc<str>> = path
             .iter()
             .map(|index| self.tree.node(*index))

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use pi_protocol::Entry;
+
 use super::Session;
 use crate::SessionError;
 use crate::tree::{Index, Shape};
@@ -45,6 +47,18 @@ enum Step {
 impl<'a> TreeView<'a> {
     /// All entries, parents before children, older branches first.
     pub fn nodes(&self) -> impl Iterator<Item = TreeNode<'a>> + '_ {
+        self.indexed().map(|(_, node)| node)
+    }
+
+    /// The same, and reads them.
+    pub fn entries(
+        &self,
+    ) -> impl Iterator<Item = (TreeNode<'a>, Result<Entry, SessionError>)> + '_ {
+        let mut reader = self.session.log.reader();
+        self.indexed().map(move |(index, node)| (node, self.session.read_entry(&mut reader, index)))
+    }
+
+    fn indexed(&self) -> impl Iterator<Item = (Index, TreeNode<'a>)> + '_ {
         let mut on_branch = vec![false; self.session.tree.len()];
         for index in self.session.tree.walk_up(self.session.leaf) {
             on_branch[index as usize] = true;
@@ -52,13 +66,14 @@ impl<'a> TreeView<'a> {
         self.walk().filter_map(move |step| match step {
             Step::Enter(index, depth) => {
                 let id = &*self.session.tree.node(index).id;
-                Some(TreeNode {
+                let node = TreeNode {
                     id,
                     depth,
                     children: self.shape.children[index as usize].len(),
                     label: self.session.label(id),
                     on_branch: on_branch[index as usize],
-                })
+                };
+                Some((index, node))
             }
             Step::Leave(_) => None,
         })
