@@ -9,13 +9,13 @@
 
 use std::sync::Arc;
 
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::json::{from_str_repairing, lenient};
+use crate::json::{from_sound_str, lenient};
 use crate::{AgentMessage, Extra, SystemMessage, Usage, UserContent, number};
 
 /// The first line of a session file.
@@ -266,9 +266,7 @@ impl Entry {
             rest: Map<String, Value>,
         }
         let Ok(wire) = serde_json::from_str::<Wire<'_>>(line) else {
-            // Unpaired surrogates may be mended; bytes that a crash left are not what was said.
-            serde_json::from_str::<IgnoredAny>(line)?;
-            return from_str_repairing(line);
+            return from_sound_str(line);
         };
         let mut rest = wire.rest;
         let mut kind = wire.kind;

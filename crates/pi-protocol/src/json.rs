@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
 /// Parses `text`; if that fails, parses it [repaired](repair). The error is that of the first try.
@@ -11,6 +11,15 @@ pub fn from_str_repairing<T: DeserializeOwned>(text: &str) -> Result<T, serde_js
     serde_json::from_str(text).or_else(|error| match repair(text) {
         Cow::Borrowed(_) => Err(error),
         Cow::Owned(repaired) => serde_json::from_str(&repaired).map_err(|_| error),
+    })
+}
+
+/// Parses `text`, which must be JSON as it stands, except that unpaired surrogates in its strings
+/// are dropped. For what programs wrote, where anything else that is wrong is damage.
+pub fn from_sound_str<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+    serde_json::from_str(text).or_else(|error| {
+        serde_json::from_str::<IgnoredAny>(text)?;
+        serde_json::from_str(&repair(text)).map_err(|_| error)
     })
 }
 

@@ -5,7 +5,7 @@
 //! searchable is what nobody remembers by its words and what would drown the rest: output of tools
 //! and commands, thinking, tool calls, prompts.
 
-use pi_protocol::json::{from_str_repairing, repair};
+use pi_protocol::json::from_sound_str;
 use serde_json::Value;
 
 use crate::log::RawObject;
@@ -52,11 +52,7 @@ impl Glimpse {
     /// Reads a line; `None` if it is not a JSON object.
     pub(crate) fn read(line: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(line);
-        if let Ok(object) = RawObject::parse(&text) {
-            return Some(Self::of(&object));
-        }
-        let repaired = repair(&text);
-        RawObject::parse(&repaired).ok().map(|object| Self::of(&object))
+        RawObject::parse(&text).ok().map(|object| Self::of(&object))
     }
 
     fn of(object: &RawObject<'_>) -> Self {
@@ -110,12 +106,12 @@ fn shown(object: &RawObject<'_>) -> Option<(TextKind, String)> {
 }
 
 fn text_in(object: &RawObject<'_>, name: &str) -> Option<String> {
-    from_str_repairing(object.get(name)?).ok()
+    from_sound_str(object.get(name)?).ok()
 }
 
 /// The text of a message: its content if that is text, or else its text blocks.
 fn content(object: &RawObject<'_>) -> String {
-    let content = object.get("content").and_then(|content| from_str_repairing(content).ok());
+    let content = object.get("content").and_then(|content| from_sound_str(content).ok());
     match content {
         Some(Value::String(text)) => text,
         Some(Value::Array(blocks)) => {

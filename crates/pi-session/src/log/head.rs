@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use pi_protocol::json::{from_str_repairing, repair};
+use pi_protocol::json::from_sound_str;
 
 use super::RawObject;
 
@@ -78,14 +78,8 @@ impl<'a> Head<'a> {
     /// matter how deep they are.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         let line = String::from_utf8_lossy(line);
-        RawObject::parse(&line).map_or_else(
-            |error| {
-                let repaired = repair(&line);
-                let object = RawObject::parse(&repaired);
-                Self::of(&object.map_err(|_| format!("not a JSON object: {error}"))?)
-            },
-            |object| Self::of(&object),
-        )
+        let object = RawObject::parse(&line);
+        Self::of(&object.map_err(|error| format!("not a JSON object: {error}"))?)
     }
 
     fn of(object: &RawObject<'_>) -> Result<Self, String> {
@@ -106,7 +100,7 @@ impl<'a> Head<'a> {
 
 /// The text that a JSON value is, if it is one.
 fn text_in(json: &str) -> Option<String> {
-    from_str_repairing(json).ok()
+    from_sound_str(json).ok()
 }
 
 impl Kind {

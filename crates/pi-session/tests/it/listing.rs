@@ -23,8 +23,6 @@ fn differences() -> Vec<(&'static str, Value)> {
         ("time-date-only.jsonl", json!({"created": null, "modified": file})),
         // Not a date: the next best time counts, not none.
         ("time-huge.jsonl", json!({"modified": entry})),
-        // A raw control character is mended, in lists as everywhere.
-        ("control.jsonl", json!({"messageCount": 2, "firstMessage": "tab\there"})),
         // Half a surrogate pair is no character.
         ("surrogate.jsonl", json!({"firstMessage": "lone  end"})),
         // What begins as the result of a tool is not read further, also if it calls itself
