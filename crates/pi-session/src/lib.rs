@@ -27,9 +27,11 @@
 //! # Where to start reading
 //!
 //! [`Session`] is the whole; `log` is bytes on disk, `tree` is which entry follows which,
-//! `projection` is what entries mean to a model.
+//! `projection` is what entries mean to a model, `export` (a feature) what they look like to people.
 
 mod error;
+#[cfg(feature = "export")]
+mod export;
 mod files;
 mod log;
 mod migrate;
@@ -40,6 +42,8 @@ mod time;
 mod tree;
 
 pub use error::SessionError;
+#[cfg(feature = "export")]
+pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};
 pub use files::{find_by_id, most_recent, read_header, session_directory, session_files};
 pub use log::{Access, Durability};
 pub use migrate::migrate;

@@ -1,0 +1,61 @@
+//! Sessions for people and other programs: a page to read and share, Markdown to paste.
+//!
+//! Both are written as they are rendered; a session of any size needs the memory of one message.
+//! What is in a session is not trusted: [`escape`] and [`prose`] keep it from becoming markup,
+//! and the page forbids everything but its own script and style.
+
+mod ansi;
+mod call;
+mod escape;
+mod highlight;
+mod html;
+mod markdown;
+mod overview;
+mod prose;
+mod tool;
+mod unit;
+
+use std::io::Write;
+
+use crate::{Session, SessionError};
+
+pub use markdown::{MarkdownOptions, ToolDetail};
+
+/// How a page is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HtmlOptions {
+    /// The title; the session's name or first message if not given.
+    pub title: Option<String>,
+    /// How many bytes of code are coloured. It costs about a second per 200 kB, so code beyond
+    /// that is shown in one colour.
+    pub highlight_limit: usize,
+}
+
+impl Default for HtmlOptions {
+    fn default() -> Self {
+        Self { title: None, highlight_limit: 300 * 1024 }
+    }
+}
+
+impl Session {
+    /// Writes all branches as one HTML page that needs nothing else: it works from a file, opens
+    /// no connection and runs no script but its own. The current branch is shown first.
+    ///
+    /// Writes in small pieces; give it a buffered writer. Damaged lines are left out.
+    pub fn export_html(
+        &mut self,
+        options: &HtmlOptions,
+        out: &mut impl Write,
+    ) -> Result<(), SessionError> {
+        html::write(self, options, out)
+    }
+
+    /// Writes the current branch as Markdown. Damaged lines are left out.
+    pub fn export_markdown(
+        &self,
+        options: &MarkdownOptions,
+        out: &mut impl Write,
+    ) -> Result<(), SessionError> {
+        markdown::write(self, options, out)
+    }
+}

@@ -1,0 +1,183 @@
+//! Code in colours, as long as there is little of it.
+//!
+//! Highlighting costs seconds per megabyte. A page colours what people look at first and shows
+//! the rest as it is: a limit per block, a limit per line, and a limit for the whole page.
+
+use std::collections::HashMap;
+
+use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
+
+use super::escape;
+
+/// Longer blocks stay plain.
+const BLOCK_LIMIT: usize = 24 * 1024;
+/// Blocks with a longer line stay plain: it is data, and slow.
+const LINE_LIMIT: usize = 1024;
+
+/// What counts as what; the first prefix that fits decides.
+const CLASSES: &[(&str, &str)] = &[
+    ("comment", "c"),
+    ("keyword.operator", ""),
+    ("keyword", "k"),
+    ("storage", "k"),
+    ("variable.language", "k"),
+    ("constant.numeric", "n"),
+    ("constant.language", "n"),
+    ("constant.character", "n"),
+    ("string", "s"),
+    ("entity.name.function", "f"),
+    ("support.function", "f"),
+    ("variable.function", "f"),
+    ("entity.other.attribute-name", "f"),
+    ("entity.name.tag", "k"),
+    ("entity.name", "t"),
+    ("support.type", "t"),
+    ("support.class", "t"),
+    ("markup.heading", "k"),
+    ("markup.raw", "s"),
+];
+
+/// Names that the built-in syntaxes do not know, and the nearest they do.
+const ALIASES: &[(&str, &str)] = &[
+    ("ts", "js"),
+    ("tsx", "js"),
+    ("jsx", "js"),
+    ("mjs", "js"),
+    ("cjs", "js"),
+    ("typescript", "js"),
+    ("jsonc", "json"),
+    ("json5", "json"),
+    ("jsonl", "json"),
+    ("shell", "sh"),
+    ("console", "sh"),
+    ("zsh", "sh"),
+    ("toml", "properties"),
+    ("ini", "properties"),
+    ("env", "properties"),
+];
+
+/// Colours code until a page has had enough of it.
+pub(super) struct Highlighter {
+    /// Loaded with the first code.
+    loaded: Option<Loaded>,
+    /// How many bytes may still be coloured.
+    left: usize,
+}
+
+struct Loaded {
+    syntaxes: SyntaxSet,
+    classes: Vec<(Scope, &'static str)>,
+    known: HashMap<Scope, &'static str>,
+}
+
+impl Highlighter {
+    /// Colours at most `limit` bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { loaded: None, left: limit }
+    }
+
+    /// Appends code in a language, given by its name or a file's extension.
+    pub(super) fn write(&mut self, out: &mut String, code: &str, language: &str) {
+        let before = out.len();
+        if self.colour(out, code, language).is_none() {
+            out.truncate(before);
+            escape::text(out, code);
+        }
+    }
+
+    fn colour(&mut self, out: &mut String, code: &str, language: &str) -> Option<()> {
+        let plain = language.is_empty()
+            || code.len() > BLOCK_LIMIT.min(self.left)
+            || code.lines().any(|line| line.len() > LINE_LIMIT);
+        if plain {
+            return None;
+        }
+        let loaded = self.loaded.get_or_insert_with(Loaded::new);
+        let Loaded { syntaxes, classes, known } = loaded;
+        let syntax = find(syntaxes, language)?;
+        self.left -= code.len();
+        let mut class_of = |scope: Scope| {
+            *known.entry(scope).or_insert_with(|| {
+                let class = classes.iter().find(|(prefix, _)| prefix.is_prefix_of(scope));
+                class.map_or("", |(_, class)| *class)
+            })
+        };
+        let mut state = ParseState::new(syntax);
+        let mut stack = ScopeStack::new();
+        let mut run = Run::default();
+        let mut line_with_end = String::new();
+        for line in code.split_inclusive('\n') {
+            // The syntaxes want every line to end, the last one too.
+            line_with_end.clear();
+            line_with_end.push_str(line);
+            if !line.ends_with('\n') {
+                line_with_end.push('\n');
+            }
+            let mut from = 0;
+            for (at, change) in state.parse_line(&line_with_end, syntaxes).ok()? {
+                let at = at.min(line.len());
+                run.add(out, class_at(&stack, &mut class_of), line.get(from..at)?);
+                stack.apply(&change).ok()?;
+                from = at;
+            }
+            run.add(out, class_at(&stack, &mut class_of), line.get(from..)?);
+        }
+        run.turn(out, "");
+        Some(())
+    }
+}
+
+/// The innermost class.
+fn class_at(stack: &ScopeStack, class_of: &mut impl FnMut(Scope) -> &'static str) -> &'static str {
+    let scopes = stack.as_slice().iter().rev();
+    scopes.map(|scope| class_of(*scope)).find(|class| !class.is_empty()).unwrap_or_default()
+}
+
+impl Loaded {
+    fn new() -> Self {
+        let classes = CLASSES
+            .iter()
+            .filter_map(|(prefix, class)| Some((Scope::new(prefix).ok()?, *class)))
+            .collect();
+        Self { syntaxes: SyntaxSet::load_defaults_newlines(), classes, known: HashMap::new() }
+    }
+}
+
+fn find<'a>(syntaxes: &'a SyntaxSet, language: &str) -> Option<&'a SyntaxReference> {
+    let language = language.to_ascii_lowercase();
+    let alias = ALIASES.iter().find(|(name, _)| *name == language);
+    let name = alias.map_or(language.as_str(), |(_, instead)| instead);
+    syntaxes.find_syntax_by_token(name).filter(|syntax| syntax.name != "Plain Text")
+}
+
+/// Text of one class, which may come in pieces.
+#[derive(Default)]
+struct Run {
+    class: &'static str,
+}
+
+impl Run {
+    /// Appends text, and tags only where the class changes.
+    fn add(&mut self, out: &mut String, class: &'static str, text: &str) {
+        // Blanks have no colour: let them continue whatever is there.
+        if !text.trim_ascii().is_empty() {
+            self.turn(out, class);
+        }
+        escape::text(out, text);
+    }
+
+    fn turn(&mut self, out: &mut String, class: &'static str) {
+        if class == self.class {
+            return;
+        }
+        if !self.class.is_empty() {
+            out.push_str("</span>");
+        }
+        if !class.is_empty() {
+            out.push_str("<span class=\"");
+            out.push_str(class);
+            out.push_str("\">");
+        }
+        self.class = class;
+    }
+}

@@ -1,0 +1,82 @@
+//! What a session is, at a glance: its title, models, dates and what it cost.
+
+use pi_protocol::{AgentMessage, EntryBody, Message};
+
+use super::escape;
+use crate::projection::text_of;
+use crate::{Session, SessionError, SessionStats};
+
+/// The facts at the top of an export.
+pub(super) struct Overview {
+    /// The session's name, or how it begins.
+    pub(super) title: String,
+    /// The working directory.
+    pub(super) cwd: String,
+    /// When it was created, ISO 8601.
+    pub(super) created: String,
+    /// Who answered, in the order of appearance.
+    pub(super) models: Vec<String>,
+    pub(super) stats: SessionStats,
+}
+
+impl Overview {
+    /// Reads the whole session, once.
+    pub(super) fn read(session: &Session) -> Result<Self, SessionError> {
+        let mut stats = SessionStats::default();
+        let mut models: Vec<String> = Vec::new();
+        let mut first = None;
+        for entry in session.entries() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(SessionError::Damaged { .. }) => continue,
+                Err(error) => return Err(error),
+            };
+            stats.add(&entry);
+            match &entry.body {
+                EntryBody::Message(AgentMessage::Llm(Message::Assistant(message))) => {
+                    let known = models.iter().any(|model| *model == message.model);
+                    if !known && !message.model.is_empty() {
+                        models.push(message.model.clone());
+                    }
+                }
+                EntryBody::Message(AgentMessage::Llm(Message::User(message))) => {
+                    first = first.or_else(|| {
+                        Some(escape::first_line(&text_of(&message.content), 80))
+                            .filter(|line| !line.is_empty())
+                    });
+                }
+                _ => {}
+            }
+        }
+        let name = session.name().map(|name| escape::one_line(name, 120));
+        Ok(Self {
+            title: name.or(first).unwrap_or_else(|| "Untitled session".to_owned()),
+            cwd: session.header().cwd.clone(),
+            created: session.header().timestamp.clone(),
+            models,
+            stats,
+        })
+    }
+}
+
+/// A time stamp as people read it: `2026-11-15 06:32`; as it is if it is none.
+pub(super) fn date(timestamp: &str) -> String {
+    match crate::time::parse_ms(timestamp) {
+        Some(_) => timestamp.get(..16).unwrap_or(timestamp).replace('T', " "),
+        None => timestamp.to_owned(),
+    }
+}
+
+/// A count in three digits or so: `950`, `12.3k`, `1.2M`.
+pub(super) fn count(number: u64) -> String {
+    match number {
+        0..=999 => number.to_string(),
+        1_000..=999_949 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+/// Dollars, with more digits for less.
+pub(super) fn cost(dollars: f64) -> String {
+    if dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
+}

@@ -1,0 +1,188 @@
+//! A tool call and its result as one card: a line to skim, and everything behind it.
+
+use std::sync::Arc;
+
+use pi_protocol::{ImageContent, ToolCall, ToolResultMessage, UserBlock};
+use serde_json::Value;
+
+use super::highlight::Highlighter;
+use super::prose::code_block;
+use super::{ansi, call, escape};
+
+/// A diff of at most this many lines is open from the start.
+const SHORT_DIFF: usize = 24;
+
+/// What came back, and the entry it came in.
+pub(super) struct Outcome {
+    pub(super) id: String,
+    pub(super) label: Option<String>,
+    pub(super) result: Arc<ToolResultMessage>,
+}
+
+/// Appends a card. Either half may be missing.
+pub(super) fn card(
+    out: &mut String,
+    call: Option<&ToolCall>,
+    outcome: Option<&Outcome>,
+    highlighter: &mut Highlighter,
+) {
+    let result = outcome.map(|outcome| &*outcome.result);
+    let name = call.map(|call| &call.name).or(result.map(|result| &result.tool_name));
+    let name = name.map_or("tool", String::as_str);
+    let failed = result.is_some_and(|result| result.is_error);
+    let diff = result.and_then(diff_of).filter(|_| !failed);
+    out.push_str("<details class=\"tool");
+    out.push_str(if failed { " failed\"" } else { "\"" });
+    if let Some(outcome) = outcome {
+        out.push_str(" id=\"");
+        escape::text(out, &outcome.id);
+        out.push('"');
+    }
+    if diff.is_some_and(|diff| diff.lines().count() <= SHORT_DIFF) {
+        out.push_str(" open");
+    }
+    out.push_str("><summary><span class=\"name\">");
+    escape::text(out, name);
+    out.push_str("</span> <span class=\"what\">");
+    escape::text(out, &call.map(call::summary).unwrap_or_default());
+    out.push_str("</span>");
+    if let Some(label) = outcome.and_then(|outcome| outcome.label.as_ref()) {
+        out.push_str(" <span class=\"label\">");
+        escape::text(out, label);
+        out.push_str("</span>");
+    }
+    state(out, result, failed);
+    out.push_str("</summary>\n<div class=\"inside\">");
+    if let Some(call) = call {
+        arguments(out, call, diff.is_some(), highlighter);
+    }
+    match (diff, result) {
+        (Some(diff), _) => write_diff(out, diff.lines().map(|line| (kind_of(line), line))),
+        (None, Some(result)) => output(out, call, result, highlighter),
+        (None, None) => {}
+    }
+    out.push_str("</div></details>\n");
+}
+
+/// The end of the summary: how it went and how long it took.
+fn state(out: &mut String, result: Option<&ToolResultMessage>, failed: bool) {
+    let duration = result.and_then(|result| result.duration_ms).filter(|ms| *ms >= 100.0);
+    if let Some(ms) = duration {
+        out.push_str(&format!(" <span class=\"time\">{:.1} s</span>", ms / 1e3));
+    }
+    if failed {
+        out.push_str(" <span class=\"state\">failed</span>");
+    } else if result.is_none() {
+        out.push_str(" <span class=\"state\">no result</span>");
+    }
+}
+
+/// The arguments, as far as the summary does not say them and the result does not show them.
+fn arguments(out: &mut String, call: &ToolCall, shown: bool, highlighter: &mut Highlighter) {
+    if let Some(problem) = &call.arguments_error {
+        out.push_str("<pre class=\"error\">");
+        escape::text(out, problem);
+        out.push_str("</pre>\n");
+    }
+    match call.name.as_str() {
+        _ if call::is_covered(call) => {}
+        "bash" if call::text(&call.arguments, "command").is_some() => {
+            let command = call::text(&call.arguments, "command").unwrap_or_default();
+            code_block(out, command, "sh", highlighter);
+        }
+        "write" if call::text(&call.arguments, "content").is_some() => {
+            let content = call::text(&call.arguments, "content").unwrap_or_default();
+            code_block(out, content, extension(call), highlighter);
+        }
+        "edit" if shown => {}
+        "edit" if !call::edits(&call.arguments).is_empty() => {
+            for (old, new) in call::edits(&call.arguments) {
+                let old = old.lines().map(|line| ("del", line));
+                write_diff(out, old.chain(new.lines().map(|line| ("add", line))));
+            }
+        }
+        _ => {
+            let json = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+            code_block(out, &json, "json", highlighter);
+        }
+    }
+}
+
+/// The language of the file a call is about, as far as its name tells.
+fn extension(call: &ToolCall) -> &str {
+    let path = call::path(&call.arguments).unwrap_or_default();
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+fn output(
+    out: &mut String,
+    call: Option<&ToolCall>,
+    result: &ToolResultMessage,
+    highlighter: &mut Highlighter,
+) {
+    for block in &result.content {
+        match block {
+            UserBlock::Text(text) if text.text.is_empty() => {}
+            UserBlock::Text(text) if result.tool_name == "read" && !result.is_error => {
+                code_block(out, &text.text, call.map_or("", extension), highlighter);
+            }
+            UserBlock::Text(text) => {
+                let class = if result.is_error { "output error" } else { "output" };
+                out.push_str(&format!("<pre class=\"{class}\" tabindex=\"0\">"));
+                ansi::write(out, text.text.trim_end());
+                out.push_str("</pre>\n");
+            }
+            UserBlock::Image(content) => image(out, content),
+            UserBlock::Unknown(fields) => raw(out, fields),
+        }
+    }
+}
+
+/// Appends an image, or a word about one that cannot be shown.
+pub(super) fn image(out: &mut String, image: &ImageContent) {
+    if !escape::is_image(&image.mime_type, &image.data) {
+        out.push_str("<p class=\"missing\">Image not shown (");
+        escape::text(out, &escape::one_line(&image.mime_type, 60));
+        out.push_str(")</p>");
+        return;
+    }
+    out.push_str("<img alt=\"Image\" decoding=\"async\" src=\"data:");
+    out.push_str(&image.mime_type);
+    out.push_str(";base64,");
+    out.push_str(&image.data);
+    out.push_str("\">");
+}
+
+/// Appends something nobody here understands.
+pub(super) fn raw(out: &mut String, value: &impl serde::Serialize) {
+    out.push_str("<pre class=\"code\" tabindex=\"0\">");
+    escape::text(out, &serde_json::to_string_pretty(value).unwrap_or_default());
+    out.push_str("</pre>\n");
+}
+
+/// The diff that the `edit` tool leaves for whoever shows its result.
+pub(super) fn diff_of(result: &ToolResultMessage) -> Option<&str> {
+    result.details.as_ref()?.get("diff").and_then(Value::as_str).filter(|diff| !diff.is_empty())
+}
+
+fn kind_of(line: &str) -> &'static str {
+    match line.as_bytes().first() {
+        Some(b'+') => "add",
+        Some(b'-') => "del",
+        _ => "",
+    }
+}
+
+fn write_diff<'a>(out: &mut String, lines: impl Iterator<Item = (&'static str, &'a str)>) {
+    out.push_str("<pre class=\"diff\" tabindex=\"0\">");
+    for (kind, line) in lines {
+        // One element per line, so that its colour goes from edge to edge.
+        out.push_str("<span class=\"line ");
+        out.push_str(kind);
+        out.push_str("\">");
+        escape::text(out, line);
+        out.push_str("\n</span>");
+    }
+    out.push_str("</pre>\n");
+}
