@@ -2,4 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "export")]
+mod export;
 mod log;
+#[cfg(feature = "export")]
+mod page;
+#[cfg(feature = "export")]
+mod sha256;
+#[cfg(feature = "export")]
+mod webdriver;
