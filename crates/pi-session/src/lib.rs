@@ -27,7 +27,7 @@
 //! # Where to start reading
 //!
 //! [`Session`] is the whole; `log` is bytes on disk, `tree` is which entry follows which,
-//! `projection` is what entries mean to a model.
+//! `projection` is what entries mean to a model. [`SessionIndex`] lists and searches many sessions.
 
 mod error;
 mod files;
