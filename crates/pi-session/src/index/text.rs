@@ -103,7 +103,8 @@ impl Pieces {
             let (offset, rest) = place.split_first_chunk::<8>()?;
             let (len, text) = rest.split_first_chunk::<4>()?;
             let line = Span { offset: u64::from_le_bytes(*offset), len: u32::from_le_bytes(*len) };
-            end += u32::from_le_bytes(*text.first_chunk::<4>()?) as usize;
+            let text = u32::from_le_bytes(*text.first_chunk::<4>()?);
+            end = usize::try_from(text).ok()?.checked_add(end)?;
             self.places.push((line, end));
         }
         self.texts.truncate(len);

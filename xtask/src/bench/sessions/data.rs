@@ -50,6 +50,8 @@ impl Prose {
 pub(super) struct Writer {
     out: BufWriter<File>,
     entries: u32,
+    /// Milliseconds since the epoch.
+    time: u64,
 }
 
 impl Writer {
@@ -59,7 +61,7 @@ impl Writer {
             out,
             r#"{{"type":"session","version":3,"id":"0198c3f0-0000-7000-8000-000000000000","timestamp":"2026-11-01T00:00:00.000Z","cwd":"/project"}}"#
         )?;
-        Ok(Self { out, entries: 0 })
+        Ok(Self { out, entries: 0, time: 1_793_491_200_000 })
     }
 
     fn entry(&mut self, kind: &str, rest: &str) -> io::Result<()> {
@@ -78,20 +80,22 @@ impl Writer {
     pub(super) fn user(&mut self, text: &str) -> io::Result<()> {
         self.entry(
             "message",
-            &format!(r#""message":{{"role":"user","content":"{text}","timestamp":1793491200000}}"#),
+            &format!(r#""message":{{"role":"user","content":"{text}","timestamp":{}}}"#, self.time),
         )
     }
 
     pub(super) fn assistant(&mut self, text: &str) -> io::Result<()> {
+        let time = self.time;
         let rest = format!(
-            r#""message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"toolCall","id":"c","name":"read","arguments":{{"path":"src/lib.rs"}}}}],"api":"a","provider":"p","model":"m","usage":{{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{{"input":0.1,"output":0.2,"cacheRead":0,"cacheWrite":0,"total":0.3}}}},"stopReason":"toolUse","timestamp":1793491200000}}"#
+            r#""message":{{"role":"assistant","content":[{{"type":"text","text":"{text}"}},{{"type":"toolCall","id":"c","name":"read","arguments":{{"path":"src/lib.rs"}}}}],"api":"a","provider":"p","model":"m","usage":{{"input":1,"output":2,"cacheRead":3,"cacheWrite":4,"totalTokens":10,"cost":{{"input":0.1,"output":0.2,"cacheRead":0,"cacheWrite":0,"total":0.3}}}},"stopReason":"toolUse","timestamp":{time}}}"#
         );
         self.entry("message", &rest)
     }
 
     pub(super) fn tool_result(&mut self, text: &str) -> io::Result<()> {
+        let time = self.time;
         let rest = format!(
-            r#""message":{{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{text}"}}],"isError":false,"timestamp":1793491200000}}"#
+            r#""message":{{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{{"type":"text","text":"{text}"}}],"isError":false,"timestamp":{time}}}"#
         );
         self.entry("message", &rest)
     }
@@ -144,6 +148,8 @@ pub(super) fn collection(root: &Path, sessions: usize) -> io::Result<()> {
         std::fs::create_dir_all(&directory)?;
         let name = format!("2026-11-01T00-00-00-000Z_0198c3f0-0000-7000-8000-{number:012}.jsonl");
         let mut session = Writer::create(&directory.join(name))?;
+        // No two at the same time, and not in the order of their names.
+        session.time += (number * 7919 % sessions) as u64 * 1000;
         for turn in 0..10 {
             let mut question = prose.text(1000);
             if number == sessions / 2 && turn == 5 {
