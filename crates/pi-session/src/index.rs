@@ -30,7 +30,7 @@ use record::{Record, Stat, Verdict};
 use text::{Pieces, TextReader, TextWriter};
 
 pub use query::Snippet;
-pub use search::{Hit, SearchOptions};
+pub use search::{Hit, Matches, SearchOptions};
 
 /// Which sessions to list.
 #[derive(Debug, Clone, Default)]

@@ -50,7 +50,7 @@ pub use error::SessionError;
 #[cfg(feature = "export")]
 pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};
 pub use files::{find_by_id, most_recent, read_header, session_directory, session_files};
-pub use index::{Hit, ListOptions, Listing, SearchOptions, SessionIndex, Snippet};
+pub use index::{Hit, ListOptions, Listing, Matches, SearchOptions, SessionIndex, Snippet};
 pub use info::SessionInfo;
 pub use log::{Access, Durability};
 pub use migrate::migrate;

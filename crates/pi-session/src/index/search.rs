@@ -10,6 +10,7 @@ use super::SessionIndex;
 use super::query::{Query, Snippet, Terms};
 use super::record::Record;
 use super::text::{Pieces, TextReader};
+use crate::SessionError;
 use crate::info::{self, Scan, SessionInfo};
 use crate::log::Span;
 use crate::searchable::{Glimpse, TextKind};
@@ -24,6 +25,15 @@ pub struct SearchOptions {
     pub cwd: Option<PathBuf>,
     /// At most so many hits; `None` for all.
     pub limit: Option<usize>,
+}
+
+/// What a search found.
+#[derive(Debug, Default)]
+pub struct Matches {
+    /// The sessions, best first.
+    pub hits: Vec<Hit>,
+    /// What could not be read, and so was not searched.
+    pub problems: Vec<SessionError>,
 }
 
 /// A session in which something was found.
@@ -74,13 +84,14 @@ impl SessionIndex {
     /// quotation marks is found as it is. All of them must occur in a session, though not
     /// in one entry. There is one hit per session, those first in which one entry has the most of
     /// it, and then those first that were modified last.
-    pub fn search(&mut self, query: &str, options: &SearchOptions) -> Vec<Hit> {
-        let Some(query) = Query::parse(query) else { return Vec::new() };
-        let mut hits = Vec::new();
+    pub fn search(&mut self, query: &str, options: &SearchOptions) -> Matches {
+        let Some(query) = Query::parse(query) else { return Matches::default() };
+        let mut found = Matches::default();
         for _ in 0..ATTEMPTS {
-            self.refresh(true);
+            let problems = self.refresh(true);
+            found = Matches { hits: Vec::new(), problems };
+            let hits = &mut found.hits;
             let mut stale = Vec::new();
-            hits.clear();
             for candidate in self.candidates(&query, options.cwd.as_deref()) {
                 if options.limit.is_some_and(|limit| hits.len() >= limit) {
                     break;
@@ -97,7 +108,7 @@ impl SessionIndex {
                 self.records.remove(key);
             }
         }
-        hits
+        found
     }
 
     /// The sessions that have all terms, best first.

@@ -29,7 +29,7 @@ fn list(index: &mut SessionIndex) -> Vec<SessionInfo> {
 }
 
 fn search(index: &mut SessionIndex, query: &str) -> Vec<Hit> {
-    index.search(query, &SearchOptions::default())
+    index.search(query, &SearchOptions::default()).hits
 }
 
 fn marked(hit: &Hit) -> String {
@@ -159,9 +159,9 @@ fn what_can_be_searched() {
         assert_eq!(Some(&*hit.session.path), session.path());
         assert!(hit.timestamp.is_some_and(|time| time >= hit.session.created.unwrap()));
         let options = SearchOptions { limit: Some(1), ..SearchOptions::default() };
-        assert_eq!(index.search("log.rs", &options).len(), 1);
+        assert_eq!(index.search("log.rs", &options).hits.len(), 1);
         let options = SearchOptions { cwd: Some("/work/".into()), ..SearchOptions::default() };
-        assert_eq!(index.search("header", &options).len(), 1);
+        assert_eq!(index.search("header", &options).hits.len(), 1);
         let options = ListOptions { cwd: Some("/else".into()), limit: Some(5) };
         assert_eq!(index.list(&options).sessions.len(), 1);
         let options = ListOptions { limit: Some(1), ..ListOptions::default() };
