@@ -118,6 +118,14 @@ impl ImageContent {
 }
 
 impl UserBlock {
+    /// The text, if it is a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            _ => None,
+        }
+    }
+
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))
@@ -130,6 +138,14 @@ impl UserBlock {
 }
 
 impl AssistantBlock {
+    /// The text, if it is a text block.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(&text.text),
+            _ => None,
+        }
+    }
+
     /// A text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text(TextContent::new(text))

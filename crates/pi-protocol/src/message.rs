@@ -331,13 +331,7 @@ impl AssistantMessage {
 
     /// All text blocks, joined without a separator.
     pub fn text(&self) -> String {
-        self.content
-            .iter()
-            .filter_map(|block| match block {
-                AssistantBlock::Text(text) => Some(text.text.as_str()),
-                _ => None,
-            })
-            .collect()
+        self.content.iter().filter_map(AssistantBlock::as_text).collect()
     }
 
     /// The tool calls, in order.

@@ -194,12 +194,6 @@ fn text_block(text: &str) -> Value {
 pub fn text_of(content: &UserContent) -> String {
     match content {
         MessageContent::Text(text) => text.clone(),
-        MessageContent::Blocks(blocks) => blocks
-            .iter()
-            .filter_map(|block| match block {
-                UserBlock::Text(text) => Some(text.text.as_str()),
-                _ => None,
-            })
-            .collect(),
+        MessageContent::Blocks(blocks) => blocks.iter().filter_map(UserBlock::as_text).collect(),
     }
 }

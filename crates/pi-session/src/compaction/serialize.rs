@@ -23,7 +23,7 @@ pub fn serialize_conversation(messages: &[Message]) -> String {
             }
             Message::Assistant(answer) => add_answer(&mut parts, answer),
             Message::ToolResult(result) => {
-                let text: String = result.content.iter().filter_map(text_block).collect();
+                let text: String = result.content.iter().filter_map(UserBlock::as_text).collect();
                 if !text.is_empty() {
                     parts.push(format!("[Tool result]: {}", shortened(text)));
                 }
@@ -34,14 +34,7 @@ pub fn serialize_conversation(messages: &[Message]) -> String {
 }
 
 fn add_answer(parts: &mut Vec<String>, answer: &AssistantMessage) {
-    let texts: Vec<&str> = answer
-        .content
-        .iter()
-        .filter_map(|block| match block {
-            AssistantBlock::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        })
-        .collect();
+    let texts: Vec<&str> = answer.content.iter().filter_map(AssistantBlock::as_text).collect();
     if !texts.is_empty() {
         parts.push(format!("[Assistant]: {}", texts.join("\n")));
     }
@@ -54,13 +47,6 @@ fn add_answer(parts: &mut Vec<String>, answer: &AssistantMessage) {
         .collect();
     if !calls.is_empty() {
         parts.push(format!("[Assistant tool calls]: {}", calls.join("; ")));
-    }
-}
-
-fn text_block(block: &UserBlock) -> Option<&str> {
-    match block {
-        UserBlock::Text(text) => Some(&text.text),
-        _ => None,
     }
 }
 

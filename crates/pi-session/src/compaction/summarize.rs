@@ -103,14 +103,7 @@ impl Summarizer<'_> {
         if answer.tool_calls().next().is_some() {
             return Err(SummaryError::CalledTool { label });
         }
-        let texts: Vec<&str> = answer
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                AssistantBlock::Text(text) => Some(text.text.as_str()),
-                _ => None,
-            })
-            .collect();
+        let texts: Vec<&str> = answer.content.iter().filter_map(AssistantBlock::as_text).collect();
         let text = texts.join("\n");
         if text.trim().is_empty() {
             return Err(SummaryError::Empty { label });

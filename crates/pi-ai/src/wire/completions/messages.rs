@@ -101,15 +101,8 @@ impl Wire<'_> {
 
     fn tool_result(&self, result: &ToolResultMessage) -> Value {
         let has_image = result.content.iter().any(|block| matches!(block, UserBlock::Image(_)));
-        let text = result
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                UserBlock::Text(text) => Some(text.text.as_str()),
-                UserBlock::Image(_) | UserBlock::Unknown(_) => None,
-            })
-            .collect::<Vec<_>>()
-            .join("\n");
+        let text =
+            result.content.iter().filter_map(UserBlock::as_text).collect::<Vec<_>>().join("\n");
         let text = match text.trim() {
             "" if has_image => SEE_IMAGE,
             "" => NO_OUTPUT,

@@ -197,14 +197,7 @@ fn signature(text: Option<&str>) -> Option<&str> {
 }
 
 fn result_text(result: &ToolResultMessage, has_images: bool) -> String {
-    let texts: Vec<&str> = result
-        .content
-        .iter()
-        .filter_map(|block| match block {
-            UserBlock::Text(text) => Some(text.text.as_str()),
-            _ => None,
-        })
-        .collect();
+    let texts: Vec<&str> = result.content.iter().filter_map(UserBlock::as_text).collect();
     let text = texts.join("\n");
     match (text.trim().is_empty(), has_images) {
         (false, _) => text,

@@ -267,10 +267,7 @@ fn input_block(block: &UserBlock) -> Option<Value> {
 
 /// A string, or with images a list: the whole text first, then the images.
 fn result_output(content: &[UserBlock]) -> Value {
-    let texts = content.iter().filter_map(|block| match block {
-        UserBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
+    let texts = content.iter().filter_map(UserBlock::as_text);
     let text = texts.collect::<Vec<_>>().join("\n");
     let is_blank = text.trim().is_empty();
     let images = content.iter().filter(|block| matches!(block, UserBlock::Image(_)));

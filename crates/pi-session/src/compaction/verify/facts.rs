@@ -297,10 +297,7 @@ impl Subject {
 }
 
 fn result_text(result: &ToolResultMessage) -> String {
-    let texts = result.content.iter().filter_map(|block| match block {
-        UserBlock::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
+    let texts = result.content.iter().filter_map(UserBlock::as_text);
     texts.collect::<Vec<_>>().join("\n")
 }
 
