@@ -116,7 +116,8 @@ impl Tree {
         for _ in 0..self.nodes.len() {
             match self.node(at).parent {
                 Link::To(parent) if parent != at && self.node(parent).damaged => at = parent,
-                Link::To(parent) if parent != at => return Some(parent),
+                // It may also lead back to where it began, by way of damaged entries.
+                Link::To(parent) if parent != at && parent != index => return Some(parent),
                 _ => return None,
             }
         }
@@ -163,15 +164,15 @@ impl Tree {
         let mut cut = vec![false; self.nodes.len()];
         // The walk during which an entry was first seen.
         let mut seen = vec![NEW; self.nodes.len()];
-        for start in self.indices() {
+        for start in self.indices().filter(|index| !self.node(*index).damaged) {
             let walk = start + 1;
             let mut at = start;
             while seen[at as usize] == NEW {
                 seen[at as usize] = walk;
-                match self.node(at).parent {
-                    Link::To(parent) if seen[parent as usize] == walk => cut[at as usize] = true,
-                    Link::To(parent) => at = parent,
-                    _ => break,
+                match self.parent(at) {
+                    Some(parent) if seen[parent as usize] == walk => cut[at as usize] = true,
+                    Some(parent) => at = parent,
+                    None => break,
                 }
             }
         }

@@ -44,6 +44,33 @@ fn a_circle_is_cut_and_every_entry_is_shown_once() {
     }
 }
 
+#[test]
+fn a_circle_through_a_damaged_line_is_cut_too() {
+    let directory = tempfile::TempDir::new().unwrap();
+    let path = directory.path().join("circle.jsonl");
+    let line = |id: &str, parent: &str, data: &str| {
+        format!(
+            "{{\"type\":\"custom\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"\",\"data\":{data}}}\n"
+        )
+    };
+    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\n".to_owned();
+    let cases = [
+        (
+            line("a", "b", "1") + &line("b", "a", "[") + &line("c", "a", "1"),
+            json!([["a", 0], ["c", 1]]),
+        ),
+        (
+            line("a", "b", "1") + &line("b", "c", "[") + &line("c", "a", "1"),
+            json!([["c", 0], ["a", 1]]),
+        ),
+    ];
+    for (lines, expected) in cases {
+        std::fs::write(&path, header.clone() + &lines).unwrap();
+        let mut session = Session::open(&path, &OpenOptions::read()).unwrap();
+        assert_eq!(shown(&mut session), expected, "{lines}");
+    }
+}
+
 fn shown(session: &mut Session) -> Value {
     let tree = session.tree().unwrap();
     tree.nodes().map(|node| json!([node.id, node.depth])).collect()
