@@ -131,9 +131,12 @@ impl Tree {
         path
     }
 
-    /// From `leaf` up to its root. Ends where a file links in circles.
+    /// From `leaf` up to its root. Where a file links in circles it ends before it comes by an
+    /// entry again.
     pub(crate) fn walk_up(&self, leaf: Option<Index>) -> impl Iterator<Item = Index> {
-        std::iter::successors(leaf, |index| self.parent(*index)).take(self.nodes.len())
+        let mut seen = vec![false; self.nodes.len()];
+        std::iter::successors(leaf, |index| self.parent(*index))
+            .take_while(move |index| !std::mem::replace(&mut seen[*index as usize], true))
     }
 
     /// Whether `index` is on the path to `leaf`.
