@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use pi_protocol::SessionHeader;
+use pi_protocol::json::from_str_repairing;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::SessionError;
@@ -49,7 +51,11 @@ pub(crate) fn new_entry_id(taken: impl Fn(&str) -> bool) -> String {
 /// Reads a line as a header. `None`: says nothing, look at the next line. `Some(None)`: not a
 /// header.
 pub(crate) fn parse_header(line: &[u8]) -> Option<Option<SessionHeader>> {
-    let value: Value = serde_json::from_slice(line).ok().filter(|value| *value != Value::Null)?;
+    // Bytes that are no text are read as everywhere else: what is an entry after a migration must
+    // not be overlooked before it.
+    let text = String::from_utf8_lossy(line);
+    serde_json::from_str::<IgnoredAny>(&text).ok()?;
+    let value: Value = from_str_repairing(&text).ok().filter(|value| *value != Value::Null)?;
     let is_header = value.get("type").and_then(Value::as_str) == Some("session");
     Some(is_header.then(|| lenient_header(value)).flatten())
 }

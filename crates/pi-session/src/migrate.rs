@@ -51,7 +51,7 @@ enum Line<'a> {
 
 impl<'a> Line<'a> {
     fn parse(text: &'a str) -> Self {
-        match RawObject::parse(text.trim()) {
+        match RawObject::parse(text) {
             Ok(object) => Self::Object { kind: object.value("type"), object },
             Err(_) => Self::Other,
         }

@@ -116,7 +116,8 @@ impl Tree {
         for _ in 0..self.nodes.len() {
             match self.node(at).parent {
                 Link::To(parent) if parent != at && self.node(parent).damaged => at = parent,
-                Link::To(parent) if parent != at => return Some(parent),
+                // It may also lead back to where it began, by way of damaged entries.
+                Link::To(parent) if parent != at && parent != index => return Some(parent),
                 _ => return None,
             }
         }
@@ -130,9 +131,12 @@ impl Tree {
         path
     }
 
-    /// From `leaf` up to its root. Ends where a file links in circles.
+    /// From `leaf` up to its root. Where a file links in circles it ends before it comes by an
+    /// entry again.
     pub(crate) fn walk_up(&self, leaf: Option<Index>) -> impl Iterator<Item = Index> {
-        std::iter::successors(leaf, |index| self.parent(*index)).take(self.nodes.len())
+        let mut seen = vec![false; self.nodes.len()];
+        std::iter::successors(leaf, |index| self.parent(*index))
+            .take_while(move |index| !std::mem::replace(&mut seen[*index as usize], true))
     }
 
     /// Whether `index` is on the path to `leaf`.
@@ -163,15 +167,15 @@ impl Tree {
         let mut cut = vec![false; self.nodes.len()];
         // The walk during which an entry was first seen.
         let mut seen = vec![NEW; self.nodes.len()];
-        for start in self.indices() {
+        for start in self.indices().filter(|index| !self.node(*index).damaged) {
             let walk = start + 1;
             let mut at = start;
             while seen[at as usize] == NEW {
                 seen[at as usize] = walk;
-                match self.node(at).parent {
-                    Link::To(parent) if seen[parent as usize] == walk => cut[at as usize] = true,
-                    Link::To(parent) => at = parent,
-                    _ => break,
+                match self.parent(at) {
+                    Some(parent) if seen[parent as usize] == walk => cut[at as usize] = true,
+                    Some(parent) => at = parent,
+                    None => break,
                 }
             }
         }

@@ -144,16 +144,21 @@ impl LogFile {
             Durability::Flush => Ok(()),
             Durability::Fsync => self.file.sync_data(),
         });
-        if result.is_err() {
-            // A part may be there: a full disk takes what fits. If it cannot be removed either,
-            // the next append begins on a new line.
-            if self.file.set_len(self.len).is_err() {
-                let len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
-                self.torn |= len > self.len;
-                self.len = len;
-            }
+        if result.is_err() && self.ends_with_part_of(bytes) {
+            // A full disk takes what fits. If that cannot be removed either, `growth` finds it,
+            // and the next append begins on a new line.
+            let _ = self.file.set_len(self.len);
         }
         result
+    }
+
+    /// What is there beyond our end is what was just written, or the beginning of it. Otherwise
+    /// another program has written too, and that is not ours to remove.
+    fn ends_with_part_of(&self, bytes: &[u8]) -> bool {
+        let len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
+        let beyond = len.saturating_sub(self.len);
+        beyond <= bytes.len() as u64
+            && self.read_at(self.len..self.len + beyond).is_ok_and(|tail| bytes.starts_with(&tail))
     }
 
     /// Looks whether the file is still ours and what others have appended to it.

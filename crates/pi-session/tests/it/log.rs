@@ -261,15 +261,23 @@ fn an_empty_file_becomes_a_session_and_a_foreign_one_is_left_alone() {
         fs::read_to_string(&empty).unwrap().starts_with("{\"type\":\"session\",\"version\":3,")
     );
     assert_eq!(session.cwd(), Path::new("/here"));
-    for content in ["text\n", "{}\n", "\n", "{\"type\":\"message\",\"id\":\"a\"}\n"] {
+    let header_later = b"{\"type\":\"\xc0\"}\n{\"type\":\"session\",\"id\":\"x\"}\n";
+    let contents: [&[u8]; 5] =
+        [b"text\n", b"{}\n", b"\n", b"{\"type\":\"message\",\"id\":\"a\"}\n", header_later];
+    for content in contents {
         let foreign = directory.path().join("foreign.jsonl");
         fs::write(&foreign, content).unwrap();
         for options in [OpenOptions::read(), OpenOptions::append()] {
             let opened = Session::open(&foreign, &options);
             assert!(matches!(opened, Err(SessionError::NotASession(_))), "{content:?}: {opened:?}");
         }
-        assert_eq!(fs::read_to_string(&foreign).unwrap(), content);
+        assert_eq!(fs::read(&foreign).unwrap(), content);
     }
+    // An unpaired surrogate in the header is no reason to refuse the session.
+    let odd = directory.path().join("odd.jsonl");
+    fs::write(&odd, "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"cwd\":\"/\\ud83d\"}\n")
+        .unwrap();
+    assert_eq!(Session::open(&odd, &OpenOptions::append()).unwrap().cwd(), Path::new("/"));
 }
 
 #[test]
