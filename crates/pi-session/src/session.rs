@@ -304,6 +304,7 @@ impl Session {
         for (index, reason) in broken {
             self.mark_damaged(index, reason);
         }
+        self.tree.resolve();
         self.verified = self.tree.len();
         Ok(&self.problems)
     }

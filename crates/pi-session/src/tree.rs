@@ -42,6 +42,8 @@ pub(crate) struct Tree {
     by_id: HashMap<Arc<str>, Index>,
     /// Some links are not resolved, or an id was used twice: look links up again.
     unresolved: bool,
+    /// Some id was used twice.
+    reused: bool,
 }
 
 impl Tree {
@@ -86,7 +88,10 @@ impl Tree {
         let (kind, damaged) = (head.kind, false);
         let node = Node { id: Arc::clone(&id), parent_id, kind, span, time, parent, damaged };
         self.nodes.push(node);
-        self.unresolved |= self.by_id.insert(id, index).is_some();
+        if self.by_id.insert(id, index).is_some() {
+            self.reused = true;
+            self.unresolved = true;
+        }
         index
     }
 
@@ -94,6 +99,9 @@ impl Tree {
     pub(crate) fn resolve(&mut self) {
         if !std::mem::take(&mut self.unresolved) {
             return;
+        }
+        if self.reused {
+            self.name_again();
         }
         for index in 0..self.nodes.len() {
             let parent = self.nodes[index].parent_id.as_ref().map(|id| self.by_id.get(id));
@@ -105,8 +113,41 @@ impl Tree {
         }
     }
 
+    /// Of entries with the same id the last one has it, unless it is damaged.
+    fn name_again(&mut self) {
+        for damaged in [true, false] {
+            for index in self.indices() {
+                let node = &self.nodes[index as usize];
+                if node.damaged == damaged {
+                    self.by_id.insert(Arc::clone(&node.id), index);
+                }
+            }
+        }
+    }
+
+    /// Takes an entry out of the tree, its links excepted. Call [`Tree::resolve`] after the last
+    /// of many.
     pub(crate) fn mark_damaged(&mut self, index: Index) {
         self.nodes[index as usize].damaged = true;
+        self.unresolved |= self.reused;
+    }
+
+    /// On the way to `leaf`, the first entry that is sound after the damaged one with this id.
+    pub(crate) fn after_damaged(&self, id: &str, leaf: Index) -> Option<Index> {
+        let damaged = self.by_id.get(id).copied().filter(|index| self.node(*index).damaged)?;
+        let mut after = None;
+        let mut at = leaf;
+        for _ in 0..self.nodes.len() {
+            match self.node(at).parent {
+                Link::To(parent) if parent == damaged => return after,
+                Link::To(parent) => at = parent,
+                _ => return None,
+            }
+            if !self.node(at).damaged {
+                after = Some(at);
+            }
+        }
+        None
     }
 
     /// The parent, damaged entries skipped.
@@ -147,9 +188,10 @@ impl Tree {
     /// The roots, and the children of every entry, each by time and then by file order.
     pub(crate) fn shape(&self) -> Shape {
         let mut shape = Shape { roots: Vec::new(), children: vec![Vec::new(); self.nodes.len()] };
-        let in_circle = self.circular();
+        let parents = self.parents();
+        let in_circle = circular(&parents);
         for index in self.indices().filter(|index| !self.node(*index).damaged) {
-            match self.parent(index).filter(|_| !in_circle[index as usize]) {
+            match parents[index as usize].filter(|_| !in_circle[index as usize]) {
                 Some(parent) => shape.children[parent as usize].push(index),
                 None => shape.roots.push(index),
             }
@@ -160,26 +202,31 @@ impl Tree {
         shape
     }
 
-    /// For every entry, whether it is one whose link has to be cut because following it leads
-    /// back to itself. One per circle is enough.
-    fn circular(&self) -> Vec<bool> {
-        const NEW: u32 = 0;
-        let mut cut = vec![false; self.nodes.len()];
-        // The walk during which an entry was first seen.
-        let mut seen = vec![NEW; self.nodes.len()];
-        for start in self.indices().filter(|index| !self.node(*index).damaged) {
-            let walk = start + 1;
+    /// What [`Tree::parent`] says of every entry, in one pass.
+    fn parents(&self) -> Vec<Option<Index>> {
+        let mut parents = vec![None; self.nodes.len()];
+        let mut known = vec![false; self.nodes.len()];
+        let mut way = Vec::new();
+        for start in self.indices() {
             let mut at = start;
-            while seen[at as usize] == NEW {
-                seen[at as usize] = walk;
-                match self.parent(at) {
-                    Some(parent) if seen[parent as usize] == walk => cut[at as usize] = true,
-                    Some(parent) => at = parent,
-                    None => break,
+            // Up to a sound entry, or to one of which it is known.
+            let end = loop {
+                if std::mem::replace(&mut known[at as usize], true) {
+                    break parents[at as usize];
                 }
+                way.push(at);
+                match self.node(at).parent {
+                    Link::To(parent) if parent == at => break None,
+                    Link::To(parent) if self.node(parent).damaged => at = parent,
+                    Link::To(parent) => break Some(parent),
+                    _ => break None,
+                }
+            };
+            for index in way.drain(..) {
+                parents[index as usize] = end.filter(|end| *end != index);
             }
         }
-        cut
+        parents
     }
 
     /// The deepest entry that is on both paths.
@@ -190,6 +237,28 @@ impl Tree {
         }
         self.walk_up(b).find(|index| on_a[*index as usize])
     }
+}
+
+/// For every entry, whether it is one whose link has to be cut because following it leads back to
+/// itself. One per circle is enough.
+fn circular(parents: &[Option<Index>]) -> Vec<bool> {
+    const NEW: usize = 0;
+    let mut cut = vec![false; parents.len()];
+    // The walk during which an entry was first seen.
+    let mut seen = vec![NEW; parents.len()];
+    for start in 0..parents.len() {
+        let walk = start + 1;
+        let mut at = start;
+        while seen[at] == NEW {
+            seen[at] = walk;
+            match parents[at].map(|parent| parent as usize) {
+                Some(parent) if seen[parent] == walk => cut[at] = true,
+                Some(parent) => at = parent,
+                None => break,
+            }
+        }
+    }
+    cut
 }
 
 /// A tree from above.

@@ -101,8 +101,14 @@ impl Session {
         loop {
             match build(self) {
                 Err(SessionError::Damaged { id, reason }) => {
-                    let index = self.find(&id)?;
-                    self.mark_damaged(index, reason);
+                    // Where there is one, there may be many: find them all at once.
+                    let known = self.problems.len();
+                    self.verify()?;
+                    if self.problems.len() == known {
+                        let index = self.find(&id)?;
+                        self.mark_damaged(index, reason);
+                        self.tree.resolve();
+                    }
                 }
                 built => return built,
             }
@@ -143,9 +149,12 @@ impl Session {
             // Of the right type, but of no shape we know: it says nothing.
             return Ok(Selection { path, compaction: None });
         };
-        let kept = path[..at]
-            .iter()
-            .position(|index| *self.tree.node(*index).id == *compaction.first_kept_entry_id);
+        let first_kept = &*compaction.first_kept_entry_id;
+        let is_first = |index: &Index| *self.tree.node(*index).id == *first_kept;
+        let kept = path[..at].iter().position(is_first).or_else(|| {
+            let after = self.tree.after_damaged(first_kept, path[at])?;
+            path[..at].iter().position(|index| *index == after)
+        });
         Ok(Selection { compaction: Some((at, kept.unwrap_or(at))), path })
     }
 

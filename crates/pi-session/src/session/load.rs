@@ -188,11 +188,12 @@ impl Session {
 
     /// A crash leaves its mark at the end, and the end is where we go on: look there.
     fn drop_torn_end(&mut self, first: usize) -> Result<(), SessionError> {
-        while let Some(last) = self.last_sound().filter(|last| *last as usize >= first) {
-            let line = self.log.reader().line(self.tree.node(last).span)?.to_vec();
+        for index in self.tree.indices().rev().take(self.tree.len() - first) {
+            let line = self.log.reader().line(self.tree.node(index).span)?.to_vec();
             let Err(reason) = check_json(&line) else { break };
-            self.mark_damaged(last, reason);
+            self.mark_damaged(index, reason);
         }
+        self.tree.resolve();
         Ok(())
     }
 

@@ -48,3 +48,39 @@ fn the_context_kept_is_the_context_built() {
         }
     }
 }
+
+#[test]
+fn a_compaction_keeps_from_where_a_damaged_entry_stood() {
+    let line = |id: &str, parent: &str, rest: &str| {
+        format!(
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"message\":{{\"role\":\"user\",\"content\":\"{id}\"{rest}}}}}\n"
+        )
+    };
+    let compaction = "{\"type\":\"compaction\",\"id\":\"c\",\"parentId\":\"after\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"summary\":\"S\",\"firstKeptEntryId\":\"kept\"}\n";
+    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\n";
+    let whole = |kept: &str, last: &str| {
+        [header, &line("one", "", ""), kept, &line("after", "kept", ""), compaction, last].concat()
+    };
+    let broken = line("kept", "one", ",]");
+    let cases = [
+        ("sound", whole(&line("kept", "one", ""), ""), 3),
+        ("damaged", whole(&broken, ""), 2),
+        (
+            "its id used again by a damaged line",
+            {
+                let last = broken.clone() + &line("end", "c", "");
+                whole(&line("kept", "one", ""), &last)
+            },
+            4,
+        ),
+    ];
+    for (name, content, expected) in cases {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("session.jsonl");
+        std::fs::write(&path, content).unwrap();
+        let mut session = Session::open(&path, &OpenOptions::read()).unwrap();
+        assert_eq!(session.context().unwrap().messages.len(), expected, "{name}");
+        session.verify().unwrap();
+        assert_eq!(session.context().unwrap().messages.len(), expected, "{name}, verified");
+    }
+}
