@@ -129,9 +129,25 @@ impl LogFile {
             self.write(lines)
         };
         written.map_err(SessionError::io("append to", &self.path))?;
-        self.len = start + lines.len() as u64;
+        let end = start + lines.len() as u64;
+        if self.file.metadata().is_ok_and(|metadata| metadata.len() != end) {
+            return self.find_among_others(lines);
+        }
+        self.len = end;
         self.torn = !lines.is_empty() && !lines.ends_with(b"\n");
         Ok(start)
+    }
+
+    /// Where our lines are if another program wrote at the same moment. Its lines are in the file
+    /// as well, and are seen when the session is next opened.
+    fn find_among_others(&mut self, lines: &[u8]) -> Result<u64, SessionError> {
+        let all = self.file.metadata().map_err(SessionError::io("read", &self.path))?.len();
+        let written = self.read_at(self.len..all.max(self.len))?;
+        let ours = memchr::memmem::rfind(&written, lines);
+        let start = ours.map(|at| self.len + at as u64);
+        self.len = all;
+        self.torn = !written.ends_with(b"\n");
+        start.ok_or_else(|| SessionError::Replaced(self.path.clone()))
     }
 
     /// Ends a torn last line, so that whatever is appended next, by whomever, is a line of its own.

@@ -384,3 +384,29 @@ fn a_conversation_may_be_a_hundred_thousand_entries_deep() {
     drop(fork);
     drop(session);
 }
+
+#[test]
+fn two_programs_that_write_at_the_same_moment_lose_nothing() {
+    let directory = TempDir::new().unwrap();
+    let (mut session, path) = saved_in(&directory);
+    let other = fs::OpenOptions::new().append(true).open(&path).unwrap();
+    let writer = std::thread::spawn(move || {
+        for number in 0..2000 {
+            let line = custom_line(&format!("other{number}"), None);
+            std::io::Write::write_all(&mut &other, line.as_bytes()).unwrap();
+        }
+    });
+    let mut ours = Vec::new();
+    while !writer.is_finished() || ours.len() < 100 {
+        let text = format!("number {}", ours.len());
+        ours.push((session.append_message(Message::user(text.clone())).unwrap(), text));
+    }
+    writer.join().unwrap();
+    assert_eq!(session.context().unwrap().messages.len(), ours.len() + 1);
+    drop(session);
+    let again = Session::open(&path, &OpenOptions::read()).unwrap();
+    assert_eq!((again.len(), again.problems()), (1 + 2000 + ours.len(), &[][..]));
+    for (id, text) in ours {
+        assert!(again.raw_entry(&id).unwrap().contains(&format!("\"{text}\"")), "{id}");
+    }
+}
