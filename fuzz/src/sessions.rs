@@ -114,7 +114,7 @@ fn is_header(line: &Line) -> bool {
 /// The lines that are objects.
 fn objects(content: &[u8]) -> Vec<Line> {
     let text = String::from_utf8_lossy(content);
-    text.split('\n').filter_map(|line| serde_json::from_str(line.trim()).ok()).collect()
+    text.split('\n').filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
 /// A folder in memory, if there is such a thing here.

@@ -74,7 +74,8 @@ impl Tree {
         let index = Index::try_from(self.nodes.len()).unwrap_or(Index::MAX);
         let id: Arc<str> = Arc::from(head.id.as_ref());
         // Nearly every entry follows the one before it in the file.
-        let previous = self.nodes.last().filter(|node| Some(&*node.id) == head.parent.as_deref());
+        let follows = |node: &&Node| !node.damaged && Some(&*node.id) == head.parent.as_deref();
+        let previous = self.nodes.last().filter(follows);
         let (parent_id, parent) = match (&head.parent, previous) {
             (None, _) => (None, Link::None),
             (Some(_), Some(previous)) => (Some(Arc::clone(&previous.id)), Link::To(index - 1)),

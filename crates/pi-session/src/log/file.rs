@@ -73,22 +73,24 @@ impl LogFile {
     }
 
     /// Creates the file with `content`. It must not exist.
+    ///
+    /// It appears under its name only when it is complete: a fork that was interrupted must not
+    /// be taken for a session.
     pub(crate) fn create(
         path: &Path,
         content: &[u8],
         durability: Durability,
     ) -> Result<Self, SessionError> {
-        if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)
-                .map_err(SessionError::io("create the directory", directory))?;
-        }
-        let file = OpenOptions::new()
-            .read(true)
-            .append(true)
-            .create_new(true)
-            .open(path)
-            .map_err(SessionError::io("create", path))?;
-        lock(&file, path)?;
+        let directory = path.parent().unwrap_or(Path::new("."));
+        std::fs::create_dir_all(directory)
+            .map_err(SessionError::io("create the directory", directory))?;
+        let failed = || SessionError::io("create", path);
+        let new = tempfile::Builder::new()
+            .prefix(".pi-new-")
+            .make_in(directory, create_new)
+            .map_err(failed())?;
+        lock(new.as_file(), path)?;
+        let (file, unfinished) = new.into_parts();
         let mut log = Self {
             file,
             path: path.to_owned(),
@@ -97,13 +99,34 @@ impl LogFile {
             len: 0,
             torn: false,
         };
+        log.append(content)?;
+        match unfinished.persist_noclobber(path) {
+            Ok(()) => {}
+            Err(error) if error.error.kind() == ErrorKind::AlreadyExists => {
+                return Err(failed()(error.error));
+            }
+            // Some file systems can neither link nor rename without replacing.
+            Err(_) => return Self::create_in_place(path, content, durability),
+        }
+        if durability == Durability::Fsync {
+            log.sync_directory()?;
+        }
+        Ok(log)
+    }
+
+    fn create_in_place(
+        path: &Path,
+        content: &[u8],
+        durability: Durability,
+    ) -> Result<Self, SessionError> {
+        let file = create_new(path).map_err(SessionError::io("create", path))?;
+        lock(&file, path)?;
+        let access = Access::Append;
+        let mut log = Self { file, path: path.to_owned(), access, durability, len: 0, torn: false };
         if let Err(error) = log.append(content) {
             // Nobody has seen it yet, and a session that was never written is no session.
             let _ = std::fs::remove_file(path);
             return Err(error);
-        }
-        if durability == Durability::Fsync {
-            log.sync_directory()?;
         }
         Ok(log)
     }
@@ -247,6 +270,10 @@ impl LogFile {
         // Elsewhere an open file can be neither deleted nor replaced.
         true
     }
+}
+
+fn create_new(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().read(true).append(true).create_new(true).open(path)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
