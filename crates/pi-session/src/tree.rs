@@ -55,6 +55,11 @@ impl Tree {
         &self.nodes[index as usize]
     }
 
+    /// Some id was used twice.
+    pub(crate) fn has_reused_ids(&self) -> bool {
+        self.reused
+    }
+
     /// All entries, in file order.
     pub(crate) fn indices(&self) -> impl DoubleEndedIterator<Item = Index> + use<> {
         0..Index::try_from(self.nodes.len()).unwrap_or(Index::MAX)

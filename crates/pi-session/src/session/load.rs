@@ -163,6 +163,10 @@ impl Session {
         scanned?;
         self.tree.resolve();
         self.drop_torn_end(first)?;
+        if self.tree.has_reused_ids() {
+            // Which entry an id means depends on which of them are sound.
+            self.verify()?;
+        }
         if start == 0 {
             self.leaf = self.last_sound();
         }
