@@ -182,10 +182,11 @@ fn split_head(line: &[u8]) -> Option<(&str, Head<'_>, &[u8])> {
     Some((kind, head, rest))
 }
 
-/// The text up to the closing quote, and what follows; `None` if there is an escape in it.
+/// The text up to the closing quote, and what follows; `None` if there is an escape in it, or a
+/// character that JSON does not allow there.
 fn quoted(rest: &[u8]) -> Option<(&str, &[u8])> {
     let end = memchr::memchr2(b'"', b'\\', rest)?;
-    if rest[end] != b'"' {
+    if rest[end] != b'"' || rest[..end].iter().any(u8::is_ascii_control) {
         return None;
     }
     Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
