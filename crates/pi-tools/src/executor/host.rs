@@ -1,0 +1,154 @@
+//! This machine.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use super::{BoxFuture, DirectoryEntry, Executor, FileKind, Stat};
+
+/// The machine that this process runs on, with all the rights it has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Host;
+
+impl Executor for Host {
+    fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>> {
+        blocking(path, |path| {
+            let metadata = fs::metadata(path)?;
+            let (kind, size) = (kind(metadata.file_type()), metadata.len());
+            Ok(Stat { kind, size, modified: metadata.modified().ok() })
+        })
+    }
+
+    fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
+        blocking(path, move |path| {
+            let mut bytes = Vec::new();
+            fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        })
+    }
+
+    fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
+        let content = content.to_vec();
+        blocking(path, move |path| replace(path, &content))
+    }
+
+    fn create_directory<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
+        blocking(path, |path| fs::create_dir_all(path))
+    }
+
+    fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>> {
+        blocking(path, |path| {
+            let mut entries = Vec::new();
+            for entry in fs::read_dir(path)? {
+                let entry = entry?;
+                let name = entry.file_name().to_string_lossy().into_owned();
+                entries.push(DirectoryEntry { name, kind: kind(entry.file_type()?) });
+            }
+            Ok(entries)
+        })
+    }
+
+    fn canonical<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
+        blocking(path, |path| fs::canonicalize(path))
+    }
+
+    fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
+        blocking(path, |path| fs::OpenOptions::new().read(true).write(true).open(path).map(drop))
+    }
+
+    fn host_path(&self, path: &Path) -> Option<PathBuf> {
+        Some(path.to_owned())
+    }
+}
+
+/// Does something on a thread that may wait.
+fn blocking<'a, T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> BoxFuture<'a, io::Result<T>> {
+    let path = path.to_owned();
+    Box::pin(async move {
+        let done = tokio::task::spawn_blocking(move || work(&path)).await;
+        // A panic in there goes on out here; the loop makes a result of it.
+        done.unwrap_or_else(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(cancelled) => Err(io::Error::other(cancelled)),
+        })
+    })
+}
+
+fn kind(kind: fs::FileType) -> FileKind {
+    if kind.is_file() {
+        FileKind::File
+    } else if kind.is_dir() {
+        FileKind::Directory
+    } else if kind.is_symlink() {
+        FileKind::Link
+    } else {
+        FileKind::Other
+    }
+}
+
+/// Replaces the content of a file by way of a new one beside it.
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    // A link stays a link: what it leads to is replaced.
+    let target = match fs::canonicalize(path) {
+        Ok(target) => target,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path)?,
+        Err(error) => return Err(error),
+    };
+    let existing = match fs::metadata(&target) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+        // Devices and pipes are written to; directories say what they are.
+        return fs::OpenOptions::new().write(true).open(&target)?.write_all(content);
+    }
+    if existing.is_some() {
+        // A file that may not be written must not be replaced just because its directory may.
+        fs::OpenOptions::new().write(true).open(&target)?;
+    }
+    let directory = target.parent().unwrap_or(Path::new("/"));
+    let mut new = tempfile::Builder::new().prefix(".pi-write-").make_in(directory, |path| {
+        fs::OpenOptions::new().write(true).create_new(true).open(path)
+    })?;
+    if let Some(metadata) = &existing {
+        new.as_file().set_permissions(metadata.permissions())?;
+        keep_owner(new.as_file(), metadata)?;
+    }
+    new.write_all(content)?;
+    // Without this a power cut could leave the name with nothing behind it.
+    new.as_file().sync_data()?;
+    new.persist(&target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Where a link to something that does not exist leads.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut at = path.to_owned();
+    // As many links as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&at) {
+            Ok(link) => at = at.parent().unwrap_or(Path::new("/")).join(link),
+            Err(_) => return Ok(at),
+        }
+    }
+    Err(io::Error::other("too many symbolic links encountered"))
+}
+
+#[cfg(unix)]
+fn keep_owner(file: &fs::File, metadata: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) == (metadata.uid(), metadata.gid()) {
+        return Ok(());
+    }
+    fchown(file, Some(metadata.uid()), Some(metadata.gid()))
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}

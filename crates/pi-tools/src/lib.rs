@@ -1,0 +1,28 @@
+//! What pi can do: the seven coding tools, exact in their results and atomic in their effects.
+//!
+//! A [`Workspace`] is a directory on an [`Executor`]; the tools of one agent share it. Each tool
+//! is an [`AgentTool`](pi_agent::AgentTool): parameters, result texts and `details` are those of
+//! the TypeScript pi, so that sessions, exports and extensions keep working. Descriptions are our
+//! own.
+//!
+//! # What this crate must not know
+//!
+//! Models, sessions, terminals, settings files, the environment and the home directory: whoever
+//! makes a workspace says what is needed of them.
+//!
+//! # Where to start reading
+//!
+//! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
+//! the others have the same shape.
+
+mod executor;
+mod os_error;
+mod paths;
+mod read;
+mod truncate;
+mod workspace;
+
+pub use executor::{BoxFuture, DirectoryEntry, Executor, FileKind, Host, Stat};
+pub use read::read;
+pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
+pub use workspace::Workspace;

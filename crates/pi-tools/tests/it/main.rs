@@ -1,0 +1,5 @@
+//! What the tools do, seen from outside.
+
+#![allow(clippy::unwrap_used)]
+
+mod read;
