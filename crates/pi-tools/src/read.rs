@@ -54,10 +54,7 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
 /// The file, by its name or another spelling of it.
 async fn find(workspace: &Workspace, path: &str) -> Result<PathBuf, ToolError> {
     let wanted = workspace.resolve(path);
-    let missing = match workspace.executor().stat(&wanted).await {
-        Ok(_) => return Ok(wanted),
-        Err(error) => error,
-    };
+    let Err(missing) = workspace.executor().stat(&wanted).await else { return Ok(wanted) };
     for variant in paths::variants(&wanted) {
         if exists(workspace, &variant).await {
             return Ok(variant);
