@@ -3,7 +3,7 @@
 //! Tools name files by absolute paths of the executor and never ask the operating system
 //! themselves. What an executor promises is written down here and tested for each.
 
-mod host;
+pub(crate) mod host;
 
 use std::fmt;
 use std::io;

@@ -15,6 +15,7 @@
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
 //! the others have the same shape.
 
+pub mod checkpoint;
 mod executor;
 mod os_error;
 mod paths;

@@ -90,7 +90,7 @@ fn kind(kind: fs::FileType) -> FileKind {
 }
 
 /// Replaces the content of a file by way of a new one beside it.
-fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // A link stays a link: what it leads to is replaced.
     let target = match fs::canonicalize(path) {
         Ok(target) => target,
