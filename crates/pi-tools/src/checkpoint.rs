@@ -107,7 +107,8 @@ impl Checkpoints {
         let journal = Journal::open(&store.join("journal"))?;
         let objects = Objects::new(store.join("objects"));
         let index_file = store.join("index");
-        let index = Index::load(&index_file);
+        // Without contents, what it says of them is not true.
+        let index = if objects.exist() { Index::load(&index_file) } else { Index::default() };
         Ok(Self { root: root.to_owned(), limits, journal, objects, index, index_file })
     }
 

@@ -24,6 +24,11 @@ impl Objects {
         Self { directory }
     }
 
+    /// Some contents have been kept.
+    pub(super) fn exist(&self) -> bool {
+        self.directory.exists()
+    }
+
     /// Keeps a content.
     pub(super) fn write(&self, hash: &str, content: &[u8]) -> Result<(), CheckpointError> {
         let path = self.path(hash);
