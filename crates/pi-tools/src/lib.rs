@@ -15,14 +15,22 @@
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
 //! the others have the same shape.
 
+mod change;
+mod edit;
 mod executor;
+mod locks;
 mod os_error;
 mod paths;
 mod read;
+mod seen;
 mod truncate;
 mod workspace;
+mod write;
 
+pub use edit::edit;
 pub use executor::{BoxFuture, DirectoryEntry, Executor, FileKind, Host, Stat};
 pub use read::read;
+pub use seen::ChangedFiles;
 pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
 pub use workspace::Workspace;
+pub use write::write;

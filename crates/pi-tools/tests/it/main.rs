@@ -2,4 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod call;
+#[cfg(unix)]
+mod observed;
 mod read;
