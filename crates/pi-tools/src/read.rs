@@ -12,8 +12,8 @@ use crate::change::unless_aborted;
 use crate::executor::FileKind;
 use crate::seen::Fingerprint;
 use crate::truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, format_size, head};
-use crate::workspace::Workspace;
-use crate::{os_error, paths};
+use crate::workspace::{Workspace, aborted};
+use crate::{image, os_error, paths};
 
 /// The arguments of `read`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ struct Arguments {
 /// The tool `read`.
 pub fn read(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Reads a file: text as it is, at most {MAX_LINES} lines or {} at a time. The result says with which offset to go on.",
+        "Reads a file: text as it is, at most {MAX_LINES} lines or {} at a time, and images (PNG, JPEG, GIF, WebP, BMP) to look at. The result says with which offset to go on.",
         format_size(MAX_BYTES)
     );
     FnTool::typed("read", description, move |arguments: Arguments, invocation| {
@@ -49,6 +49,14 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
     let bytes = read.map_err(|error| os_error::bare(&error, "read"))?;
     if let Ok(real) = workspace.real_path(&path).await {
         workspace.seen.record(real, Fingerprint::of(&bytes));
+    }
+    if let Some(mime_type) = image::mime_type(&bytes) {
+        let images = workspace.images();
+        let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images));
+        return shown.await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => aborted(),
+        });
     }
     // Text is not copied; what is not text has to be.
     let text = String::from_utf8(bytes)

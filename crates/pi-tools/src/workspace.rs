@@ -1,12 +1,13 @@
 //! What the tools of one agent share: where they work, on what, and what they know of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
 use crate::executor::Executor;
+use crate::image::Images;
 use crate::locks::Locks;
 use crate::paths;
 use crate::seen::{ChangedFiles, Fingerprint, Seen};
@@ -18,6 +19,7 @@ pub struct Workspace {
     cwd: PathBuf,
     home: Option<PathBuf>,
     changed_files: ChangedFiles,
+    images: Arc<Mutex<Images>>,
     pub(crate) locks: Arc<Locks>,
     pub(crate) seen: Arc<Seen>,
 }
@@ -26,8 +28,8 @@ impl Workspace {
     /// A workspace at `cwd`, which is absolute. `home` is what `~` stands for.
     pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
         let changed_files = ChangedFiles::default();
-        let (locks, seen) = (Arc::default(), Arc::default());
-        Self { executor, cwd, home, changed_files, locks, seen }
+        let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
+        Self { executor, cwd, home, changed_files, images, locks, seen }
     }
 
     /// Says what happens to files that changed since the model saw them.
@@ -35,6 +37,16 @@ impl Workspace {
     pub fn changed_files(mut self, changed_files: ChangedFiles) -> Self {
         self.changed_files = changed_files;
         self
+    }
+
+    /// Says what the model can do with images from now on; models change.
+    pub fn set_images(&self, images: Images) {
+        *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
+    }
+
+    /// What the model can do with images.
+    pub(crate) fn images(&self) -> Images {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The directory that relative paths are seen from.

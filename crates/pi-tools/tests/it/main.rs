@@ -3,6 +3,10 @@
 #![allow(clippy::unwrap_used)]
 
 mod call;
+mod change;
+mod crash;
+#[cfg(feature = "images")]
+mod images;
 #[cfg(unix)]
 mod observed;
 mod read;
