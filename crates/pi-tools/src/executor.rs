@@ -3,7 +3,8 @@
 //! Tools name files by absolute paths of the executor and never ask the operating system
 //! themselves. What an executor promises is written down here and tested for each.
 
-pub(crate) mod host;
+mod host;
+pub(crate) mod replace;
 
 use std::fmt;
 use std::io;
@@ -26,7 +27,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>>;
 
     /// Puts `content` in the place of a file, or creates it. All or nothing: whoever looks sees
-    /// the old content or the new, also after a crash. Mode and owner stay as they were.
+    /// the old content or the new, also after a crash. Mode, owner and other names of the file
+    /// stay as they were; where that and a replacement do not go together, it is written in place.
     fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
 
     /// Creates a directory and those above it.

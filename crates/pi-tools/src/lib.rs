@@ -15,15 +15,26 @@
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
 //! the others have the same shape.
 
+mod base64;
+mod change;
 pub mod checkpoint;
+mod edit;
 mod executor;
+mod image;
+mod locks;
 mod os_error;
 mod paths;
 mod read;
+mod seen;
 mod truncate;
 mod workspace;
+mod write;
 
+pub use edit::edit;
 pub use executor::{BoxFuture, DirectoryEntry, Executor, FileKind, Host, Stat};
+pub use image::Images;
 pub use read::read;
+pub use seen::ChangedFiles;
 pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
 pub use workspace::Workspace;
+pub use write::write;

@@ -1,6 +1,6 @@
 //! `read`: the content of a file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
@@ -8,9 +8,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::change::unless_aborted;
+use crate::executor::FileKind;
+use crate::seen::Fingerprint;
 use crate::truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, format_size, head};
-use crate::workspace::Workspace;
-use crate::{os_error, paths};
+use crate::workspace::{Workspace, aborted};
+use crate::{image, os_error, paths};
 
 /// The arguments of `read`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -26,23 +29,38 @@ struct Arguments {
 /// The tool `read`.
 pub fn read(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Reads a file: text as it is, at most {MAX_LINES} lines or {} at a time. The result says with which offset to go on.",
+        "Reads a file: text as it is, at most {MAX_LINES} lines or {} at a time, and images (PNG, JPEG, GIF, WebP, BMP) to look at. The result says with which offset to go on.",
         format_size(MAX_BYTES)
     );
-    FnTool::typed("read", description, move |arguments: Arguments, _| {
+    FnTool::typed("read", description, move |arguments: Arguments, invocation| {
         let workspace = Arc::clone(&workspace);
-        async move { execute(&workspace, &arguments).await }
+        async move {
+            let reading = execute(&workspace, &arguments);
+            unless_aborted(&invocation.cancel, reading).await?
+        }
     })
 }
 
 async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
-    let path = find(workspace, &arguments.path).await?;
-    let bytes = workspace
-        .executor()
-        .read(&path, u64::MAX)
-        .await
-        .map_err(|error| os_error::bare(&error, "read"))?;
-    let text = String::from_utf8_lossy(&bytes);
+    let (path, kind) = find(workspace, &arguments.path).await?;
+    // Devices may never end.
+    let limit = if kind == FileKind::Other { MAX_BYTES as u64 } else { u64::MAX };
+    let read = workspace.executor().read(&path, limit).await;
+    let bytes = read.map_err(|error| os_error::bare(&error, "read"))?;
+    if let Ok(real) = workspace.real_path(&path).await {
+        workspace.seen.record(real, Fingerprint::of(&bytes));
+    }
+    if let Some(mime_type) = image::mime_type(&bytes) {
+        let images = workspace.images();
+        let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images));
+        return shown.await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => aborted(),
+        });
+    }
+    // Text is not copied; what is not text has to be.
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let (shown, truncation) = select(&text, arguments)?;
     Ok(ToolOutput {
         details: truncation.map(|truncation| json!({ "truncation": truncation })),
@@ -51,40 +69,42 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
     })
 }
 
-/// The file, by its name or another spelling of it.
-async fn find(workspace: &Workspace, path: &str) -> Result<PathBuf, ToolError> {
+/// The file, by its name or another spelling of it, and what it is.
+async fn find(workspace: &Workspace, path: &str) -> Result<(PathBuf, FileKind), ToolError> {
     let wanted = workspace.resolve(path);
-    let Err(missing) = workspace.executor().stat(&wanted).await else { return Ok(wanted) };
+    let missing = match workspace.executor().stat(&wanted).await {
+        Ok(stat) => return Ok((wanted, stat.kind)),
+        Err(missing) => missing,
+    };
     for variant in paths::variants(&wanted) {
-        if exists(workspace, &variant).await {
-            return Ok(variant);
+        if let Ok(stat) = workspace.executor().stat(&variant).await {
+            return Ok((variant, stat.kind));
         }
     }
+    if let Ok(real) = workspace.real_path(&wanted).await {
+        workspace.seen.forget(&real);
+    }
     Err(os_error::on_path(&missing, "access", &wanted))
-}
-
-async fn exists(workspace: &Workspace, path: &Path) -> bool {
-    workspace.executor().stat(path).await.is_ok()
 }
 
 /// The lines that were asked for, as many as may be shown, and what to do about the rest.
 fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), ToolError> {
     // A line break at the end begins a line of its own here, an empty one.
-    let lines: Vec<&str> = text.split('\n').collect();
-    let total = lines.len();
+    let total = text.split('\n').count();
     let first = whole(arguments.offset).map_or(0, |offset| offset.saturating_sub(1));
     if first >= total {
-        let offset = arguments.offset.unwrap_or_default();
         return Err(ToolError(format!(
-            "Offset {offset} is beyond end of file ({total} lines total)"
+            "Offset {} is beyond end of file ({total} lines total)",
+            number(arguments.offset.unwrap_or_default())
         )));
     }
     let asked =
         whole(arguments.limit).map_or(total, |limit| first.saturating_add(limit)).min(total);
-    let cut = head(&lines[first..asked].join("\n"), MAX_LINES, MAX_BYTES);
+    let selected = lines(text, first, asked);
+    let cut = head(selected, MAX_LINES, MAX_BYTES);
     let limit = format_size(MAX_BYTES);
     if cut.first_line_exceeds_limit {
-        let (line, size) = (first + 1, format_size(lines[first].len()));
+        let (line, size) = (first + 1, format_size(lines(text, first, first + 1).len()));
         let notice = format!(
             "[Line {line} is {size}, exceeds {limit} limit. Use bash: sed -n '{line}p' {} | head -c {MAX_BYTES}]",
             arguments.path
@@ -118,7 +138,23 @@ fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), 
     Ok((cut.content, None))
 }
 
-/// A number of lines; fractions and negative numbers round down to one.
+/// The lines of a text from `first` to before `end`, without the last line break.
+fn lines(text: &str, first: usize, end: usize) -> &str {
+    if first >= end {
+        return "";
+    }
+    let mut breaks = text.match_indices('\n').map(|(at, _)| at);
+    let start = if first == 0 { 0 } else { breaks.nth(first - 1).map_or(text.len(), |at| at + 1) };
+    let stop = breaks.nth(end - first - 1).unwrap_or(text.len());
+    &text[start..stop]
+}
+
+/// A number of lines. Fractions are rounded down; a negative number is none at all.
 fn whole(number: Option<f64>) -> Option<usize> {
-    number.filter(|number| *number >= 1.0).map(|number| number as usize)
+    number.filter(|number| *number >= 0.0).map(|number| number as usize)
+}
+
+/// A number as JavaScript writes it.
+fn number(number: f64) -> String {
+    if number.abs() < 1e21 { number.to_string() } else { format!("{number:e}").replace('e', "e+") }
 }

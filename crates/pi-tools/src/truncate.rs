@@ -47,65 +47,67 @@ pub enum TruncatedBy {
 
 /// The beginning of a text.
 pub fn head(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
-    let lines = lines(text);
-    let whole = whole(text, lines.len(), max_lines, max_bytes);
+    let whole = whole(text, max_lines, max_bytes);
     if !whole.truncated {
         return whole;
     }
-    if lines.first().is_some_and(|first| first.len() > max_bytes) {
+    if lines(text).next().is_some_and(|first| first.len() > max_bytes) {
         let truncated_by = Some(TruncatedBy::Bytes);
         return Truncation { truncated_by, first_line_exceeds_limit: true, ..whole };
     }
-    let (kept, truncated_by) = fitting(lines.iter(), max_lines, max_bytes);
-    whole.with(lines[..kept].join("\n"), kept, truncated_by)
+    let (kept, bytes, truncated_by) = fitting(lines(text), max_lines, max_bytes);
+    whole.with(text[..bytes].to_owned(), kept, truncated_by)
 }
 
 /// The end of a text.
 pub fn tail(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
-    let lines = lines(text);
-    let whole = whole(text, lines.len(), max_lines, max_bytes);
+    let whole = whole(text, max_lines, max_bytes);
     if !whole.truncated {
         return whole;
     }
-    let (kept, truncated_by) = fitting(lines.iter().rev(), max_lines, max_bytes);
-    match lines.last().filter(|_| kept == 0) {
+    let (kept, bytes, truncated_by) = fitting(lines(text).rev(), max_lines, max_bytes);
+    match lines(text).next_back().filter(|_| kept == 0) {
         Some(last) => {
             let end = &last[last.ceil_char_boundary(last.len() - max_bytes.min(last.len()))..];
             let part = whole.with(end.to_owned(), 1, TruncatedBy::Bytes);
             Truncation { last_line_partial: true, ..part }
         }
-        None => whole.with(lines[lines.len() - kept..].join("\n"), kept, truncated_by),
+        None => {
+            let body = text.strip_suffix('\n').unwrap_or(text);
+            whole.with(body[body.len() - bytes..].to_owned(), kept, truncated_by)
+        }
     }
 }
 
-/// How many lines fit, and which limit came first.
+/// How many lines fit, how many bytes they are, and which limit came first.
 fn fitting<'a>(
-    lines: impl Iterator<Item = &'a &'a str>,
+    lines: impl Iterator<Item = &'a str>,
     max_lines: usize,
     max_bytes: usize,
-) -> (usize, TruncatedBy) {
-    let mut bytes = 0;
-    for (kept, line) in lines.enumerate() {
+) -> (usize, usize, TruncatedBy) {
+    let (mut kept, mut bytes) = (0, 0);
+    for line in lines {
         if kept == max_lines {
-            return (kept, TruncatedBy::Lines);
+            return (kept, bytes, TruncatedBy::Lines);
         }
-        bytes += line.len() + usize::from(kept > 0);
-        if bytes > max_bytes {
-            return (kept, TruncatedBy::Bytes);
+        let more = bytes + line.len() + usize::from(kept > 0);
+        if more > max_bytes {
+            return (kept, bytes, TruncatedBy::Bytes);
         }
+        (kept, bytes) = (kept + 1, more);
     }
-    (max_lines, TruncatedBy::Lines)
+    // All lines fit; it was the line break at the end that did not.
+    (kept, bytes, TruncatedBy::Lines)
 }
 
 /// The lines of a text. A line break at the end does not begin another one.
-fn lines(text: &str) -> Vec<&str> {
-    if text.is_empty() {
-        return Vec::new();
-    }
-    text.strip_suffix('\n').unwrap_or(text).split('\n').collect()
+fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    body.split('\n').filter(|_| !text.is_empty())
 }
 
-fn whole(text: &str, lines: usize, max_lines: usize, max_bytes: usize) -> Truncation {
+fn whole(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
+    let lines = lines(text).count();
     let truncated = lines > max_lines || text.len() > max_bytes;
     Truncation {
         content: if truncated { String::new() } else { text.to_owned() },
@@ -141,5 +143,18 @@ pub fn format_size(bytes: usize) -> String {
         _ if bytes < 1024.0 => format!("{bytes}B"),
         _ if bytes < 1024.0 * 1024.0 => format!("{:.1}KB", bytes / 1024.0),
         _ => format!("{:.1}MB", bytes / (1024.0 * 1024.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_break_that_does_not_fit_takes_no_line_with_it() {
+        let cut = head("abcd\n", 9, 4);
+        assert_eq!((cut.content.as_str(), cut.truncated_by), ("abcd", Some(TruncatedBy::Lines)));
+        let cut = tail("ab\nd\n", 9, 4);
+        assert_eq!((cut.content.as_str(), cut.truncated_by), ("ab\nd", Some(TruncatedBy::Lines)));
     }
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, UNIX_EPOCH};
 use super::CheckpointError;
 use super::objects::Objects;
 use super::state::{Change, Item, State};
-use crate::executor::host::replace;
+use crate::executor::replace::replace;
 
 /// What a restoration did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,9 +1,10 @@
 //! This machine.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use super::replace::replace;
 use super::{BoxFuture, DirectoryEntry, Executor, FileKind, Stat};
 
 /// The machine that this process runs on, with all the rights it has.
@@ -21,8 +22,11 @@ impl Executor for Host {
 
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
         blocking(path, move |path| {
-            let mut bytes = Vec::new();
-            fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+            let file = fs::File::open(path)?;
+            // Room for all of it at once: a vector that grows holds a big file twice.
+            let size = file.metadata()?.len().min(limit);
+            let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+            file.take(limit).read_to_end(&mut bytes)?;
             Ok(bytes)
         })
     }
@@ -87,68 +91,4 @@ fn kind(kind: fs::FileType) -> FileKind {
     } else {
         FileKind::Other
     }
-}
-
-/// Replaces the content of a file by way of a new one beside it.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    // A link stays a link: what it leads to is replaced.
-    let target = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path)?,
-        Err(error) => return Err(error),
-    };
-    let existing = match fs::metadata(&target) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
-        // Devices and pipes are written to; directories say what they are.
-        return fs::OpenOptions::new().write(true).open(&target)?.write_all(content);
-    }
-    if existing.is_some() {
-        // A file that may not be written must not be replaced just because its directory may.
-        fs::OpenOptions::new().write(true).open(&target)?;
-    }
-    let directory = target.parent().unwrap_or(Path::new("/"));
-    let mut new = tempfile::Builder::new().prefix(".pi-write-").make_in(directory, |path| {
-        fs::OpenOptions::new().write(true).create_new(true).open(path)
-    })?;
-    if let Some(metadata) = &existing {
-        new.as_file().set_permissions(metadata.permissions())?;
-        keep_owner(new.as_file(), metadata)?;
-    }
-    new.write_all(content)?;
-    // Without this a power cut could leave the name with nothing behind it.
-    new.as_file().sync_data()?;
-    new.persist(&target).map_err(|error| error.error)?;
-    Ok(())
-}
-
-/// Where a link to something that does not exist leads.
-fn follow(path: &Path) -> io::Result<PathBuf> {
-    let mut at = path.to_owned();
-    // As many links as Linux follows.
-    for _ in 0..40 {
-        match fs::read_link(&at) {
-            Ok(link) => at = at.parent().unwrap_or(Path::new("/")).join(link),
-            Err(_) => return Ok(at),
-        }
-    }
-    Err(io::Error::other("too many symbolic links encountered"))
-}
-
-#[cfg(unix)]
-fn keep_owner(file: &fs::File, metadata: &fs::Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let new = file.metadata()?;
-    if (new.uid(), new.gid()) == (metadata.uid(), metadata.gid()) {
-        return Ok(());
-    }
-    fchown(file, Some(metadata.uid()), Some(metadata.gid()))
-}
-
-#[cfg(not(unix))]
-fn keep_owner(_: &fs::File, _: &fs::Metadata) -> io::Result<()> {
-    Ok(())
 }

@@ -2,5 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod call;
+mod change;
 mod checkpoint;
+mod crash;
+#[cfg(feature = "images")]
+mod images;
+#[cfg(unix)]
+mod observed;
 mod read;
