@@ -15,14 +15,24 @@
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
 //! the others have the same shape.
 
+mod collation;
 mod executor;
+mod find;
+mod grep;
+mod listing;
+mod ls;
 mod os_error;
 mod paths;
 mod read;
+pub mod toolset;
 mod truncate;
+mod walk;
 mod workspace;
 
 pub use executor::{BoxFuture, DirectoryEntry, Executor, FileKind, Host, Stat};
+pub use find::find;
+pub use grep::grep;
+pub use ls::ls;
 pub use read::read;
 pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
 pub use workspace::Workspace;
