@@ -22,6 +22,8 @@ use crate::workspace::Workspace;
 use lines::{MAX_LINE, Matches, Wanted, search_file};
 
 const DEFAULT_LIMIT: f64 = 100.0;
+/// A line is searched in memory; a longer one, as in the image of a disk, is not searched.
+const MAX_SEARCHED_LINE: usize = 64 * 1024 * 1024;
 
 /// The arguments of `grep`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -150,8 +152,9 @@ impl Search {
         if cancel.is_cancelled() {
             return Err(walk::aborted());
         }
-        let matches =
-            matches.map_err(|error| crate::os_error::on_path(&error, "open", &self.start.path))?;
+        let matches = matches.map_err(|error| {
+            ToolError(format!("Cannot search {}: {error}", self.start.path.display()))
+        })?;
         let name = self.start.path.file_name().unwrap_or_default();
         Ok((vec![(PathBuf::from(name), matches)], 0))
     }
@@ -160,6 +163,7 @@ impl Search {
         SearcherBuilder::new()
             .line_number(true)
             .binary_detection(binary)
+            .heap_limit(Some(MAX_SEARCHED_LINE))
             .before_context(self.context)
             .after_context(self.context)
             .build()

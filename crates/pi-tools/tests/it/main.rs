@@ -4,3 +4,4 @@
 
 mod observed;
 mod read;
+mod search;
