@@ -10,4 +10,6 @@ mod crash;
 mod images;
 #[cfg(unix)]
 mod observed;
+mod observed_search;
 mod read;
+mod search;
