@@ -105,10 +105,10 @@ async fn what_does_not_fit_is_made_to() {
     let cases = [
         (
             "too wide",
-            png(3000, 100),
+            png(2400, 30),
             Images::default(),
-            (2000, 67),
-            "[Image: original 3000x100, displayed at 2000x67. Multiply coordinates by 1.50 to map to original image.]",
+            (2000, 25),
+            "[Image: original 2400x30, displayed at 2000x25. Multiply coordinates by 1.20 to map to original image.]",
         ),
         (
             "too high for this model",
@@ -149,8 +149,8 @@ async fn what_does_not_fit_is_made_to() {
 
 #[tokio::test]
 async fn too_many_bytes_become_fewer() {
-    let bytes = encoded(&picture(300, 300), ImageFormat::Png);
-    for max_bytes in [60_000, 20_000, 3_000] {
+    let bytes = encoded(&picture(120, 120), ImageFormat::Png);
+    for max_bytes in [20_000, 6_000, 1_500] {
         let resize = ImageResize { max_bytes: Some(max_bytes), ..ImageResize::default() };
         let output = show(&bytes, &Images { resize, visible: true }).await;
         let image = image_of(&output).unwrap();
@@ -161,7 +161,7 @@ async fn too_many_bytes_become_fewer() {
 
 #[tokio::test]
 async fn what_cannot_be_sent_is_said() {
-    let png = encoded(&picture(200, 200), ImageFormat::Png);
+    let png = encoded(&picture(40, 40), ImageFormat::Png);
     let tiny = ImageResize { max_bytes: Some(20), ..ImageResize::default() };
     let blind = Images { visible: false, ..Images::default() };
     let cases = [
