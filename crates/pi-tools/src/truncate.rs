@@ -84,17 +84,16 @@ fn fitting<'a>(
     max_lines: usize,
     max_bytes: usize,
 ) -> (usize, TruncatedBy) {
-    let mut bytes = 0;
-    for (kept, line) in lines.enumerate() {
-        if kept == max_lines {
-            return (kept, TruncatedBy::Lines);
-        }
+    let (mut kept, mut bytes) = (0, 0);
+    for line in lines.take(max_lines) {
         bytes += line.len() + usize::from(kept > 0);
         if bytes > max_bytes {
             return (kept, TruncatedBy::Bytes);
         }
+        kept += 1;
     }
-    (max_lines, TruncatedBy::Lines)
+    // All of them, if only the line break at the end was too much.
+    (kept, TruncatedBy::Lines)
 }
 
 /// The lines of a text. A line break at the end does not begin another one.
@@ -141,5 +140,18 @@ pub fn format_size(bytes: usize) -> String {
         _ if bytes < 1024.0 => format!("{bytes}B"),
         _ if bytes < 1024.0 * 1024.0 => format!("{:.1}KB", bytes / 1024.0),
         _ => format!("{:.1}MB", bytes / (1024.0 * 1024.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_last_line_break_beyond_the_limit_is_all_that_is_cut() {
+        for cut in [head("ab\nc\n", 10, 4), tail("ab\nc\n", 10, 4)] {
+            assert_eq!((cut.content.as_str(), cut.output_lines), ("ab\nc", 2));
+            assert_eq!((cut.truncated, cut.truncated_by), (true, Some(TruncatedBy::Lines)));
+        }
     }
 }
