@@ -13,16 +13,23 @@
 //! # Where to start reading
 //!
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
-//! the others have the same shape.
+//! the others have the same shape. `supervisor.rs` is how processes come to an end.
 
+mod background;
+mod bash;
 mod executor;
 mod os_error;
 mod paths;
 mod read;
+pub mod supervisor;
 mod truncate;
 mod workspace;
 
-pub use executor::{BoxFuture, DirectoryEntry, Executor, FileKind, Host, Stat};
+pub use background::{Background, BackgroundId, BackgroundInfo};
+pub use bash::{BashSettings, bash};
+pub use executor::{
+    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Lease, Process, Stat,
+};
 pub use read::read;
 pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
 pub use workspace::Workspace;

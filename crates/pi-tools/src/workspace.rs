@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::bash::BashSettings;
 use crate::executor::Executor;
 use crate::paths;
 
@@ -12,12 +13,19 @@ pub struct Workspace {
     executor: Arc<dyn Executor>,
     cwd: PathBuf,
     home: Option<PathBuf>,
+    bash: BashSettings,
 }
 
 impl Workspace {
     /// A workspace at `cwd`, which is absolute. `home` is what `~` stands for.
     pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
-        Self { executor, cwd, home }
+        Self { executor, cwd, home, bash: BashSettings::default() }
+    }
+
+    /// Says how commands run.
+    #[must_use]
+    pub fn with_bash(self, bash: BashSettings) -> Self {
+        Self { bash, ..self }
     }
 
     /// The directory that relative paths are seen from.
@@ -28,6 +36,11 @@ impl Workspace {
     /// Where files are.
     pub fn executor(&self) -> &dyn Executor {
         &*self.executor
+    }
+
+    /// How commands run.
+    pub fn bash(&self) -> &BashSettings {
+        &self.bash
     }
 
     /// The file that a path of a model means.

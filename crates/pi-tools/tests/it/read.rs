@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 async fn call(directory: &TempDir, arguments: Value) -> Result<ToolOutput, ToolError> {
-    let workspace = Workspace::new(Arc::new(Host), directory.path().to_owned(), None);
+    let workspace = Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
     let invocation = Invocation {
         id: "1".to_owned(),
