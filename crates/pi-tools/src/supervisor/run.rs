@@ -23,19 +23,25 @@ pub(super) fn run() -> io::Result<()> {
     setsid()?;
     let mut words = message::read_request(io::stdin().lock())?.into_iter();
     let program = words.next().ok_or(io::ErrorKind::InvalidData)?;
+    thread::Builder::new().spawn(kill_when_asked)?;
     let started = Command::new(program).args(words).stdin(Stdio::null()).process_group(0).spawn();
-    reply(message::reply_started(started.as_ref().map(|_| ())))?;
-    let Ok(child) = started else { return Ok(()) };
+    let told = reply(message::reply_started(started.as_ref().map(|_| ())));
+    let Ok(child) = started else { return told };
 
-    // The output ends when the command's own copies of it are closed, and the directory that the
-    // command runs in can be removed.
+    // From here on nothing may fail: there is somebody to end. If nobody was listening, the other
+    // thread knows; and a supervisor that keeps the output open only costs a moment.
+    let _ = let_go();
+    reap(child.id())
+}
+
+/// Gives up what it shares with the command: the output, which ends when the command's own copies
+/// are closed, and the directory, which can be removed then.
+fn let_go() -> io::Result<()> {
+    std::env::set_current_dir("/")?;
     let null = OpenOptions::new().write(true).open("/dev/null")?;
     dup2_stdout(&null)?;
     dup2_stderr(&null)?;
-    std::env::set_current_dir("/")?;
-
-    thread::Builder::new().spawn(kill_when_asked)?;
-    reap(child.id())
+    Ok(())
 }
 
 /// Waits until the program closes its end, by intention or by death; then kills everything below

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod bash;
+mod processes;
 mod read;

@@ -20,7 +20,9 @@ use serde_json::{Value, json};
 fn main() {
     supervisor::main_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    // One thread for what may wait, so that threads can be counted.
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().max_blocking_threads(1).build().unwrap();
     let result = runtime.block_on(perform(&arguments));
     println!("{result}");
 }
