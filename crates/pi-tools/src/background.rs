@@ -134,7 +134,7 @@ async fn watch(
     exit: impl Future<Output = std::io::Result<Option<i32>>>,
 ) {
     let read = async {
-        let mut chunk = Vec::new();
+        let mut chunk = Vec::with_capacity(bash::CHUNK);
         while let Ok(1..) = output.read_buf(&mut chunk).await {
             lock(&state).output.push(&chunk);
             chunk.clear();

@@ -40,7 +40,7 @@ const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
 /// Bytes read at once: what a pipe holds.
-const CHUNK: usize = 64 * 1024;
+pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// The arguments of `bash`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -70,15 +70,17 @@ async fn execute(
     invocation: &Invocation,
 ) -> Result<ToolOutput, ToolError> {
     let limit = check_timeout(arguments.timeout)?.or(workspace.bash().default_timeout);
-    if invocation.cancel.is_cancelled() {
-        return Err(ToolError::new("Command aborted"));
-    }
     let started = Instant::now();
-    let process = start(workspace, &arguments.command).await?;
+    let process = tokio::select! {
+        biased;
+        () = invocation.cancel.cancelled() => return Err(ToolError::new("Command aborted")),
+        process = start(workspace, &arguments.command) => process?,
+    };
     invocation.updates.send(ToolOutput::default());
 
     let mut run = Run {
         pipe: process.output,
+        chunk: Vec::with_capacity(CHUNK),
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         invocation,
@@ -103,6 +105,7 @@ fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
 /// A command while it runs.
 struct Run<'a> {
     pipe: Pin<Box<dyn AsyncRead + Send>>,
+    chunk: Vec<u8>,
     output: Output,
     spill: Spill,
     invocation: &'a Invocation,
@@ -170,13 +173,13 @@ impl Run<'_> {
 
     /// Takes in one piece of output; false at its end. A piece is never lost half way.
     async fn take_in(&mut self) -> bool {
-        let mut chunk = Vec::with_capacity(CHUNK);
+        self.chunk.clear();
         // A pipe that cannot be read is as good as closed.
-        if !matches!(self.pipe.read_buf(&mut chunk).await, Ok(1..)) {
+        if !matches!(self.pipe.read_buf(&mut self.chunk).await, Ok(1..)) {
             return false;
         }
-        self.output.push(&chunk);
-        self.spill.push(&chunk, self.output.exceeds());
+        self.output.push(&self.chunk);
+        self.spill.push(&self.chunk, self.output.exceeds());
         true
     }
 

@@ -13,8 +13,10 @@ use rustix::stdio::{dup2_stderr, dup2_stdout, stdin};
 
 use super::{message, tree};
 
-/// Between two rounds of killing: the kernel needs a moment to take a process away.
-const ROUND: Duration = Duration::from_millis(1);
+/// Between two rounds of killing: the kernel needs a moment to take a process away, and for some,
+/// that hang in it, much longer.
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// Runs what it is told to, until nothing of it is left.
 pub(super) fn run() -> io::Result<()> {
@@ -58,10 +60,12 @@ fn kill_when_asked() {
         }
     }
     let own = getpid().as_raw_nonzero().get().cast_unsigned();
+    let mut pause = FIRST_PAUSE;
     loop {
         // New ones may have been started while the list was made.
         tree::kill_descendants(own);
-        thread::sleep(ROUND);
+        thread::sleep(pause);
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -12,11 +12,9 @@ struct Place {
     session: u32,
 }
 
-/// Kills all processes below this one, and says how many there were.
-pub(crate) fn kill_descendants(of: u32) -> usize {
-    let victims = below(of, &places());
-    victims.iter().for_each(|victim| kill(*victim));
-    victims.len()
+/// Kills all processes below this one.
+pub(super) fn kill_descendants(of: u32) {
+    below(of, &places()).into_iter().for_each(kill);
 }
 
 /// Kills all processes of a session.

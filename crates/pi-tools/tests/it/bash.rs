@@ -178,6 +178,13 @@ async fn settings_are_followed() {
 }
 
 #[tokio::test]
+async fn a_command_that_no_shell_can_be_given_is_an_error() {
+    let workspace = workspace(Path::new("/"), settings());
+    let found = run(&workspace, &format!("echo {}", "x".repeat(200_000))).await;
+    assert_eq!(found, "spawn E2BIG");
+}
+
+#[tokio::test]
 async fn long_output_is_kept_as_it_was_for_the_user_alone() {
     let directory = TempDir::new().unwrap();
     let all = BashSettings { output_directory: Some(directory.path().to_owned()), ..settings() };

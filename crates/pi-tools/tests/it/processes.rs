@@ -76,6 +76,15 @@ async fn nothing_is_left_when_a_command_returns() {
 }
 
 #[tokio::test]
+async fn what_never_stops_writing_does_not_hold_up_the_command() {
+    let marker = marker();
+    let workspace = workspace(Path::new("/"), marked_settings(&marker));
+    let found = run(&workspace, "setsid yes & exit 3").await;
+    assert!(found.ends_with("Command exited with code 3"), "{found}");
+    assert!(marked(&marker).is_empty());
+}
+
+#[tokio::test]
 async fn nothing_is_left_when_a_command_times_out() {
     for command in LEFT_BEHIND {
         let marker = marker();
