@@ -4,6 +4,7 @@
 //! themselves. What an executor promises is written down here and tested for each.
 
 mod host;
+mod process;
 pub(crate) mod replace;
 
 use std::fmt;
@@ -14,8 +15,9 @@ use std::time::SystemTime;
 pub use pi_agent::BoxFuture;
 
 pub use host::Host;
+pub use process::{Command, Lease, Process};
 
-/// Access to files, wherever they are.
+/// Access to files and processes, wherever they are.
 ///
 /// Contract: paths are absolute and in the executor's own name space. Symbolic links are followed,
 /// except by [`Executor::list`]. Nothing blocks the caller's thread.
@@ -42,6 +44,10 @@ pub trait Executor: Send + Sync + fmt::Debug {
 
     /// Whether a file may be read and written; the error says what may not.
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>>;
+
+    /// Starts a process. It and all that it starts, however far removed, run no longer than its
+    /// [`Lease`], nor longer than this program.
+    fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>>;
 
     /// The same file as this process would name it, if it can reach it directly.
     fn host_path(&self, path: &Path) -> Option<PathBuf>;

@@ -13,9 +13,11 @@
 //! # Where to start reading
 //!
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
-//! the others have the same shape.
+//! the others have the same shape. `supervisor.rs` is how processes come to an end.
 
+mod background;
 mod base64;
+mod bash;
 mod change;
 pub mod checkpoint;
 mod collation;
@@ -31,14 +33,19 @@ mod os_error;
 mod paths;
 mod read;
 mod seen;
+pub mod supervisor;
 pub mod toolset;
 mod truncate;
 mod walk;
 mod workspace;
 mod write;
 
+pub use background::{Background, BackgroundId, BackgroundInfo};
+pub use bash::{BashSettings, bash};
 pub use edit::edit;
-pub use executor::{BoxFuture, DirectoryEntry, Executor, FileKind, Host, Stat};
+pub use executor::{
+    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Lease, Process, Stat,
+};
 pub use find::find;
 pub use grep::grep;
 pub use image::Images;

@@ -45,6 +45,7 @@ pub(crate) fn code(error: &io::Error) -> Option<(&'static str, &'static str)> {
         ResourceBusy => ("EBUSY", "resource busy or locked"),
         ExecutableFileBusy => ("ETXTBSY", "text file is busy"),
         CrossesDevices => ("EXDEV", "cross-device link not permitted"),
+        ArgumentListTooLong => ("E2BIG", "argument list too long"),
         InvalidInput => ("EINVAL", "invalid argument"),
         // The kind for this one is not stable yet.
         _ if error.raw_os_error() == Some(40) => ("ELOOP", "too many symbolic links encountered"),

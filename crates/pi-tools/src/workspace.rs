@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
+use crate::bash::BashSettings;
 use crate::executor::Executor;
 use crate::image::Images;
 use crate::locks::Locks;
@@ -22,6 +23,7 @@ pub struct Workspace {
     images: Arc<Mutex<Images>>,
     pub(crate) locks: Arc<Locks>,
     pub(crate) seen: Arc<Seen>,
+    bash: BashSettings,
 }
 
 impl Workspace {
@@ -29,7 +31,14 @@ impl Workspace {
     pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
         let changed_files = ChangedFiles::default();
         let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
-        Self { executor, cwd, home, changed_files, images, locks, seen }
+        let bash = BashSettings::default();
+        Self { executor, cwd, home, changed_files, images, locks, seen, bash }
+    }
+
+    /// Says how commands run.
+    #[must_use]
+    pub fn with_bash(self, bash: BashSettings) -> Self {
+        Self { bash, ..self }
     }
 
     /// Says what happens to files that changed since the model saw them.
@@ -57,6 +66,11 @@ impl Workspace {
     /// Where files are.
     pub fn executor(&self) -> &dyn Executor {
         &*self.executor
+    }
+
+    /// How commands run.
+    pub fn bash(&self) -> &BashSettings {
+        &self.bash
     }
 
     /// The file that a path of a model means.

@@ -1,15 +1,23 @@
 //! This machine.
 
+#[cfg(unix)]
+mod process;
+
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::replace::replace;
-use super::{BoxFuture, DirectoryEntry, Executor, FileKind, Stat};
+use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, Process, Stat};
+use crate::supervisor::Supervisor;
 
 /// The machine that this process runs on, with all the rights it has.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Host;
+#[derive(Debug, Clone, Default)]
+pub struct Host {
+    /// Who owns the processes. Without one, and where there are none (not Linux), processes that
+    /// leave their process group outlive their command, and all outlive a killed program.
+    pub supervisor: Option<Supervisor>,
+}
 
 impl Executor for Host {
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>> {
@@ -58,6 +66,16 @@ impl Executor for Host {
 
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
         blocking(path, |path| fs::OpenOptions::new().read(true).write(true).open(path).map(drop))
+    }
+
+    #[cfg(unix)]
+    fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
+        Box::pin(process::spawn(self.supervisor.as_ref(), command))
+    }
+
+    #[cfg(not(unix))]
+    fn spawn<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
+        Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
     }
 
     fn host_path(&self, path: &Path) -> Option<PathBuf> {

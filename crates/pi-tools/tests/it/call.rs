@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 /// A workspace in a directory.
 pub(crate) fn workspace(directory: &Path) -> Arc<Workspace> {
-    Arc::new(Workspace::new(Arc::new(Host), directory.to_owned(), None))
+    Arc::new(Workspace::new(Arc::new(Host::default()), directory.to_owned(), None))
 }
 
 /// Calls a tool with these arguments.

@@ -74,7 +74,8 @@ async fn changes_by_others_are_noticed() {
         let file = directory.path().join("f");
         fs::write(&file, "one two\n").unwrap();
         let rule = if refuse { ChangedFiles::Refuse } else { ChangedFiles::Note };
-        let workspace = Workspace::new(Arc::new(Host), directory.path().to_owned(), None);
+        let workspace =
+            Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
         let workspace = Arc::new(workspace.changed_files(rule));
         let tools: [FnTool; 3] = [
             read(Arc::clone(&workspace)),

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod bash;
 mod call;
 mod change;
 mod checkpoint;
@@ -11,5 +12,6 @@ mod images;
 #[cfg(unix)]
 mod observed;
 mod observed_search;
+mod processes;
 mod read;
 mod search;

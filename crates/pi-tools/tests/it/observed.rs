@@ -100,8 +100,11 @@ async fn run(case: &Case) -> Vec<String> {
     let mut differs = false;
     for call_made in &case.calls {
         // Every call by itself: what was seen before is a feature that the other pi has not.
-        let workspace =
-            Workspace::new(Arc::new(Host), places.cwd.clone(), Some(places.home.clone()));
+        let workspace = Workspace::new(
+            Arc::new(Host::default()),
+            places.cwd.clone(),
+            Some(places.home.clone()),
+        );
         let tool = tool(&call_made.tool, Arc::new(workspace));
         let arguments = places.real(&call_made.args);
         let found = match call(&tool, &arguments).await {

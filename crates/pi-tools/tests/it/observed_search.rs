@@ -114,7 +114,8 @@ async fn replay(
         for entry in &group.files {
             create(directory.path(), entry);
         }
-        let workspace = Workspace::new(Arc::new(Host), directory.path().to_owned(), None);
+        let workspace =
+            Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
         let tool = tool(Arc::new(workspace));
         for case in &group.calls {
             let arguments = case.arguments.to_string().replace("ROOT", root);

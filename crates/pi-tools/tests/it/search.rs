@@ -8,7 +8,8 @@ use std::sync::Arc;
 use pi_agent::{AgentTool, FnTool, ToolError};
 use pi_protocol::CancelToken;
 use pi_tools::{
-    BoxFuture, DirectoryEntry, Executor, Host, Stat, Workspace, find, grep, ls, toolset,
+    BoxFuture, Command, DirectoryEntry, Executor, Host, Process, Stat, Workspace, find, grep, ls,
+    toolset,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -16,7 +17,7 @@ use tempfile::TempDir;
 use crate::observed_search::{call, text};
 
 fn workspace(directory: &Path) -> Arc<Workspace> {
-    Arc::new(Workspace::new(Arc::new(Host), directory.to_owned(), None))
+    Arc::new(Workspace::new(Arc::new(Host::default()), directory.to_owned(), None))
 }
 
 fn tree(paths: &[&str]) -> TempDir {
@@ -133,12 +134,12 @@ async fn a_search_under_way_can_be_cancelled() {
 }
 
 /// An executor that this process cannot reach into.
-#[derive(Debug)]
-struct Elsewhere;
+#[derive(Debug, Default)]
+struct Elsewhere(Host);
 
 impl Executor for Elsewhere {
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>> {
-        Host.stat(path)
+        self.0.stat(path)
     }
 
     fn read<'a>(&'a self, _: &'a Path, _: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
@@ -154,7 +155,7 @@ impl Executor for Elsewhere {
     }
 
     fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>> {
-        Host.list(path)
+        self.0.list(path)
     }
 
     fn canonical<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
@@ -162,6 +163,10 @@ impl Executor for Elsewhere {
     }
 
     fn check_writable<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn spawn<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
         Box::pin(async { Err(io::Error::other("not needed")) })
     }
 
@@ -174,7 +179,7 @@ impl Executor for Elsewhere {
 async fn elsewhere_directories_are_listed_but_not_searched() {
     let directory = tree(&["a.txt"]);
     let workspace =
-        Arc::new(Workspace::new(Arc::new(Elsewhere), directory.path().to_owned(), None));
+        Arc::new(Workspace::new(Arc::new(Elsewhere::default()), directory.path().to_owned(), None));
     assert_eq!(lines(&ls(Arc::clone(&workspace)), json!({})).await, ["a.txt"]);
     for tool in [grep(Arc::clone(&workspace)), find(workspace)] {
         let result = call(&tool, json!({ "pattern": "a" }), CancelToken::new()).await;
