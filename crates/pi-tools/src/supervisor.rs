@@ -8,11 +8,11 @@
 //!
 //! Out of reach is what other programs start on request (`at`, `systemd-run`, container daemons).
 
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) mod message;
 #[cfg(target_os = "linux")]
 mod run;
-#[cfg(unix)]
+#[cfg(target_os = "linux")]
 pub(crate) mod tree;
 
 use std::ffi::OsString;

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod process;
+#[cfg(target_os = "linux")]
+mod supervised;
 
 use std::fs;
 use std::io::{self, Read};
@@ -70,7 +72,11 @@ impl Executor for Host {
 
     #[cfg(unix)]
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
-        Box::pin(process::spawn(self.supervisor.as_ref(), command))
+        #[cfg(target_os = "linux")]
+        if let Some(supervisor) = &self.supervisor {
+            return Box::pin(supervised::spawn(supervisor, command));
+        }
+        Box::pin(async { process::spawn(command) })
     }
 
     #[cfg(not(unix))]
