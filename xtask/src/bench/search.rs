@@ -47,7 +47,7 @@ fn table(files: usize, runs: u32) -> Result<Vec<String>, SearchError> {
     let root = directory.path();
     write_tree(root, files)?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let workspace = Arc::new(Workspace::new(Arc::new(Host), root.to_owned(), None));
+    let workspace = Arc::new(Workspace::new(Arc::new(Host::default()), root.to_owned(), None));
     let (grep, find) = (grep(Arc::clone(&workspace)), find(workspace));
     let rg = ["rg", "--no-config", "--json", "--line-number", "--color=never", "--hidden", "--"];
     let fd = ["--glob", "--color=never", "--hidden", "--max-results", "1000", "--"];

@@ -15,3 +15,4 @@ mod observed_search;
 mod processes;
 mod read;
 mod search;
+mod toolset;
