@@ -86,6 +86,11 @@ fn put_back(
 ) -> Result<(), CheckpointError> {
     let path = root.join(&change.path);
     let failed = |action| CheckpointError::io(action, path.clone());
+    if leads_elsewhere(root, &path) {
+        let reason = "behind a link";
+        restored.conflicts.push(Conflict { path: change.path.clone(), reason });
+        return Ok(());
+    }
     match &change.after {
         None => {
             if let Err(error) = remove(&path) {
@@ -107,6 +112,11 @@ fn put_back(
     }
     restored.paths.push(change.path.clone());
     Ok(())
+}
+
+/// Whether a directory on the way is a link by now: what is behind it is not ours.
+fn leads_elsewhere(root: &Path, path: &Path) -> bool {
+    path.ancestors().skip(1).take_while(|above| *above != root).any(Path::is_symlink)
 }
 
 fn create(path: &Path, item: &Item, objects: &Objects) -> Result<(), CheckpointError> {

@@ -137,6 +137,24 @@ fn what_somebody_else_changed_since_is_left_alone() {
 }
 
 #[test]
+fn nothing_is_written_behind_a_link() {
+    let world = World::new();
+    let elsewhere = TempDir::new().unwrap();
+    fs::create_dir(world.path("d")).unwrap();
+    fs::write(world.path("d/x"), "1").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("before").unwrap();
+    fs::remove_file(world.path("d/x")).unwrap();
+    checkpoints.take("after").unwrap();
+    fs::remove_dir(world.path("d")).unwrap();
+    symlink(elsewhere.path(), world.path("d")).unwrap();
+    let restored = checkpoints.undo().unwrap();
+    assert_eq!(restored.paths, [] as [&str; 0]);
+    assert_eq!(restored.conflicts[0].reason, "behind a link");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
 fn git_and_what_it_ignores_are_not_touched() {
     let world = World::new();
     fs::create_dir_all(world.path(".git")).unwrap();
