@@ -1,4 +1,4 @@
-//! `cargo xtask bench [--quick]`: what a stream, a turn of the loop and sessions cost.
+//! `cargo xtask bench [--quick]`: what a stream, a turn of the loop, sessions and searches cost.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It shows numbers and marks those over budget; it never fails
@@ -10,6 +10,8 @@ mod agent;
 mod clock;
 #[cfg(any(feature = "bench", test))]
 mod feed;
+#[cfg(any(feature = "bench", test))]
+mod search;
 #[cfg(any(feature = "bench", test))]
 mod sessions;
 #[cfg(any(feature = "bench", test))]
@@ -54,6 +56,7 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
     tables::print(clock, quick);
     agent::print(clock, quick);
     sessions::print(clock, quick);
+    search::print(quick);
     Ok(())
 }
 

@@ -16,7 +16,7 @@ const HELP: &str = "\
 usage: cargo xtask <task>
 
 tasks:
-  bench [--quick]                    what a stream, a turn of the loop and sessions cost
+  bench [--quick]                    what a stream, a turn of the loop, sessions and searches cost
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   crash [--runs N] [--peer DIR]      kill writers of sessions; nothing acknowledged may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total

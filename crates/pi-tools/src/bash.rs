@@ -1,0 +1,192 @@
+//! `bash`: runs a command, and ends whatever is left of it.
+//!
+//! The text for the model is what the command wrote, terminal controls included. Whoever shows it
+//! on a terminal takes those out first.
+
+mod output;
+mod report;
+mod settings;
+mod shell;
+mod spill;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::{FnTool, Invocation, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use crate::executor::Lease;
+use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
+use crate::workspace::Workspace;
+
+pub(crate) use output::Output;
+use report::{End, Report};
+pub use settings::BashSettings;
+pub(crate) use shell::start;
+use spill::Spill;
+
+/// The longest timeout: what the timers of the TypeScript pi can count, in seconds.
+const MAX_TIMEOUT: f64 = 2_147_483.647;
+/// Between two reports of progress.
+const UPDATE: Duration = Duration::from_millis(100);
+/// How long the output may be silent after the command has ended while something keeps it open.
+const SILENCE: Duration = Duration::from_millis(100);
+/// How long what was left behind may go on writing after the command has ended.
+const AFTERMATH: Duration = Duration::from_secs(2);
+/// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
+const DEATH: Duration = Duration::from_secs(5);
+/// Bytes read at once: what a pipe holds.
+pub(crate) const CHUNK: usize = 64 * 1024;
+
+/// The arguments of `bash`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Command for the shell
+    command: String,
+    /// Seconds after which the command is killed
+    timeout: Option<f64>,
+}
+
+/// The tool `bash`.
+pub fn bash(workspace: Arc<Workspace>) -> FnTool {
+    let description = format!(
+        "Runs a command in a shell, in the working directory. Gives what it writes to stdout and stderr: the last {MAX_LINES} lines or {}; longer output is kept in a file that the result names. Everything the command has started ends with it.",
+        format_size(MAX_BYTES)
+    );
+    FnTool::typed("bash", description, move |arguments: Arguments, invocation| {
+        let workspace = Arc::clone(&workspace);
+        // The buffers of a running command are not small.
+        Box::pin(async move { execute(&workspace, &arguments, &invocation).await })
+    })
+}
+
+async fn execute(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    invocation: &Invocation,
+) -> Result<ToolOutput, ToolError> {
+    let limit = check_timeout(arguments.timeout)?.or(workspace.bash().default_timeout);
+    let started = Instant::now();
+    let process = tokio::select! {
+        biased;
+        () = invocation.cancel.cancelled() => return Err(ToolError::new("Command aborted")),
+        process = start(workspace, &arguments.command) => process?,
+    };
+    invocation.updates.send(ToolOutput::default());
+
+    let mut run = Run {
+        pipe: process.output,
+        chunk: Vec::with_capacity(CHUNK),
+        output: Output::default(),
+        spill: Spill::new(workspace.bash()),
+        invocation,
+    };
+    let end = run.until_end(process.exit, process.lease, started, limit).await;
+    let (output, spilled) = (run.output.finish(), run.spill.finish());
+    Report { output: &output, spilled, end, elapsed: started.elapsed() }.into_result()
+}
+
+fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
+    let Some(seconds) = seconds else { return Ok(None) };
+    if !seconds.is_finite() || seconds <= 0.0 {
+        return Err(ToolError::new("Invalid timeout: must be a finite number of seconds"));
+    }
+    if seconds > MAX_TIMEOUT {
+        let text = format!("Invalid timeout: maximum is {MAX_TIMEOUT} seconds");
+        return Err(ToolError::new(text));
+    }
+    Ok(Some(Duration::from_secs_f64(seconds)))
+}
+
+/// A command while it runs.
+struct Run<'a> {
+    pipe: Pin<Box<dyn AsyncRead + Send>>,
+    chunk: Vec<u8>,
+    output: Output,
+    spill: Spill,
+    invocation: &'a Invocation,
+}
+
+impl Run<'_> {
+    /// Takes in what is written until the command and all it has started are gone.
+    async fn until_end(
+        &mut self,
+        exit: impl Future<Output = std::io::Result<Option<i32>>>,
+        lease: Lease,
+        started: Instant,
+        limit: Option<Duration>,
+    ) -> End {
+        let end = self.until_silence(exit, started, limit).await;
+        // What does not die in time is not waited for; it is killed nevertheless.
+        let _ = timeout(DEATH, lease.end()).await;
+        // Nobody can write any more, so this ends at once.
+        let _ = timeout(SILENCE, async { while self.take_in().await {} }).await;
+        end
+    }
+
+    /// Takes in what is written until the command has ended and nothing more is to be expected.
+    async fn until_silence(
+        &mut self,
+        exit: impl Future<Output = std::io::Result<Option<i32>>>,
+        started: Instant,
+        limit: Option<Duration>,
+    ) -> End {
+        let cancelled = self.invocation.cancel.cancelled();
+        tokio::pin!(exit, cancelled);
+        let mut exited: Option<(Option<i32>, Instant)> = None;
+        let (mut open, mut news) = (true, false);
+        let mut update = started;
+        let mut silent = started;
+        loop {
+            let timeout = limit.map(|limit| started + limit);
+            tokio::select! {
+                biased;
+                () = &mut cancelled => return End::Aborted,
+                () = sleep_until(timeout.unwrap_or(started)), if timeout.is_some() => {
+                    return End::TimedOut(limit.unwrap_or_default());
+                }
+                () = sleep_until(update), if news => {
+                    self.report_progress();
+                    (update, news) = (Instant::now() + UPDATE, false);
+                }
+                code = &mut exit, if exited.is_none() => {
+                    silent = Instant::now() + SILENCE;
+                    exited = Some((code.ok().flatten(), Instant::now() + AFTERMATH));
+                }
+                more = self.take_in(), if open => {
+                    (open, news) = (more, news || more);
+                    silent = Instant::now() + SILENCE;
+                }
+                () = sleep_until(silent), if open && exited.is_some() => open = false,
+            }
+            if let Some((code, at_last)) = exited
+                && (!open || Instant::now() >= at_last)
+            {
+                return End::Exited(code);
+            }
+        }
+    }
+
+    /// Takes in one piece of output; false at its end. A piece is never lost half way.
+    async fn take_in(&mut self) -> bool {
+        self.chunk.clear();
+        // A pipe that cannot be read is as good as closed.
+        if !matches!(self.pipe.read_buf(&mut self.chunk).await, Ok(1..)) {
+            return false;
+        }
+        self.output.push(&self.chunk);
+        self.spill.push(&self.chunk, self.output.exceeds());
+        true
+    }
+
+    fn report_progress(&self) {
+        let cut = self.output.tail();
+        let details = report::details(&cut, self.spill.path());
+        let text = ToolOutput::text(cut.content);
+        self.invocation.updates.send(ToolOutput { details, ..text });
+    }
+}

@@ -1,0 +1,185 @@
+//! What a command has written, as text: all of a little, both ends of a lot.
+
+use crate::truncate::{MAX_BYTES, MAX_LINES, Truncation, tail};
+
+/// Bytes kept of the beginning, and at least of the end.
+const KEPT: usize = 512 * 1024;
+
+/// Output as it arrives, in bounded memory.
+#[derive(Debug, Default)]
+pub(crate) struct Output {
+    /// Bytes of a character that is not complete yet.
+    pending: Vec<u8>,
+    head: String,
+    /// What follows the head; of a lot, the end. A byte of a cut character is never left.
+    rest: String,
+    total_bytes: usize,
+    line_breaks: usize,
+    /// Bytes after the last line break, and of the line before it.
+    open_line: usize,
+    closed_line: usize,
+}
+
+impl Output {
+    /// Takes in bytes, cut anywhere.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let mut joined = std::mem::take(&mut self.pending);
+        let mut bytes = if joined.is_empty() {
+            bytes
+        } else {
+            joined.extend_from_slice(bytes);
+            &joined
+        };
+        let mut text = String::with_capacity(bytes.len());
+        while !bytes.is_empty() {
+            match std::str::from_utf8(bytes) {
+                Ok(valid) => {
+                    text.push_str(valid);
+                    break;
+                }
+                Err(error) => {
+                    let (valid, after) = bytes.split_at(error.valid_up_to());
+                    text.push_str(&String::from_utf8_lossy(valid));
+                    let Some(invalid) = error.error_len() else {
+                        self.pending = after.to_vec();
+                        break;
+                    };
+                    text.push(char::REPLACEMENT_CHARACTER);
+                    bytes = &after[invalid..];
+                }
+            }
+        }
+        self.push_text(&text);
+    }
+
+    /// Nothing follows: a character that is not complete never will be.
+    pub(crate) fn finish(mut self) -> Self {
+        if !std::mem::take(&mut self.pending).is_empty() {
+            self.push_text("\u{fffd}");
+        }
+        self
+    }
+
+    fn push_text(&mut self, text: &str) {
+        // A mark of byte order says nothing to a model.
+        let first = self.total_bytes == 0;
+        let text = if first { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
+        self.count(text);
+        let fits = if self.rest.is_empty() { KEPT - self.head.len() } else { 0 };
+        let (head, rest) = text.split_at(text.floor_char_boundary(fits));
+        self.head.push_str(head);
+        self.rest.push_str(rest);
+        if self.rest.len() > 2 * KEPT {
+            let from = self.rest.floor_char_boundary(self.rest.len() - KEPT);
+            self.rest.drain(..from);
+        }
+    }
+
+    fn count(&mut self, text: &str) {
+        self.total_bytes += text.len();
+        self.line_breaks += text.bytes().filter(|byte| *byte == b'\n').count();
+        let Some(last) = text.rfind('\n') else {
+            self.open_line += text.len();
+            return;
+        };
+        self.closed_line = match text[..last].rfind('\n') {
+            Some(before) => last - before - 1,
+            None => self.open_line + last,
+        };
+        self.open_line = text.len() - last - 1;
+    }
+
+    fn lines(&self) -> usize {
+        self.line_breaks + usize::from(self.open_line > 0)
+    }
+
+    /// Bytes of the last line.
+    pub(crate) fn last_line(&self) -> usize {
+        if self.open_line > 0 { self.open_line } else { self.closed_line }
+    }
+
+    /// There is more than is shown.
+    pub(crate) fn exceeds(&self) -> bool {
+        self.total_bytes > MAX_BYTES || self.lines() > MAX_LINES
+    }
+
+    /// The end, as much as is shown.
+    pub(crate) fn tail(&self) -> Truncation {
+        // More than can be shown, so that it is cut where the whole would be; two bytes would do.
+        let enough = 2 * MAX_BYTES;
+        let from_head = enough.saturating_sub(self.rest.len()).min(self.head.len());
+        let head = &self.head[self.head.floor_char_boundary(self.head.len() - from_head)..];
+        let from_rest = self.rest.len().saturating_sub(enough);
+        let rest = &self.rest[self.rest.floor_char_boundary(from_rest)..];
+        let cut = tail(&format!("{head}{rest}"), MAX_LINES, MAX_BYTES);
+        Truncation { total_lines: self.lines(), total_bytes: self.total_bytes, ..cut }
+    }
+
+    /// Both ends and what is missing between them, for programs; and whether something is.
+    pub(crate) fn both_ends(&self) -> (String, bool) {
+        if self.total_bytes <= 2 * KEPT {
+            return (format!("{}{}", self.head, self.rest), false);
+        }
+        let from = self.rest.ceil_char_boundary(self.rest.len() - KEPT);
+        let end = &self.rest[from..];
+        let omitted = self.total_bytes - self.head.len() - end.len();
+        (format!("{}\n\n[... {omitted} bytes omitted ...]\n\n{end}", self.head), true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pushed<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Output {
+        let mut output = Output::default();
+        pieces.into_iter().for_each(|piece| output.push(piece));
+        output.finish()
+    }
+
+    #[test]
+    fn cuts_between_pieces_do_not_show() {
+        let inputs: [&[u8]; 5] = [
+            "a\u{e4}\u{20ac}\u{1f600}\n".as_bytes(),
+            b"\xf0\x9fX\xc3\xc3Y\n\xff",
+            b"\xf0\x9f\x98",
+            b"\xef\xbb\xbfabc\n\xef\xbb\xbfdef",
+            b"\n\n\xe2\x82",
+        ];
+        for input in inputs {
+            let whole = pushed([input]);
+            let lossy = String::from_utf8_lossy(input);
+            assert_eq!(whole.both_ends().0, lossy.strip_prefix('\u{feff}').unwrap_or(&lossy));
+            for size in 1..=input.len() {
+                let cut = pushed(input.chunks(size));
+                assert_eq!(cut.both_ends(), whole.both_ends(), "{input:?} by {size}");
+                assert_eq!(cut.tail(), whole.tail(), "{input:?} by {size}");
+                assert_eq!(cut.last_line(), whole.last_line(), "{input:?} by {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_lot_is_that_of_the_whole_in_bounded_memory() {
+        let words = ["x", "\u{20ac}uro\n", "", "longer words \u{1f600} and\n\n", "tab\t"];
+        let mut whole = String::new();
+        let mut output = Output::default();
+        for index in 0..400_000 {
+            let word = words[(index * index + index / 7) % words.len()];
+            whole.push_str(word);
+            output.push(word.as_bytes());
+            assert!(output.head.len() + output.rest.len() <= 3 * KEPT + 64);
+            if index % 20_011 == 0 {
+                assert_eq!(output.tail(), tail(&whole, MAX_LINES, MAX_BYTES), "{index}");
+            }
+        }
+        assert!(whole.len() > 3 * KEPT, "there is something to leave out");
+        let (ends, truncated) = output.both_ends();
+        assert!(truncated);
+        let (start, end) = ends.split_once("\n\n[... ").unwrap();
+        assert!(whole.starts_with(start));
+        let (omitted, end) = end.split_once(" bytes omitted ...]\n\n").unwrap();
+        assert!(whole.ends_with(end));
+        assert_eq!(start.len() + omitted.parse::<usize>().unwrap() + end.len(), whole.len());
+    }
+}

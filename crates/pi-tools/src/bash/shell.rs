@@ -1,0 +1,78 @@
+//! Which shell, and what it is told.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use pi_agent::ToolError;
+
+use crate::executor::{Command, FileKind, Process};
+use crate::os_error;
+use crate::workspace::Workspace;
+
+/// Starts a command.
+pub(crate) async fn start(workspace: &Workspace, command: &str) -> Result<Process, ToolError> {
+    let command = process(workspace, command).await?;
+    let started = workspace.executor().spawn(&command).await;
+    started.map_err(|error| spawn_error(&error, &command.program))
+}
+
+/// The process for a command.
+async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolError> {
+    let settings = workspace.bash();
+    let program = find(workspace).await?;
+    if let Err(error) = workspace.executor().stat(workspace.cwd()).await
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        return Err(ToolError(format!(
+            "Working directory does not exist: {}\nCannot execute bash commands.",
+            workspace.cwd().display()
+        )));
+    }
+    let text = match &settings.command_prefix {
+        Some(prefix) => format!("{prefix}\n{command}"),
+        None => command.to_owned(),
+    };
+    Ok(Command {
+        program,
+        arguments: vec!["-c".into(), text.into()],
+        cwd: workspace.cwd().to_owned(),
+        environment: settings.environment.clone(),
+    })
+}
+
+/// The shell of the settings, or the first `bash`, or `sh`.
+async fn find(workspace: &Workspace) -> Result<PathBuf, ToolError> {
+    if let Some(shell) = &workspace.bash().shell {
+        if workspace.executor().stat(shell).await.is_ok() {
+            return Ok(shell.clone());
+        }
+        return Err(ToolError(format!("Custom shell path not found: {}", shell.display())));
+    }
+    let usual = PathBuf::from("/bin/bash");
+    if is_file(workspace, &usual).await {
+        return Ok(usual);
+    }
+    let path = workspace.bash().environment.get(OsStr::new("PATH")).cloned().unwrap_or_default();
+    for directory in std::env::split_paths(&path).filter(|directory| directory.is_absolute()) {
+        let shell = directory.join("bash");
+        if is_file(workspace, &shell).await {
+            return Ok(shell);
+        }
+    }
+    Ok(PathBuf::from("/bin/sh"))
+}
+
+async fn is_file(workspace: &Workspace, path: &Path) -> bool {
+    workspace.executor().stat(path).await.is_ok_and(|stat| stat.kind == FileKind::File)
+}
+
+/// Why a command could not start.
+fn spawn_error(error: &io::Error, program: &Path) -> ToolError {
+    let program = program.display();
+    match os_error::code(error) {
+        Some((code @ ("ENOENT" | "EACCES"), _)) => ToolError(format!("spawn {program} {code}")),
+        Some((code, _)) => ToolError(format!("spawn {code}")),
+        None => ToolError(format!("spawn {program}: {error}")),
+    }
+}

@@ -1,0 +1,193 @@
+//! Checkpoints: what a workspace looked like, to be restored.
+//!
+//! A checkpoint covers every file, directory and link below a directory, whoever changed it: a
+//! tool, a shell command, the user. Contents are kept once, by their hash, in a store beside the
+//! session; what has not changed since the last checkpoint is not read again. The user's git is
+//! neither used nor touched: `.git` is not part of a checkpoint, and neither is what `.gitignore`
+//! excludes (build output can be built again, and would drown the rest).
+//!
+//! Policy, stated: a file above [`Limits::file_bytes`] is remembered but its content is not; a
+//! store above [`Limits::store_bytes`] forgets its oldest checkpoints first, never the latest.
+
+mod journal;
+mod objects;
+mod restore;
+mod scan;
+mod state;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use journal::Journal;
+use objects::Objects;
+use scan::Index;
+use state::State;
+
+pub use restore::{Conflict, Restored};
+pub use state::{Change, Item};
+
+/// How much is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Contents of files above this are not kept.
+    pub file_bytes: u64,
+    /// The size of all contents together.
+    pub store_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { file_bytes: 16 * 1024 * 1024, store_bytes: 1024 * 1024 * 1024 }
+    }
+}
+
+/// Why a checkpoint could not be taken or restored.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckpointError {
+    /// The operating system refused.
+    #[error("cannot {action} {}: {source}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On which file or directory.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// There is no such checkpoint, or it has been forgotten.
+    #[error("there is no checkpoint {0}")]
+    Unknown(usize),
+    /// There is nothing to undo or redo.
+    #[error("there is nothing to {0}")]
+    Nothing(&'static str),
+}
+
+impl CheckpointError {
+    fn io(action: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io { action, path, source }
+    }
+}
+
+/// One checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// Its number; later ones have higher numbers.
+    pub number: usize,
+    /// What it was taken for.
+    pub label: String,
+    /// How many files, directories and links differ from the checkpoint before.
+    pub changes: usize,
+}
+
+/// A state of the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Point {
+    /// A checkpoint.
+    At(usize),
+    /// As it is.
+    Now,
+}
+
+/// The checkpoints of one workspace.
+#[derive(Debug)]
+pub struct Checkpoints {
+    root: PathBuf,
+    limits: Limits,
+    journal: Journal,
+    objects: Objects,
+    index: Index,
+    index_file: PathBuf,
+}
+
+impl Checkpoints {
+    /// Opens or creates the store `store` for the workspace `root`.
+    pub fn open(store: &Path, root: &Path, limits: Limits) -> Result<Self, CheckpointError> {
+        std::fs::create_dir_all(store).map_err(CheckpointError::io("create", store))?;
+        let journal = Journal::open(&store.join("journal"))?;
+        let objects = Objects::new(store.join("objects"));
+        let index_file = store.join("index");
+        // Without contents, what it says of them is not true.
+        let index = if objects.exist() { Index::load(&index_file) } else { Index::default() };
+        Ok(Self { root: root.to_owned(), limits, journal, objects, index, index_file })
+    }
+
+    /// Takes a checkpoint and returns its number. If nothing has changed since the last one, that
+    /// one is it.
+    pub fn take(&mut self, label: &str) -> Result<usize, CheckpointError> {
+        let now = self.look(true)?;
+        self.index.save(&self.index_file);
+        if self.journal.position().is_some() && now == *self.journal.state() {
+            return Ok(self.journal.position().unwrap_or_default());
+        }
+        let number = self.journal.push(label, now)?;
+        self.forget_oldest()?;
+        Ok(number)
+    }
+
+    /// The checkpoints, oldest first.
+    pub fn list(&self) -> Vec<Checkpoint> {
+        self.journal.list()
+    }
+
+    /// What differs between two states.
+    pub fn diff(&mut self, from: Point, to: Point) -> Result<Vec<Change>, CheckpointError> {
+        let from = self.state(from)?;
+        let to = self.state(to)?;
+        Ok(from.changes_to(&to))
+    }
+
+    /// Goes back to the checkpoint before the current one. What somebody else has changed since
+    /// is left alone and reported.
+    pub fn undo(&mut self) -> Result<Restored, CheckpointError> {
+        let at = self.journal.position().ok_or(CheckpointError::Nothing("undo"))?;
+        let before = self.journal.before(at).ok_or(CheckpointError::Nothing("undo"))?;
+        self.go(at, before)
+    }
+
+    /// Goes to the checkpoint after the current one, from which `undo` came.
+    pub fn redo(&mut self) -> Result<Restored, CheckpointError> {
+        let at = self.journal.position().ok_or(CheckpointError::Nothing("redo"))?;
+        let after = self.journal.after(at).ok_or(CheckpointError::Nothing("redo"))?;
+        self.go(at, after)
+    }
+
+    /// The content that a file had at a checkpoint, if it was kept.
+    pub fn content(&mut self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
+        match self.journal.state_at(at)?.items.get(path) {
+            Some(Item::File { hash: Some(hash), .. }) => self.objects.read(hash).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    fn go(&mut self, from: usize, to: usize) -> Result<Restored, CheckpointError> {
+        let expected = self.journal.state_at(from)?;
+        let wanted = self.journal.state_at(to)?;
+        let now = self.look(false)?;
+        let restored = restore::restore(&self.root, &self.objects, &expected, &wanted, &now)?;
+        self.journal.move_to(to)?;
+        Ok(restored)
+    }
+
+    fn state(&mut self, point: Point) -> Result<State, CheckpointError> {
+        match point {
+            Point::At(number) => self.journal.state_at(number),
+            Point::Now => self.look(false),
+        }
+    }
+
+    /// Looks at the workspace. With `keep`, contents that are new go to the store.
+    fn look(&mut self, keep: bool) -> Result<State, CheckpointError> {
+        let objects = keep.then_some(&self.objects);
+        scan::scan(&self.root, &mut self.index, objects, self.limits.file_bytes)
+    }
+
+    fn forget_oldest(&mut self) -> Result<(), CheckpointError> {
+        while self.objects.size()? > self.limits.store_bytes && self.journal.forget_oldest()? {
+            self.objects.keep_only(&self.journal.hashes())?;
+            // What it says about the store is no longer true.
+            self.index = Index::default();
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,208 @@
+//! The order of checkpoints: what each changed, and where we are.
+//!
+//! A file of JSON lines that only grows, until the oldest checkpoints are forgotten and it is
+//! written anew. A torn last line is what a crash left of a checkpoint that nobody was told of.
+//! Checkpoints build on each other, so what follows a line that cannot be read is dropped with it.
+
+use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::state::{Item, State};
+use super::{Checkpoint, CheckpointError};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Line {
+    /// A checkpoint, which follows the one we were at.
+    Taken(Entry),
+    /// We went to this checkpoint.
+    Moved { number: usize },
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Entry {
+    number: usize,
+    label: String,
+    /// The checkpoint it follows; later ones were undone and are gone.
+    follows: Option<usize>,
+    /// What differs from that one, or from nothing.
+    changes: Vec<(String, Option<Item>)>,
+}
+
+/// The checkpoints, in order.
+#[derive(Debug)]
+pub(super) struct Journal {
+    path: PathBuf,
+    entries: Vec<Entry>,
+    position: Option<usize>,
+    /// The state at the position.
+    state: State,
+}
+
+impl Journal {
+    pub(super) fn open(path: &Path) -> Result<Self, CheckpointError> {
+        let mut journal = Self {
+            path: path.to_owned(),
+            entries: Vec::new(),
+            position: None,
+            state: State::default(),
+        };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(CheckpointError::io("read", path)(error)),
+        };
+        let mut sound = text.is_empty() || text.ends_with('\n');
+        for line in text.lines() {
+            match serde_json::from_str(line) {
+                Ok(Line::Taken(entry)) => journal.add(entry),
+                Ok(Line::Moved { number }) if journal.index(number).is_some() => {
+                    journal.position = Some(number);
+                }
+                _ => {
+                    sound = false;
+                    break;
+                }
+            }
+        }
+        if let Some(position) = journal.position {
+            journal.state = journal.state_at(position)?;
+        }
+        if !sound {
+            journal.rewrite()?;
+        }
+        Ok(journal)
+    }
+
+    pub(super) fn position(&self) -> Option<usize> {
+        self.position
+    }
+
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(super) fn list(&self) -> Vec<Checkpoint> {
+        let checkpoint = |entry: &Entry| Checkpoint {
+            number: entry.number,
+            label: entry.label.clone(),
+            changes: entry.changes.len(),
+        };
+        self.entries.iter().map(checkpoint).collect()
+    }
+
+    /// Adds a checkpoint after the current one and goes there.
+    pub(super) fn push(&mut self, label: &str, state: State) -> Result<usize, CheckpointError> {
+        let number = self.entries.last().map_or(0, |last| last.number + 1);
+        let changes = self.state.changes_to(&state);
+        let entry = Entry {
+            number,
+            label: label.to_owned(),
+            follows: self.position,
+            changes: changes.into_iter().map(|change| (change.path, change.after)).collect(),
+        };
+        self.append(&Line::Taken(entry.clone()))?;
+        self.add(entry);
+        self.state = state;
+        Ok(number)
+    }
+
+    /// Goes to a checkpoint.
+    pub(super) fn move_to(&mut self, number: usize) -> Result<(), CheckpointError> {
+        let state = self.state_at(number)?;
+        self.append(&Line::Moved { number })?;
+        (self.position, self.state) = (Some(number), state);
+        Ok(())
+    }
+
+    pub(super) fn before(&self, number: usize) -> Option<usize> {
+        let at = self.index(number)?;
+        Some(self.entries[at.checked_sub(1)?].number)
+    }
+
+    pub(super) fn after(&self, number: usize) -> Option<usize> {
+        Some(self.entries.get(self.index(number)? + 1)?.number)
+    }
+
+    /// The state at a checkpoint.
+    pub(super) fn state_at(&self, number: usize) -> Result<State, CheckpointError> {
+        let at = self.index(number).ok_or(CheckpointError::Unknown(number))?;
+        let mut state = State::default();
+        for (path, item) in self.entries[..=at].iter().flat_map(|entry| &entry.changes) {
+            state.apply(path, item.clone());
+        }
+        Ok(state)
+    }
+
+    /// Forgets the oldest checkpoint, if that is neither the latest nor where we are.
+    pub(super) fn forget_oldest(&mut self) -> Result<bool, CheckpointError> {
+        let [oldest, next, ..] = self.entries.as_slice() else { return Ok(false) };
+        if self.position == Some(oldest.number) {
+            return Ok(false);
+        }
+        let state = self.state_at(next.number)?;
+        let changes = state.items.into_iter().map(|(path, item)| (path, Some(item))).collect();
+        self.entries.remove(0);
+        self.entries[0].changes = changes;
+        self.entries[0].follows = None;
+        self.rewrite()?;
+        Ok(true)
+    }
+
+    /// The contents that some checkpoint needs.
+    pub(super) fn hashes(&self) -> HashSet<String> {
+        let items = self.entries.iter().flat_map(|entry| &entry.changes);
+        items
+            .filter_map(|(_, item)| match item {
+                Some(Item::File { hash, .. }) => hash.clone(),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn add(&mut self, entry: Entry) {
+        // What came after the checkpoint it follows was undone.
+        let kept = entry.follows.and_then(|number| self.index(number)).map_or(0, |at| at + 1);
+        self.entries.truncate(kept);
+        self.position = Some(entry.number);
+        self.entries.push(entry);
+    }
+
+    fn index(&self, number: usize) -> Option<usize> {
+        self.entries.iter().position(|entry| entry.number == number)
+    }
+
+    fn append(&self, line: &Line) -> Result<(), CheckpointError> {
+        let bytes = encode(line)?;
+        let failed = || CheckpointError::io("write", &self.path);
+        let file = OpenOptions::new().create(true).append(true).open(&self.path);
+        file.map_err(failed())?.write_all(&bytes).map_err(failed())
+    }
+
+    fn rewrite(&self) -> Result<(), CheckpointError> {
+        let failed = || CheckpointError::io("write", &self.path);
+        let mut bytes = Vec::new();
+        for entry in &self.entries {
+            bytes.extend(encode(&Line::Taken(entry.clone()))?);
+        }
+        if let Some(number) = self.position {
+            bytes.extend(encode(&Line::Moved { number })?);
+        }
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        let mut new = tempfile::NamedTempFile::new_in(directory).map_err(failed())?;
+        new.write_all(&bytes).map_err(failed())?;
+        new.persist(&self.path).map_err(|error| failed()(error.error))?;
+        Ok(())
+    }
+}
+
+fn encode(line: &Line) -> Result<Vec<u8>, CheckpointError> {
+    let json = serde_json::to_vec(line).map_err(std::io::Error::other);
+    let mut bytes = json.map_err(CheckpointError::io("write", "the journal"))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}

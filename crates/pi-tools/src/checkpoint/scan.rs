@@ -1,0 +1,189 @@
+//! Looking at a workspace: what is there, and what of it has to be read.
+
+use std::collections::HashMap;
+use std::fs::Metadata;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ignore::WalkBuilder;
+use serde::{Deserialize, Serialize};
+
+use super::CheckpointError;
+use super::objects::{self, Objects};
+use super::state::{Item, State};
+
+/// A file that changed this recently may change again without its time stamps telling.
+const TICK: Duration = Duration::from_secs(2);
+
+/// What was known of files when they were last read. Kept on disk as a cache, so that a new
+/// process need not read everything again.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Index {
+    files: HashMap<String, Known>,
+    #[serde(skip)]
+    changed: bool,
+}
+
+impl Index {
+    /// Reads the cache; whatever is wrong with it, there is none then.
+    pub(super) fn load(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Writes the cache, if it is not as it was. If that fails, the next look takes longer.
+    pub(super) fn save(&mut self, path: &Path) {
+        if !std::mem::take(&mut self.changed) {
+            return;
+        }
+        let Some(directory) = path.parent() else { return };
+        let written = tempfile::NamedTempFile::new_in(directory).and_then(|mut file| {
+            file.write_all(&serde_json::to_vec(self)?)?;
+            file.persist(path).map_err(|error| error.error)
+        });
+        drop(written);
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    stamp: Stamp,
+    hash: String,
+    /// Its content is in the store.
+    kept: bool,
+}
+
+/// What the file system says about a file. If it says the same, the content is the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    size: u64,
+    modified: i64,
+    changed: (i64, i64),
+    inode: u64,
+    /// It was old enough to be trusted.
+    settled: bool,
+}
+
+/// Looks at everything below `root`. Contents that `objects` does not have go there.
+pub(super) fn scan(
+    root: &Path,
+    index: &mut Index,
+    objects: Option<&Objects>,
+    file_bytes: u64,
+) -> Result<State, CheckpointError> {
+    let mut state = State::default();
+    let now = SystemTime::now();
+    for entry in WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build()
+    {
+        // What vanishes while we look is not there.
+        let Ok(entry) = entry else { continue };
+        let Ok(relative) = entry.path().strip_prefix(root) else { continue };
+        let Some(path) = relative.to_str().filter(|path| !path.is_empty()) else { continue };
+        let Ok(metadata) = std::fs::symlink_metadata(entry.path()) else { continue };
+        let item = look(entry.path(), path, &metadata, now, index, objects, file_bytes)?;
+        if let Some(item) = item {
+            state.items.insert(path.to_owned(), item);
+        }
+    }
+    index.files.retain(|path, _| state.items.contains_key(path));
+    Ok(state)
+}
+
+fn look(
+    file: &Path,
+    path: &str,
+    metadata: &Metadata,
+    now: SystemTime,
+    index: &mut Index,
+    objects: Option<&Objects>,
+    file_bytes: u64,
+) -> Result<Option<Item>, CheckpointError> {
+    if metadata.is_dir() {
+        return Ok(Some(Item::Directory { mode: mode(metadata) }));
+    }
+    if metadata.is_symlink() {
+        let Ok(target) = std::fs::read_link(file) else { return Ok(None) };
+        return Ok(target.to_str().map(|target| Item::Link { target: target.to_owned() }));
+    }
+    if !metadata.is_file() {
+        return Ok(None);
+    }
+    let stamp = stamp(metadata, now);
+    let item = |hash| Item::File {
+        hash,
+        size: stamp.size,
+        mode: mode(metadata),
+        modified: stamp.modified,
+    };
+    if stamp.size > file_bytes {
+        return Ok(Some(item(None)));
+    }
+    if let Some(known) = index.files.get(path)
+        && known.stamp == stamp
+        && stamp.settled
+        && (known.kept || objects.is_none())
+    {
+        return Ok(Some(item(Some(known.hash.clone()))));
+    }
+    let content = match std::fs::read(file) {
+        Ok(content) => content,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(CheckpointError::io("read", file)(error)),
+    };
+    let hash = objects::hash(&content);
+    if let Some(objects) = objects {
+        objects.write(&hash, &content)?;
+    }
+    let known = Known { stamp, hash: hash.clone(), kept: objects.is_some() };
+    index.files.insert(path.to_owned(), known);
+    index.changed = true;
+    Ok(Some(item(Some(hash))))
+}
+
+fn stamp(metadata: &Metadata, now: SystemTime) -> Stamp {
+    let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
+    let (changed, inode) = beyond_std(metadata);
+    Stamp {
+        size: metadata.len(),
+        modified: nanoseconds(modified),
+        changed,
+        inode,
+        settled: now.duration_since(modified).is_ok_and(|age| age > TICK),
+    }
+}
+
+/// Nanoseconds since the epoch, negative before it; good for 292 years each way.
+fn nanoseconds(time: SystemTime) -> i64 {
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_nanos()).unwrap_or(i64::MAX),
+    }
+}
+
+#[cfg(unix)]
+fn beyond_std(metadata: &Metadata) -> ((i64, i64), u64) {
+    use std::os::unix::fs::MetadataExt;
+    ((metadata.ctime(), metadata.ctime_nsec()), metadata.ino())
+}
+
+#[cfg(unix)]
+fn mode(metadata: &Metadata) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o7777
+}
+
+#[cfg(not(unix))]
+fn beyond_std(_: &Metadata) -> ((i64, i64), u64) {
+    ((0, 0), 0)
+}
+
+#[cfg(not(unix))]
+fn mode(metadata: &Metadata) -> u32 {
+    if metadata.permissions().readonly() { 0o444 } else { 0o644 }
+}

@@ -1,0 +1,111 @@
+//! `edit`: exact pieces of a file replaced by others.
+
+mod arguments;
+mod diff;
+mod lines;
+mod matching;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::CancelToken;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::change::{Change, settled, unless_aborted, with_note};
+use crate::executor::FileKind;
+use crate::os_error;
+use crate::workspace::{Workspace, check_abort};
+use lines::Original;
+
+/// The arguments of `edit`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Path of the file, relative or absolute
+    path: String,
+    /// The replacements. Each is looked up in the file as it is now, not as earlier ones leave it
+    edits: Vec<Edit>,
+}
+
+/// One replacement.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Edit {
+    /// The text to replace. It has to occur exactly once, and must not overlap with that of another edit
+    old_text: String,
+    /// What comes in its place
+    new_text: String,
+}
+
+/// The tool `edit`.
+pub fn edit(workspace: Arc<Workspace>) -> FnTool {
+    let description = "Replaces pieces of one file. Every oldText has to be found in the file exactly once; take as much context as that needs and no more. Changes that touch or overlap belong into one edit; changes in several places of a file belong into one call.";
+    FnTool::typed("edit", description, move |arguments: Arguments, invocation| {
+        let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
+        settled(async move { execute(&workspace, arguments, &cancel).await })
+    })
+    .prepare(|raw| Ok(arguments::prepare(raw)))
+}
+
+async fn execute(
+    workspace: &Workspace,
+    arguments: Arguments,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let Arguments { path: shown, mut edits } = arguments;
+    if edits.is_empty() {
+        return Err(ToolError::new(
+            "Edit tool input is invalid. edits must contain at least one replacement.",
+        ));
+    }
+    for edit in &mut edits {
+        edit.old_text = lines::with_line_feeds(&edit.old_text).into_owned();
+        edit.new_text = lines::with_line_feeds(&edit.new_text).into_owned();
+    }
+    check_abort(cancel)?;
+    let path = workspace.resolve(&shown);
+    let change = Change::begin(workspace, &path, &shown, cancel).await?;
+    let content = unless_aborted(cancel, content(workspace, &path, &shown)).await??;
+    let note = change.compare(Some(&content))?;
+
+    let original = Original::new(&content);
+    let placed = matching::place(&original.text, &edits)
+        .map_err(|problem| problem.describe(&shown, edits.len() > 1))?;
+    let result = original.replace(&placed, &edits);
+    if result == content {
+        return Err(matching::Problem::NoChange.describe(&shown, edits.len() > 1));
+    }
+    let diff = diff::diff(&shown, &original.text, &Original::new(&result).text);
+    change.replace(&result, cancel).await?;
+    let text = format!("Successfully replaced {} block(s) in {shown}.", edits.len());
+    Ok(ToolOutput {
+        details: Some(json!({
+            "diff": diff.display,
+            "patch": diff.patch,
+            "firstChangedLine": diff.first_changed_line,
+        })),
+        ..with_note(text, note)
+    })
+}
+
+/// What is in a file that may be changed.
+async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<u8>, ToolError> {
+    let executor = workspace.executor();
+    let refuse = |error: std::io::Error| {
+        let code = os_error::code(&error)
+            .map_or_else(|| error.to_string(), |(code, _)| format!("Error code: {code}."));
+        ToolError(format!("Could not edit file: {shown}. {code}"))
+    };
+    let stat = executor.stat(path).await.map_err(refuse)?;
+    match stat.kind {
+        FileKind::Other => {
+            return Err(ToolError(format!("Could not edit file: {shown}. It is not a file.")));
+        }
+        FileKind::File => executor.check_writable(path).await.map_err(refuse)?,
+        // Reading it says what it is.
+        FileKind::Directory | FileKind::Link => {}
+    }
+    executor.read(path, u64::MAX).await.map_err(|error| os_error::bare(&error, "read"))
+}

@@ -1,0 +1,87 @@
+//! Where files and processes are: here, in a container, on another machine.
+//!
+//! Tools name files by absolute paths of the executor and never ask the operating system
+//! themselves. What an executor promises is written down here and tested for each.
+
+mod host;
+mod process;
+pub(crate) mod replace;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+pub use pi_agent::BoxFuture;
+
+pub use host::Host;
+pub use process::{Command, Lease, Process};
+
+/// Access to files and processes, wherever they are.
+///
+/// Contract: paths are absolute and in the executor's own name space. Symbolic links are followed,
+/// except by [`Executor::list`]. Nothing blocks the caller's thread.
+pub trait Executor: Send + Sync + fmt::Debug {
+    /// What there is at a path.
+    fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>>;
+
+    /// Reads a file; at most `limit` bytes of it.
+    fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>>;
+
+    /// Puts `content` in the place of a file, or creates it. All or nothing: whoever looks sees
+    /// the old content or the new, also after a crash. Mode, owner and other names of the file
+    /// stay as they were; where that and a replacement do not go together, it is written in place.
+    fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
+
+    /// Creates a directory and those above it.
+    fn create_directory<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>>;
+
+    /// What is in a directory, in no particular order.
+    fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>>;
+
+    /// The path without symbolic links.
+    fn canonical<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>>;
+
+    /// Whether a file may be read and written; the error says what may not.
+    fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>>;
+
+    /// Starts a process. It and all that it starts, however far removed, run no longer than its
+    /// [`Lease`], nor longer than this program.
+    fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>>;
+
+    /// The same file as this process would name it, if it can reach it directly.
+    fn host_path(&self, path: &Path) -> Option<PathBuf>;
+}
+
+/// What kind of thing a path names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link. Only lists of directories tell of these.
+    Link,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
+/// What is known about a file without reading it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Bytes.
+    pub size: u64,
+    /// When its content last changed, where that is known.
+    pub modified: Option<SystemTime>,
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryEntry {
+    /// The name, as far as it is text.
+    pub name: String,
+    /// What it is.
+    pub kind: FileKind,
+}

@@ -1,0 +1,62 @@
+//! Processes of this machine, in a process group of their own.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::process::{ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::net::unix::pipe;
+use tokio::process::Child;
+
+use crate::executor::{Command, Lease, Process};
+
+/// Starts a command in a process group of its own.
+pub(super) fn spawn(command: &Command) -> io::Result<Process> {
+    use std::os::unix::process::CommandExt;
+    let mut start = std::process::Command::new(&command.program);
+    start.args(&command.arguments).stdin(Stdio::null()).process_group(0);
+    let (mut child, output) = start_child(start, command)?;
+    let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
+    let (send, receive) = tokio::sync::oneshot::channel();
+    let waiting = tokio::spawn(async move {
+        let _ = send.send(child.wait().await.map(exit_code));
+    });
+    let exit = async { receive.await.unwrap_or(Ok(None)) };
+    let gone = async {
+        let _ = waiting.await;
+    };
+    Ok(Process { output, exit: Box::pin(exit), lease: Lease::new(group, Box::pin(gone)) })
+}
+
+pub(super) type Output = std::pin::Pin<Box<dyn tokio::io::AsyncRead + Send>>;
+
+/// Starts a child that writes everything into one pipe.
+pub(super) fn start_child(
+    mut start: std::process::Command,
+    command: &Command,
+) -> io::Result<(Child, Output)> {
+    let (output, input) = io::pipe()?;
+    start.stdout(input.try_clone()?).stderr(input);
+    start.current_dir(&command.cwd).env_clear().envs(&command.environment);
+    // What is left of `start` ends here, and with it our own copies of the pipe's writing end.
+    let child = tokio::process::Command::from(start).spawn()?;
+    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output))?;
+    Ok((child, Box::pin(output)))
+}
+
+fn exit_code(status: ExitStatus) -> Option<i32> {
+    use std::os::unix::process::ExitStatusExt;
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal))
+}
+
+/// A process group that is killed when this is dropped.
+struct Group(Option<Pid>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // Nothing to do about a failure: there is nobody left in it.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! New content for a file of this machine, so that nobody ever finds half of it.
+//!
+//! The content goes into a new file beside the old one, which then takes its name. That is not
+//! possible everywhere: the directory may not be ours to write, the file may have other names or
+//! an owner we cannot give away, or be mounted by itself. Such a file is written in place, and a
+//! write that fails puts the old content back.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// What new files are called before they take their name.
+const PREFIX: &str = ".pi-write-";
+
+/// Replaces the content of a file, or creates it.
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    // A link stays a link: what it leads to is replaced.
+    let target = match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path)?,
+        found => found?,
+    };
+    let existing = match OpenOptions::new().write(true).open(&target) {
+        // A file that may not be written is not replaced just because its directory may.
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return persist(new_file(&target, content, |_| Ok(()))?, &target);
+        }
+        Err(error) => return Err(error),
+    };
+    let metadata = existing.metadata()?;
+    if !metadata.is_file() {
+        // Devices and pipes are written to.
+        return (&existing).write_all(content);
+    }
+    if has_other_names(&metadata) {
+        return write_in_place(&target, content);
+    }
+    let new = new_file(&target, content, |new| keep_attributes(new, &metadata));
+    match new.and_then(|new| persist(new, &target)) {
+        Err(error) if cannot_take_the_name(&error) => write_in_place(&target, content),
+        done => done,
+    }
+}
+
+/// A file with this content beside the target.
+fn new_file(
+    target: &Path,
+    content: &[u8],
+    prepare: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<tempfile::NamedTempFile> {
+    let directory = target.parent().unwrap_or(Path::new("/"));
+    // Made like any file, with the mode that the process gives to files, not a private one.
+    let mut new = tempfile::Builder::new()
+        .prefix(PREFIX)
+        .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))?;
+    prepare(new.as_file())?;
+    new.write_all(content)?;
+    // Without this a power cut could leave the name with nothing behind it.
+    new.as_file().sync_data()?;
+    Ok(new)
+}
+
+fn persist(new: tempfile::NamedTempFile, target: &Path) -> io::Result<()> {
+    new.persist(target).map(drop).map_err(|error| error.error)
+}
+
+/// Others may not create files here, give files away, or rename over this one.
+fn cannot_take_the_name(error: &io::Error) -> bool {
+    use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+    matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
+}
+
+/// Writes over a file, and takes it back if that fails: disks get full.
+fn write_in_place(target: &Path, content: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).write(true).open(target)?;
+    let mut old = Vec::new();
+    file.read_to_end(&mut old)?;
+    overwrite(&mut file, content).inspect_err(|_| {
+        // The first error is the one to tell; the old content needs no more room than it had.
+        let _ = overwrite(&mut file, &old);
+    })
+}
+
+fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
+    file.rewind()?;
+    // Cut off last: what is written over never needs more room than there is.
+    file.write_all(content)?;
+    file.set_len(content.len() as u64)?;
+    file.sync_data()
+}
+
+/// Where a link to something that does not exist leads.
+fn follow(path: &Path) -> io::Result<PathBuf> {
+    let mut at = path.to_owned();
+    // As many links as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&at) {
+            Ok(link) => at = at.parent().unwrap_or(Path::new("/")).join(link),
+            Err(_) => return Ok(at),
+        }
+    }
+    Err(io::Error::other("too many symbolic links encountered"))
+}
+
+#[cfg(unix)]
+fn has_other_names(metadata: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    metadata.nlink() > 1
+}
+
+#[cfg(not(unix))]
+fn has_other_names(_: &Metadata) -> bool {
+    false
+}
+
+/// Gives the new file the owner and the mode of the old one.
+#[cfg(unix)]
+fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+    let made = new.metadata()?;
+    if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
+        fchown(new, Some(old.uid()), Some(old.gid()))?;
+    }
+    // After the owner: a change of owner takes some of the mode away.
+    new.set_permissions(old.permissions())
+}
+
+#[cfg(not(unix))]
+fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
+    new.set_permissions(old.permissions())
+}

@@ -1,0 +1,124 @@
+//! `find`: files and directories by a pattern of their names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobMatcher};
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::CancelToken;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::executor::FileKind;
+use crate::listing::{Limit, Listing};
+use crate::truncate::{MAX_BYTES, format_size};
+use crate::walk::{self, Start, Visit};
+use crate::workspace::Workspace;
+
+const DEFAULT_LIMIT: f64 = 1000.0;
+
+/// The arguments of `find`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Glob for names, such as `*.ts`; with a slash for paths, such as `src/**/*.test.ts`
+    pattern: String,
+    /// Directory to search (the working directory if not given)
+    path: Option<String>,
+    /// Most results to show (1000 if not given)
+    limit: Option<f64>,
+}
+
+/// The tool `find`.
+pub fn find(workspace: Arc<Workspace>) -> FnTool {
+    let description = format!(
+        "Finds files and directories by a glob. Paths are relative to the directory searched and in order; what .gitignore names is left out. At most {DEFAULT_LIMIT} results or {}.",
+        format_size(MAX_BYTES)
+    );
+    FnTool::typed("find", description, move |arguments: Arguments, invocation| {
+        let workspace = Arc::clone(&workspace);
+        async move { execute(&workspace, arguments, &invocation.cancel).await }
+    })
+}
+
+async fn execute(
+    workspace: &Workspace,
+    arguments: Arguments,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let start = Start::find(workspace, arguments.path.as_deref(), "find").await?;
+    if start.kind != FileKind::Directory {
+        return Err(ToolError(format!("Not a directory: {}", start.path.display())));
+    }
+    let pattern = Pattern::new(&arguments.pattern)?;
+    let limit = Limit::new(arguments.limit, DEFAULT_LIMIT);
+    walk::blocking(cancel, move |cancel| search(&start, &pattern, limit, cancel)).await
+}
+
+fn search(
+    start: &Start,
+    pattern: &Pattern,
+    limit: Limit,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let mut builder = walk::builder(&start.host);
+    builder.add_custom_ignore_filename(".fdignore").require_git(is_in_repository(&start.host));
+    let (lines, unread) = walk::first(&builder, &start.host, limit.count(), cancel, || {
+        |entry, path: &Path| {
+            if !pattern.matches(&start.path, path) {
+                return Visit::Nothing;
+            }
+            let mark = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
+            Visit::Found(path.to_string_lossy().into_owned() + mark, 1)
+        }
+    })?;
+    let reached = lines.len() >= limit.count();
+    let mut listing = Listing::new(&lines, "No files found matching pattern");
+    if reached {
+        let notice = limit.notice("results") + ", or refine pattern";
+        listing.remark(notice, "resultLimitReached", limit.value());
+    }
+    listing.limit_bytes();
+    listing.unread(unread);
+    Ok(listing.finish())
+}
+
+/// Outside of repositories .gitignore files count too; inside, those above it do not.
+fn is_in_repository(path: &Path) -> bool {
+    path.ancestors().any(|directory| directory.join(".git").exists())
+}
+
+/// A glob for names, or for whole paths if it has a slash.
+#[derive(Debug)]
+enum Pattern {
+    All,
+    Name(GlobMatcher),
+    Path(GlobMatcher),
+}
+
+impl Pattern {
+    fn new(text: &str) -> Result<Self, ToolError> {
+        let text = text.strip_prefix("./").unwrap_or(text);
+        if text.is_empty() {
+            return Ok(Self::All);
+        }
+        let is_path = text.contains('/');
+        let anywhere = is_path && !text.starts_with('/') && !text.starts_with("**/");
+        let glob = if anywhere { format!("**/{text}") } else { text.to_owned() };
+        let matcher = GlobBuilder::new(&glob)
+            .literal_separator(true)
+            // Capitals are written on purpose.
+            .case_insensitive(!text.chars().any(char::is_uppercase))
+            .build()
+            .map_err(|error| ToolError(error.to_string()))?
+            .compile_matcher();
+        Ok(if is_path { Self::Path(matcher) } else { Self::Name(matcher) })
+    }
+
+    fn matches(&self, root: &Path, path: &Path) -> bool {
+        match self {
+            Self::All => true,
+            Self::Name(glob) => path.file_name().is_some_and(|name| glob.is_match(name)),
+            Self::Path(glob) => glob.is_match(root.join(path)),
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! `grep`: lines of files that match a regular expression.
+
+mod lines;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::CancelToken;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::executor::FileKind;
+use crate::listing::{Limit, Listing};
+use crate::truncate::{MAX_BYTES, format_size};
+use crate::walk::{self, Start, Visit};
+use crate::workspace::Workspace;
+use lines::{MAX_LINE, Matches, Wanted, search_file};
+
+const DEFAULT_LIMIT: f64 = 100.0;
+/// A line is searched in memory; a longer one, as in the image of a disk, is not searched.
+const MAX_SEARCHED_LINE: usize = 64 * 1024 * 1024;
+
+/// The arguments of `grep`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    /// Regular expression, or plain text with `literal`
+    pattern: String,
+    /// File or directory to search (the working directory if not given)
+    path: Option<String>,
+    /// Only files that match this glob, such as `*.ts` or `src/**`
+    glob: Option<String>,
+    /// Capitals do not matter
+    ignore_case: Option<bool>,
+    /// The pattern is plain text
+    literal: Option<bool>,
+    /// Lines to show before and after each match
+    context: Option<f64>,
+    /// Most matches to show (100 if not given)
+    limit: Option<f64>,
+}
+
+/// The tool `grep`.
+pub fn grep(workspace: Arc<Workspace>) -> FnTool {
+    let description = format!(
+        "Searches files for a pattern. Shows file, line number and line, in the order of paths; what .gitignore names is left out. At most {DEFAULT_LIMIT} matches or {}; long lines are cut at {MAX_LINE} characters.",
+        format_size(MAX_BYTES)
+    );
+    FnTool::typed("grep", description, move |arguments: Arguments, invocation| {
+        let workspace = Arc::clone(&workspace);
+        async move { execute(&workspace, &arguments, &invocation.cancel).await }
+    })
+}
+
+async fn execute(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let start = Start::find(workspace, arguments.path.as_deref(), "grep").await?;
+    if start.kind == FileKind::Other {
+        // Reading a pipe or a device may never end.
+        return Err(ToolError(format!("Not a file or directory: {}", start.path.display())));
+    }
+    let globs_from = workspace.executor().host_path(workspace.cwd()).unwrap_or_default();
+    let search = Search {
+        matcher: matcher(arguments)?,
+        globs: globs(arguments, &globs_from)?,
+        context: arguments.context.map_or(0, |lines| lines as usize),
+        limit: Limit::new(arguments.limit, DEFAULT_LIMIT),
+        start,
+    };
+    walk::blocking(cancel, move |cancel| search.run(cancel)).await
+}
+
+/// The pattern, as `rg` would understand it.
+fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolError> {
+    RegexMatcherBuilder::new()
+        .multi_line(true)
+        .line_terminator(Some(b'\n'))
+        .case_insensitive(arguments.ignore_case.unwrap_or(false))
+        .fixed_strings(arguments.literal.unwrap_or(false))
+        .build(&arguments.pattern)
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotAllowed(_) => ToolError(format!(
+                "{error}\n\nLines are searched one by one: look for a part of one line."
+            )),
+            _ => ToolError(error.to_string()),
+        })
+}
+
+/// The glob for files, seen from the working directory.
+fn globs(arguments: &Arguments, from: &Path) -> Result<Override, ToolError> {
+    let error = |error: ignore::Error| ToolError(error.to_string());
+    let mut globs = OverrideBuilder::new(from);
+    if let Some(glob) = arguments.glob.as_deref().filter(|glob| !glob.is_empty()) {
+        globs.add(glob).map_err(error)?;
+    }
+    globs.build().map_err(error)
+}
+
+/// A search that can begin.
+#[derive(Debug)]
+struct Search {
+    start: Start,
+    matcher: RegexMatcher,
+    globs: Override,
+    context: usize,
+    limit: Limit,
+}
+
+impl Search {
+    fn run(&self, cancel: &CancelToken) -> Result<ToolOutput, ToolError> {
+        let (found, unread) = match self.start.kind {
+            FileKind::Directory => self.directory(cancel)?,
+            _ => self.file(cancel)?,
+        };
+        Ok(self.show(&found, unread))
+    }
+
+    fn directory(&self, cancel: &CancelToken) -> Result<Found, ToolError> {
+        let mut builder = walk::builder(&self.start.host);
+        builder.add_custom_ignore_filename(".rgignore").overrides(self.globs.clone());
+        walk::first(&builder, &self.start.host, self.limit.count(), cancel, || {
+            // A file with a zero byte is not text; what follows that byte is not looked at.
+            let mut searcher = self.searcher(BinaryDetection::quit(0));
+            move |entry, path: &Path| {
+                if !entry.file_type().is_some_and(|kind| kind.is_file()) {
+                    return Visit::Nothing;
+                }
+                match self.matches(&mut searcher, entry.path(), cancel) {
+                    Err(_) => Visit::Unread,
+                    Ok(matches) if matches.count() == 0 => Visit::Nothing,
+                    Ok(matches) => {
+                        let count = matches.count();
+                        Visit::Found((path.to_owned(), matches), count)
+                    }
+                }
+            }
+        })
+    }
+
+    /// A file that was named is searched whatever is in it.
+    fn file(&self, cancel: &CancelToken) -> Result<Found, ToolError> {
+        let mut searcher = self.searcher(BinaryDetection::none());
+        let matches = self.matches(&mut searcher, &self.start.host, cancel);
+        if cancel.is_cancelled() {
+            return Err(walk::aborted());
+        }
+        let matches = matches.map_err(|error| {
+            ToolError(format!("Cannot search {}: {error}", self.start.path.display()))
+        })?;
+        let name = self.start.path.file_name().unwrap_or_default();
+        Ok((vec![(PathBuf::from(name), matches)], 0))
+    }
+
+    fn searcher(&self, binary: BinaryDetection) -> Searcher {
+        SearcherBuilder::new()
+            .line_number(true)
+            .binary_detection(binary)
+            .heap_limit(Some(MAX_SEARCHED_LINE))
+            .before_context(self.context)
+            .after_context(self.context)
+            .build()
+    }
+
+    fn matches(
+        &self,
+        searcher: &mut Searcher,
+        path: &Path,
+        cancel: &CancelToken,
+    ) -> std::io::Result<Matches> {
+        let wanted = Wanted { matches: self.limit.count(), context: self.context as u64 };
+        search_file(searcher, &self.matcher, path, wanted, cancel)
+    }
+
+    fn show(&self, found: &[(PathBuf, Matches)], unread: usize) -> ToolOutput {
+        let (mut lines, mut is_cut) = (Vec::new(), false);
+        let mut left = self.limit.count();
+        for (path, matches) in found {
+            is_cut |= matches.show(&path.to_string_lossy(), left, &mut lines);
+            left -= matches.count().min(left);
+        }
+        let mut listing = Listing::new(&lines, "No matches found");
+        if left == 0 {
+            let notice = self.limit.notice("matches") + ", or refine pattern";
+            listing.remark(notice, "matchLimitReached", self.limit.value());
+        }
+        listing.limit_bytes();
+        if is_cut {
+            let notice = format!(
+                "Some lines truncated to {MAX_LINE} chars. Use read tool to see full lines"
+            );
+            listing.remark(notice, "linesTruncated", Value::Bool(true));
+        }
+        listing.unread(unread);
+        listing.finish()
+    }
+}
+
+/// Files with their matches, and how many could not be read.
+type Found = (Vec<(PathBuf, Matches)>, usize);

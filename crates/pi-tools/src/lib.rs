@@ -1,0 +1,57 @@
+//! What pi can do: the seven coding tools, exact in their results and atomic in their effects.
+//!
+//! A [`Workspace`] is a directory on an [`Executor`]; the tools of one agent share it. Each tool
+//! is an [`AgentTool`](pi_agent::AgentTool): parameters, result texts and `details` are those of
+//! the TypeScript pi, so that sessions, exports and extensions keep working. Descriptions are our
+//! own.
+//!
+//! # What this crate must not know
+//!
+//! Models, sessions, terminals, settings files, the environment and the home directory: whoever
+//! makes a workspace says what is needed of them.
+//!
+//! # Where to start reading
+//!
+//! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
+//! the others have the same shape. `supervisor.rs` is how processes come to an end.
+
+mod background;
+mod base64;
+mod bash;
+mod change;
+pub mod checkpoint;
+mod collation;
+mod edit;
+mod executor;
+mod find;
+mod grep;
+mod image;
+mod listing;
+mod locks;
+mod ls;
+mod os_error;
+mod paths;
+mod read;
+mod seen;
+pub mod supervisor;
+pub mod toolset;
+mod truncate;
+mod walk;
+mod workspace;
+mod write;
+
+pub use background::{Background, BackgroundId, BackgroundInfo};
+pub use bash::{BashSettings, bash};
+pub use edit::edit;
+pub use executor::{
+    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Lease, Process, Stat,
+};
+pub use find::find;
+pub use grep::grep;
+pub use image::Images;
+pub use ls::ls;
+pub use read::read;
+pub use seen::ChangedFiles;
+pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
+pub use workspace::Workspace;
+pub use write::write;

@@ -1,0 +1,59 @@
+//! One change of a file at a time.
+//!
+//! Calls of one turn run beside each other. Two that change the same file, by whatever name, wait
+//! for each other; others do not.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use tokio::sync::OwnedMutexGuard;
+
+/// The files that are being changed, by their real paths.
+#[derive(Debug, Default)]
+pub(crate) struct Locks(Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>);
+
+impl Locks {
+    /// Waits for its turn. The file is free again when the guard is dropped.
+    pub(crate) async fn lock(&self, path: &Path) -> OwnedMutexGuard<()> {
+        let file = {
+            let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            // Only files that somebody holds or waits for are kept, so the table stays small.
+            files.retain(|_, file| file.strong_count() > 0);
+            let known = files.get(path).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let new = Arc::default();
+                files.insert(path.to_owned(), Arc::downgrade(&new));
+                new
+            })
+        };
+        file.lock_owned().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Waker};
+
+    #[test]
+    fn one_file_waits_another_does_not_and_nothing_stays() {
+        let locks = Locks::default();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut first = pin!(locks.lock(Path::new("/a")));
+        let std::task::Poll::Ready(guard) = first.as_mut().poll(&mut context) else {
+            panic!("nobody holds it")
+        };
+        let mut second = pin!(locks.lock(Path::new("/a")));
+        assert!(second.as_mut().poll(&mut context).is_pending());
+        let mut other = pin!(locks.lock(Path::new("/b")));
+        assert!(other.as_mut().poll(&mut context).is_ready());
+        drop(guard);
+        assert!(second.as_mut().poll(&mut context).is_ready());
+        let mut last = pin!(locks.lock(Path::new("/c")));
+        assert!(last.as_mut().poll(&mut context).is_ready());
+        assert_eq!(locks.0.lock().unwrap().len(), 1);
+    }
+}

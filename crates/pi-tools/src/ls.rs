@@ -1,0 +1,89 @@
+//! `ls`: what is in a directory.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::CancelToken;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::collation::Key;
+use crate::executor::{DirectoryEntry, FileKind};
+use crate::listing::{Limit, Listing};
+use crate::os_error;
+use crate::truncate::{MAX_BYTES, format_size};
+use crate::walk::aborted;
+use crate::workspace::Workspace;
+
+const DEFAULT_LIMIT: f64 = 500.0;
+
+/// The arguments of `ls`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Directory to list (the working directory if not given)
+    path: Option<String>,
+    /// Most entries to show (500 if not given)
+    limit: Option<f64>,
+}
+
+/// The tool `ls`.
+pub fn ls(workspace: Arc<Workspace>) -> FnTool {
+    let description = format!(
+        "Lists a directory in alphabetical order, hidden entries too; directories end in `/`. At most {DEFAULT_LIMIT} entries or {}.",
+        format_size(MAX_BYTES)
+    );
+    FnTool::typed("ls", description, move |arguments: Arguments, invocation| {
+        let workspace = Arc::clone(&workspace);
+        async move { execute(&workspace, &arguments, &invocation.cancel).await }
+    })
+}
+
+async fn execute(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let path = workspace.resolve(arguments.path.as_deref().unwrap_or("."));
+    let executor = workspace.executor();
+    match executor.stat(&path).await {
+        Err(_) => return Err(ToolError(format!("Path not found: {}", path.display()))),
+        Ok(stat) if stat.kind != FileKind::Directory => {
+            return Err(ToolError(format!("Not a directory: {}", path.display())));
+        }
+        Ok(_) => {}
+    }
+    let mut entries = executor.list(&path).await.map_err(|error| {
+        let ToolError(problem) = os_error::on_path(&error, "scandir", &path);
+        ToolError(format!("Cannot read directory: {problem}"))
+    })?;
+    entries.sort_by_cached_key(|entry| Key::new(&entry.name));
+    let limit = Limit::new(arguments.limit, DEFAULT_LIMIT);
+    let (mut lines, mut more) = (Vec::new(), false);
+    for entry in entries {
+        if cancel.is_cancelled() {
+            return Err(aborted());
+        }
+        more = lines.len() == limit.count();
+        if more {
+            break;
+        }
+        lines.extend(line(workspace, &path, entry).await);
+    }
+    let mut listing = Listing::new(&lines, "(empty directory)");
+    if more {
+        listing.remark(limit.notice("entries"), "entryLimitReached", limit.value());
+    }
+    listing.limit_bytes();
+    Ok(listing.finish())
+}
+
+/// How an entry is shown; a link as what it leads to, if that exists.
+async fn line(workspace: &Workspace, directory: &Path, entry: DirectoryEntry) -> Option<String> {
+    let kind = match entry.kind {
+        FileKind::Link => workspace.executor().stat(&directory.join(&entry.name)).await.ok()?.kind,
+        kind => kind,
+    };
+    let mark = if kind == FileKind::Directory { "/" } else { "" };
+    Some(entry.name + mark)
+}

@@ -1,0 +1,54 @@
+//! Errors of the operating system in the words that sessions and models are used to.
+//!
+//! The TypeScript pi reports what its runtime says: a code, a description, the call that failed
+//! and, mostly, the path. Models have learnt to read these.
+
+use std::io;
+use std::path::Path;
+
+use pi_agent::ToolError;
+
+/// An error of a call on a path.
+pub(crate) fn on_path(error: &io::Error, call: &str, path: &Path) -> ToolError {
+    ToolError(format!("{}, {call} '{}'", describe(error), path.display()))
+}
+
+/// An error of a call on something already open.
+pub(crate) fn bare(error: &io::Error, call: &str) -> ToolError {
+    ToolError(format!("{}, {call}", describe(error)))
+}
+
+/// The code and what it means.
+fn describe(error: &io::Error) -> String {
+    match code(error) {
+        Some((code, meaning)) => format!("{code}: {meaning}"),
+        None => error.to_string(),
+    }
+}
+
+/// The symbolic code of an error, with its description.
+pub(crate) fn code(error: &io::Error) -> Option<(&'static str, &'static str)> {
+    use io::ErrorKind::*;
+    Some(match error.kind() {
+        NotFound => ("ENOENT", "no such file or directory"),
+        PermissionDenied if error.raw_os_error() == Some(1) => ("EPERM", "operation not permitted"),
+        PermissionDenied => ("EACCES", "permission denied"),
+        AlreadyExists => ("EEXIST", "file already exists"),
+        NotADirectory => ("ENOTDIR", "not a directory"),
+        IsADirectory => ("EISDIR", "illegal operation on a directory"),
+        DirectoryNotEmpty => ("ENOTEMPTY", "directory not empty"),
+        ReadOnlyFilesystem => ("EROFS", "read-only file system"),
+        StorageFull => ("ENOSPC", "no space left on device"),
+        QuotaExceeded => ("EDQUOT", "disk quota exceeded"),
+        FileTooLarge => ("EFBIG", "file too large"),
+        InvalidFilename => ("ENAMETOOLONG", "name too long"),
+        ResourceBusy => ("EBUSY", "resource busy or locked"),
+        ExecutableFileBusy => ("ETXTBSY", "text file is busy"),
+        CrossesDevices => ("EXDEV", "cross-device link not permitted"),
+        ArgumentListTooLong => ("E2BIG", "argument list too long"),
+        InvalidInput => ("EINVAL", "invalid argument"),
+        // The kind for this one is not stable yet.
+        _ if error.raw_os_error() == Some(40) => ("ELOOP", "too many symbolic links encountered"),
+        _ => return None,
+    })
+}

@@ -1,0 +1,160 @@
+//! `read`: the content of a file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::change::unless_aborted;
+use crate::executor::FileKind;
+use crate::seen::Fingerprint;
+use crate::truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, format_size, head};
+use crate::workspace::{Workspace, aborted};
+use crate::{image, os_error, paths};
+
+/// The arguments of `read`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Path of the file, relative or absolute
+    path: String,
+    /// First line to read, counted from 1
+    offset: Option<f64>,
+    /// Most lines to read
+    limit: Option<f64>,
+}
+
+/// The tool `read`.
+pub fn read(workspace: Arc<Workspace>) -> FnTool {
+    let description = format!(
+        "Reads a file: text as it is, at most {MAX_LINES} lines or {} at a time, and images (PNG, JPEG, GIF, WebP, BMP) to look at. The result says with which offset to go on.",
+        format_size(MAX_BYTES)
+    );
+    FnTool::typed("read", description, move |arguments: Arguments, invocation| {
+        let workspace = Arc::clone(&workspace);
+        async move {
+            let reading = execute(&workspace, &arguments);
+            unless_aborted(&invocation.cancel, reading).await?
+        }
+    })
+}
+
+async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
+    let (path, kind) = find(workspace, &arguments.path).await?;
+    // Devices may never end.
+    let limit = if kind == FileKind::Other { MAX_BYTES as u64 } else { u64::MAX };
+    let read = workspace.executor().read(&path, limit).await;
+    let bytes = read.map_err(|error| os_error::bare(&error, "read"))?;
+    if let Ok(real) = workspace.real_path(&path).await {
+        workspace.seen.record(real, Fingerprint::of(&bytes));
+    }
+    if let Some(mime_type) = image::mime_type(&bytes) {
+        let images = workspace.images();
+        let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images));
+        return shown.await.map_err(|error| match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => aborted(),
+        });
+    }
+    // Text is not copied; what is not text has to be.
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let (shown, truncation) = select(&text, arguments)?;
+    Ok(ToolOutput {
+        details: truncation.map(|truncation| json!({ "truncation": truncation })),
+        structured_content: Some(Value::String(shown.clone())),
+        ..ToolOutput::text(shown)
+    })
+}
+
+/// The file, by its name or another spelling of it, and what it is.
+async fn find(workspace: &Workspace, path: &str) -> Result<(PathBuf, FileKind), ToolError> {
+    let wanted = workspace.resolve(path);
+    let missing = match workspace.executor().stat(&wanted).await {
+        Ok(stat) => return Ok((wanted, stat.kind)),
+        Err(missing) => missing,
+    };
+    for variant in paths::variants(&wanted) {
+        if let Ok(stat) = workspace.executor().stat(&variant).await {
+            return Ok((variant, stat.kind));
+        }
+    }
+    if let Ok(real) = workspace.real_path(&wanted).await {
+        workspace.seen.forget(&real);
+    }
+    Err(os_error::on_path(&missing, "access", &wanted))
+}
+
+/// The lines that were asked for, as many as may be shown, and what to do about the rest.
+fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), ToolError> {
+    // A line break at the end begins a line of its own here, an empty one.
+    let total = text.split('\n').count();
+    let first = whole(arguments.offset).map_or(0, |offset| offset.saturating_sub(1));
+    if first >= total {
+        return Err(ToolError(format!(
+            "Offset {} is beyond end of file ({total} lines total)",
+            number(arguments.offset.unwrap_or_default())
+        )));
+    }
+    let asked =
+        whole(arguments.limit).map_or(total, |limit| first.saturating_add(limit)).min(total);
+    let selected = lines(text, first, asked);
+    let cut = head(selected, MAX_LINES, MAX_BYTES);
+    let limit = format_size(MAX_BYTES);
+    if cut.first_line_exceeds_limit {
+        let (line, size) = (first + 1, format_size(lines(text, first, first + 1).len()));
+        let notice = format!(
+            "[Line {line} is {size}, exceeds {limit} limit. Use bash: sed -n '{line}p' {} | head -c {MAX_BYTES}]",
+            arguments.path
+        );
+        return Ok((notice, serde_json::to_value(cut).ok()));
+    }
+    if cut.truncated {
+        let last = first + cut.output_lines;
+        let by = if cut.truncated_by == Some(TruncatedBy::Bytes) {
+            format!(" ({limit} limit)")
+        } else {
+            String::new()
+        };
+        let shown = format!(
+            "{}\n\n[Showing lines {}-{last} of {total}{by}. Use offset={} to continue.]",
+            cut.content,
+            first + 1,
+            last + 1
+        );
+        return Ok((shown, serde_json::to_value(cut).ok()));
+    }
+    let rest = total - asked;
+    if rest > 0 {
+        let shown = format!(
+            "{}\n\n[{rest} more lines in file. Use offset={} to continue.]",
+            cut.content,
+            asked + 1
+        );
+        return Ok((shown, None));
+    }
+    Ok((cut.content, None))
+}
+
+/// The lines of a text from `first` to before `end`, without the last line break.
+fn lines(text: &str, first: usize, end: usize) -> &str {
+    if first >= end {
+        return "";
+    }
+    let mut breaks = text.match_indices('\n').map(|(at, _)| at);
+    let start = if first == 0 { 0 } else { breaks.nth(first - 1).map_or(text.len(), |at| at + 1) };
+    let stop = breaks.nth(end - first - 1).unwrap_or(text.len());
+    &text[start..stop]
+}
+
+/// A number of lines. Fractions are rounded down; a negative number is none at all.
+fn whole(number: Option<f64>) -> Option<usize> {
+    number.filter(|number| *number >= 0.0).map(|number| number as usize)
+}
+
+/// A number as JavaScript writes it.
+fn number(number: f64) -> String {
+    if number.abs() < 1e21 { number.to_string() } else { format!("{number:e}").replace('e', "e+") }
+}

@@ -1,0 +1,269 @@
+//! Walking a tree with several threads, and the first results by path out of it.
+//!
+//! Which files there are is decided by the crate `ignore`, as for `rg` and `fd`. Results are in
+//! the order of their paths, whichever thread comes first: once there are enough, everything that
+//! would come after the last of them is left out, whole directories unread.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering as Memory};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use ignore::{DirEntry, WalkBuilder, WalkState};
+use pi_agent::ToolError;
+use pi_protocol::CancelToken;
+
+use crate::executor::FileKind;
+use crate::workspace::Workspace;
+
+/// More threads than this wait for each other and for the disk.
+const MAX_THREADS: usize = 8;
+
+/// What a tool says that was told to stop.
+pub(crate) fn aborted() -> ToolError {
+    ToolError::new("Operation aborted")
+}
+
+/// Where a search begins: the path as the model knows it, and as this process does.
+#[derive(Debug)]
+pub(crate) struct Start {
+    pub(crate) path: PathBuf,
+    pub(crate) host: PathBuf,
+    pub(crate) kind: FileKind,
+}
+
+impl Start {
+    /// Finds the place that `tool` is to search.
+    pub(crate) async fn find(
+        workspace: &Workspace,
+        path: Option<&str>,
+        tool: &str,
+    ) -> Result<Self, ToolError> {
+        let path = workspace.resolve(path.unwrap_or("."));
+        let host = workspace.executor().host_path(&path);
+        let host =
+            host.ok_or_else(|| ToolError(format!("{tool} is not available on this executor")))?;
+        match workspace.executor().stat(&path).await {
+            Ok(stat) => Ok(Self { path, host, kind: stat.kind }),
+            Err(_) => Err(ToolError(format!("Path not found: {}", path.display()))),
+        }
+    }
+}
+
+/// Does something on a thread that may wait. Nobody waits for it once it is to stop: `work` gets
+/// a token that is cancelled then, or when the result is no longer wanted.
+pub(crate) async fn blocking<T: Send + 'static>(
+    cancel: &CancelToken,
+    work: impl FnOnce(&CancelToken) -> Result<T, ToolError> + Send + 'static,
+) -> Result<T, ToolError> {
+    struct CancelOnDrop(CancelToken);
+    impl Drop for CancelOnDrop {
+        fn drop(&mut self) {
+            self.0.cancel();
+        }
+    }
+    let unwanted = CancelOnDrop(cancel.child());
+    let token = unwanted.0.clone();
+    let mut task = pin!(tokio::task::spawn_blocking(move || work(&token)));
+    let mut cancelled = pin!(cancel.cancelled());
+    let done = poll_fn(|cx| match cancelled.as_mut().poll(cx) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => task.as_mut().poll(cx).map(Some),
+    });
+    match done.await {
+        None => Err(aborted()),
+        Some(Ok(result)) => result,
+        Some(Err(error)) => match error.try_into_panic() {
+            // A panic in there goes on out here; the loop makes a result of it.
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(_) => Err(aborted()),
+        },
+    }
+}
+
+/// A walk that sees what `rg --hidden` and `fd --hidden` see.
+pub(crate) fn builder(root: &Path) -> WalkBuilder {
+    let mut builder = WalkBuilder::new(root);
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    builder
+        .hidden(false)
+        // The user's own list of ignored files is found through the environment, which is not
+        // for libraries to read.
+        .git_global(false)
+        .threads(cores.min(MAX_THREADS));
+    builder
+}
+
+/// Walks, and gives each entry below the root (or the root, if it is a file) to the visitor of
+/// its thread, which returns what it found there and how much that counts. The first findings by
+/// path that count at least `limit` together are returned, and how many entries were unreadable.
+pub(crate) fn first<T: Send, V>(
+    builder: &WalkBuilder,
+    root: &Path,
+    limit: usize,
+    cancel: &CancelToken,
+    visitor: impl Fn() -> V,
+) -> Result<(Vec<T>, usize), ToolError>
+where
+    V: FnMut(&DirEntry, &Path) -> Visit<T> + Send,
+{
+    let first = First::new(limit);
+    let unread = AtomicUsize::new(0);
+    builder.build_parallel().run(|| {
+        let mut visit = visitor();
+        let (first, unread) = (&first, &unread);
+        Box::new(move |entry| {
+            if cancel.is_cancelled() {
+                return WalkState::Quit;
+            }
+            let Ok(entry) = entry else {
+                unread.fetch_add(1, Memory::Relaxed);
+                return WalkState::Continue;
+            };
+            let Ok(path) = entry.path().strip_prefix(root) else { return WalkState::Continue };
+            if path.as_os_str().is_empty() && entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                return WalkState::Continue;
+            }
+            if first.comes_too_late(path) {
+                return WalkState::Skip;
+            }
+            match visit(&entry, path) {
+                Visit::Nothing => {}
+                Visit::Unread => drop(unread.fetch_add(1, Memory::Relaxed)),
+                Visit::Found(finding, weight) => first.insert(path, finding, weight),
+            }
+            WalkState::Continue
+        })
+    });
+    if cancel.is_cancelled() {
+        return Err(aborted());
+    }
+    Ok((first.into_found(), unread.into_inner()))
+}
+
+/// What a visitor made of an entry.
+#[derive(Debug)]
+pub(crate) enum Visit<T> {
+    Nothing,
+    /// It could not be read.
+    Unread,
+    /// A finding, and how much it counts.
+    Found(T, usize),
+}
+
+/// The first findings so far.
+#[derive(Debug)]
+struct First<T> {
+    limit: usize,
+    /// Whether there are enough: asked for each entry, so not behind the lock.
+    full: AtomicBool,
+    found: Mutex<Found<T>>,
+}
+
+#[derive(Debug)]
+struct Found<T> {
+    by_path: BTreeMap<Place, (T, usize)>,
+    weight: usize,
+}
+
+impl<T> First<T> {
+    fn new(limit: usize) -> Self {
+        let found = Found { by_path: BTreeMap::new(), weight: 0 };
+        Self { limit, full: AtomicBool::new(false), found: Mutex::new(found) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Found<T>> {
+        self.found.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether nothing at or below a path can be among the first any more.
+    fn comes_too_late(&self, path: &Path) -> bool {
+        self.full.load(Memory::Relaxed)
+            && self.lock().by_path.last_key_value().is_some_and(|(last, _)| last.is_before(path))
+    }
+
+    fn insert(&self, path: &Path, finding: T, weight: usize) {
+        let mut found = self.lock();
+        found.by_path.insert(Place(path.to_owned()), (finding, weight));
+        found.weight += weight;
+        while let Some(last) = found.by_path.last_entry() {
+            let weight = last.get().1;
+            if found.weight - weight < self.limit {
+                break;
+            }
+            found.by_path.pop_last();
+            found.weight -= weight;
+        }
+        self.full.store(found.weight >= self.limit, Memory::Relaxed);
+    }
+
+    fn into_found(self) -> Vec<T> {
+        let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.by_path.into_values().map(|(finding, _)| finding).collect()
+    }
+}
+
+/// A path in the order of results: name by name, so that what is in a directory stays together.
+/// `.git` comes last: whoever looks into a project does not want the first hundred of its objects.
+#[derive(Debug, PartialEq, Eq)]
+struct Place(PathBuf);
+
+impl Place {
+    fn is_before(&self, path: &Path) -> bool {
+        order(&self.0, path) == Ordering::Less
+    }
+}
+
+impl Ord for Place {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Place {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+fn order(a: &Path, b: &Path) -> Ordering {
+    fn names(path: &Path) -> impl Iterator<Item = (bool, &[u8])> {
+        let names = path
+            .as_os_str()
+            .as_encoded_bytes()
+            .split(|byte| std::path::is_separator(char::from(*byte)));
+        names.map(|name| (name == b".git", name))
+    }
+    names(a).cmp(names(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_in_order() {
+        let expected =
+            [".config", "a", "a/.z", "a/b", "a/b/c", "a/.git", "a.txt", "ab", ".git", ".git/a"];
+        let mut paths: Vec<&Path> = expected.iter().map(Path::new).collect();
+        paths.reverse();
+        paths.sort_by(|a, b| order(a, b));
+        assert_eq!(paths, expected.map(Path::new));
+    }
+
+    #[test]
+    fn the_first_are_kept_whatever_comes_first() {
+        let first = First::new(3);
+        for (path, weight) in [("d", 1), ("c", 2), ("e", 5), ("b", 1)] {
+            first.insert(Path::new(path), path, weight);
+        }
+        assert!(first.comes_too_late(Path::new("c/below")) && first.comes_too_late(Path::new("d")));
+        assert!(!first.comes_too_late(Path::new("b/x")));
+        first.insert(Path::new("a"), "a", 1);
+        assert_eq!(first.into_found(), ["a", "b", "c"]);
+    }
+}

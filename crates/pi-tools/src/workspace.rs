@@ -1,0 +1,126 @@
+//! What the tools of one agent share: where they work, on what, and what they know of it.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pi_agent::ToolError;
+use pi_protocol::CancelToken;
+
+use crate::bash::BashSettings;
+use crate::executor::Executor;
+use crate::image::Images;
+use crate::locks::Locks;
+use crate::paths;
+use crate::seen::{ChangedFiles, Fingerprint, Seen};
+
+/// A directory on an executor. Clones share what is known of its files.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    executor: Arc<dyn Executor>,
+    cwd: PathBuf,
+    home: Option<PathBuf>,
+    changed_files: ChangedFiles,
+    images: Arc<Mutex<Images>>,
+    pub(crate) locks: Arc<Locks>,
+    pub(crate) seen: Arc<Seen>,
+    bash: BashSettings,
+}
+
+impl Workspace {
+    /// A workspace at `cwd`, which is absolute. `home` is what `~` stands for.
+    pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
+        let changed_files = ChangedFiles::default();
+        let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
+        let bash = BashSettings::default();
+        Self { executor, cwd, home, changed_files, images, locks, seen, bash }
+    }
+
+    /// Says how commands run.
+    #[must_use]
+    pub fn with_bash(self, bash: BashSettings) -> Self {
+        Self { bash, ..self }
+    }
+
+    /// Says what happens to files that changed since the model saw them.
+    #[must_use]
+    pub fn changed_files(mut self, changed_files: ChangedFiles) -> Self {
+        self.changed_files = changed_files;
+        self
+    }
+
+    /// Says what the model can do with images from now on; models change.
+    pub fn set_images(&self, images: Images) {
+        *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
+    }
+
+    /// What the model can do with images.
+    pub(crate) fn images(&self) -> Images {
+        self.images.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The directory that relative paths are seen from.
+    pub fn cwd(&self) -> &Path {
+        &self.cwd
+    }
+
+    /// Where files are.
+    pub fn executor(&self) -> &dyn Executor {
+        &*self.executor
+    }
+
+    /// How commands run.
+    pub fn bash(&self) -> &BashSettings {
+        &self.bash
+    }
+
+    /// The file that a path of a model means.
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        paths::resolve(path, &self.cwd, self.home.as_deref())
+    }
+
+    /// The one name of a file that has several. One that does not exist yet is named after its
+    /// directory.
+    pub(crate) async fn real_path(&self, path: &Path) -> std::io::Result<PathBuf> {
+        let missing = match self.executor.canonical(path).await {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => error,
+            found => return found,
+        };
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(missing);
+        };
+        Ok(self.executor.canonical(parent).await?.join(name))
+    }
+
+    /// Compares a file with what the model saw of it; `current` is `None` if it is gone. The
+    /// result is a note for the model, or a refusal.
+    pub(crate) fn check_seen(
+        &self,
+        real: &Path,
+        shown: &str,
+        current: Option<Fingerprint>,
+    ) -> Result<Option<String>, ToolError> {
+        let Some(seen) = self.seen.get(real) else { return Ok(None) };
+        if Some(seen) == current {
+            return Ok(None);
+        }
+        let happened = if current.is_some() { "changed" } else { "deleted" };
+        match self.changed_files {
+            ChangedFiles::Note => Ok(Some(format!(
+                "[{shown} was {happened} outside of this conversation since it was last read or written here.]"
+            ))),
+            ChangedFiles::Refuse => Err(ToolError(format!(
+                "{shown} was {happened} outside of this conversation since it was last read or written here. Nothing was written; read the file again first."
+            ))),
+        }
+    }
+}
+
+/// An error if the run was aborted.
+pub(crate) fn check_abort(cancel: &CancelToken) -> Result<(), ToolError> {
+    if cancel.is_cancelled() { Err(aborted()) } else { Ok(()) }
+}
+
+/// What a call says that was aborted.
+pub(crate) fn aborted() -> ToolError {
+    ToolError::new("Operation aborted")
+}

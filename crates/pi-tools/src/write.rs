@@ -1,0 +1,61 @@
+//! `write`: a whole file, new or in the place of an old one.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::CancelToken;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::change::{Change, settled, with_note};
+use crate::executor::FileKind;
+use crate::os_error;
+use crate::workspace::{Workspace, check_abort};
+
+/// The arguments of `write`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// Path of the file, relative or absolute
+    path: String,
+    /// All that the file shall contain
+    content: String,
+}
+
+/// The tool `write`.
+pub fn write(workspace: Arc<Workspace>) -> FnTool {
+    let description = "Writes a file: creates it and the directories it needs, or replaces all of its content. To change a part of a file, use edit.";
+    FnTool::typed("write", description, move |arguments: Arguments, invocation| {
+        let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
+        settled(async move { execute(&workspace, &arguments, &cancel).await })
+    })
+}
+
+async fn execute(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let path = workspace.resolve(&arguments.path);
+    let parent = path.parent().unwrap_or(&path);
+    check_abort(cancel)?;
+    let created = workspace.executor().create_directory(parent).await;
+    created.map_err(|error| os_error::on_path(&error, "mkdir", parent))?;
+    let change = Change::begin(workspace, &path, &arguments.path, cancel).await?;
+    let note = if change.is_of_seen_file() {
+        change.compare(current(workspace, &path).await.as_deref())?
+    } else {
+        None
+    };
+    change.replace(arguments.content.as_bytes(), cancel).await?;
+    Ok(with_note(format!("Successfully wrote to {}", arguments.path), note))
+}
+
+/// What is in a file, if it is there and is one.
+async fn current(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
+    let stat = workspace.executor().stat(path).await.ok()?;
+    if stat.kind != FileKind::File {
+        return None;
+    }
+    workspace.executor().read(path, u64::MAX).await.ok()
+}

@@ -1,0 +1,39 @@
+//! Calling a tool as the agent loop does.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_agent::{AgentTool, Invocation, ToolError, ToolOutput, Updates};
+use pi_protocol::{CancelToken, UserBlock};
+use pi_tools::{Host, Workspace};
+use serde_json::{Map, Value};
+
+/// A workspace in a directory.
+pub(crate) fn workspace(directory: &Path) -> Arc<Workspace> {
+    Arc::new(Workspace::new(Arc::new(Host::default()), directory.to_owned(), None))
+}
+
+/// Calls a tool with these arguments.
+pub(crate) async fn call(tool: &dyn AgentTool, arguments: &Value) -> Result<ToolOutput, ToolError> {
+    call_with(tool, arguments, CancelToken::new()).await
+}
+
+/// Calls a tool in a run that may be aborted.
+pub(crate) async fn call_with(
+    tool: &dyn AgentTool,
+    arguments: &Value,
+    cancel: CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let raw: &Map<String, Value> = arguments.as_object().expect("arguments are an object");
+    let arguments = tool.prepare_arguments(raw)?.unwrap_or_else(|| raw.clone());
+    let updates = Updates::new(|_| {});
+    tool.execute(Invocation { id: "1".to_owned(), arguments, cancel, updates }).await
+}
+
+/// The text of a result or an error.
+pub(crate) fn text(result: &Result<ToolOutput, ToolError>) -> String {
+    match result {
+        Ok(output) => output.content.iter().filter_map(UserBlock::as_text).collect(),
+        Err(error) => format!("error: {error}"),
+    }
+}

@@ -1,0 +1,169 @@
+//! Changing files beside others: other calls, other programs, other names.
+
+use std::fs;
+use std::sync::Arc;
+
+use pi_agent::FnTool;
+use pi_protocol::CancelToken;
+use pi_tools::{ChangedFiles, Host, Workspace, edit, read, write};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::call::{call, call_with, text, workspace};
+
+fn replacement(path: &str, old: &str, new: &str) -> Value {
+    json!({ "path": path, "edits": [{ "oldText": old, "newText": new }] })
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_on_one_file_wait_for_each_other() {
+    let directory = TempDir::new().unwrap();
+    let lines: String = (0..40).map(|number| format!("<{number}>\n")).collect();
+    fs::write(directory.path().join("f"), lines).unwrap();
+    std::os::unix::fs::symlink("f", directory.path().join("link")).unwrap();
+    let edit = Arc::new(edit(workspace(directory.path())));
+    let calls: Vec<_> = (0..40)
+        .map(|number| {
+            let edit = Arc::clone(&edit);
+            let name = if number % 2 == 0 { "f" } else { "./link" };
+            let arguments = replacement(name, &format!("<{number}>"), &format!("({number})"));
+            tokio::spawn(async move { text(&call(&*edit, &arguments).await) })
+        })
+        .collect();
+    for call in calls {
+        let answer = call.await.unwrap();
+        assert!(answer.starts_with("Successfully replaced 1 block(s)"), "{answer}");
+    }
+    let expected: String = (0..40).map(|number| format!("({number})\n")).collect();
+    assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), expected);
+}
+
+/// What happens to a file, and what is said when it is changed then.
+struct Story {
+    name: &'static str,
+    before: &'static [&'static str],
+    noticed: Option<&'static str>,
+}
+
+const STORIES: &[Story] = &[
+    Story { name: "never seen", before: &["other"], noticed: None },
+    Story { name: "read", before: &["read"], noticed: None },
+    Story { name: "read, changed", before: &["read", "other"], noticed: Some("changed") },
+    Story { name: "only touched", before: &["read", "same"], noticed: None },
+    Story { name: "read again", before: &["read", "other", "read"], noticed: None },
+    Story { name: "written", before: &["write"], noticed: None },
+    Story { name: "written, changed", before: &["write", "other"], noticed: Some("changed") },
+    Story { name: "edited, changed", before: &["edit", "other"], noticed: Some("changed") },
+    Story { name: "read, deleted", before: &["read", "delete"], noticed: Some("deleted") },
+    Story { name: "known to be deleted", before: &["read", "delete", "read"], noticed: None },
+];
+
+#[tokio::test]
+async fn changes_by_others_are_noticed() {
+    for (story, refuse, by_edit) in STORIES
+        .iter()
+        .flat_map(|story| [(story, false), (story, true)])
+        .flat_map(|(story, refuse)| [(story, refuse, false), (story, refuse, true)])
+    {
+        let deleted = story.before.contains(&"delete");
+        if by_edit && deleted {
+            continue;
+        }
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("f");
+        fs::write(&file, "one two\n").unwrap();
+        let rule = if refuse { ChangedFiles::Refuse } else { ChangedFiles::Note };
+        let workspace =
+            Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
+        let workspace = Arc::new(workspace.changed_files(rule));
+        let tools: [FnTool; 3] = [
+            read(Arc::clone(&workspace)),
+            write(Arc::clone(&workspace)),
+            edit(Arc::clone(&workspace)),
+        ];
+        for step in story.before {
+            match *step {
+                "read" => drop(call(&tools[0], &json!({ "path": "f" })).await),
+                "write" => {
+                    let content = json!({ "path": "f", "content": "one three\n" });
+                    call(&tools[1], &content).await.unwrap();
+                }
+                "edit" => drop(call(&tools[2], &replacement("f", "two", "2")).await.unwrap()),
+                "same" => fs::write(&file, "one two\n").unwrap(),
+                "delete" => fs::remove_file(&file).unwrap(),
+                _ => fs::write(&file, "one else\n").unwrap(),
+            }
+        }
+        let before = fs::read(&file).ok();
+        let (answer, done) = if by_edit {
+            let answer = call(&tools[2], &replacement("f", "one", "uno")).await;
+            (text(&answer), "Successfully replaced 1 block(s) in f.")
+        } else {
+            let answer = call(&tools[1], &json!({ "path": "f", "content": "new\n" })).await;
+            (text(&answer), "Successfully wrote to f")
+        };
+        let sentence = story.noticed.map(|what| {
+            format!(
+                "f was {what} outside of this conversation since it was last read or written here."
+            )
+        });
+        let expected = match sentence {
+            None => done.to_owned(),
+            Some(sentence) if refuse => {
+                format!("error: {sentence} Nothing was written; read the file again first.")
+            }
+            Some(sentence) => format!("{done}\n\n[{sentence}]"),
+        };
+        let (name, refused) = (story.name, refuse && story.noticed.is_some());
+        assert_eq!(answer, expected, "{name}, refuse {refuse}, edit {by_edit}");
+        assert_eq!(fs::read(&file).ok() == before, refused, "{name}, refuse {refuse}");
+    }
+}
+
+#[tokio::test]
+async fn an_aborted_call_changes_nothing() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("f"), "a\n").unwrap();
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let workspace = workspace(directory.path());
+    let (write, edit) = (write(Arc::clone(&workspace)), edit(workspace));
+    let calls = [
+        (&write, json!({ "path": "f", "content": "b\n" })),
+        (&write, json!({ "path": "d/f", "content": "b\n" })),
+        (&edit, replacement("f", "a", "b")),
+    ];
+    for (tool, arguments) in calls {
+        let result = call_with(tool, &arguments, cancel.clone()).await;
+        assert_eq!(text(&result), "error: Operation aborted", "{arguments}");
+    }
+    assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), "a\n");
+    assert!(!directory.path().join("d").exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_stays_the_file_it_is() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    for name in ["plain", "hard", "owned"] {
+        fs::write(path(name), "old, and longer than what follows\n").unwrap();
+        fs::set_permissions(path(name), fs::Permissions::from_mode(0o750)).unwrap();
+    }
+    fs::hard_link(path("hard"), path("other name")).unwrap();
+    // Only root may give files away; for others this one is like the first.
+    let _ = chown(path("owned"), Some(4711), Some(4712));
+    let write = write(workspace(directory.path()));
+    for name in ["plain", "hard", "owned"] {
+        let before = fs::metadata(path(name)).unwrap();
+        call(&write, &json!({ "path": name, "content": "new\n" })).await.unwrap();
+        let after = fs::metadata(path(name)).unwrap();
+        let attributes = |data: &fs::Metadata| (data.mode(), data.uid(), data.gid(), data.nlink());
+        assert_eq!(attributes(&after), attributes(&before), "{name}");
+        assert_eq!(fs::read_to_string(path(name)).unwrap(), "new\n", "{name}");
+    }
+    assert_eq!(fs::read_to_string(path("other name")).unwrap(), "new\n");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4, "nothing is left behind");
+}

@@ -1,0 +1,266 @@
+//! Checkpoints: whatever happened in between, undo gives back what was there.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits, Point};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+struct World {
+    _directory: TempDir,
+    root: PathBuf,
+    store: PathBuf,
+}
+
+impl World {
+    fn new() -> Self {
+        let directory = TempDir::new().unwrap();
+        let (root, store) = (directory.path().join("work"), directory.path().join("store"));
+        fs::create_dir(&root).unwrap();
+        Self { _directory: directory, root, store }
+    }
+
+    fn open(&self, limits: Limits) -> Checkpoints {
+        Checkpoints::open(&self.store, &self.root, limits).unwrap()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.join(name)
+    }
+}
+
+/// Everything below a directory: kind, mode and content, and the time of files.
+fn tree(root: &Path) -> BTreeMap<String, String> {
+    describe(root, |metadata| format!("{:?}", metadata.modified().unwrap()))
+}
+
+/// The same without times: a file that was written again with the same content has not changed.
+fn timeless_tree(root: &Path) -> BTreeMap<String, String> {
+    describe(root, |_| String::new())
+}
+
+fn describe(root: &Path, time: fn(&fs::Metadata) -> String) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut open = vec![root.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let name = path.strip_prefix(root).unwrap().display().to_string();
+            let mode = metadata.permissions().mode();
+            let what = if metadata.is_symlink() {
+                format!("-> {}", fs::read_link(&path).unwrap().display())
+            } else if metadata.is_dir() {
+                open.push(path);
+                format!("directory {mode:o}")
+            } else {
+                let content = fs::read(&path).unwrap();
+                format!("file {mode:o} {} {content:?}", time(&metadata))
+            };
+            found.insert(name, what);
+        }
+    }
+    found
+}
+
+#[test]
+fn what_tools_and_commands_did_is_undone_and_redone() {
+    let world = World::new();
+    fs::write(world.path("kept"), "as it was").unwrap();
+    fs::write(world.path("edited"), "before").unwrap();
+    fs::create_dir_all(world.path("a/b")).unwrap();
+    fs::write(world.path("a/b/removed"), [0, 159, 146, 150]).unwrap();
+    symlink("kept", world.path("link")).unwrap();
+    let before = tree(&world.root);
+    let mut checkpoints = world.open(Limits::default());
+    let first = checkpoints.take("before the run").unwrap();
+    assert_eq!(checkpoints.take("nothing happened").unwrap(), first);
+
+    let script = "printf after > edited; rm -r a; mkdir new; echo x > new/file; chmod 755 edited; ln -sf edited link";
+    assert!(
+        Command::new("sh")
+            .args(["-c", script])
+            .current_dir(&world.root)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let after = tree(&world.root);
+    let second = checkpoints.take("after the run").unwrap();
+    let changed: Vec<String> = checkpoints
+        .diff(Point::At(first), Point::At(second))
+        .unwrap()
+        .into_iter()
+        .map(|change| change.path)
+        .collect();
+    assert_eq!(changed, ["a", "a/b", "a/b/removed", "edited", "link", "new", "new/file"]);
+
+    // Also after the program was started again.
+    let mut checkpoints = world.open(Limits::default());
+    let undone = checkpoints.undo().unwrap();
+    assert_eq!((undone.paths.len(), undone.conflicts.as_slice()), (7, &[][..]));
+    assert_eq!(tree(&world.root), before);
+    let nothing = checkpoints.undo();
+    assert!(matches!(nothing, Err(CheckpointError::Nothing("undo"))), "{nothing:?}");
+    checkpoints.redo().unwrap();
+    assert_eq!(tree(&world.root), after);
+    assert_eq!(checkpoints.content(first, "edited").unwrap().as_deref(), Some(&b"before"[..]));
+}
+
+#[test]
+fn what_somebody_else_changed_since_is_left_alone() {
+    let world = World::new();
+    for name in ["mine", "theirs", "gone"] {
+        fs::write(world.path(name), "1").unwrap();
+    }
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("before").unwrap();
+    for name in ["mine", "theirs", "gone", "new"] {
+        fs::write(world.path(name), "22").unwrap();
+    }
+    checkpoints.take("after").unwrap();
+    fs::write(world.path("theirs"), "edited by the user").unwrap();
+    fs::write(world.path("new"), "edited by the user").unwrap();
+    fs::remove_file(world.path("gone")).unwrap();
+    let restored = checkpoints.undo().unwrap();
+    let conflicts: Vec<&str> = restored.conflicts.iter().map(|c| c.path.as_str()).collect();
+    assert_eq!(
+        (restored.paths, conflicts),
+        (vec!["mine".to_owned()], vec!["new", "gone", "theirs"])
+    );
+    assert_eq!(fs::read_to_string(world.path("mine")).unwrap(), "1");
+    assert_eq!(fs::read_to_string(world.path("theirs")).unwrap(), "edited by the user");
+}
+
+#[test]
+fn nothing_is_written_behind_a_link() {
+    let world = World::new();
+    let elsewhere = TempDir::new().unwrap();
+    fs::create_dir(world.path("d")).unwrap();
+    fs::write(world.path("d/x"), "1").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("before").unwrap();
+    fs::remove_file(world.path("d/x")).unwrap();
+    checkpoints.take("after").unwrap();
+    fs::remove_dir(world.path("d")).unwrap();
+    symlink(elsewhere.path(), world.path("d")).unwrap();
+    let restored = checkpoints.undo().unwrap();
+    assert_eq!(restored.paths, [] as [&str; 0]);
+    assert_eq!(restored.conflicts[0].reason, "behind a link");
+    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn git_and_what_it_ignores_are_not_touched() {
+    let world = World::new();
+    fs::create_dir_all(world.path(".git")).unwrap();
+    fs::create_dir_all(world.path("target")).unwrap();
+    fs::write(world.path(".gitignore"), "target/\n").unwrap();
+    fs::write(world.path("target/out"), "1").unwrap();
+    fs::write(world.path(".git/index"), "1").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("before").unwrap();
+    fs::write(world.path("target/out"), "2").unwrap();
+    fs::write(world.path(".git/index"), "2").unwrap();
+    fs::write(world.path(".hidden"), "2").unwrap();
+    checkpoints.take("after").unwrap();
+    let restored = checkpoints.undo().unwrap();
+    assert_eq!(restored.paths, [".hidden"]);
+    assert_eq!(fs::read_to_string(world.path("target/out")).unwrap(), "2");
+    assert_eq!(fs::read_to_string(world.path(".git/index")).unwrap(), "2");
+}
+
+#[test]
+fn the_store_is_bounded_and_the_latest_is_never_forgotten() {
+    let world = World::new();
+    let limits = Limits { file_bytes: 1000, store_bytes: 2500 };
+    let mut checkpoints = world.open(limits);
+    fs::write(world.path("large"), vec![7; 2000]).unwrap();
+    for round in 0..10_u8 {
+        fs::write(world.path("file"), vec![round; 900]).unwrap();
+        checkpoints.take(&format!("round {round}")).unwrap();
+    }
+    let kept = checkpoints.list();
+    assert!((1..=3).contains(&kept.len()), "{kept:?}");
+    assert_eq!(kept.last().unwrap().label, "round 9");
+    checkpoints.undo().unwrap();
+    assert_eq!(fs::read(world.path("file")).unwrap(), vec![8; 900]);
+    assert_eq!(fs::read(world.path("large")).unwrap(), vec![7; 2000]);
+    let mut again = world.open(limits);
+    again.redo().unwrap();
+    assert_eq!(fs::read(world.path("file")).unwrap(), vec![9; 900]);
+}
+
+/// Something that happens to a workspace.
+fn step() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec!["a", "b", "d", "d/x", "d/y", "d/e/z", "ünï cödé"]);
+    (0..9_usize, name.clone(), name, "[a-c]{0,6}").prop_map(
+        |(kind, name, other, text)| match kind {
+            0..=3 => format!("mkdir -p \"$(dirname '{name}')\" && printf '%s' '{text}' > '{name}'"),
+            4 => format!("rm -rf '{name}'"),
+            5 => format!("mv '{name}' '{other}'"),
+            6 => format!("ln -sfn '{text}' '{name}'"),
+            7 => format!("chmod 7{}0 '{name}'", text.len() % 8),
+            _ => format!("mkdir -p '{name}'"),
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn undo_and_redo_walk_through_all_states(
+        runs in prop::collection::vec(prop::collection::vec(step(), 1..6), 1..5),
+    ) {
+        let world = World::new();
+        let mut checkpoints = world.open(Limits::default());
+        checkpoints.take("empty").unwrap();
+        let mut states = vec![timeless_tree(&world.root)];
+        for run in runs {
+            // Steps may fail; what they did is what counts.
+            let script = run.join(" 2>/dev/null; ");
+            Command::new("sh").args(["-c", &script]).current_dir(&world.root).output().unwrap();
+            let before = checkpoints.list().len();
+            checkpoints.take("run").unwrap();
+            if checkpoints.list().len() > before {
+                states.push(timeless_tree(&world.root));
+            }
+        }
+        for expected in states.iter().rev().skip(1) {
+            let restored = checkpoints.undo().unwrap();
+            prop_assert_eq!(restored.conflicts, vec![]);
+            prop_assert_eq!(&timeless_tree(&world.root), expected);
+        }
+        for expected in states.iter().skip(1) {
+            let restored = checkpoints.redo().unwrap();
+            prop_assert_eq!(restored.conflicts, vec![]);
+            prop_assert_eq!(&timeless_tree(&world.root), expected);
+        }
+    }
+}
+
+#[test]
+fn a_torn_journal_loses_only_what_nobody_was_told_of() {
+    let world = World::new();
+    let mut checkpoints = world.open(Limits::default());
+    fs::write(world.path("file"), "1").unwrap();
+    checkpoints.take("one").unwrap();
+    fs::write(world.path("file"), "22").unwrap();
+    checkpoints.take("two").unwrap();
+    let journal = world.store.join("journal");
+    let whole = fs::read(&journal).unwrap();
+    for cut in [whole.len() - 1, whole.len() - 20] {
+        fs::write(&journal, &whole[..cut]).unwrap();
+        let mut again = world.open(Limits::default());
+        let labels: Vec<String> = again.list().into_iter().map(|c| c.label).collect();
+        let expected: &[&str] = if cut + 1 == whole.len() { &["one", "two"] } else { &["one"] };
+        assert_eq!(labels, expected);
+        again.take("three").unwrap();
+        assert_eq!(world.open(Limits::default()).list(), again.list());
+    }
+}

@@ -1,0 +1,18 @@
+//! What the tools do, seen from outside.
+
+#![allow(clippy::unwrap_used)]
+
+mod bash;
+mod call;
+mod change;
+mod checkpoint;
+mod crash;
+#[cfg(feature = "images")]
+mod images;
+#[cfg(unix)]
+mod observed;
+mod observed_search;
+mod processes;
+mod read;
+mod search;
+mod toolset;

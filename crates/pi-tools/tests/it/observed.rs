@@ -1,0 +1,254 @@
+//! What the TypeScript pi was seen to do, done again by ours.
+//!
+//! A case has files, calls with their results, and the files afterwards. Where ours does
+//! something else, the case says why (`deviation`) and what (`ours`).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_agent::FnTool;
+use pi_tools::{Host, Workspace, edit, read, write};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::call::call;
+
+#[derive(Deserialize)]
+struct Fixture {
+    cases: Vec<Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    name: String,
+    files: Vec<File>,
+    calls: Vec<Call>,
+    after: Vec<Value>,
+    /// Why ours differs.
+    deviation: Option<String>,
+    /// How the files are afterwards with ours, if otherwise.
+    ours: Option<Vec<Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    path: String,
+    #[serde(default)]
+    directory: bool,
+    link: Option<String>,
+    hex: Option<String>,
+    /// Begins with `start`, goes on with `repeat`, as many `times`, and ends with `text`.
+    #[serde(default)]
+    start: String,
+    #[serde(default)]
+    repeat: String,
+    #[serde(default)]
+    times: usize,
+    #[serde(default)]
+    text: String,
+    mode: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    tool: String,
+    args: Value,
+    ok: Option<Value>,
+    error: Option<String>,
+    /// What ours answers, if something else.
+    ours: Option<Value>,
+}
+
+#[tokio::test]
+async fn edits() {
+    replay(include_str!("../fixtures/edit.json")).await;
+}
+
+#[tokio::test]
+async fn writes() {
+    replay(include_str!("../fixtures/write.json")).await;
+}
+
+#[tokio::test]
+async fn reads() {
+    replay(include_str!("../fixtures/read.json")).await;
+}
+
+async fn replay(fixture: &str) {
+    let fixture: Fixture = serde_json::from_str(fixture).unwrap();
+    let mut wrong = Vec::new();
+    for case in &fixture.cases {
+        wrong.extend(run(case).await);
+    }
+    assert!(wrong.is_empty(), "{}\n{} differ", wrong.join("\n"), wrong.len());
+}
+
+/// Runs a case; says what is not as expected.
+async fn run(case: &Case) -> Vec<String> {
+    let (cwd, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let places = Places {
+        cwd: cwd.path().canonicalize().unwrap(),
+        home: home.path().canonicalize().unwrap(),
+    };
+    for file in &case.files {
+        create(&places.path(&file.path), file);
+    }
+    let mut wrong = Vec::new();
+    let mut differs = false;
+    for call_made in &case.calls {
+        // Every call by itself: what was seen before is a feature that the other pi has not.
+        let workspace = Workspace::new(
+            Arc::new(Host::default()),
+            places.cwd.clone(),
+            Some(places.home.clone()),
+        );
+        let tool = tool(&call_made.tool, Arc::new(workspace));
+        let arguments = places.real(&call_made.args);
+        let found = match call(&tool, &arguments).await {
+            Ok(output) => json!({ "ok": output }),
+            Err(error) => json!({ "error": error.to_string() }),
+        };
+        let found = places.shown(&found);
+        let observed = match (&call_made.ok, &call_made.error) {
+            (Some(ok), _) => json!({ "ok": ok }),
+            (None, error) => json!({ "error": error }),
+        };
+        let expected = call_made.ours.as_ref().unwrap_or(&observed);
+        differs |= expected != &observed;
+        if &found != expected {
+            let (name, args) = (&case.name, &call_made.args);
+            wrong.push(format!("{name} {args}\n  expected {expected}\n  found    {found}"));
+        }
+    }
+    let mut after = look(&places.cwd, "");
+    after.extend(look(&places.home, "~/"));
+    after.sort_by_key(|file| file["path"].to_string());
+    let expected = case.ours.as_ref().unwrap_or(&case.after);
+    differs |= expected != &case.after;
+    if &after != expected {
+        let (expected, after) = (json!(expected), json!(after));
+        wrong.push(format!("{} left\n  expected {expected}\n  found    {after}", case.name));
+    }
+    if differs != case.deviation.is_some() {
+        wrong.push(format!("{}: a deviation needs a reason, and a reason one", case.name));
+    }
+    wrong
+}
+
+fn tool(name: &str, workspace: Arc<Workspace>) -> FnTool {
+    match name {
+        "edit" => edit(workspace),
+        "read" => read(workspace),
+        "write" => write(workspace),
+        other => panic!("no tool {other}"),
+    }
+}
+
+fn create(path: &Path, file: &File) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    if file.directory {
+        return fs::create_dir_all(path).unwrap();
+    }
+    if let Some(link) = &file.link {
+        return std::os::unix::fs::symlink(link, path).unwrap();
+    }
+    let text = || format!("{}{}{}", file.start, file.repeat.repeat(file.times), file.text);
+    let bytes = file.hex.as_deref().map_or_else(|| text().into_bytes(), unhex);
+    fs::write(path, bytes).unwrap();
+    let mode = file.mode.as_deref().unwrap_or("644");
+    set_mode(path, u32::from_str_radix(mode, 8).unwrap());
+}
+
+/// The files in a directory, as a fixture tells them.
+fn look(directory: &Path, prefix: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let (path, kind) = (entry.path(), entry.file_type().unwrap());
+        let name = format!("{prefix}{}", entry.file_name().to_str().unwrap());
+        if kind.is_dir() {
+            found.extend(look(&path, &format!("{name}/")));
+            continue;
+        }
+        if kind.is_symlink() {
+            found.push(json!({ "path": name, "link": fs::read_link(&path).unwrap() }));
+            continue;
+        }
+        let mut file = match String::from_utf8(fs::read(&path).unwrap()) {
+            Ok(text) => json!({ "path": name, "text": shortened(&text) }),
+            Err(error) => json!({ "path": name, "hex": hex(error.as_bytes()) }),
+        };
+        let mode = mode(&path);
+        if mode != 0o644 {
+            file["mode"] = json!(format!("{mode:o}"));
+        }
+        found.push(file);
+    }
+    found
+}
+
+/// The directories that fixtures call `{cwd}` and `{home}`.
+struct Places {
+    cwd: PathBuf,
+    home: PathBuf,
+}
+
+impl Places {
+    fn path(&self, name: &str) -> PathBuf {
+        name.strip_prefix("~/").map_or_else(|| self.cwd.join(name), |rest| self.home.join(rest))
+    }
+
+    fn real(&self, value: &Value) -> Value {
+        map(value, &|text| text.replace("{cwd}", self.cwd.to_str().unwrap()))
+    }
+
+    fn shown(&self, value: &Value) -> Value {
+        map(value, &|text| {
+            let text = text.replace(self.cwd.to_str().unwrap(), "{cwd}");
+            shortened(&text.replace(self.home.to_str().unwrap(), "{home}"))
+        })
+    }
+}
+
+fn map(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(change(text)),
+        Value::Array(items) => items.iter().map(|item| map(item, change)).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, field)| (name.clone(), map(field, change))).collect()
+        }
+        other => other.clone(),
+    }
+}
+
+/// Long texts stand in fixtures by their beginning, their length and their end.
+fn shortened(text: &str) -> String {
+    if text.len() <= 3000 {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(60).collect();
+    let end = text.char_indices().rev().nth(199).map_or(0, |(at, _)| at);
+    format!("{start}…{}…{}", text.len(), &text[end..])
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits = text.as_bytes().chunks(2);
+    digits.map(|pair| u8::from_str_radix(str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
+}
+
+fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    use std::os::unix::fs::PermissionsExt;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}

@@ -1,0 +1,204 @@
+//! What the TypeScript pi was seen to do, done again with our tools.
+//!
+//! A call in `fixtures/*.json` says what came back there: `text` and `details`, or `error`. Where
+//! we differ, `deviation` says why and `ours` what comes back here. `grep` and `find` have their
+//! lines compared as a set: there, whichever thread was first wrote first.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput, Updates};
+use pi_protocol::{CancelToken, UserBlock};
+use pi_tools::{Host, Workspace, find, grep, ls};
+use serde::Deserialize;
+use serde_json::Value;
+use tempfile::TempDir;
+
+#[derive(Deserialize)]
+struct Fixture {
+    groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    name: String,
+    files: Vec<Entry>,
+    calls: Vec<Call>,
+}
+
+/// Something to create before the calls.
+#[derive(Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Entry {
+    Directory {
+        directory: String,
+    },
+    Link {
+        link: String,
+        to: String,
+    },
+    /// `{}` in the name of one of several is its number.
+    Text {
+        path: String,
+        text: String,
+        #[serde(default = "one")]
+        repeat: usize,
+        count: Option<usize>,
+    },
+    Bytes {
+        path: String,
+        base64: String,
+    },
+}
+
+fn one() -> usize {
+    1
+}
+
+#[derive(Deserialize)]
+struct Call {
+    arguments: Value,
+    #[serde(flatten)]
+    observed: Outcome,
+    ours: Option<Outcome>,
+    deviation: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Outcome {
+    text: Option<String>,
+    details: Option<Value>,
+    error: Option<String>,
+}
+
+pub(crate) async fn call(
+    tool: &FnTool,
+    arguments: Value,
+    cancel: CancelToken,
+) -> Result<ToolOutput, ToolError> {
+    let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
+    let (id, updates) = ("1".to_owned(), Updates::new(|_| {}));
+    tool.execute(Invocation { id, arguments, cancel, updates }).await
+}
+
+pub(crate) fn text(output: &ToolOutput) -> String {
+    output.content.iter().filter_map(UserBlock::as_text).collect()
+}
+
+#[tokio::test]
+async fn ls_does_as_observed() {
+    replay(include_str!("../fixtures/ls.json"), ls, |text| text.to_owned()).await;
+}
+
+#[tokio::test]
+async fn find_does_as_observed() {
+    replay(include_str!("../fixtures/find.json"), find, sorted).await;
+}
+
+#[tokio::test]
+async fn grep_does_as_observed() {
+    replay(include_str!("../fixtures/grep.json"), grep, sorted).await;
+}
+
+async fn replay(
+    fixture: &str,
+    tool: impl Fn(Arc<Workspace>) -> FnTool,
+    comparable: impl Fn(&str) -> String,
+) {
+    let fixture: Fixture = serde_json::from_str(fixture).unwrap();
+    let mut wrong = Vec::new();
+    for group in &fixture.groups {
+        let directory = TempDir::new().unwrap();
+        let root = directory.path().to_str().unwrap();
+        for entry in &group.files {
+            create(directory.path(), entry);
+        }
+        let workspace =
+            Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
+        let tool = tool(Arc::new(workspace));
+        for case in &group.calls {
+            let arguments = case.arguments.to_string().replace("ROOT", root);
+            let arguments = serde_json::from_str(&arguments).unwrap();
+            let found = match call(&tool, arguments, CancelToken::new()).await {
+                Ok(output) => Outcome {
+                    text: Some(comparable(&text(&output))),
+                    details: output.details.map(without_content),
+                    error: None,
+                },
+                Err(ToolError(error)) => {
+                    Outcome { text: None, details: None, error: Some(error.replace(root, "ROOT")) }
+                }
+            };
+            let mut expected = case.ours.clone().unwrap_or_else(|| case.observed.clone());
+            expected.text = expected.text.as_deref().map(&comparable);
+            if found != expected {
+                wrong.push(format!(
+                    "{}, {}:\n   found {found:?}\nexpected {expected:?}",
+                    group.name, case.arguments
+                ));
+            }
+            assert!(case.ours.is_none() || case.deviation.is_some(), "{}", case.arguments);
+            assert_ne!(
+                case.ours.as_ref(),
+                Some(&case.observed),
+                "no deviation: {}",
+                case.arguments
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+/// The lines of a result in some fixed order.
+fn sorted(text: &str) -> String {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+/// `details` without the text that was cut: the fixtures have it once, in the result.
+fn without_content(mut details: Value) -> Value {
+    if let Some(truncation) = details.get_mut("truncation").and_then(Value::as_object_mut) {
+        assert!(truncation.remove("content").is_some());
+    }
+    details
+}
+
+fn create(root: &Path, entry: &Entry) {
+    let write = |path: &str, content: &[u8]| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    };
+    match entry {
+        Entry::Directory { directory } => fs::create_dir_all(root.join(directory)).unwrap(),
+        Entry::Link { link, to } => std::os::unix::fs::symlink(to, root.join(link)).unwrap(),
+        Entry::Text { path, text, repeat, count: None } => {
+            write(path, text.repeat(*repeat).as_bytes());
+        }
+        Entry::Text { path, text, repeat, count: Some(count) } => {
+            for number in 0..*count {
+                let path = path.replace("{}", &number.to_string());
+                write(&path, text.repeat(*repeat).as_bytes());
+            }
+        }
+        Entry::Bytes { path, base64 } => write(path, &decode(base64)),
+    }
+}
+
+fn decode(base64: &str) -> Vec<u8> {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut bytes = Vec::new();
+    let (mut bits, mut count) = (0_u32, 0);
+    for digit in base64.trim_end_matches('=').chars() {
+        bits = bits << 6 | DIGITS.find(digit).unwrap() as u32;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    bytes
+}

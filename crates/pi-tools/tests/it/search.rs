@@ -1,0 +1,246 @@
+//! `grep`, `find` and `ls` where other programs are no measure: order, limits, cancellation.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_agent::{AgentTool, FnTool, ToolError};
+use pi_protocol::CancelToken;
+use pi_tools::{
+    BoxFuture, Command, DirectoryEntry, Executor, Host, Process, Stat, Workspace, find, grep, ls,
+    toolset,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::observed_search::{call, text};
+
+fn workspace(directory: &Path) -> Arc<Workspace> {
+    Arc::new(Workspace::new(Arc::new(Host::default()), directory.to_owned(), None))
+}
+
+fn tree(paths: &[&str]) -> TempDir {
+    let directory = TempDir::new().unwrap();
+    for path in paths {
+        let path = directory.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "hit\nhit\n").unwrap();
+    }
+    directory
+}
+
+async fn lines(tool: &FnTool, arguments: Value) -> Vec<String> {
+    let output = call(tool, arguments, CancelToken::new()).await.unwrap();
+    text(&output).split('\n').map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn results_are_in_the_order_of_paths_and_git_comes_last() {
+    let directory =
+        tree(&["b.txt", "b/z.txt", "B.txt", ".git/HEAD", "b/.git/x", "a.txt", "b/c/d.txt"]);
+    let workspace = workspace(directory.path());
+    assert_eq!(
+        lines(&find(Arc::clone(&workspace)), json!({ "pattern": "*" })).await,
+        [
+            "B.txt",
+            "a.txt",
+            "b/",
+            "b/c/",
+            "b/c/d.txt",
+            "b/z.txt",
+            "b/.git/",
+            "b/.git/x",
+            "b.txt",
+            ".git/",
+            ".git/HEAD",
+        ]
+    );
+    assert_eq!(
+        lines(&grep(workspace), json!({ "pattern": "hit", "glob": "b/**" })).await,
+        [
+            "b/c/d.txt:1: hit",
+            "b/c/d.txt:2: hit",
+            "b/z.txt:1: hit",
+            "b/z.txt:2: hit",
+            "b/.git/x:1: hit",
+            "b/.git/x:2: hit",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_limit_leaves_the_first_whatever_is_found_first() {
+    let names: Vec<String> =
+        (0..40).flat_map(|a| (0..10).map(move |b| format!("d{a:02}/f{b}.txt"))).collect();
+    let directory = tree(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let workspace = workspace(directory.path());
+    let (grep, find) = (grep(Arc::clone(&workspace)), find(workspace));
+    for limit in [1, 3, 15, 200, 399] {
+        let found = lines(&find, json!({ "pattern": "*.txt", "limit": limit })).await;
+        assert_eq!(found[..limit], names[..limit]);
+        assert!(found[limit + 1].starts_with(&format!("[{limit} results limit reached")));
+        let found = lines(&grep, json!({ "pattern": "hit", "limit": limit })).await;
+        let expected: Vec<String> = names
+            .iter()
+            .flat_map(|name| (1..=2).map(move |line| format!("{name}:{line}: hit")))
+            .take(limit)
+            .collect();
+        assert_eq!(found[..limit], expected);
+        assert_eq!(found.len(), limit + 2);
+    }
+}
+
+#[tokio::test]
+async fn what_is_cancelled_is_aborted() {
+    let directory = tree(&["a.txt"]);
+    let workspace = workspace(directory.path());
+    let cancelled = CancelToken::new();
+    cancelled.cancel();
+    for tool in [grep(Arc::clone(&workspace)), find(Arc::clone(&workspace)), ls(workspace)] {
+        let result = call(&tool, json!({ "pattern": "a*" }), cancelled.clone()).await;
+        let name = &tool.declaration().name;
+        assert_eq!(result.err(), Some(ToolError::new("Operation aborted")), "{name}");
+    }
+}
+
+/// The search of a long file with a costly pattern, cancelled once the file is open.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_search_under_way_can_be_cancelled() {
+    let directory = TempDir::new().unwrap();
+    let file = directory.path().canonicalize().unwrap().join("long");
+    fs::write(&file, "some words and some more of them\n".repeat(1 << 19)).unwrap();
+    let grep = grep(workspace(directory.path()));
+    let cancel = CancelToken::new();
+    let watcher = {
+        let cancel = cancel.clone();
+        let is_open = move || {
+            let open = fs::read_dir("/proc/self/fd").unwrap();
+            open.filter_map(Result::ok)
+                .any(|fd| fs::read_link(fd.path()).is_ok_and(|to| to == file))
+        };
+        std::thread::spawn(move || {
+            while !is_open() {
+                std::thread::yield_now();
+            }
+            cancel.cancel();
+        })
+    };
+    let arguments = json!({ "pattern": "(?:\\w{1,10}\\W){9}\\d", "path": "long" });
+    let result = call(&grep, arguments, cancel).await;
+    watcher.join().unwrap();
+    assert_eq!(result.err(), Some(ToolError::new("Operation aborted")));
+}
+
+/// An executor that this process cannot reach into.
+#[derive(Debug, Default)]
+struct Elsewhere(Host);
+
+impl Executor for Elsewhere {
+    fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>> {
+        self.0.stat(path)
+    }
+
+    fn read<'a>(&'a self, _: &'a Path, _: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn replace<'a>(&'a self, _: &'a Path, _: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn create_directory<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>> {
+        self.0.list(path)
+    }
+
+    fn canonical<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn check_writable<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<()>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn spawn<'a>(&'a self, _: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
+        Box::pin(async { Err(io::Error::other("not needed")) })
+    }
+
+    fn host_path(&self, _: &Path) -> Option<PathBuf> {
+        None
+    }
+}
+
+#[tokio::test]
+async fn elsewhere_directories_are_listed_but_not_searched() {
+    let directory = tree(&["a.txt"]);
+    let workspace =
+        Arc::new(Workspace::new(Arc::new(Elsewhere::default()), directory.path().to_owned(), None));
+    assert_eq!(lines(&ls(Arc::clone(&workspace)), json!({})).await, ["a.txt"]);
+    for tool in [grep(Arc::clone(&workspace)), find(workspace)] {
+        let result = call(&tool, json!({ "pattern": "a" }), CancelToken::new()).await;
+        let expected = format!("{} is not available on this executor", tool.declaration().name);
+        assert_eq!(result.err(), Some(ToolError(expected)));
+    }
+}
+
+/// A pipe has no end until somebody closes it.
+#[cfg(unix)]
+#[tokio::test]
+async fn pipes_are_not_searched() {
+    let directory = tree(&["a.txt"]);
+    let pipe = directory.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let grep = grep(workspace(directory.path()));
+    let all = lines(&grep, json!({ "pattern": "hit", "limit": 9 })).await;
+    assert_eq!(all, ["a.txt:1: hit", "a.txt:2: hit"]);
+    let named = call(&grep, json!({ "pattern": "hit", "path": "pipe" }), CancelToken::new()).await;
+    let expected = format!("Not a file or directory: {}", pipe.display());
+    assert_eq!(named.err(), Some(ToolError(expected)));
+}
+
+#[tokio::test]
+async fn utf16_is_read_with_context_too() {
+    let directory = TempDir::new().unwrap();
+    let bytes: Vec<u8> =
+        "\u{feff}one\nneedle\nthree\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    fs::write(directory.path().join("f"), bytes).unwrap();
+    let grep = grep(workspace(directory.path()));
+    let found = lines(&grep, json!({ "pattern": "needle", "context": 1 })).await;
+    assert_eq!(found, ["f-1- one", "f:2: needle", "f-3- three"]);
+}
+
+/// Whoever asks for a line of gigabytes is told so instead of being given it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_line_may_not_fill_the_memory() {
+    let directory = tree(&["a.txt"]);
+    // Long, and nothing of it on the disk.
+    let file = fs::File::create(directory.path().join("zeros")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let grep = grep(workspace(directory.path()));
+    let named = call(&grep, json!({ "pattern": "x", "path": "zeros" }), CancelToken::new()).await;
+    let error = named.err().unwrap().to_string();
+    assert!(error.starts_with("Cannot search") && error.contains("limit"), "{error}");
+    let all = lines(&grep, json!({ "pattern": "hit" })).await;
+    assert_eq!(all, ["a.txt:1: hit", "a.txt:2: hit"]);
+}
+
+#[test]
+fn the_tools_that_change_nothing() {
+    let directory = TempDir::new().unwrap();
+    let tools = toolset::read_only(&workspace(directory.path()));
+    let names: Vec<&str> = tools.iter().map(|tool| tool.declaration().name.as_str()).collect();
+    assert_eq!(names, ["read", "grep", "find", "ls"]);
+    let grep = &tools[1].declaration().parameters;
+    let parameters: Vec<&String> = grep["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        parameters,
+        ["pattern", "path", "glob", "ignoreCase", "literal", "context", "limit"]
+    );
+    assert_eq!(grep["required"], json!(["pattern"]));
+}

@@ -1,0 +1,22 @@
+//! Tools that go together, and an agent that uses them.
+
+use std::fs;
+use std::sync::Arc;
+
+use pi_tools::{Host, Workspace, toolset};
+use tempfile::TempDir;
+
+#[test]
+fn sets_have_their_tools() {
+    let directory = TempDir::new().unwrap();
+    fs::write(directory.path().join("f"), "x").unwrap();
+    let workspace =
+        Arc::new(Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None));
+    let names = |tools: Vec<Arc<dyn pi_agent::AgentTool>>| -> Vec<String> {
+        tools.iter().map(|tool| tool.declaration().name.clone()).collect()
+    };
+    assert_eq!(names(toolset::coding(&workspace)), ["read", "bash", "edit", "write"]);
+    assert_eq!(names(toolset::read_only(&workspace)), ["read", "grep", "find", "ls"]);
+    let all = names(toolset::all(&workspace));
+    assert_eq!(all, ["read", "bash", "edit", "write", "grep", "find", "ls"]);
+}

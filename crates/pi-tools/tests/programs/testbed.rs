@@ -1,0 +1,97 @@
+//! A program that embeds the tools, so that tests can kill it and look at it from outside.
+//!
+//! `run COMMAND` runs a command and prints the result; `background COMMAND` starts one, says so and
+//! waits for the end of its input; `many COMMAND N` runs one N times and prints what that leaves
+//! behind; `memory COMMAND` prints the most memory that running one took.
+
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pi_agent::{AgentTool, Invocation, Updates};
+use pi_protocol::CancelToken;
+use pi_tools::supervisor::{self, Supervisor};
+use pi_tools::{Background, BashSettings, Host, Workspace, bash};
+use serde_json::{Value, json};
+
+fn main() {
+    supervisor::main_if_asked();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // One thread for what may wait, so that threads can be counted.
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().max_blocking_threads(1).build().unwrap();
+    let result = runtime.block_on(perform(&arguments));
+    println!("{result}");
+}
+
+async fn perform(arguments: &[String]) -> Value {
+    let directory = PathBuf::from("/");
+    let settings = BashSettings {
+        environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
+        ..BashSettings::default()
+    };
+    let host = Host { supervisor: Some(Supervisor::this_program()) };
+    let workspace = Arc::new(Workspace::new(Arc::new(host), directory, None).with_bash(settings));
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["run", command] => run(&workspace, command).await,
+        ["background", command] => {
+            let background = Background::default();
+            background.start(&workspace, command).await.unwrap();
+            println!("started");
+            std::io::stdout().flush().unwrap();
+            std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+            Value::Null
+        }
+        ["many", command, times] => {
+            run(&workspace, command).await;
+            let before = holdings();
+            for _ in 0..times.parse().unwrap() {
+                run(&workspace, command).await;
+            }
+            json!({ "before": before, "after": holdings() })
+        }
+        ["memory", command] => {
+            let result = run(&workspace, command).await;
+            json!({ "result": result, "kilobytes": memory() })
+        }
+        _ => json!("unknown arguments"),
+    }
+}
+
+async fn run(workspace: &Arc<Workspace>, command: &str) -> Value {
+    let invocation = Invocation {
+        id: "1".to_owned(),
+        arguments: json!({ "command": command }).as_object().cloned().unwrap(),
+        cancel: CancelToken::new(),
+        updates: Updates::new(|_| {}),
+    };
+    match bash(Arc::clone(workspace)).execute(invocation).await {
+        Ok(output) => serde_json::to_value(output).unwrap(),
+        Err(error) => json!({ "error": error.to_string() }),
+    }
+}
+
+/// What this process holds: descriptors, threads, children.
+fn holdings() -> Value {
+    let count = |path: &str| std::fs::read_dir(path).unwrap().count();
+    let own = format!(") {} ", std::process::id());
+    let is_child = |entry: std::io::Result<std::fs::DirEntry>| {
+        let stat = std::fs::read_to_string(entry.unwrap().path().join("stat"));
+        // The state is the one letter between the name and the parent.
+        stat.is_ok_and(|stat| stat.replacen(") Z ", ") ", 1).contains(&own))
+    };
+    let children =
+        std::fs::read_dir("/proc").unwrap().filter_map(|e| is_child(e).then_some(())).count();
+    json!([count("/proc/self/fd"), count("/proc/self/task"), children])
+}
+
+/// The most memory this process ever had, in kilobytes.
+fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse().unwrap()
+}
