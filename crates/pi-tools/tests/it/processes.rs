@@ -266,8 +266,13 @@ fn a_lot_of_output_takes_little_memory() {
 }
 
 fn testbed(arguments: &[&str]) -> Child {
-    let mut command = Command::new(TESTBED);
-    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped());
+    // Whoever runs the tests may ignore signals (`nohup` does), and children inherit that.
+    let mut command = Command::new("env");
+    command
+        .args(["--default-signal", TESTBED])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     command.spawn().unwrap()
 }
 
