@@ -84,3 +84,53 @@ fn a_compaction_keeps_from_where_a_damaged_entry_stood() {
         assert_eq!(session.context().unwrap().messages.len(), expected, "{name}, verified");
     }
 }
+
+/// Files that fuzzing found: what is seen after an append is what is seen when opened again.
+#[test]
+fn what_is_seen_of_a_damaged_file_does_not_depend_on_when_one_looks() {
+    let line = |id: &str, parent: &str, time: &str, end: &str| {
+        format!(
+            "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"{time}\",\"message\":{{\"role\":\"user\",\"content\":\"{id} {parent}\"{end}}}}}\n"
+        )
+    };
+    let answer = "{\"type\":\"message\",\"id\":\"answer\",\"parentId\":\"one\",\"timestamp\":\"t\",\"message\":{\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m\"}}\n";
+    let compaction = "{\"type\":\"compaction\",\"id\":\"c\",\"parentId\":\"again\",\"timestamp\":\"t\",\"summary\":\"S\",\"firstKeptEntryId\":\"\"}\n";
+    let files = [
+        // A circle, and the id at which it closes used again by a torn line.
+        [
+            line("a", "c", "t", ""),
+            line("b", "a", "t", ""),
+            line("c", "b", "t", ""),
+            line("c", "b", "t", ",]"),
+        ]
+        .concat(),
+        // An id on the branch used again by a torn line that follows nothing.
+        [
+            line("one", "", "t", ""),
+            answer.to_owned(),
+            line("again", "answer", "t", ""),
+            compaction.to_owned(),
+            line("again", "nothing", "t", ",]"),
+        ]
+        .concat(),
+        // A message that is sound in a line that is not.
+        [line("a", "b", "t", ""), line("b", "", "\u{1a}\u{1a}", ""), line("c", "a", "t", "")]
+            .concat(),
+    ];
+    for content in files {
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join("session.jsonl");
+        let header = "{\"type\":\"session\",\"version\":3,\"id\":\"x\"}\n";
+        std::fs::write(&path, format!("{header}{content}")).unwrap();
+        let mut session = Session::open(&path, &OpenOptions::append()).unwrap();
+        session.append_message(pi_protocol::Message::user("one more")).unwrap();
+        let last = session.append_message(pi_protocol::Message::user("and another")).unwrap();
+        let expected = session.context().unwrap();
+        drop(session);
+        let mut again = Session::open(&path, &OpenOptions::append()).unwrap();
+        assert_eq!(again.context().unwrap(), expected, "{content}");
+        assert_eq!(again.leaf_id(), Some(&*last));
+        again.verify().unwrap();
+        assert_eq!(again.context().unwrap(), expected, "verified: {content}");
+    }
+}
