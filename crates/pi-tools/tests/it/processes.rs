@@ -161,7 +161,21 @@ fn nothing_is_left_when_the_program_dies() {
 async fn a_killed_supervisor_is_noticed_and_its_session_ends() {
     let marker = marker();
     let workspace = workspace(Path::new("/"), marked_settings(&marker));
-    let found = run(&workspace, "echo a; sleep 1000 & kill -9 $PPID; sleep 1000").await;
+    let directory = TempDir::new().unwrap();
+    let go = directory.path().join("go");
+    let command = format!(
+        "echo a; sleep 1000 & until [ -e {} ]; do :; done; kill -9 $PPID; sleep 1000",
+        go.display()
+    );
+    // Not before the command is known to run.
+    let arguments = json!({ "command": command });
+    let killed = call(&workspace, arguments, CancelToken::new(), move |update| {
+        if text(update) == "a\n" {
+            fs::write(&go, "").unwrap();
+        }
+    });
+    let found = killed.await;
+    let found = found.map_or_else(|error| error.to_string(), |output| text(&output));
     assert_eq!(found, "a\n\n\nCommand terminated without an exit code");
     wait_until("the session ends", || marked(&marker).is_empty());
 }

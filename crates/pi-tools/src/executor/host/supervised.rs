@@ -33,9 +33,12 @@ pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Res
         Err(error) => Err(io::Error::other(format!("the supervisor does not answer: {error}"))),
     };
     let (mut receive, send) = channel.into_split();
+    let session = child.id();
     if let Err(error) = started {
         drop((receive, send));
         let _ = child.kill().await;
+        // It may have been killed by what it had just started.
+        session.into_iter().for_each(tree::kill_session);
         return Err(error);
     }
 
@@ -44,7 +47,6 @@ pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Res
         // No reply: the supervisor itself was killed.
         Ok(receive.read_exact(&mut reply).await.ok().and_then(|_| message::exit_code(reply)))
     };
-    let session = child.id();
     let gone = async move {
         let ended = child.wait().await;
         // It only ends well when nothing is left. If it was killed, its session is still known.
