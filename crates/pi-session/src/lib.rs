@@ -9,7 +9,7 @@
 //! use pi_protocol::Message;
 //! use pi_session::Session;
 //!
-//! let mut session = Session::in_memory("/work");
+//! let mut session = Session::in_memory("/proj");
 //! let question = session.append_message(Message::user("What is this?"))?;
 //! session.append_message(Message::user("Never mind."))?;
 //! session.branch(&question)?; // the second message is still there, on its own branch

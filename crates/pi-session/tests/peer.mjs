@@ -115,7 +115,7 @@ function perform(session, script) {
 
 const answers = {
   observe: (request) => observe(request.observe),
-  build: (request) => perform(SessionManager.create('/work', request.build), request.script),
+  build: (request) => perform(SessionManager.create('/proj', request.build), request.script),
   extend: (request) => perform(SessionManager.open(request.extend), request.script),
   count: (request) => ({ count: SessionManager.open(copy(request.count)).getEntryCount() }),
 };

@@ -14,7 +14,7 @@ fn the_context_kept_is_the_context_built() {
         let script = random_script(&mut dice, 60);
         let directory = TempDir::new().unwrap();
         let mut session = Session::create(NewSession {
-            cwd: PathBuf::from("/work"),
+            cwd: PathBuf::from("/proj"),
             directory: Some(directory.path().to_owned()),
             ..NewSession::default()
         })

@@ -38,7 +38,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
 
 /// What an assistant's text becomes.
 fn prose(text: &str) -> String {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     session.append_message(answer(vec![AssistantBlock::text(text)])).unwrap();
     let page = body(&mut session);
     between(&page, "<div class=\"prose\" dir=\"auto\">", "</div>\n</article>").replace('\n', "")
@@ -46,7 +46,7 @@ fn prose(text: &str) -> String {
 
 #[test]
 fn the_policy_allows_the_page_its_own_style_and_script() {
-    let page = html(&mut Session::in_memory("/work"));
+    let page = html(&mut Session::in_memory("/proj"));
     let style = sha256::base64(between(&page, "<style>", "</style>").as_bytes());
     let script = sha256::base64(between(&page, "<script>", "</script>").as_bytes());
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
@@ -116,7 +116,7 @@ fn markdown_becomes_html_and_nothing_else_does() {
 
 #[test]
 fn options_are_obeyed() {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     let code = "```rust\nlet a = 1;\n```";
     session.append_message(answer(vec![AssistantBlock::text(format!("{code}\n{code}"))])).unwrap();
     for (highlight_limit, coloured) in [(0, 0), (15, 1), (1000, 2)] {
@@ -180,7 +180,7 @@ fn output_of_terminals_is_shown_as_it_looked() {
         ("a\x07b\x1b(Bc", "a␇bc"),
     ];
     for (text, expected) in cases {
-        let mut session = Session::in_memory("/work");
+        let mut session = Session::in_memory("/proj");
         session.append_message(answer(vec![call("c", "bash", json!({"command": "x"}))])).unwrap();
         session.append_message(result("c", "bash", text)).unwrap();
         let page = body(&mut session);
@@ -215,14 +215,14 @@ fn calls_are_one_line_and_results_are_where_they_were_called() {
         ("bash", json!({"command": "x".repeat(5000)}), &("x".repeat(160) + "…")),
     ];
     for (name, arguments, expected) in cases {
-        let mut session = Session::in_memory("/work");
+        let mut session = Session::in_memory("/proj");
         session.append_message(answer(vec![call("c", name, arguments.clone())])).unwrap();
         let page = body(&mut session);
         assert_eq!(between(&page, "<span class=\"what\">", "</span>"), expected, "{arguments}");
         assert!(page.contains("<span class=\"state\">no result</span>"), "{arguments}");
     }
     // Two calls in one answer, answered in the other order.
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     let calls = vec![
         call("c1", "own", json!({})),
         AssistantBlock::text("between"),
@@ -243,7 +243,7 @@ fn calls_are_one_line_and_results_are_where_they_were_called() {
 
 #[test]
 fn a_call_that_was_answered_twice_is_shown_with_either_answer() {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     let asked = session.append_message(answer(vec![call("c", "own", json!({}))])).unwrap();
     let one = session.append_message(result("c", "own", "one")).unwrap();
     session.branch(&asked).unwrap();
@@ -328,7 +328,7 @@ fn every_kind_of_entry_is_shown_once_or_not_at_all() {
 
 #[test]
 fn markdown_cannot_be_broken_out_of() {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     session.append_message(Message::user("Fix *it*\n<!-- all\n```\n<!-- unclosed")).unwrap();
     let calls = vec![
         AssistantBlock::thinking("hm"),
@@ -346,7 +346,7 @@ fn markdown_cannot_be_broken_out_of() {
     let created = session.header().timestamp[..16].replace('T', " ");
     let lines = "line\n".repeat(19);
     let expected = format!(
-        "# A \\[name\\]\n\n{created} UTC · `/work` · claude · 5 messages\n\n\
+        "# A \\[name\\]\n\n{created} UTC · `/proj` · claude · 5 messages\n\n\
          ## User\n\nFix *it*\n\\<!-- all\n```\n<!-- unclosed\n```\n\n\
          ## Assistant\n\nSure.\n\n**bash** `` echo `x` ``\n\n**own** `{{\"a\":1}}`\n\n\
          **bash** `` echo `x` ``:\n\n`````\n````\n{lines}… 11 more lines\n`````\n\n**own** `{{\"a\":1}}`:\n\n```\ntwo\n```\n\n\
@@ -370,7 +370,7 @@ fn markdown_cannot_be_broken_out_of() {
 #[test]
 fn one_branch_is_a_session_of_its_own() {
     let lines = [
-        r#"{"type":"session","version":3,"id":"the-id","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work","parentSession":"/elsewhere"}"#,
+        r#"{"type":"session","version":3,"id":"the-id","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/proj","parentSession":"/elsewhere"}"#,
         r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"one","timestamp":1.50e3,"own":"\u0041"}}"#,
         r#"{"type":"label","id":"b","parentId":"a","timestamp":"2026-01-01T00:00:02.000Z","targetId":"a","label":"mark"}"#,
         r#"{"type":"new_kind","id":"c","parentId":"b","timestamp":"2026-01-01T00:00:03.000Z","x":[1.0]}"#,
@@ -388,7 +388,7 @@ fn one_branch_is_a_session_of_its_own() {
     let got: Vec<&str> = text.lines().collect();
     let header: Value = serde_json::from_str(got[0]).unwrap();
     assert_eq!(header["id"], "the-id");
-    assert_eq!(header["cwd"], "/work");
+    assert_eq!(header["cwd"], "/proj");
     assert!(header["timestamp"].as_str() > Some("2026-01-01") && header["parentSession"].is_null());
     assert_eq!(got[1], lines[1]);
     assert_eq!(got[2], lines[3].replace(r#""parentId":"b""#, r#""parentId":"a""#));
@@ -425,7 +425,7 @@ impl Write for Full {
 
 #[test]
 fn what_cannot_be_written_is_an_error() {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     session.append_message(Message::user("one")).unwrap();
     let html = html(&mut session).len();
     for room in [0, 100, html - 10] {

@@ -46,7 +46,7 @@ fn hostile_files_are_listed_and_searched_as_they_are_read() {
     let (fixture, cache) = (listing::fixture(), TempDir::new().unwrap());
     let mut expected: Vec<SessionInfo> = Vec::new();
     let mut rejected: Vec<PathBuf> = Vec::new();
-    for directory in [fixture.path().to_owned(), fixture.path().join("--work-a--")] {
+    for directory in [fixture.path().to_owned(), fixture.path().join("--proj-a--")] {
         for path in pi_session::session_files(&directory).unwrap() {
             match SessionInfo::read(&path) {
                 Ok(info) => expected.push(info),
@@ -91,7 +91,7 @@ fn hostile_files_are_listed_and_searched_as_they_are_read() {
 #[test]
 fn what_can_be_searched() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let mut session = new_session(&root.path().join("--work--"), "/work", "Fix parse_header()");
+    let mut session = new_session(&root.path().join("--proj--"), "/proj", "Fix parse_header()");
     session.append_message(answer("See crates/pi-session/src/Log.rs: 日本語のコメント")).unwrap();
     let command = BashExecution {
         command: "cargo nextest".to_owned(),
@@ -160,7 +160,7 @@ fn what_can_be_searched() {
         assert!(hit.timestamp.is_some_and(|time| time >= hit.session.created.unwrap()));
         let options = SearchOptions { limit: Some(1), ..SearchOptions::default() };
         assert_eq!(index.search("log.rs", &options).hits.len(), 1);
-        let options = SearchOptions { cwd: Some("/work/".into()), ..SearchOptions::default() };
+        let options = SearchOptions { cwd: Some("/proj/".into()), ..SearchOptions::default() };
         assert_eq!(index.search("header", &options).hits.len(), 1);
         let options = ListOptions { cwd: Some("/else".into()), limit: Some(5) };
         assert_eq!(index.list(&options).sessions.len(), 1);
@@ -172,7 +172,7 @@ fn what_can_be_searched() {
 #[test]
 fn what_was_appended_is_all_that_is_read_and_written() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let mut session = new_session(root.path(), "/work", &"long ".repeat(100_000));
+    let mut session = new_session(root.path(), "/proj", &"long ".repeat(100_000));
     let mut index = SessionIndex::new(root.path(), Some(cache.path().to_owned()));
     list(&mut index);
     let text = cache.path().join("text");
@@ -200,7 +200,7 @@ fn what_was_appended_is_all_that_is_read_and_written() {
 #[test]
 fn a_cache_that_cannot_be_used_is_not_used() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let mut session = new_session(root.path(), "/work", "one");
+    let mut session = new_session(root.path(), "/proj", "one");
     let file = cache.path().join("file");
     fs::write(&file, "in the way").unwrap();
     let full = cache.path().join("full");
@@ -226,7 +226,7 @@ fn another_directory_or_an_older_catalog_is_not_believed() {
     let cache = TempDir::new().unwrap();
     let roots = [TempDir::new().unwrap(), TempDir::new().unwrap()];
     for (number, root) in roots.iter().enumerate() {
-        new_session(root.path(), "/work", &format!("root {number}"));
+        new_session(root.path(), "/proj", &format!("root {number}"));
     }
     for _ in 0..2 {
         for (number, root) in roots.iter().enumerate() {
@@ -260,7 +260,7 @@ fn processes_share_a_cache() {
                 let mut index = SessionIndex::new(root, Some(cache.to_owned()));
                 for number in 0..20 {
                     let text = format!("writer{writer} number{number}.");
-                    let mut session = new_session(root, "/work", &text);
+                    let mut session = new_session(root, "/proj", &text);
                     assert_eq!(search(&mut index, &text).len(), 1, "{text}");
                     session.append_message(answer("appended")).unwrap();
                     let own = format!("writer{writer} appended");
@@ -277,7 +277,7 @@ fn processes_share_a_cache() {
 #[test]
 fn a_line_that_is_finished_later_counts_when_it_is() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let path = new_session(root.path(), "/work", "one").path().unwrap().to_owned();
+    let path = new_session(root.path(), "/proj", "one").path().unwrap().to_owned();
     let mut index = SessionIndex::new(root.path(), Some(cache.path().to_owned()));
     let line = r#"{"type":"message","id":"x","message":{"role":"user","content":"two words"}}"#;
     let content = fs::read(&path).unwrap();

@@ -72,7 +72,7 @@ struct World {
 
 impl World {
     fn files(&self) -> Vec<PathBuf> {
-        let mut files = pi_session::session_files(&self.root.path().join("--work--")).unwrap();
+        let mut files = pi_session::session_files(&self.root.path().join("--proj--")).unwrap();
         files.sort();
         files
     }
@@ -88,7 +88,7 @@ impl World {
 
     fn content(&self, text: usize) -> Vec<u8> {
         let elsewhere = TempDir::new().unwrap();
-        let session = crate::index::new_session(elsewhere.path(), "/work", TEXTS[text]);
+        let session = crate::index::new_session(elsewhere.path(), "/proj", TEXTS[text]);
         fs::read(session.path().unwrap()).unwrap()
     }
 
@@ -100,8 +100,8 @@ impl World {
     fn happen(&mut self, step: &Step) -> Option<()> {
         match step {
             Step::Create(text) => {
-                let directory = self.root.path().join("--work--");
-                drop(crate::index::new_session(&directory, "/work", TEXTS[*text]));
+                let directory = self.root.path().join("--proj--");
+                drop(crate::index::new_session(&directory, "/proj", TEXTS[*text]));
             }
             Step::Append(file, text) => {
                 self.open(file)?.append_message(answer(TEXTS[*text])).unwrap();

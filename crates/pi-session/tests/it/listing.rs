@@ -39,7 +39,7 @@ fn differences() -> Vec<(&'static str, Value)> {
 
 fn session(id: &str, modified: i64, messages: u64, first: &str) -> Value {
     json!({
-        "id": id, "cwd": "/work/a", "created": HEADER_TIME, "modified": modified,
+        "id": id, "cwd": "/proj/a", "created": HEADER_TIME, "modified": modified,
         "messageCount": messages, "firstMessage": first,
     })
 }

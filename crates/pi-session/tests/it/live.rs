@@ -40,7 +40,7 @@ fn compare(peer: &mut Peer, script: &[Value], more: &[Value]) -> Result<(), Stri
     let directory = TempDir::new().unwrap();
     let theirs = peer.ask(&json!({ "build": directory.path().join("theirs"), "script": script }));
     let mut session = Session::create(NewSession {
-        cwd: PathBuf::from("/work"),
+        cwd: PathBuf::from("/proj"),
         directory: Some(directory.path().join("ours")),
         ..NewSession::default()
     })

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 fn new_in(directory: &TempDir) -> Session {
     Session::create(NewSession {
-        cwd: PathBuf::from("/work"),
+        cwd: PathBuf::from("/proj"),
         directory: Some(directory.path().join("sessions")),
         ..NewSession::default()
     })

@@ -51,7 +51,7 @@ struct Forked {
 }
 
 fn forked(directory: &TempDir) -> Forked {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     session.append_message(Message::system("Be brief.")).unwrap();
     session.append_message(Message::user("Where do swallows go?")).unwrap();
     let fork = session.append_message(answer(vec![AssistantBlock::text("South.")])).unwrap();
@@ -221,7 +221,7 @@ fn the_theme_is_remembered_if_it_can_be(browser: &mut Browser, forked: &Forked) 
 }
 
 fn a_long_session_has_a_short_outline(browser: &mut Browser, directory: &TempDir) {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     let mut last = String::new();
     for number in 0..5000 {
         last = session.append_message(Message::user(format!("Question {number}"))).unwrap();

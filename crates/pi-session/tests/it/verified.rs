@@ -261,7 +261,7 @@ fn planted_omissions_are_caught() {
 
 /// A session with the conversation above, padded so that there is something to compact.
 fn session() -> Session {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     session.append_message(Message::system("be good")).unwrap();
     for message in conversation() {
         session.append_message(message).unwrap();
@@ -364,7 +364,7 @@ async fn the_repair_request_names_what_is_missing() {
 #[tokio::test]
 async fn a_history_longer_than_the_window_is_summarised_in_parts() {
     let model = Faux::responding(|_| Reply::new().text(GOOD));
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     for message in conversation() {
         session.append_message(message).unwrap();
     }
@@ -417,7 +417,7 @@ async fn failure_changes_nothing_and_says_why() {
     assert_eq!(fail(Reply::new().aborted()).await, "Summarization was aborted");
 
     let model = Faux::responding(|_| Reply::new().text("no summary"));
-    let mut small = Session::in_memory("/work");
+    let mut small = Session::in_memory("/proj");
     let nothing = small.compact(&summarizer(&model), &settings(), None).await.unwrap_err();
     assert!(matches!(nothing, CompactionFailed::NothingToCompact), "{nothing}");
     for text in ["one", "two", "three"] {

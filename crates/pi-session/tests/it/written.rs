@@ -62,7 +62,7 @@ fn directories_are_named_after_where_the_conversation_runs() {
 
 #[test]
 fn entry_ids_are_short_and_used_once() {
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     let mut ids = std::collections::HashSet::new();
     for _ in 0..20_000 {
         let id = session.append_custom("t", None).unwrap();
@@ -72,7 +72,7 @@ fn entry_ids_are_short_and_used_once() {
 }
 
 fn new_in(directory: &Path) -> Session {
-    let (cwd, directory) = (PathBuf::from("/work"), Some(directory.to_owned()));
+    let (cwd, directory) = (PathBuf::from("/proj"), Some(directory.to_owned()));
     Session::create(NewSession { cwd, directory, ..NewSession::default() }).unwrap()
 }
 

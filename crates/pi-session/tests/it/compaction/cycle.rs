@@ -74,7 +74,7 @@ fn roles(session: &mut Session) -> Vec<String> {
 #[tokio::test]
 async fn a_session_is_compacted_again_and_again() {
     let faux = Faux::responding(|_| Reply::new().text("A summary."));
-    let mut session = Session::in_memory("/work");
+    let mut session = Session::in_memory("/proj");
     session.append_message(Message::system("Be brief.")).unwrap();
     let mut number = 0;
     let mut lists = FileLists::default();

@@ -51,7 +51,7 @@ fn the_plan_holds_after_the_edits() {
         ["result", 40, {"call": "c4_0"}], ["label"],
     ]);
     for keep in [0, 5, 10, 20, 30, 45, 60] {
-        let mut session = Session::in_memory("/work");
+        let mut session = Session::in_memory("/proj");
         let mut ids = Vec::new();
         for entry in path(&short) {
             match entry.message() {

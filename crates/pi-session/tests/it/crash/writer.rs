@@ -63,7 +63,7 @@ fn write_until_killed() {
     let mut session = match &task.file {
         Some(file) => Session::open(file, &OpenOptions::append()).unwrap(),
         None => Session::create(NewSession {
-            cwd: PathBuf::from("/work"),
+            cwd: PathBuf::from("/proj"),
             directory: Some(task.directory.clone()),
             ..NewSession::default()
         })
