@@ -60,18 +60,29 @@ pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<Projected> {
 }
 
 /// The entries that count: the last compaction, what it kept, and what came after it.
-fn select(mut path: Vec<Entry>) -> Vec<Entry> {
-    let Some((at, first_kept)) = path.iter().enumerate().rev().find_map(|(at, entry)| {
+fn select(path: Vec<Entry>) -> Vec<Entry> {
+    let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| {
         let EntryBody::Compaction(compaction) = &entry.body else { return None };
-        Some((at, compaction.first_kept_entry_id.clone()))
-    }) else {
-        return path;
-    };
-    let after = path.split_off(at + 1);
-    let compaction = path.pop();
-    let kept = path.into_iter().skip_while(|entry| entry.id != first_kept);
-    let kept = kept.filter(|entry| !is_system(entry));
-    compaction.into_iter().chain(kept).chain(after).collect()
+        let first_kept = &compaction.first_kept_entry_id;
+        Some((at, path[..at].iter().position(|entry| entry.id == *first_kept).unwrap_or(at)))
+    });
+    let system: Vec<bool> = path.iter().map(is_system).collect();
+    let mut path: Vec<Option<Entry>> = path.into_iter().map(Some).collect();
+    let counting = counting(path.len(), compaction, |at| system[at]);
+    counting.filter_map(|at| path[at].take()).collect()
+}
+
+/// The positions that count on a path of `len` entries. `compaction` is where the last one is and
+/// where what it keeps begins; system messages it keeps are in its own.
+pub(crate) fn counting(
+    len: usize,
+    compaction: Option<(usize, usize)>,
+    is_system: impl Fn(usize) -> bool,
+) -> impl Iterator<Item = usize> {
+    let kept = compaction.map_or(0..0, |(at, kept)| kept..at);
+    let after = compaction.map_or(0, |(at, _)| at + 1)..len;
+    let compaction = compaction.map(|(at, _)| at);
+    compaction.into_iter().chain(kept.filter(move |at| !is_system(*at))).chain(after)
 }
 
 fn is_system(entry: &Entry) -> bool {

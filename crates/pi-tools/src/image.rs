@@ -3,11 +3,10 @@
 #[cfg(feature = "images")]
 mod fit;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pi_agent::ToolOutput;
 use pi_protocol::{ImageResize, UserBlock};
 use serde_json::json;
-
-use crate::base64;
 
 /// What the model in use can do with images.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +96,7 @@ pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &Images) -> 
     let Ok(shown) = fitted else {
         return ToolOutput { structured_content: Some(json!(note)), ..ToolOutput::text(note) };
     };
-    let data = base64::encode(&shown.bytes);
+    let data = BASE64_STANDARD.encode(&shown.bytes);
     let structured =
         json!({ "type": "image", "data": data, "mimeType": shown.mime_type, "note": note });
     ToolOutput {

@@ -16,7 +16,6 @@
 //! the others have the same shape. `supervisor.rs` is how processes come to an end.
 
 mod background;
-mod base64;
 mod bash;
 mod change;
 pub mod checkpoint;

@@ -1,7 +1,5 @@
 //! Everything that can be added to a session.
 
-use std::borrow::Cow;
-
 use pi_protocol::{
     AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody,
     Extra, Message, MessageContent, SystemMessage, Transcript, Usage, UsageRecord, UserContent,
@@ -9,7 +7,7 @@ use pi_protocol::{
 use serde_json::Value;
 
 use super::Session;
-use crate::log::{Head, Kind, Log, Span};
+use crate::log::{Head, Log, Span};
 use crate::{SessionError, files, projection, time};
 
 /// A compaction to be appended.
@@ -193,14 +191,9 @@ impl Session {
     }
 
     fn append_written(&mut self, line: &str, entry: &Entry) -> Result<String, SessionError> {
+        let head = Head::read(line.as_bytes());
+        let head = head.map_err(|reason| SessionError::Damaged { id: entry.id.clone(), reason })?;
         let span = self.write(line, entry)?;
-        let kind = Head::read(line.as_bytes()).map_or(Kind::Unknown, |head| head.kind);
-        let head = Head {
-            kind,
-            id: Cow::Borrowed(&entry.id),
-            parent: entry.parent_id.as_deref().map(Cow::Borrowed),
-            timestamp: Cow::Borrowed(&entry.timestamp),
-        };
         let index = self.take_in(&head, span, line.as_bytes());
         self.tree.resolve();
         self.leaf = Some(index);

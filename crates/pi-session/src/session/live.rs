@@ -43,13 +43,10 @@ struct Selection {
 impl Selection {
     /// The entries that count: the compaction, what it kept, what came after.
     fn entries<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = Index> + 'a {
-        let (at, kept) = self.compaction.unwrap_or((0, 0));
-        let not_system =
-            |index: &Index| !matches!(session.tree.node(*index).kind, Kind::Message(Role::System));
-        let compaction = self.compaction.map(|(at, _)| self.path[at]);
-        let kept = self.path[kept..at].iter().copied().filter(not_system);
-        let after = self.compaction.map_or(0, |(at, _)| at + 1);
-        compaction.into_iter().chain(kept).chain(self.path[after..].iter().copied())
+        let is_system = |at: usize| {
+            matches!(session.tree.node(self.path[at]).kind, Kind::Message(Role::System))
+        };
+        projection::counting(self.path.len(), self.compaction, is_system).map(|at| self.path[at])
     }
 }
 

@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pi_protocol::{AssistantBlock, Message, MessageContent, UserBlock};
 use pi_session::{
     HtmlOptions, MarkdownOptions, NewCompaction, OpenOptions, Session, SessionError, ToolDetail,
 };
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
 use crate::page::{DOT, answer, call, result};
-use crate::sha256;
 
 fn html(session: &mut Session) -> String {
     let mut page = Vec::new();
@@ -44,11 +45,16 @@ fn prose(text: &str) -> String {
     between(&page, "<div class=\"prose\" dir=\"auto\">", "</div>\n</article>").replace('\n', "")
 }
 
+/// A hash as policies have it.
+fn hash(text: &[u8]) -> String {
+    BASE64_STANDARD.encode(Sha256::digest(text))
+}
+
 #[test]
 fn the_policy_allows_the_page_its_own_style_and_script() {
     let page = html(&mut Session::in_memory("/proj"));
-    let style = sha256::base64(between(&page, "<style>", "</style>").as_bytes());
-    let script = sha256::base64(between(&page, "<script>", "</script>").as_bytes());
+    let style = hash(between(&page, "<style>", "</style>").as_bytes());
+    let script = hash(between(&page, "<script>", "</script>").as_bytes());
     let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
     assert_eq!(
         policy,

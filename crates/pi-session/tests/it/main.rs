@@ -17,7 +17,6 @@ mod observe;
 mod page;
 mod peer;
 mod script;
-mod sha256;
 mod tree;
 mod verified;
 mod webdriver;

@@ -9,7 +9,6 @@ use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
 use pi_protocol::ImageResize;
 
 use super::{Omitted, Shown};
-use crate::base64::encoded_len;
 
 /// What fits, where the model says nothing else.
 const MAX_SIDE: u64 = 2000;
@@ -27,7 +26,9 @@ pub(super) fn fitted(
     let side = |side: Option<u64>| u32::try_from(side.unwrap_or(MAX_SIDE)).unwrap_or(u32::MAX);
     let (max_width, max_height) = (side(limits.max_width).max(1), side(limits.max_height).max(1));
     let max_encoded = limits.max_bytes.unwrap_or(MAX_ENCODED);
-    let fits = |bytes: &[u8]| encoded_len(bytes.len()) as u64 <= max_encoded;
+    let fits = |bytes: &[u8]| {
+        base64::encoded_len(bytes.len(), true).is_some_and(|length| length as u64 <= max_encoded)
+    };
     let quality = limits.jpeg_quality.unwrap_or(QUALITY).clamp(1, 100) as u8;
 
     let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format();

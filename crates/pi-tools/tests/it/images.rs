@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Cursor;
 use std::path::Path;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageEncoder, ImageFormat, Rgb, RgbImage};
 use pi_agent::ToolOutput;
@@ -65,14 +66,7 @@ fn turned(width: u32, height: u32) -> Vec<u8> {
 }
 
 fn unencoded(data: &str) -> Vec<u8> {
-    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let value = |c: u8| digits.iter().position(|digit| *digit == c).unwrap() as u32;
-    let mut bytes = Vec::new();
-    for group in data.trim_end_matches('=').as_bytes().chunks(4) {
-        let bits = group.iter().fold(0, |bits, c| bits << 6 | value(*c)) << (6 * (4 - group.len()));
-        bytes.extend_from_slice(&bits.to_be_bytes()[1..group.len()]);
-    }
-    bytes
+    BASE64_STANDARD.decode(data).unwrap()
 }
 
 #[tokio::test]

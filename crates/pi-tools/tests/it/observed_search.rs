@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
+use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput, Updates};
 use pi_protocol::{CancelToken, UserBlock};
 use pi_tools::{Host, Workspace, find, grep, ls};
@@ -183,22 +184,6 @@ fn create(root: &Path, entry: &Entry) {
                 write(&path, text.repeat(*repeat).as_bytes());
             }
         }
-        Entry::Bytes { path, base64 } => write(path, &decode(base64)),
+        Entry::Bytes { path, base64 } => write(path, &BASE64_STANDARD.decode(base64).unwrap()),
     }
-}
-
-fn decode(base64: &str) -> Vec<u8> {
-    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut bytes = Vec::new();
-    let (mut bits, mut count) = (0_u32, 0);
-    for digit in base64.trim_end_matches('=').chars() {
-        bits = bits << 6 | DIGITS.find(digit).unwrap() as u32;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            bytes.push((bits >> count) as u8);
-            bits &= (1 << count) - 1;
-        }
-    }
-    bytes
 }
