@@ -1,0 +1,22 @@
+//! The coding agent as a library.
+//!
+//! Composes the layers below it: a model from `pi-ai`, the loop of `pi-agent`, the tools of
+//! `pi-tools`, the memory of `pi-session`; and adds what makes them one program: settings,
+//! credentials, models, resources, and the order in which things are persisted, announced,
+//! retried and compacted.
+//!
+//! # What this crate must not know
+//!
+//! Terminals, arguments, standard streams, the process environment and the user's home: whoever
+//! uses it says where things are ([`Environment`]).
+//!
+//! # Where to start reading
+//!
+//! [`Environment`] is what the program was told about the world, [`config`] the files of the user.
+
+pub mod config;
+mod diagnostic;
+mod environment;
+
+pub use diagnostic::{Diagnostic, Severity};
+pub use environment::Environment;

@@ -1,0 +1,3 @@
+//! What the coding agent does, seen from outside.
+
+#![allow(clippy::unwrap_used)]
