@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt as _;
 use pi_protocol::{
     AgentMessage, CancelToken, History, ImageContent, Message, MessageContent, Model, Provider,
-    SystemMessage, UserBlock,
+    SystemMessage, Transcript, UserBlock,
 };
 use tokio::sync::watch;
 
@@ -113,7 +113,7 @@ impl Agent {
     ) -> Self {
         let mut messages = messages.into_iter().peekable();
         let has_system = messages.peek().is_some_and(|message| message.role() == "system");
-        let mut conversation = Conversation::default();
+        let mut conversation = Conversation::new(settings.convert.clone(), []);
         if !has_system && (!system_prompt.is_empty() || !settings.tools.is_empty()) {
             let system = SystemMessage {
                 content: MessageContent::Text(system_prompt.to_owned()),
@@ -230,7 +230,7 @@ impl Agent {
             return Err(AgentError::BusyReset);
         }
         let declared = state.conversation.declared().clone();
-        state.conversation = Conversation::default();
+        state.conversation.replace([]);
         if let Some(timestamp) = declared.timestamp {
             let sections = Some(declared.sections).filter(|sections| !sections.is_empty());
             let system = SystemMessage {
@@ -279,7 +279,13 @@ impl Agent {
 
     /// Replaces the transcript. Takes effect with the next run.
     pub fn set_messages(&self, messages: impl IntoIterator<Item = AgentMessage>) {
-        self.state().conversation = messages.into_iter().collect();
+        let mut state = self.state();
+        state.conversation = Conversation::new(state.settings.convert.clone(), messages);
+    }
+
+    /// Prompt sections and tools that the model has been told of.
+    pub fn declared(&self) -> Transcript {
+        self.state().conversation.declared().clone()
     }
 
     /// The system prompt in force.

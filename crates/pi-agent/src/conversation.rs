@@ -12,9 +12,14 @@ use pi_protocol::{
 
 use crate::tool::AgentTool;
 
+/// What a model reads of a message; `None` for nothing.
+pub type Convert = Arc<dyn Fn(&AgentMessage) -> Option<Message> + Send + Sync>;
+
 /// A transcript with its derived state.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Conversation {
+    /// Without it, models read what they understand as it is.
+    convert: Option<Convert>,
     messages: History<AgentMessage>,
     /// Those of them that models understand.
     llm: History<Message>,
@@ -23,14 +28,39 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
+    pub(crate) fn new(
+        convert: Option<Convert>,
+        messages: impl IntoIterator<Item = AgentMessage>,
+    ) -> Self {
+        let mut conversation = Self { convert, ..Self::default() };
+        for message in messages {
+            conversation.push(message);
+        }
+        conversation
+    }
+
     pub(crate) fn push(&mut self, message: AgentMessage) {
-        if let AgentMessage::Llm(llm) = &message {
-            if let Message::System(system) = llm {
-                self.declared.apply(system);
-            }
-            self.llm.push(llm.clone());
+        if let AgentMessage::Llm(Message::System(system)) = &message {
+            self.declared.apply(system);
+        }
+        if let Some(llm) = self.converted(&message) {
+            self.llm.push(llm);
         }
         self.messages.push(message);
+    }
+
+    /// Another transcript in the place of this one.
+    pub(crate) fn replace(&mut self, messages: impl IntoIterator<Item = AgentMessage>) {
+        *self = Self::new(self.convert.take(), messages);
+    }
+
+    /// What a model reads of a message.
+    pub(crate) fn converted(&self, message: &AgentMessage) -> Option<Message> {
+        match (&self.convert, message) {
+            (Some(convert), message) => convert(message),
+            (None, AgentMessage::Llm(message)) => Some(message.clone()),
+            (None, AgentMessage::Custom(_)) => None,
+        }
     }
 
     pub(crate) fn messages(&self) -> &History<AgentMessage> {
@@ -98,16 +128,6 @@ impl Conversation {
             }
         }
         told.tools
-    }
-}
-
-impl FromIterator<AgentMessage> for Conversation {
-    fn from_iter<I: IntoIterator<Item = AgentMessage>>(messages: I) -> Self {
-        let mut conversation = Self::default();
-        for message in messages {
-            conversation.push(message);
-        }
-        conversation
     }
 }
 

@@ -47,6 +47,9 @@ pub struct Hooks {
     pub prepare_request: Option<Hook<PrepareRequest, RunChange>>,
     /// Before every turn but the first.
     pub prepare_next_turn: Option<Hook<FinishedTurn, NextTurn>>,
+    /// When a message is complete, before its `message_end`: another one of the same role in its
+    /// place.
+    pub finish_message: Option<Hook<AgentMessage, Option<AgentMessage>>>,
     /// After every turn, before its `turn_end`.
     pub finish_turn: Option<Hook<FinishedTurn, TurnDecision>>,
     /// Before a tool runs, with checked arguments.
@@ -193,7 +196,9 @@ pub struct OutputChange {
 }
 
 impl OutputChange {
-    pub(crate) fn apply(self, mut output: ToolOutput) -> ToolOutput {
+    /// The output with the changes.
+    #[must_use]
+    pub fn apply(self, mut output: ToolOutput) -> ToolOutput {
         if self.structured_content.is_some() || self.content.is_some() {
             output.structured_content = self.structured_content;
         }

@@ -88,6 +88,7 @@ mod tool;
 
 pub use agent::{Agent, AgentError, Subscription};
 pub use call::{CallContext, FinishedCall, run_tool_call};
+pub use conversation::Convert;
 pub use event::AgentEvent;
 pub use hooks::{
     AfterToolCall, BeforeToolCall, ContextView, FinishedTurn, Hook, HookError, Hooks, NextTurn,

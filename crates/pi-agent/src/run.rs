@@ -11,7 +11,7 @@ use pi_protocol::{
 };
 
 use crate::call::contained;
-use crate::conversation::Conversation;
+use crate::conversation::{Conversation, Convert};
 use crate::event::AgentEvent;
 use crate::hooks::{
     ContextView, FinishedTurn, Hook, Hooks, PrepareRequest, RunChange, TurnDecision,
@@ -50,6 +50,9 @@ pub struct RunSettings {
     pub tool_execution: ExecutionMode,
     /// When steering reaches the model.
     pub steering_delivery: SteeringDelivery,
+    /// What the model reads of each message. Without it, messages of the application's own roles
+    /// are left out.
+    pub convert: Option<Convert>,
     /// Where the application takes part.
     pub hooks: Hooks,
     /// Messages for as soon as possible.
@@ -72,6 +75,7 @@ impl RunSettings {
             tools: Vec::new(),
             tool_execution: ExecutionMode::default(),
             steering_delivery: SteeringDelivery::default(),
+            convert: None,
             hooks: Hooks::default(),
             steering: None,
             follow_ups: None,
@@ -265,6 +269,7 @@ impl<'s> Run<'s> {
     /// Announces a complete message and adds it to the transcript.
     pub(crate) async fn add(&mut self, message: AgentMessage) -> Result<(), RunError> {
         self.emit(AgentEvent::MessageStart { message: message.clone() }).await?;
+        let message = self.finish_message(message).await?;
         self.emit(AgentEvent::MessageEnd { message: message.clone() }).await?;
         self.keep(message);
         Ok(())
@@ -318,6 +323,10 @@ impl<'s> Run<'s> {
         if !started {
             self.emit(AgentEvent::MessageStart { message: as_message.clone() }).await?;
         }
+        let as_message = self.finish_message(as_message).await?;
+        if let Some(finished) = as_message.as_assistant() {
+            message = Arc::clone(finished);
+        }
         self.emit(AgentEvent::MessageEnd { message: as_message.clone() }).await?;
         self.keep(as_message);
         Ok(message)
@@ -359,13 +368,9 @@ impl<'s> Run<'s> {
         }
         Ok(Some(match convert_to_llm {
             Some(convert) => self.ask(&convert, messages).await?,
-            None => messages
-                .iter()
-                .filter_map(|message| match message {
-                    AgentMessage::Llm(message) => Some(message.clone()),
-                    AgentMessage::Custom(_) => None,
-                })
-                .collect(),
+            None => {
+                messages.iter().filter_map(|message| self.conversation.converted(message)).collect()
+            }
         }))
     }
 
@@ -395,7 +400,7 @@ impl<'s> Run<'s> {
 
     fn change(&mut self, change: RunChange) {
         if let Some(messages) = change.messages {
-            self.conversation = messages.iter().cloned().collect();
+            self.conversation.replace(messages.iter().cloned());
         }
         if let Some(tools) = change.tools {
             self.settings.tools = tools;
@@ -406,6 +411,13 @@ impl<'s> Run<'s> {
         if let Some(level) = change.thinking_level {
             self.settings.thinking_level = level;
         }
+    }
+
+    /// The message as the application wants it kept.
+    async fn finish_message(&mut self, message: AgentMessage) -> Result<AgentMessage, RunError> {
+        let Some(finish) = self.settings.hooks.finish_message.clone() else { return Ok(message) };
+        let replaced = self.ask(&finish, message.clone()).await?;
+        Ok(replaced.filter(|other| other.role() == message.role()).unwrap_or(message))
     }
 
     async fn ask_finish(&mut self, turn: FinishedTurn) -> Result<TurnDecision, RunError> {

@@ -12,6 +12,7 @@ use pi_protocol::{AgentMessage, AssistantMessage, CancelToken, History, Provider
 use tokio::sync::mpsc;
 
 use crate::agent::AgentError;
+use crate::conversation::Conversation;
 use crate::event::AgentEvent;
 use crate::run::{Run, RunError, RunSettings, Sink, Undelivered};
 use crate::tool::BoxFuture;
@@ -60,7 +61,7 @@ fn start(
     let (sender, events) = mpsc::unbounded_channel();
     let run = async move {
         let mut sink = ChannelSink(sender);
-        let conversation = messages.iter().cloned().collect();
+        let conversation = Conversation::new(settings.convert.clone(), messages.iter().cloned());
         let mut run = Run::new(provider, settings, conversation, &cancel, &mut sink);
         let result = run.run(prompts, true).await;
         (result, run.undelivered())

@@ -17,6 +17,9 @@
 pub mod config;
 mod diagnostic;
 mod environment;
+pub mod extension;
+pub mod models;
+pub mod session;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

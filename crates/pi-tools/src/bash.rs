@@ -8,12 +8,14 @@ mod report;
 mod settings;
 mod shell;
 mod spill;
+mod user;
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_agent::{FnTool, Invocation, ToolError, ToolOutput};
+use pi_agent::{FnTool, Invocation, ToolError, ToolOutput, Updates};
+use pi_protocol::CancelToken;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -28,6 +30,8 @@ use report::{End, Report};
 pub use settings::BashSettings;
 pub(crate) use shell::start;
 use spill::Spill;
+use user::Teller;
+pub use user::{CommandResult, run_command};
 
 /// The longest timeout: what the timers of the TypeScript pi can count, in seconds.
 const MAX_TIMEOUT: f64 = 2_147_483.647;
@@ -83,7 +87,8 @@ async fn execute(
         chunk: Vec::with_capacity(CHUNK),
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
-        invocation,
+        cancel: &invocation.cancel,
+        progress: Progress::Updates(&invocation.updates),
     };
     let end = run.until_end(process.exit, process.lease, started, limit).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
@@ -108,7 +113,16 @@ struct Run<'a> {
     chunk: Vec<u8>,
     output: Output,
     spill: Spill,
-    invocation: &'a Invocation,
+    cancel: &'a CancelToken,
+    progress: Progress<'a>,
+}
+
+/// Who is told while a command runs.
+enum Progress<'a> {
+    /// A model's program: what there is so far, now and then.
+    Updates(&'a Updates),
+    /// The user: every piece, as text.
+    Text(Box<Teller>),
 }
 
 impl Run<'_> {
@@ -135,7 +149,7 @@ impl Run<'_> {
         started: Instant,
         limit: Option<Duration>,
     ) -> End {
-        let cancelled = self.invocation.cancel.cancelled();
+        let cancelled = self.cancel.cancelled();
         tokio::pin!(exit, cancelled);
         let mut exited: Option<(Option<i32>, Instant)> = None;
         let (mut open, mut news) = (true, false);
@@ -178,15 +192,28 @@ impl Run<'_> {
         if !matches!(self.pipe.read_buf(&mut self.chunk).await, Ok(1..)) {
             return false;
         }
-        self.output.push(&self.chunk);
-        self.spill.push(&self.chunk, self.output.exceeds());
+        let Progress::Text(teller) = &mut self.progress else {
+            self.output.push(&self.chunk);
+            self.spill.push(&self.chunk, self.output.exceeds());
+            return true;
+        };
+        let text = teller.text(&self.chunk);
+        self.output.push(text.as_bytes());
+        self.spill.push(text.as_bytes(), self.output.exceeds());
+        if !text.is_empty()
+            && let Some(chunks) = &teller.chunks
+            && chunks.send(text).await.is_err()
+        {
+            teller.chunks = None;
+        }
         true
     }
 
     fn report_progress(&self) {
+        let Progress::Updates(updates) = self.progress else { return };
         let cut = self.output.tail();
         let details = report::details(&cut, self.spill.path());
         let text = ToolOutput::text(cut.content);
-        self.invocation.updates.send(ToolOutput { details, ..text });
+        updates.send(ToolOutput { details, ..text });
     }
 }

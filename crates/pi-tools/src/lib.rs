@@ -30,6 +30,7 @@ mod locks;
 mod ls;
 mod os_error;
 mod paths;
+mod plain;
 mod read;
 mod seen;
 pub mod supervisor;
@@ -40,7 +41,7 @@ mod workspace;
 mod write;
 
 pub use background::{Background, BackgroundId, BackgroundInfo};
-pub use bash::{BashSettings, bash};
+pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
 pub use executor::{
     BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Lease, Process, Stat,

@@ -1,0 +1,99 @@
+//! Commands of the user: the same process, told as it happens and without terminal controls.
+
+use std::path::PathBuf;
+
+use pi_agent::ToolError;
+use pi_protocol::CancelToken;
+use tokio::sync::mpsc::Sender;
+use tokio::time::Instant;
+
+use super::output::Output;
+use super::report::End;
+use super::spill::Spill;
+use super::{CHUNK, Progress, Run, start};
+use crate::plain::Plain;
+use crate::workspace::Workspace;
+
+/// What came of a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandResult {
+    /// What it printed; of a lot, the end.
+    pub output: String,
+    /// How it ended, where that is known.
+    pub exit_code: Option<i32>,
+    /// It was stopped.
+    pub cancelled: bool,
+    /// There was more output.
+    pub truncated: bool,
+    /// Where all of it is.
+    pub full_output_path: Option<PathBuf>,
+}
+
+/// Text from bytes that are cut anywhere, without terminal controls.
+#[derive(Debug, Default)]
+pub(super) struct Teller {
+    undecoded: Vec<u8>,
+    plain: Plain,
+    /// Nobody listening is no reason to stop.
+    pub(super) chunks: Option<Sender<String>>,
+}
+
+impl Teller {
+    /// The text of a piece.
+    pub(super) fn text(&mut self, bytes: &[u8]) -> String {
+        self.undecoded.extend_from_slice(bytes);
+        let incomplete = incomplete_tail(&self.undecoded);
+        let rest = self.undecoded.split_off(self.undecoded.len() - incomplete);
+        let whole = std::mem::replace(&mut self.undecoded, rest);
+        self.plain.push(&String::from_utf8_lossy(&whole))
+    }
+}
+
+/// How many bytes at the end may be the beginning of a character.
+fn incomplete_tail(bytes: &[u8]) -> usize {
+    let tail = &bytes[bytes.len().saturating_sub(3)..];
+    match std::str::from_utf8(tail) {
+        Ok(_) => 0,
+        // Only what is cut at the very end can become a character.
+        Err(_) => (1..=tail.len())
+            .find(|length| {
+                let candidate = &tail[tail.len() - length..];
+                candidate[0] >= 0xc2
+                    && std::str::from_utf8(candidate)
+                        .is_err_and(|error| error.error_len().is_none())
+            })
+            .unwrap_or(0),
+    }
+}
+
+/// Runs a command of the user in the workspace's shell. What it prints goes to `chunks`, too.
+pub async fn run_command(
+    workspace: &Workspace,
+    command: &str,
+    cancel: &CancelToken,
+    chunks: Sender<String>,
+) -> Result<CommandResult, ToolError> {
+    let started = Instant::now();
+    let process = start(workspace, command).await?;
+    let mut run = Run {
+        pipe: process.output,
+        chunk: Vec::with_capacity(CHUNK),
+        output: Output::default(),
+        spill: Spill::new(workspace.bash()),
+        cancel,
+        progress: Progress::Text(Box::new(Teller { chunks: Some(chunks), ..Teller::default() })),
+    };
+    let end = Box::pin(run.until_end(process.exit, process.lease, started, None)).await;
+    let (output, spilled) = (run.output.finish(), run.spill.finish());
+    let cut = output.tail();
+    Ok(CommandResult {
+        output: cut.content,
+        exit_code: match end {
+            End::Exited(code) => code,
+            End::Aborted | End::TimedOut(_) => None,
+        },
+        cancelled: end == End::Aborted,
+        truncated: cut.truncated,
+        full_output_path: spilled.path,
+    })
+}

@@ -1,0 +1,96 @@
+//! Text without what only a terminal understands: escape sequences, control characters, carriage
+//! returns. Works on text that comes in pieces.
+
+/// Where in a sequence the last piece ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    /// After an escape character.
+    Escape,
+    /// In `ESC [ … letter`.
+    Control,
+    /// In `ESC ] … BEL` or another string, which also ends with `ESC \`.
+    String,
+    /// After an escape character in such a string.
+    StringEscape,
+    /// Before the one character that ends `ESC ( …`.
+    Charset,
+}
+
+/// Takes terminal controls out of text.
+#[derive(Debug, Default)]
+pub(crate) struct Plain {
+    state: State,
+}
+
+impl Plain {
+    /// What is left of a piece.
+    pub(crate) fn push(&mut self, piece: &str) -> String {
+        let mut plain = String::with_capacity(piece.len());
+        for character in piece.chars() {
+            self.state = match (self.state, character) {
+                (State::Text | State::Escape, '\u{1b}') => State::Escape,
+                (State::Text, '\u{9b}') => State::Control,
+                (State::Text, '\u{90}' | '\u{9d}' | '\u{9e}' | '\u{9f}') => State::String,
+                (State::Text, character) => {
+                    if is_text(character) {
+                        plain.push(character);
+                    }
+                    State::Text
+                }
+                (State::Escape, '[') => State::Control,
+                (State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::String,
+                (State::Escape, ' '..='/') => State::Charset,
+                (State::Escape | State::Charset | State::StringEscape, _) => State::Text,
+                // A sequence that a line break interrupts was none.
+                (State::Control, '\n') => {
+                    plain.push('\n');
+                    State::Text
+                }
+                (State::Control, '@'..='~') => State::Text,
+                (State::Control, '\u{1b}') => State::Escape,
+                (State::Control, _) => State::Control,
+                (State::String, '\u{7}' | '\u{9c}') => State::Text,
+                (State::String, '\u{1b}') => State::StringEscape,
+                (State::String, _) => State::String,
+            };
+        }
+        plain
+    }
+}
+
+fn is_text(character: char) -> bool {
+    match character {
+        '\t' | '\n' => true,
+        '\u{fff9}'..='\u{fffb}' => false,
+        other => !other.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controls_are_taken_out_however_the_text_is_cut() {
+        for (text, expected) in [
+            ("plain\ttext\n", "plain\ttext\n"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("a\rb\r\nc", "ab\nc"),
+            ("\u{1b}]0;title\u{7}after", "after"),
+            ("\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\", "link"),
+            ("\u{1b}(Bx\u{1b}=y", "xy"),
+            ("\u{9b}1mc1\u{0}\u{8}", "c1"),
+            ("half \u{1b}[", "half "),
+            ("broken \u{1b}[12\nnext", "broken \nnext"),
+            ("ümläut ✓", "ümläut ✓"),
+        ] {
+            assert_eq!(Plain::default().push(text), expected, "{text:?}");
+            let mut plain = Plain::default();
+            let pieces: String =
+                text.chars().map(|character| plain.push(&character.to_string())).collect();
+            assert_eq!(pieces, expected, "{text:?} in pieces");
+        }
+    }
+}
