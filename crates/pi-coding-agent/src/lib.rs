@@ -19,6 +19,8 @@ mod diagnostic;
 mod environment;
 pub mod extension;
 pub mod models;
+pub mod rpc;
+pub mod runtime;
 pub mod session;
 
 pub use diagnostic::{Diagnostic, Severity};

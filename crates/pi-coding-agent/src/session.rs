@@ -30,7 +30,8 @@ use pi_protocol::{
 use pi_session::compaction::Tries;
 use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 pub use choose::{ModelCycle, ScopedModel};
@@ -51,6 +52,21 @@ pub type SectionsFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> Map<String, Value> + 
 
 /// What a text of the user stands for: `/skill:name`, a prompt template. `None` for itself.
 pub type ExpandFn = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
+
+/// A slash command as the user may call it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommandInfo {
+    /// Its name, without the slash.
+    pub name: String,
+    /// What it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// `extension`, `prompt` or `skill`.
+    pub source: &'static str,
+    /// Where it comes from.
+    pub source_info: Value,
+}
 
 /// Everything a session is made of.
 pub struct SessionParts {
@@ -76,6 +92,10 @@ pub struct SessionParts {
     pub sections: SectionsFn,
     /// Skills and templates.
     pub expand: ExpandFn,
+    /// Skills and templates as the user may call them.
+    pub commands: Vec<CommandInfo>,
+    /// The tools are those that the conversation says the model has, if it says so.
+    pub restore_tools: bool,
     /// What of the user's settings matters here.
     pub settings: SessionSettings,
     /// Keeps changes of settings that the user makes through the session.
@@ -108,6 +128,8 @@ impl SessionParts {
             active_tools: Vec::new(),
             sections: Arc::new(|_| Map::new()),
             expand: Arc::new(|_| Ok(None)),
+            commands: Vec::new(),
+            restore_tools: true,
             settings: SessionSettings::default(),
             save_setting: None,
             options: StreamOptions::default(),
@@ -140,6 +162,7 @@ struct Inner {
     tools: Vec<Arc<dyn AgentTool>>,
     sections: SectionsFn,
     expand: ExpandFn,
+    commands: Vec<CommandInfo>,
     save_setting: Option<Arc<dyn Fn(&SettingChange) + Send + Sync>>,
     options: StreamOptions,
     extensions: Extensions,
@@ -288,6 +311,7 @@ impl AgentSession {
             tools,
             sections: parts.sections,
             expand: parts.expand,
+            commands: parts.commands,
             save_setting: parts.save_setting,
             options: parts.options,
             extensions: parts.extensions,
@@ -300,7 +324,9 @@ impl AgentSession {
         }));
         session.0.agent.set_messages(context.messages.iter().cloned());
         session.install();
-        session.restore_tools();
+        if parts.restore_tools {
+            session.restore_tools();
+        }
         session.apply_settings();
         Ok(session)
     }
@@ -348,6 +374,21 @@ impl AgentSession {
     /// What extensions are given.
     pub fn extension_context(&self) -> ExtensionContext {
         ExtensionContext { session: self.downgrade(), ui: Arc::clone(&self.0.ui) }
+    }
+
+    /// The slash commands there are: of extensions, templates, skills.
+    pub fn commands(&self) -> Vec<CommandInfo> {
+        let of_extension =
+            |(command, path): (crate::extension::ExtensionCommand, String)| CommandInfo {
+                name: command.name,
+                description: command.description,
+                source: "extension",
+                source_info: json!({
+                    "path": path, "source": path, "scope": "user", "origin": "top-level",
+                }),
+            };
+        let extensions = self.0.extensions.commands().into_iter().map(of_extension);
+        extensions.chain(self.0.commands.iter().cloned()).collect()
     }
 
     /// The loop behind it.

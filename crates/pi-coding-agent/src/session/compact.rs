@@ -201,8 +201,7 @@ impl AgentSession {
     ) -> Result<CompactionResult, CompactError> {
         let branch: Vec<_> = {
             let entries = self.entries();
-            let branch = entries.branch_entries(None)?.collect::<Result<_, _>>()?;
-            branch
+            entries.branch_entries(None)?.collect::<Result<_, _>>()?
         };
         let event = BeforeCompact {
             preparation: &plan.preparation,

@@ -79,9 +79,8 @@ impl AgentSession {
         let summary = self.leave(target, old_leaf.as_deref(), &left, &options, &cancel).await;
         self.state().compaction = None;
         self.update_busy();
-        let (summary, label) = match summary? {
-            Some(kept) => kept,
-            None => return Ok(NavigationResult { cancelled: true, ..NavigationResult::default() }),
+        let Some((summary, label)) = summary? else {
+            return Ok(NavigationResult { cancelled: true, ..NavigationResult::default() });
         };
         let summary = self.arrive(destination.as_deref(), summary)?;
         if let Some(label) = label.or(options.label) {

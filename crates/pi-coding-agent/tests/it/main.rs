@@ -1,3 +1,7 @@
 //! What the coding agent does, seen from outside.
 
 #![allow(clippy::unwrap_used)]
+
+mod rpc;
+mod session;
+mod stage;

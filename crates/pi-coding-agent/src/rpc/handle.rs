@@ -1,0 +1,382 @@
+//! What each command does.
+
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_agent::QueueMode;
+use pi_protocol::{AgentMessage, Entry, History, Model, ThinkingLevel};
+use pi_session::{ForkPosition, HtmlOptions, ListOptions, SessionError, SessionIndex};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::command::{Behavior, Mode};
+use super::serve::Server;
+use super::{Command, PROTOCOL_VERSION};
+use crate::session::{
+    AgentSession, BashOptions, Navigation, PromptOptions, Run, SettingChange, StreamingBehavior,
+    Submitted,
+};
+
+/// What a command answers, and the run that it began.
+pub(super) struct Handled {
+    pub(super) data: Option<Box<RawValue>>,
+    pub(super) run: Option<Run>,
+}
+
+type Answer = Result<Handled, String>;
+
+/// What `get_state` answers.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<Arc<Model>>,
+    thinking_level: ThinkingLevel,
+    is_streaming: bool,
+    is_compacting: bool,
+    steering_mode: Mode,
+    follow_up_mode: Mode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_file: Option<PathBuf>,
+    session_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_name: Option<String>,
+    auto_compaction_enabled: bool,
+    message_count: usize,
+    pending_message_count: usize,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Entries {
+    entries: Vec<Entry>,
+    leaf_id: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Messages {
+    messages: History<AgentMessage>,
+}
+
+/// Does what a command says.
+pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command) -> Answer {
+    let session = server.session();
+    match command {
+        Command::Prompt { message, images, streaming_behavior } => {
+            let streaming_behavior = streaming_behavior.map(|behavior| match behavior {
+                Behavior::Steer => StreamingBehavior::Steer,
+                Behavior::FollowUp => StreamingBehavior::FollowUp,
+            });
+            let options =
+                PromptOptions { images, streaming_behavior, source: "rpc", ..Default::default() };
+            let submitted = session.submit(&message, options).await.map_err(text)?;
+            let (disposition, run) = match submitted {
+                Submitted::Handled => ("handled", None),
+                Submitted::Queued => ("queued", None),
+                Submitted::Started(run) => ("started", Some(run)),
+            };
+            let data = raw(&json!({ "disposition": disposition }))?;
+            Ok(Handled { data: Some(data), run })
+        }
+        Command::Steer { message, images } => {
+            let queued = session.steer(&message, images, "rpc").await.map_err(text)?;
+            with(&json!({ "disposition": queued.as_str() }))
+        }
+        Command::FollowUp { message, images } => {
+            let queued = session.follow_up(&message, images, "rpc").await.map_err(text)?;
+            with(&json!({ "disposition": queued.as_str() }))
+        }
+        Command::Abort => {
+            session.abort().await;
+            nothing()
+        }
+        Command::ClearQueue => {
+            let (steering, follow_up) = session.clear_queue().await;
+            with(&json!({ "steering": steering, "followUp": follow_up }))
+        }
+        Command::GetState => with(&state(&session)),
+        Command::SetModel { provider, model_id } => {
+            let models = session.models();
+            let found =
+                models.find(&provider, &model_id).filter(|_| models.is_available(&provider));
+            let model = found.ok_or_else(|| format!("Model not found: {provider}/{model_id}"))?;
+            session.set_model(Arc::clone(&model), false).await.map_err(text)?;
+            with(&model)
+        }
+        Command::CycleModel => with(&session.cycle_model(true).await.map_err(text)?),
+        Command::GetAvailableModels => with(&json!({ "models": session.models().available() })),
+        Command::SetThinkingLevel { level } => {
+            let level: ThinkingLevel = level.parse().map_err(text)?;
+            session.set_thinking_level(level, false).await.map_err(text)?;
+            nothing()
+        }
+        Command::CycleThinkingLevel => {
+            let level = session.cycle_thinking_level().await.map_err(text)?;
+            with(&level.map(|level| json!({ "level": level })))
+        }
+        Command::GetAvailableThinkingLevels => {
+            with(&json!({ "levels": session.thinking_levels() }))
+        }
+        Command::SetSteeringMode { mode } => {
+            change(&session, &SettingChange::SteeringMode(queue_mode(mode)))
+        }
+        Command::SetFollowUpMode { mode } => {
+            change(&session, &SettingChange::FollowUpMode(queue_mode(mode)))
+        }
+        Command::SetAutoCompaction { enabled } => {
+            change(&session, &SettingChange::AutoCompaction(enabled))
+        }
+        Command::SetAutoRetry { enabled } => change(&session, &SettingChange::AutoRetry(enabled)),
+        Command::Compact { custom_instructions } => {
+            with(&session.compact(custom_instructions.as_deref()).await.map_err(text)?)
+        }
+        Command::AbortRetry => {
+            session.abort_retry();
+            nothing()
+        }
+        Command::Bash { command, exclude_from_context } => {
+            let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
+            let exclude_from_context = exclude_from_context.unwrap_or(false);
+            let options = BashOptions { exclude_from_context, id };
+            with(&session.execute_bash(&command, options).await.map_err(text)?)
+        }
+        Command::AbortBash => {
+            session.abort_bash();
+            nothing()
+        }
+        other => conversation(server, &session, other).await,
+    }
+}
+
+/// Commands about the conversation and other conversations.
+async fn conversation(server: &Server, session: &AgentSession, command: Command) -> Answer {
+    match command {
+        Command::NewSession { parent_session } => {
+            let replaced = server.runtime.new_session(parent_session.map(Into::into)).await;
+            let replaced = replaced.map_err(text)?;
+            server.listen();
+            with(&json!({ "cancelled": replaced.cancelled }))
+        }
+        Command::SwitchSession { session_path } => {
+            let path = session.workspace().resolve(&session_path);
+            let replaced = server.runtime.switch_session(&path).await.map_err(text)?;
+            server.listen();
+            with(&json!({ "cancelled": replaced.cancelled }))
+        }
+        Command::Fork { entry_id } => {
+            let fork = server.runtime.fork(&entry_id, ForkPosition::Before).await;
+            let replaced = fork.map_err(text)?;
+            server.listen();
+            match replaced.text {
+                Some(text) => with(&json!({ "text": text, "cancelled": replaced.cancelled })),
+                None => with(&json!({ "cancelled": replaced.cancelled })),
+            }
+        }
+        Command::Clone => {
+            let replaced = server.runtime.clone_session().await.map_err(text)?;
+            server.listen();
+            with(&json!({ "cancelled": replaced.cancelled }))
+        }
+        Command::GetSessionStats => with(&session.totals().map_err(text)?),
+        Command::ExportHtml { output_path } => {
+            let path = export_html(session, output_path.as_deref())?;
+            with(&json!({ "path": path }))
+        }
+        Command::GetForkMessages => {
+            let messages: Vec<Value> = session
+                .user_messages()
+                .map_err(text)?
+                .into_iter()
+                .map(|(entry_id, text)| json!({ "entryId": entry_id, "text": text }))
+                .collect();
+            with(&json!({ "messages": messages }))
+        }
+        Command::GetEntries { since } => with(&entries(session, since.as_deref())?),
+        Command::GetTree => tree(session),
+        Command::GetLastAssistantText => match session.last_assistant_text() {
+            Some(text) => with(&json!({ "text": text.trim() })),
+            None => with(&json!({})),
+        },
+        Command::SetSessionName { name } => {
+            let name = name.trim();
+            if name.is_empty() {
+                return Err("Session name cannot be empty".to_owned());
+            }
+            session.set_name(name).await.map_err(text)?;
+            nothing()
+        }
+        Command::GetMessages => with(&Messages { messages: session.messages() }),
+        Command::GetCommands => with(&json!({ "commands": session.commands() })),
+        Command::Hello { .. } => with(&json!({
+            "name": "pi",
+            "version": env!("CARGO_PKG_VERSION"),
+            "protocolVersion": PROTOCOL_VERSION,
+            "commands": Command::NAMES,
+            "capabilities": ["list_sessions", "navigate_tree", "set_label", "validated_input"],
+        })),
+        Command::ListSessions { all } => list_sessions(session, all),
+        Command::NavigateTree { entry_id, summarize, custom_instructions, label } => {
+            let navigation = Navigation {
+                summarize,
+                instructions: custom_instructions,
+                label,
+                ..Navigation::default()
+            };
+            let went = session.navigate(&entry_id, navigation).await.map_err(text)?;
+            let mut data = json!({ "cancelled": went.cancelled });
+            if let Some(text) = went.text {
+                data["text"] = text.into();
+            }
+            if let Some(summary) = went.summary {
+                data["summaryEntryId"] = summary.id.into();
+            }
+            with(&data)
+        }
+        Command::SetLabel { entry_id, label } => {
+            session.set_label(&entry_id, label.as_deref()).map_err(text)?;
+            nothing()
+        }
+        other => Err(format!("Unknown command: {other:?}")),
+    }
+}
+
+fn state(session: &AgentSession) -> State {
+    let settings = session.settings();
+    let (steering, follow_up) = session.queued();
+    State {
+        model: session.model(),
+        thinking_level: session.thinking_level(),
+        is_streaming: session.is_streaming(),
+        is_compacting: session.is_compacting(),
+        steering_mode: mode(settings.steering_mode),
+        follow_up_mode: mode(settings.follow_up_mode),
+        session_file: session.file(),
+        session_id: session.id(),
+        session_name: session.name(),
+        auto_compaction_enabled: settings.compaction.enabled,
+        message_count: session.messages().len(),
+        pending_message_count: steering.len() + follow_up.len(),
+    }
+}
+
+fn entries(session: &AgentSession, since: Option<&str>) -> Result<Entries, String> {
+    session.with_entries(|conversation| {
+        if let Some(id) = since
+            && !conversation.contains(id)
+        {
+            return Err(format!("Entry not found: {id}"));
+        }
+        let mut seen = since.is_none();
+        let mut entries = Vec::new();
+        for entry in conversation.entries() {
+            match entry {
+                Ok(entry) if seen => entries.push(entry),
+                Ok(entry) => seen = Some(entry.id.as_str()) == since,
+                Err(SessionError::Damaged { .. }) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        Ok(Entries { entries, leaf_id: conversation.leaf_id().map(str::to_owned) })
+    })
+}
+
+fn tree(session: &AgentSession) -> Answer {
+    session.with_entries(|conversation| {
+        let mut json = b"{\"tree\":".to_vec();
+        conversation.tree().map_err(text)?.write_json(&mut json).map_err(text)?;
+        json.extend_from_slice(b",\"leafId\":");
+        serde_json::to_writer(&mut json, &conversation.leaf_id()).map_err(text)?;
+        json.push(b'}');
+        let json = String::from_utf8(json).map_err(text)?;
+        Ok(Handled { data: Some(RawValue::from_string(json).map_err(text)?), run: None })
+    })
+}
+
+fn export_html(session: &AgentSession, path: Option<&str>) -> Result<PathBuf, String> {
+    let path = match path {
+        Some(path) => session.workspace().resolve(path),
+        None => {
+            let file = session.file();
+            let stem = file
+                .as_deref()
+                .and_then(Path::file_stem)
+                .map_or_else(|| session.id(), |stem| stem.to_string_lossy().into_owned());
+            session.workspace().cwd().join(format!("pi-session-{stem}.html"))
+        }
+    };
+    let cannot = |error: std::io::Error| format!("Cannot write {}: {error}", path.display());
+    session.with_entries(|conversation| {
+        let mut out = BufWriter::new(std::fs::File::create(&path).map_err(cannot)?);
+        conversation.export_html(&HtmlOptions::default(), &mut out).map_err(text)?;
+        out.flush().map_err(cannot)
+    })?;
+    Ok(path)
+}
+
+fn list_sessions(session: &AgentSession, all: bool) -> Answer {
+    let (directory, cwd) = session.with_entries(|conversation| {
+        (conversation.directory().map(Path::to_owned), conversation.cwd().to_owned())
+    });
+    let Some(directory) = directory else { return with(&json!({ "sessions": [] })) };
+    let root = match directory.parent() {
+        Some(parent) if all => parent.to_owned(),
+        _ => directory,
+    };
+    let options = ListOptions { cwd: (!all).then_some(cwd), limit: None };
+    let listing = SessionIndex::new(root, None).list(&options);
+    let sessions: Vec<Value> = listing
+        .sessions
+        .into_iter()
+        .map(|info| {
+            json!({
+                "path": info.path,
+                "id": info.id,
+                "cwd": info.cwd,
+                "name": info.name,
+                "parentSession": info.parent_session,
+                "created": info.created,
+                "modified": info.modified,
+                "messageCount": info.message_count,
+                "firstMessage": info.first_message,
+            })
+        })
+        .collect();
+    with(&json!({ "sessions": sessions }))
+}
+
+fn change(session: &AgentSession, change: &SettingChange) -> Answer {
+    session.change_setting(change);
+    nothing()
+}
+
+fn queue_mode(mode: Mode) -> QueueMode {
+    match mode {
+        Mode::All => QueueMode::All,
+        Mode::OneAtATime => QueueMode::OneAtATime,
+    }
+}
+
+fn mode(mode: QueueMode) -> Mode {
+    match mode {
+        QueueMode::All => Mode::All,
+        QueueMode::OneAtATime => Mode::OneAtATime,
+    }
+}
+
+fn nothing() -> Answer {
+    Ok(Handled { data: None, run: None })
+}
+
+fn with(data: &impl Serialize) -> Answer {
+    Ok(Handled { data: Some(raw(data)?), run: None })
+}
+
+fn raw(data: &impl Serialize) -> Result<Box<RawValue>, String> {
+    serde_json::value::to_raw_value(data).map_err(text)
+}
+
+fn text(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}

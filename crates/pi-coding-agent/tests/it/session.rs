@@ -1,0 +1,339 @@
+//! Sessions: what is told, in which order, and what is kept.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_ai::Usage;
+use pi_ai::faux::{Faux, Reply};
+use pi_coding_agent::session::{
+    BashOptions, Disposition, Navigation, PromptError, PromptOptions, SettingChange,
+    StreamingBehavior, Submitted,
+};
+use pi_protocol::{AgentMessage, Message};
+use serde_json::json;
+
+use crate::stage::Stage;
+
+fn usage(input: u64) -> Usage {
+    Usage { input, output: 10, total_tokens: input + 10, ..Usage::default() }
+}
+
+fn user_texts(stage: &Stage) -> Vec<String> {
+    let request = stage.model.requests().last().unwrap().clone();
+    request
+        .context
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::User(user) => Some(pi_session::text_of(&user.content)),
+            _ => None,
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_prompt_is_told_and_kept_in_order() {
+    let stage = Stage::new();
+    stage.model.push(Reply::new().tool_call("bash", &json!({"command": "echo hi"})));
+    stage.model.push(Reply::new().text("Done."));
+    let disposition = stage.session.prompt("Do it", PromptOptions::default()).await.unwrap();
+    assert_eq!(disposition, Disposition::Started);
+    assert_eq!(
+        stage.story(),
+        [
+            "agent_start",
+            "turn_start",
+            "message_start system",
+            "message_end system",
+            "message_start user",
+            "message_end user",
+            "message_start assistant",
+            "message_end assistant",
+            "tool_execution_start",
+            "tool_execution_end",
+            "message_start toolResult",
+            "message_end toolResult",
+            "turn_end",
+            "turn_start",
+            "message_start assistant",
+            "message_end assistant",
+            "turn_end",
+            "agent_end retry=false",
+            "agent_settled aborted=false",
+        ]
+    );
+    let kept = [
+        "session",
+        "model_change",
+        "thinking_level_change",
+        "system",
+        "user",
+        "assistant",
+        "toolResult",
+        "assistant",
+    ];
+    assert_eq!(stage.entries(), kept);
+
+    let stage = stage.reopened();
+    stage.model.push(Reply::new().text("Again."));
+    stage.session.prompt("And?", PromptOptions::default()).await.unwrap();
+    let story = stage.story();
+    assert!(!story.contains(&"message_start system".to_owned()), "nothing new: {story:?}");
+    assert_eq!(user_texts(&stage), ["Do it", "And?"]);
+    assert_eq!(stage.session.last_assistant_text().as_deref(), Some("Again."));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again_and_hidden_from_the_model() {
+    let stage = Stage::new();
+    stage.model.push(Reply::new().fail("503: overloaded"));
+    stage.model.push(Reply::new().text("Better."));
+    stage.session.prompt("Go", PromptOptions::default()).await.unwrap();
+    let story = stage.story();
+    let from = story.iter().position(|line| line == "agent_end retry=true").unwrap();
+    assert_eq!(
+        story[from..],
+        [
+            "agent_end retry=true",
+            "auto_retry_start 1",
+            "entry_appended",
+            "agent_start",
+            "turn_start",
+            "message_start assistant",
+            "message_end assistant",
+            "auto_retry_end success=true",
+            "turn_end",
+            "agent_end retry=false",
+            "agent_settled aborted=false",
+        ]
+    );
+    let roles: Vec<String> =
+        stage.session.messages().iter().map(|message| message.role().to_owned()).collect();
+    assert_eq!(roles, ["system", "user", "assistant"]);
+    assert_eq!(stage.entries().iter().filter(|kind| *kind == "assistant").count(), 2);
+
+    for _ in 0..4 {
+        stage.model.push(Reply::new().fail("503: overloaded"));
+    }
+    stage.session.prompt("Go on", PromptOptions::default()).await.unwrap();
+    let story = stage.story();
+    assert_eq!(story.iter().filter(|line| line.starts_with("auto_retry_start")).count(), 3);
+    assert_eq!(
+        story[story.len() - 3..],
+        ["agent_end retry=false", "auto_retry_end success=false", "agent_settled aborted=false"]
+    );
+    let last = stage.session.messages().last().unwrap().clone();
+    assert_eq!(last.role(), "assistant", "the last failure stays where the user sees it");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_reaches_a_pause_and_keeps_the_queue() {
+    let stage = Stage::new();
+    stage.model.push(Reply::new().fail("503: overloaded"));
+    let Submitted::Started(run) =
+        stage.session.submit("Go", PromptOptions::default()).await.unwrap()
+    else {
+        panic!("a run begins")
+    };
+    let session = stage.session.clone();
+    let abort = async {
+        while !session.is_retrying() {
+            tokio::task::yield_now().await;
+        }
+        session.follow_up("later", Vec::new(), "interactive").await.unwrap();
+        session.abort().await;
+        assert!(!session.is_streaming());
+    };
+    tokio::join!(run.finish(), abort);
+    let story = stage.story();
+    assert_eq!(
+        story[story.len() - 3..],
+        [
+            "queue_update [[],[\"later\"]]",
+            "auto_retry_end success=false",
+            "agent_settled aborted=true"
+        ]
+    );
+    assert_eq!(stage.session.queued().1, ["later"]);
+    assert_eq!(stage.session.clear_queue().await.1, ["later"]);
+}
+
+#[tokio::test]
+async fn messages_queue_during_a_run_and_are_taken_off_the_list() {
+    let stage = Stage::new();
+    let session = stage.session.clone();
+    stage.model.push(Reply::new().tool_call("bash", &json!({"command": "true"})));
+    stage.model.push(Reply::new().text("one"));
+    stage.model.push(Reply::new().text("two"));
+    let Submitted::Started(run) = session.submit("Go", PromptOptions::default()).await.unwrap()
+    else {
+        panic!("a run begins")
+    };
+    let busy = session.submit("no", PromptOptions::default()).await;
+    assert!(matches!(busy, Err(PromptError::Busy)));
+    let steer = PromptOptions {
+        streaming_behavior: Some(StreamingBehavior::Steer),
+        ..PromptOptions::default()
+    };
+    assert_eq!(session.prompt("now", steer).await.unwrap(), Disposition::Queued);
+    session.follow_up("then", Vec::new(), "rpc").await.unwrap();
+    run.finish().await;
+    let story = stage.story();
+    let queue: Vec<&String> = story.iter().filter(|line| line.starts_with("queue")).collect();
+    assert_eq!(
+        queue,
+        [
+            "queue_update [[\"now\"],[]]",
+            "queue_update [[\"now\"],[\"then\"]]",
+            "queue_update [[],[\"then\"]]",
+            "queue_update [[],[]]",
+        ]
+    );
+    assert_eq!(user_texts(&stage), ["Go", "now", "then"]);
+}
+
+fn small_window(parts: &mut pi_coding_agent::session::SessionParts) {
+    let mut model = Faux::model();
+    model.context_window = 20_000;
+    parts.model = Some(Arc::new(model));
+    parts.settings.compaction.keep_recent_tokens = 200;
+}
+
+fn summary() -> Reply {
+    Reply::new().text(
+        "## Goal\nTalk.\n\n## Constraints & Preferences\n- none\n\n## Progress\n### Done\n- talked\n\n### In Progress\n- none\n\n### Blocked\n- none\n\n## Key Decisions\n- none\n\n## Next Steps\n1. talk\n\n## Critical Context\n- none",
+    )
+}
+
+#[tokio::test]
+async fn a_full_context_is_compacted_after_the_run() {
+    let stage = Stage::with(small_window);
+    stage.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
+    stage.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
+    stage.model.push(Reply::new().text("ok").usage(usage(19_000)));
+    stage.model.push(summary());
+    stage.model.push(summary());
+    stage.story();
+    stage.session.prompt("next", PromptOptions::default()).await.unwrap();
+    let story = stage.story();
+    let end = story.iter().position(|line| line == "agent_end retry=false").unwrap();
+    assert_eq!(
+        story[end + 1..],
+        [
+            "compaction_start threshold",
+            "compaction_end retry=false error=none",
+            "agent_settled aborted=false"
+        ]
+    );
+    let roles: Vec<String> =
+        stage.session.messages().iter().map(|message| message.role().to_owned()).collect();
+    assert_eq!(roles[..2], ["system", "compactionSummary"], "{roles:?}");
+    assert!(stage.entries().contains(&"compaction".to_owned()));
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_fit_is_made_again_after_compaction() {
+    let stage = Stage::with(small_window);
+    stage.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
+    stage.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
+    stage.story();
+    stage.model.push(Reply::new().fail("prompt is too long: 30000 tokens > 20000 maximum"));
+    stage.model.push(summary());
+    stage.model.push(summary());
+    stage.model.push(Reply::new().text("Now it fits.").usage(usage(500)));
+    stage.session.prompt("next", PromptOptions::default()).await.unwrap();
+    let story = stage.story();
+    let end = story.iter().position(|line| line == "agent_end retry=false").unwrap();
+    assert_eq!(
+        story[end..end + 5],
+        [
+            "agent_end retry=false",
+            "compaction_start overflow",
+            "entry_appended",
+            "compaction_end retry=true error=none",
+            "agent_start",
+        ]
+    );
+    assert_eq!(stage.session.last_assistant_text().as_deref(), Some("Now it fits."));
+}
+
+#[tokio::test]
+async fn an_overflow_with_nothing_to_compact_stays_visible() {
+    let stage = Stage::with(small_window);
+    stage.model.push(Reply::new().fail("prompt is too long: 30000 tokens > 20000 maximum"));
+    stage.session.prompt("hi", PromptOptions::default()).await.unwrap();
+    let story = stage.story();
+    assert_eq!(story.last().unwrap(), "agent_settled aborted=false");
+    let messages = stage.session.messages();
+    let last = messages.last().and_then(AgentMessage::as_assistant).unwrap();
+    assert!(last.error_message.as_deref().unwrap().contains("too long"));
+}
+
+#[tokio::test]
+async fn compacting_too_little_is_refused_with_events() {
+    let stage = Stage::new();
+    let error = stage.session.compact(None).await.unwrap_err();
+    assert_eq!(error.to_string(), "Nothing to compact (session too small)");
+    assert_eq!(
+        stage.story(),
+        [
+            "compaction_start manual",
+            "compaction_end retry=false error=Compaction failed: Nothing to compact (session too small)"
+        ]
+    );
+}
+
+#[tokio::test]
+async fn commands_of_the_user_are_told_kept_and_shown_to_the_model() {
+    let stage = Stage::new();
+    let options = BashOptions { id: Some("7".to_owned()), ..BashOptions::default() };
+    let result =
+        stage.session.execute_bash("printf '\\033[1mout\\033[0m\\r\\n'; exit 3", options).await;
+    let result = result.unwrap();
+    assert_eq!((result.output.as_str(), result.exit_code), ("out\n", Some(3)));
+    let told = stage.records();
+    assert_eq!(told[0], json!({"type": "bash_execution_update", "id": "7", "delta": "out\n"}));
+    let hidden = BashOptions { exclude_from_context: true, ..BashOptions::default() };
+    stage.session.execute_bash("echo secret", hidden).await.unwrap();
+    stage.model.push(Reply::new().text("I see."));
+    stage.session.prompt("Look", PromptOptions::default()).await.unwrap();
+    let texts = user_texts(&stage);
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("out") && !texts.concat().contains("secret"));
+    assert_eq!(stage.entries().iter().filter(|kind| *kind == "bashExecution").count(), 2);
+}
+
+#[tokio::test]
+async fn going_back_returns_the_text_and_leaves_a_summary() {
+    let stage = Stage::new();
+    for answer in ["one", "two"] {
+        stage.model.push(Reply::new().text(answer));
+        stage.session.prompt(&format!("say {answer}"), PromptOptions::default()).await.unwrap();
+    }
+    let messages = stage.session.user_messages().unwrap();
+    assert_eq!(messages.len(), 2);
+    stage.model.push(Reply::new().text("They said two."));
+    let options = Navigation { summarize: true, ..Navigation::default() };
+    let went = stage.session.navigate(&messages[1].0, options).await.unwrap();
+    assert_eq!(went.text.as_deref(), Some("say two"));
+    assert!(went.summary.is_some());
+    let roles: Vec<String> =
+        stage.session.messages().iter().map(|message| message.role().to_owned()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "branchSummary"]);
+}
+
+#[tokio::test]
+async fn settings_that_change_are_saved() {
+    let saved = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = Arc::clone(&saved);
+    let stage = Stage::with(move |parts| {
+        parts.save_setting =
+            Some(Arc::new(move |change| heard.lock().unwrap().push(change.clone())));
+    });
+    stage.session.change_setting(&SettingChange::AutoRetry(false));
+    assert_eq!(*saved.lock().unwrap(), [SettingChange::AutoRetry(false)]);
+    stage.model.push(Reply::new().fail("503: overloaded"));
+    let done = stage.session.prompt("Go", PromptOptions::default());
+    tokio::time::timeout(Duration::from_secs(60), done).await.unwrap().unwrap();
+    assert!(!stage.story().iter().any(|line| line.starts_with("auto_retry")));
+}
