@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::change::{Change, settled, unless_aborted, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
+use crate::toolset::STRICT;
 use crate::workspace::{Workspace, check_abort};
 use lines::Original;
 
@@ -47,6 +48,13 @@ pub fn edit(workspace: Arc<Workspace>) -> FnTool {
         settled(async move { execute(&workspace, arguments, &cancel).await })
     })
     .prepare(|raw| Ok(arguments::prepare(raw)))
+    .prompt_snippet("Replace pieces of a file, several in one call")
+    .prompt_guidelines([
+        "Read a file before you edit it: oldText is copied from what the file says, not from memory.",
+        "Make all changes to a file in one call of edit, with one entry of edits for each place; join changes whose lines touch.",
+        "Keep oldText short: just enough lines for it to occur once.",
+    ])
+    .constrained_sampling(STRICT)
 }
 
 async fn execute(

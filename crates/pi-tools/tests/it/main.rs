@@ -2,11 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod background;
 mod bash;
 mod call;
 mod change;
 mod checkpoint;
 mod crash;
+mod declarations;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
