@@ -13,6 +13,8 @@ mod declarations;
 mod images;
 #[cfg(unix)]
 mod observed;
+#[cfg(feature = "images")]
+mod observed_images;
 mod observed_search;
 mod processes;
 mod read;
