@@ -82,10 +82,12 @@ async fn execute(
     let placed = matching::place(&original.text, &edits)
         .map_err(|problem| problem.describe(&shown, edits.len() > 1))?;
     let result = original.replace(&placed, &edits);
-    if result == content {
+    let text = Original::new(&result).text;
+    // Bytes that are not text may still have become others; nobody asked for that.
+    if text == original.text {
         return Err(matching::Problem::NoChange.describe(&shown, edits.len() > 1));
     }
-    let diff = diff::diff(&shown, &original.text, &Original::new(&result).text);
+    let diff = diff::diff(&shown, &original.text, &text);
     change.replace(&result, cancel).await?;
     let text = format!("Successfully replaced {} block(s) in {shown}.", edits.len());
     Ok(ToolOutput {
