@@ -1,16 +1,20 @@
 //! Tools: what an agent can do.
 
+mod schema;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use pi_protocol::{CancelToken, Tool, Usage, UserBlock};
+use pi_protocol::{CancelToken, ConstrainedSampling, Tool, Usage, UserBlock};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+pub use schema::schema_of;
 
 /// A future that a tool or hook returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -26,6 +30,16 @@ pub trait AgentTool: Send + Sync {
     /// A name for people.
     fn label(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.declaration().name)
+    }
+
+    /// One line for the list of tools in a system prompt. Without one it is not listed there.
+    fn prompt_snippet(&self) -> Option<&str> {
+        None
+    }
+
+    /// What a system prompt should say about using it, one sentence each.
+    fn prompt_guidelines(&self) -> &[String] {
+        &[]
     }
 
     /// Whether it may run beside other calls of the same turn.
@@ -153,6 +167,8 @@ type Prepare =
 pub struct FnTool {
     declaration: Tool,
     label: Option<String>,
+    prompt_snippet: Option<String>,
+    prompt_guidelines: Vec<String>,
     mode: ExecutionMode,
     prepare: Option<Arc<Prepare>>,
     execute: Arc<Execute>,
@@ -173,6 +189,8 @@ impl FnTool {
         Self {
             declaration,
             label: None,
+            prompt_snippet: None,
+            prompt_guidelines: Vec::new(),
             mode: ExecutionMode::Parallel,
             prepare: None,
             execute: Arc::new(execute),
@@ -210,6 +228,30 @@ impl FnTool {
         self
     }
 
+    /// Sets the line for the list of tools in a system prompt.
+    #[must_use]
+    pub fn prompt_snippet(mut self, snippet: impl Into<String>) -> Self {
+        self.prompt_snippet = Some(snippet.into());
+        self
+    }
+
+    /// Sets what a system prompt should say about using it, one sentence each.
+    #[must_use]
+    pub fn prompt_guidelines<S: Into<String>>(
+        mut self,
+        guidelines: impl IntoIterator<Item = S>,
+    ) -> Self {
+        self.prompt_guidelines = guidelines.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Says how strictly the provider should hold the model to the schema.
+    #[must_use]
+    pub fn constrained_sampling(mut self, sampling: ConstrainedSampling) -> Self {
+        self.declaration.constrained_sampling = Some(sampling);
+        self
+    }
+
     /// Never runs beside another call.
     #[must_use]
     pub fn sequential(mut self) -> Self {
@@ -231,21 +273,6 @@ impl FnTool {
     }
 }
 
-/// The JSON Schema of a Rust type, as models are told it.
-pub fn schema_of<P: JsonSchema>() -> Value {
-    let mut schema = schemars::generate::SchemaSettings::draft07()
-        .with(|settings| settings.inline_subschemas = true)
-        .into_generator()
-        .into_root_schema_for::<P>()
-        .to_value();
-    if let Some(root) = schema.as_object_mut() {
-        // The name of a Rust type tells a model nothing.
-        root.remove("$schema");
-        root.remove("title");
-    }
-    schema
-}
-
 impl AgentTool for FnTool {
     fn declaration(&self) -> &Tool {
         &self.declaration
@@ -253,6 +280,14 @@ impl AgentTool for FnTool {
 
     fn label(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.label.as_deref().unwrap_or(&self.declaration.name))
+    }
+
+    fn prompt_snippet(&self) -> Option<&str> {
+        self.prompt_snippet.as_deref()
+    }
+
+    fn prompt_guidelines(&self) -> &[String] {
+        &self.prompt_guidelines
     }
 
     fn execution_mode(&self) -> ExecutionMode {

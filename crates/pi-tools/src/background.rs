@@ -6,9 +6,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pi_agent::ToolError;
 use tokio::io::AsyncReadExt;
+use tokio::sync::{Notify, watch};
 
 use crate::bash::{self, Output};
 use crate::executor::{Lease, Process};
@@ -18,6 +20,17 @@ use crate::workspace::Workspace;
 /// The handle of a background process. Never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BackgroundId(u64);
+
+impl BackgroundId {
+    /// The handle that a model names by its number.
+    pub(crate) fn from_number(number: f64) -> Option<Self> {
+        (number >= 1.0 && number.fract() == 0.0).then_some(Self(number as u64))
+    }
+
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+}
 
 impl fmt::Display for BackgroundId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -32,10 +45,20 @@ pub struct BackgroundInfo {
     pub id: BackgroundId,
     /// The command, as it was given.
     pub command: String,
+    /// What it does, or did last.
+    pub state: BackgroundState,
+}
+
+/// How a background process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BackgroundState {
     /// It runs.
-    pub running: bool,
-    /// The exit code of a process that ended by itself, where it is known.
-    pub exit_code: Option<i32>,
+    Running,
+    /// It ended by itself, with this code where it is known. What it has started may still run,
+    /// until it is stopped.
+    Exited(Option<i32>),
+    /// It was ended.
+    Stopped,
 }
 
 /// The background processes of one agent. Dropping it ends them all.
@@ -53,16 +76,19 @@ struct Entries {
 #[derive(Debug)]
 struct Entry {
     command: String,
-    state: Arc<Mutex<State>>,
+    output: Arc<Mutex<Output>>,
+    state: watch::Receiver<BackgroundState>,
+    /// It ran when it was stopped.
+    interrupted: bool,
     /// Gone once it was stopped.
     lease: Option<Lease>,
 }
 
-#[derive(Debug, Default)]
-struct State {
-    output: Output,
-    /// Set when it has ended: its code, where that is known.
-    ended: Option<Option<i32>>,
+impl Entry {
+    fn info(&self, id: BackgroundId) -> BackgroundInfo {
+        let state = if self.interrupted { BackgroundState::Stopped } else { *self.state.borrow() };
+        BackgroundInfo { id, command: self.command.clone(), state }
+    }
 }
 
 impl Background {
@@ -72,11 +98,12 @@ impl Background {
         workspace: &Workspace,
         command: &str,
     ) -> Result<BackgroundId, ToolError> {
-        let process = bash::start(workspace, command).await?;
-        let state = Arc::new(Mutex::new(State::default()));
-        let Process { output, exit, lease } = process;
-        tokio::spawn(watch(Arc::clone(&state), output, exit));
-        let entry = Entry { command: command.to_owned(), state, lease: Some(lease) };
+        let Process { output: pipe, exit, lease } = bash::start(workspace, command).await?;
+        let output = Arc::new(Mutex::new(Output::default()));
+        let (ended, state) = watch::channel(BackgroundState::Running);
+        tokio::spawn(take_in(Arc::clone(&output), pipe, exit, ended));
+        let command = command.to_owned();
+        let entry = Entry { command, output, state, interrupted: false, lease: Some(lease) };
         let mut entries = lock(&self.entries);
         entries.last += 1;
         let id = BackgroundId(entries.last);
@@ -84,33 +111,40 @@ impl Background {
         Ok(id)
     }
 
+    /// Waits until a process has ended, but not longer than this.
+    pub(crate) async fn wait(&self, id: BackgroundId, longest: Duration) {
+        let state = lock(&self.entries).by_id.get(&id).map(|entry| entry.state.clone());
+        let Some(mut state) = state else { return };
+        let ended = state.wait_for(|state| *state != BackgroundState::Running);
+        let _ = tokio::time::timeout(longest, ended).await;
+    }
+
     /// All that were started and not removed, in the order of their start.
     pub fn list(&self) -> Vec<BackgroundInfo> {
         let entries = lock(&self.entries);
-        let info = |(id, entry): (&BackgroundId, &Entry)| {
-            let ended = lock(&entry.state).ended;
-            BackgroundInfo {
-                id: *id,
-                command: entry.command.clone(),
-                running: ended.is_none() && entry.lease.is_some(),
-                exit_code: ended.flatten(),
-            }
-        };
-        entries.by_id.iter().map(info).collect()
+        entries.by_id.iter().map(|(id, entry)| entry.info(*id)).collect()
+    }
+
+    /// What is known about one of them.
+    pub fn info(&self, id: BackgroundId) -> Option<BackgroundInfo> {
+        lock(&self.entries).by_id.get(&id).map(|entry| entry.info(id))
     }
 
     /// The end of what a process has written so far.
     pub fn output(&self, id: BackgroundId) -> Option<Truncation> {
-        let entries = lock(&self.entries);
-        let entry = entries.by_id.get(&id)?;
-        Some(lock(&entry.state).output.tail())
+        let output = lock(&self.entries).by_id.get(&id).map(|entry| Arc::clone(&entry.output))?;
+        Some(lock(&output).tail())
     }
 
     /// Ends a process with all it has started. Its output can still be read. False if there is no
     /// such process.
     pub async fn stop(&self, id: BackgroundId) -> bool {
         let lease = match lock(&self.entries).by_id.get_mut(&id) {
-            Some(entry) => entry.lease.take(),
+            Some(entry) => {
+                let runs = *entry.state.borrow() == BackgroundState::Running;
+                entry.interrupted |= runs && entry.lease.is_some();
+                entry.lease.take()
+            }
             None => return false,
         };
         if let Some(lease) = lease {
@@ -128,21 +162,27 @@ impl Background {
 }
 
 /// Takes in what a process writes, until it has ended and its output has too.
-async fn watch(
-    state: Arc<Mutex<State>>,
-    mut output: impl tokio::io::AsyncRead + Unpin,
+async fn take_in(
+    output: Arc<Mutex<Output>>,
+    mut pipe: impl tokio::io::AsyncRead + Unpin,
     exit: impl Future<Output = std::io::Result<Option<i32>>>,
+    ended: watch::Sender<BackgroundState>,
 ) {
+    let all_read = Notify::new();
     let read = async {
         let mut chunk = Vec::with_capacity(bash::CHUNK);
-        while let Ok(1..) = output.read_buf(&mut chunk).await {
-            lock(&state).output.push(&chunk);
+        while let Ok(1..) = pipe.read_buf(&mut chunk).await {
+            lock(&output).push(&chunk);
             chunk.clear();
         }
+        all_read.notify_one();
     };
     let wait = async {
         let code = exit.await.ok().flatten();
-        lock(&state).ended = Some(code);
+        // Whoever hears of the end wants to see the last words too. What the process has left
+        // running may keep the output open for good.
+        let _ = tokio::time::timeout(bash::SILENCE, all_read.notified()).await;
+        ended.send_replace(BackgroundState::Exited(code));
     };
     tokio::join!(read, wait);
 }

@@ -3,6 +3,7 @@
 //! The text for the model is what the command wrote, terminal controls included. Whoever shows it
 //! on a terminal takes those out first.
 
+mod detached;
 mod output;
 mod report;
 mod settings;
@@ -22,6 +23,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::executor::Lease;
+use crate::toolset::STRICT;
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::Workspace;
 
@@ -38,7 +40,7 @@ const MAX_TIMEOUT: f64 = 2_147_483.647;
 /// Between two reports of progress.
 const UPDATE: Duration = Duration::from_millis(100);
 /// How long the output may be silent after the command has ended while something keeps it open.
-const SILENCE: Duration = Duration::from_millis(100);
+pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 /// How long what was left behind may go on writing after the command has ended.
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
@@ -55,17 +57,43 @@ struct Arguments {
     timeout: Option<f64>,
 }
 
+/// The arguments of `bash` where there is a place for background processes.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct ArgumentsOrBackground {
+    #[serde(flatten)]
+    arguments: Arguments,
+    /// Leave the command running and return at once, for servers and watchers; no timeout then
+    background: Option<bool>,
+}
+
 /// The tool `bash`.
 pub fn bash(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
         "Runs a command in a shell, in the working directory. Gives what it writes to stdout and stderr: the last {MAX_LINES} lines or {}; longer output is kept in a file that the result names. Everything the command has started ends with it.",
         format_size(MAX_BYTES)
     );
-    FnTool::typed("bash", description, move |arguments: Arguments, invocation| {
-        let workspace = Arc::clone(&workspace);
-        // The buffers of a running command are not small.
-        Box::pin(async move { execute(&workspace, &arguments, &invocation).await })
-    })
+    let tool = if let Some(background) = workspace.background().cloned() {
+        FnTool::typed("bash", description, move |arguments: ArgumentsOrBackground, invocation| {
+            let (workspace, background) = (Arc::clone(&workspace), Arc::clone(&background));
+            let ArgumentsOrBackground { arguments, background: detach } = arguments;
+            Box::pin(async move {
+                if detach == Some(true) {
+                    detached::execute(&workspace, &background, &arguments, &invocation).await
+                } else {
+                    execute(&workspace, &arguments, &invocation).await
+                }
+            })
+        })
+    } else {
+        FnTool::typed("bash", description, move |arguments: Arguments, invocation| {
+            let workspace = Arc::clone(&workspace);
+            // The buffers of a running command are not small.
+            Box::pin(async move { execute(&workspace, &arguments, &invocation).await })
+        })
+    };
+    tool.prompt_snippet("Run commands in a shell")
+        .prompt_guidelines(["Run builds, tests, git and other programs with bash; files are for the tools that are there for them."])
+        .constrained_sampling(STRICT)
 }
 
 async fn execute(

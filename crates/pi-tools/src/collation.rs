@@ -8,8 +8,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Punctuation in its order, as far as keyboards have it.
-const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~";
+/// Punctuation in its order, as far as names have it.
+const PUNCTUATION: &str = "_-‐‑‒–—―,;:!?.'‹›\"«»()[]{}§¶@*/\\&#%`´˜^+±<=>|~";
 
 /// A name made ready to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,6 +37,19 @@ impl Key {
             match c {
                 'ß' => {
                     letters.extend([(Class::Letter, 's' as u32); 2]);
+                    accents.push(c);
+                }
+                // Quotation marks have accents too, so to speak.
+                '‘' | '’' | '‚' => {
+                    letters.push(primary('\''));
+                    accents.push(c);
+                }
+                '…' => {
+                    letters.extend([primary('.'); 3]);
+                    accents.push(c);
+                }
+                '“' | '”' | '„' => {
+                    letters.push(primary('"'));
                     accents.push(c);
                 }
                 _ if is_combining_mark(c) => accents.push(c),

@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::change::{Change, settled, unless_aborted, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
+use crate::toolset::STRICT;
 use crate::workspace::{Workspace, check_abort};
 use lines::Original;
 
@@ -47,6 +48,13 @@ pub fn edit(workspace: Arc<Workspace>) -> FnTool {
         settled(async move { execute(&workspace, arguments, &cancel).await })
     })
     .prepare(|raw| Ok(arguments::prepare(raw)))
+    .prompt_snippet("Replace pieces of a file, several in one call")
+    .prompt_guidelines([
+        "Read a file before you edit it: oldText is copied from what the file says, not from memory.",
+        "Make all changes to a file in one call of edit, with one entry of edits for each place; join changes whose lines touch.",
+        "Keep oldText short: just enough lines for it to occur once.",
+    ])
+    .constrained_sampling(STRICT)
 }
 
 async fn execute(
@@ -74,10 +82,12 @@ async fn execute(
     let placed = matching::place(&original.text, &edits)
         .map_err(|problem| problem.describe(&shown, edits.len() > 1))?;
     let result = original.replace(&placed, &edits);
-    if result == content {
+    let text = Original::new(&result).text;
+    // Bytes that are not text may still have become others; nobody asked for that.
+    if text == original.text {
         return Err(matching::Problem::NoChange.describe(&shown, edits.len() > 1));
     }
-    let diff = diff::diff(&shown, &original.text, &Original::new(&result).text);
+    let diff = diff::diff(&shown, &original.text, &text);
     change.replace(&result, cancel).await?;
     let text = format!("Successfully replaced {} block(s) in {shown}.", edits.len());
     Ok(ToolOutput {

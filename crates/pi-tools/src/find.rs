@@ -38,6 +38,8 @@ pub fn find(workspace: Arc<Workspace>) -> FnTool {
         let workspace = Arc::clone(&workspace);
         async move { execute(&workspace, arguments, &invocation.cancel).await }
     })
+    .prompt_snippet("Find files by name")
+    .prompt_guidelines(["Look for files by name with find rather than with a command: it leaves out what .gitignore names."])
 }
 
 async fn execute(

@@ -55,6 +55,8 @@ pub fn grep(workspace: Arc<Workspace>) -> FnTool {
         let workspace = Arc::clone(&workspace);
         async move { execute(&workspace, &arguments, &invocation.cancel).await }
     })
+    .prompt_snippet("Search the content of files for a pattern")
+    .prompt_guidelines(["Search with grep rather than with a command: it leaves out what .gitignore names and keeps the result short."])
 }
 
 async fn execute(

@@ -14,13 +14,15 @@ pub struct Images {
     /// To what size they are scaled down; what is not said is as usual: 2000 × 2000 pixels,
     /// 4.5 MiB in base64, JPEG of quality 80.
     pub resize: ImageResize,
+    /// They are scaled down at all. If not, all but bitmaps are sent as they are.
+    pub auto_resize: bool,
     /// The model can see images. If not, it is told that there was one.
     pub visible: bool,
 }
 
 impl Default for Images {
     fn default() -> Self {
-        Self { resize: ImageResize::default(), visible: true }
+        Self { resize: ImageResize::default(), auto_resize: true, visible: true }
     }
 }
 
@@ -32,15 +34,17 @@ pub(crate) struct Shown {
     pub(crate) hints: Vec<String>,
 }
 
-/// Why an image cannot be sent.
+/// Why an image cannot be sent: which step failed, for whatever reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Omitted {
     #[error("[Image omitted: could not be converted to a supported inline image format.]")]
-    Unreadable,
-    #[cfg_attr(not(feature = "images"), allow(dead_code))]
+    NotConverted,
     #[error("[Image omitted: could not be resized below the inline image size limit.]")]
-    TooBig,
+    NotResized,
 }
+
+/// The only format that is recognised and that models do not take.
+const BITMAP: &str = "image/bmp";
 
 /// The MIME type of an image. Names do not count, and an animation is not an image to models.
 pub(crate) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
@@ -48,17 +52,25 @@ pub(crate) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
         [0xff, 0xd8, 0xff, 0xf7, ..] => None,
         [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', rest @ ..] => {
-            (!is_animated(rest)).then_some("image/png")
+            let begins = rest.get(4..8).is_some_and(|kind| kind == b"IHDR");
+            (begins && !is_animated(rest)).then_some("image/png")
         }
         [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
         [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        // Two letters are not much; the length of the second header tells a bitmap from prose.
-        [b'B', b'M', ..] => {
-            let length = bytes.get(14..18)?.try_into().map(u32::from_le_bytes).ok()?;
-            matches!(length, 12 | 40 | 52 | 56 | 64 | 108 | 124).then_some("image/bmp")
-        }
+        [b'B', b'M', ..] if is_bitmap(bytes) => Some(BITMAP),
         _ => None,
     }
+}
+
+/// Two letters are not much; the second header tells a bitmap from prose.
+fn is_bitmap(bytes: &[u8]) -> bool {
+    let number = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
+    let (planes, depth) = match (number(14), number(16)) {
+        (Some(12), Some(0)) => (number(22), number(24)),
+        (Some(40 | 52 | 56 | 64 | 108 | 124), Some(0)) => (number(26), number(28)),
+        _ => return false,
+    };
+    planes == Some(1) && matches!(depth, Some(1 | 4 | 8 | 16 | 24 | 32))
 }
 
 /// Whether a PNG file says that it is an animation, which it has to do before the first picture.
@@ -77,7 +89,12 @@ fn is_animated(mut chunks: &[u8]) -> bool {
 
 /// The result of reading an image. Takes a while for big ones.
 pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &Images) -> ToolOutput {
-    let fitted = fitted(bytes, mime_type, &images.resize);
+    let fitted = if images.auto_resize || mime_type == BITMAP {
+        let limits = images.auto_resize.then_some(&images.resize);
+        fitted(bytes, mime_type, limits)
+    } else {
+        Ok(Shown { bytes, mime_type, hints: Vec::new() })
+    };
     let mut lines = vec![match &fitted {
         Ok(shown) => format!("Read image file [{}]", shown.mime_type),
         Err(_) => format!("Read image file [{mime_type}]"),
@@ -111,8 +128,8 @@ use fit::fitted;
 
 /// Without a decoder nobody knows how big an image is.
 #[cfg(not(feature = "images"))]
-fn fitted(_: Vec<u8>, _: &'static str, _: &ImageResize) -> Result<Shown, Omitted> {
-    Err(Omitted::Unreadable)
+fn fitted(_: Vec<u8>, mime_type: &'static str, _: Option<&ImageResize>) -> Result<Shown, Omitted> {
+    Err(if mime_type == BITMAP { Omitted::NotConverted } else { Omitted::NotResized })
 }
 
 #[cfg(test)]
@@ -124,19 +141,28 @@ mod tests {
         let png = b"\x89PNG\r\n\x1a\n";
         let animated = [png.as_slice(), b"\0\0\0\x01IHDRx....", b"\0\0\0\x08acTL"].concat();
         let still = [png.as_slice(), b"\0\0\0\x01IHDRx....", b"\0\0\0\x08IDAT....acTL"].concat();
-        let bitmap = [b"BM".as_slice(), &[0; 12], &[40, 0, 0, 0]].concat();
+        let bitmap = |size: u8, planes: u8, depth: u8| {
+            let start = [b"BM".as_slice(), &[0; 12], &[size, 0, 0, 0]].concat();
+            let numbers = [planes, 0, depth, 0];
+            [start.as_slice(), &[0; 8][..if size == 12 { 4 } else { 8 }], &numbers].concat()
+        };
         let cases: &[(&[u8], Option<&str>)] = &[
             (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
             (b"\xff\xd8\xff\xf7", None),
             (b"\x89PNG", None),
-            (png, Some("image/png")),
+            (png, None),
             (&animated, None),
             (&still, Some("image/png")),
             (b"GIF87a", Some("image/gif")),
             (b"GIF88a", None),
             (b"RIFF....WEBP", Some("image/webp")),
             (b"RIFF....WAVE", None),
-            (&bitmap, Some("image/bmp")),
+            (&bitmap(40, 1, 24), Some("image/bmp")),
+            (&bitmap(12, 1, 4), Some("image/bmp")),
+            (&bitmap(40, 2, 24), None),
+            (&bitmap(40, 1, 77), None),
+            (&bitmap(41, 1, 24), None),
+            (&bitmap(40, 1, 24)[..28], None),
             (b"BMW builds cars and motorcycles", None),
             (b"", None),
         ];

@@ -31,6 +31,7 @@ mod ls;
 mod os_error;
 mod paths;
 mod plain;
+mod process;
 mod read;
 mod seen;
 pub mod supervisor;
@@ -40,7 +41,7 @@ mod walk;
 mod workspace;
 mod write;
 
-pub use background::{Background, BackgroundId, BackgroundInfo};
+pub use background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
 pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
 pub use executor::{
@@ -50,6 +51,7 @@ pub use find::find;
 pub use grep::grep;
 pub use image::Images;
 pub use ls::ls;
+pub use process::process;
 pub use read::read;
 pub use seen::ChangedFiles;
 pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};

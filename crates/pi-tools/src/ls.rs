@@ -37,6 +37,7 @@ pub fn ls(workspace: Arc<Workspace>) -> FnTool {
         let workspace = Arc::clone(&workspace);
         async move { execute(&workspace, &arguments, &invocation.cancel).await }
     })
+    .prompt_snippet("List a directory")
 }
 
 async fn execute(

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::change::unless_aborted;
 use crate::executor::FileKind;
 use crate::seen::Fingerprint;
+use crate::toolset::STRICT;
 use crate::truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, format_size, head};
 use crate::workspace::{Workspace, aborted};
 use crate::{image, os_error, paths};
@@ -39,6 +40,11 @@ pub fn read(workspace: Arc<Workspace>) -> FnTool {
             unless_aborted(&invocation.cancel, reading).await?
         }
     })
+    .prompt_snippet("Look at files, text or images")
+    .prompt_guidelines([
+        "Look at files with read: it shows images too, and says how to go on in long files.",
+    ])
+    .constrained_sampling(STRICT)
 }
 
 async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
+use crate::background::Background;
 use crate::bash::BashSettings;
 use crate::executor::Executor;
 use crate::image::Images;
@@ -24,6 +25,7 @@ pub struct Workspace {
     pub(crate) locks: Arc<Locks>,
     pub(crate) seen: Arc<Seen>,
     bash: BashSettings,
+    background: Option<Arc<Background>>,
 }
 
 impl Workspace {
@@ -32,13 +34,20 @@ impl Workspace {
         let changed_files = ChangedFiles::default();
         let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
         let bash = BashSettings::default();
-        Self { executor, cwd, home, changed_files, images, locks, seen, bash }
+        let background = None;
+        Self { executor, cwd, home, changed_files, images, locks, seen, bash, background }
     }
 
     /// Says how commands run.
     #[must_use]
     pub fn with_bash(self, bash: BashSettings) -> Self {
         Self { bash, ..self }
+    }
+
+    /// Lets `bash` leave commands running there, until the last owner of it is dropped.
+    #[must_use]
+    pub fn with_background(self, background: Arc<Background>) -> Self {
+        Self { background: Some(background), ..self }
     }
 
     /// Says what happens to files that changed since the model saw them.
@@ -71,6 +80,11 @@ impl Workspace {
     /// How commands run.
     pub fn bash(&self) -> &BashSettings {
         &self.bash
+    }
+
+    /// Where commands can be left running.
+    pub fn background(&self) -> Option<&Arc<Background>> {
+        self.background.as_ref()
     }
 
     /// The file that a path of a model means.

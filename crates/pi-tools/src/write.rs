@@ -11,6 +11,7 @@ use serde::Deserialize;
 use crate::change::{Change, settled, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
+use crate::toolset::STRICT;
 use crate::workspace::{Workspace, check_abort};
 
 /// The arguments of `write`.
@@ -29,6 +30,9 @@ pub fn write(workspace: Arc<Workspace>) -> FnTool {
         let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
         settled(async move { execute(&workspace, &arguments, &cancel).await })
     })
+    .prompt_snippet("Create files, or replace all of what is in them")
+    .prompt_guidelines(["Write new files with write; change existing ones with edit, unless nearly all of a file changes."])
+    .constrained_sampling(STRICT)
 }
 
 async fn execute(

@@ -5,24 +5,45 @@ use std::io::Cursor;
 use image::codecs::jpeg::JpegEncoder;
 use image::imageops::FilterType;
 use image::metadata::Orientation;
-use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader};
+use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 use pi_protocol::ImageResize;
 
-use super::{Omitted, Shown};
+use super::{BITMAP, Omitted, Shown};
+
+const PNG: &str = "image/png";
+const JPEG: &str = "image/jpeg";
 
 /// What fits, where the model says nothing else.
 const MAX_SIDE: u64 = 2000;
 const MAX_ENCODED: u64 = 4_718_592;
 const QUALITY: u64 = 80;
+/// Bytes of pixels: photographs of 89 megapixels.
+const MAX_DECODED: u64 = 256 * 1024 * 1024;
 /// Qualities that are tried when the first is too big.
 const QUALITIES: [u8; 4] = [85, 70, 55, 40];
 
-/// The image as it is, if it may be sent so, or made to fit.
+/// The image as it is, if it may be sent so, or made to fit. Without limits it is only converted.
 pub(super) fn fitted(
     bytes: Vec<u8>,
     mime_type: &'static str,
-    limits: &ImageResize,
+    limits: Option<&ImageResize>,
 ) -> Result<Shown, Omitted> {
+    let convert = mime_type == BITMAP;
+    // Decoded also if it could be sent as it is: a provider that cannot read an image refuses the
+    // request, and every later one of the conversation.
+    let unreadable = if convert { Omitted::NotConverted } else { Omitted::NotResized };
+    let picture = decoded(&bytes).ok_or(unreadable)?;
+    let (width, height) = (picture.width(), picture.height());
+    let conversion =
+        |to: &str| convert.then(|| format!("[Image converted from {mime_type} to {to}.]"));
+    let (bytes, own_type) =
+        if convert { (encode(&picture, None).ok_or(unreadable)?, PNG) } else { (bytes, mime_type) };
+    let as_it_is = |bytes| {
+        let hints = conversion(own_type).into_iter().collect();
+        Ok(Shown { bytes, mime_type: own_type, hints })
+    };
+    let Some(limits) = limits else { return as_it_is(bytes) };
+
     let side = |side: Option<u64>| u32::try_from(side.unwrap_or(MAX_SIDE)).unwrap_or(u32::MAX);
     let (max_width, max_height) = (side(limits.max_width).max(1), side(limits.max_height).max(1));
     let max_encoded = limits.max_bytes.unwrap_or(MAX_ENCODED);
@@ -30,42 +51,11 @@ pub(super) fn fitted(
         base64::encoded_len(bytes.len(), true).is_some_and(|length| length as u64 <= max_encoded)
     };
     let quality = limits.jpeg_quality.unwrap_or(QUALITY).clamp(1, 100) as u8;
-
-    let reader = ImageReader::new(Cursor::new(&bytes)).with_guessed_format();
-    let mut decoder =
-        reader.ok().and_then(|reader| reader.into_decoder().ok()).ok_or(Omitted::Unreadable)?;
-    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
-    let (width, height) = upright(decoder.dimensions(), orientation);
-    let small = width <= max_width && height <= max_height;
-    // Models do not take bitmaps.
-    let convert = mime_type == "image/bmp";
-    if small && !convert && fits(&bytes) {
-        drop(decoder);
-        return Ok(Shown { bytes, mime_type, hints: Vec::new() });
+    if width <= max_width && height <= max_height && fits(&bytes) {
+        return as_it_is(bytes);
     }
-    let mut picture = DynamicImage::from_decoder(decoder).map_err(|_| Omitted::Unreadable)?;
     drop(bytes);
-    picture.apply_orientation(orientation);
 
-    let hints = |shown: (u32, u32), to: &str| {
-        let mut hints = Vec::new();
-        if convert {
-            hints.push(format!("[Image converted from {mime_type} to {to}.]"));
-        }
-        if shown != (width, height) {
-            let (w, h) = shown;
-            let scale = f64::from(width) / f64::from(w);
-            hints.push(format!("[Image: original {width}x{height}, displayed at {w}x{h}. Multiply coordinates by {scale:.2} to map to original image.]"));
-        }
-        hints
-    };
-    if small && convert {
-        let bytes = encode(&picture, None)?;
-        if fits(&bytes) {
-            let mime_type = "image/png";
-            return Ok(Shown { bytes, mime_type, hints: hints((width, height), mime_type) });
-        }
-    }
     let (mut w, mut h) = scaled(width, height, max_width, max_height);
     loop {
         let scaled = if (w, h) == (width, height) {
@@ -73,36 +63,50 @@ pub(super) fn fitted(
         } else {
             picture.resize_exact(w, h, FilterType::Lanczos3)
         };
-        let (png, jpeg) = (encode(&scaled, None)?, encode(&scaled, Some(quality))?);
+        let encoded = |quality| encode(&scaled, quality).ok_or(Omitted::NotResized);
+        let (png, jpeg) = (encoded(None)?, encoded(Some(quality))?);
         let (first, second) = if png.len() <= jpeg.len() {
-            ((png, "image/png"), (jpeg, "image/jpeg"))
+            ((png, PNG), (jpeg, JPEG))
         } else {
-            ((jpeg, "image/jpeg"), (png, "image/png"))
+            ((jpeg, JPEG), (png, PNG))
         };
         let mut found = [first, second].into_iter().find(|(bytes, _)| fits(bytes));
         for quality in QUALITIES {
             if found.is_none() {
-                let bytes = encode(&scaled, Some(quality))?;
-                found = Some((bytes, "image/jpeg")).filter(|(bytes, _)| fits(bytes));
+                let bytes = encoded(Some(quality))?;
+                found = Some((bytes, JPEG)).filter(|(bytes, _)| fits(bytes));
             }
         }
         if let Some((bytes, mime_type)) = found {
-            return Ok(Shown { bytes, mime_type, hints: hints((w, h), mime_type) });
+            let scale = f64::from(width) / f64::from(w);
+            let size = format!(
+                "[Image: original {width}x{height}, displayed at {w}x{h}. Multiply coordinates by {scale:.2} to map to original image.]"
+            );
+            let hints = conversion(mime_type).into_iter().chain([size]).collect();
+            return Ok(Shown { bytes, mime_type, hints });
         }
         if (w, h) == (1, 1) {
-            return Err(Omitted::TooBig);
+            return Err(Omitted::NotResized);
         }
         (w, h) = ((w * 3 / 4).max(1), (h * 3 / 4).max(1));
     }
 }
 
-/// The size of an image that is turned as its file says.
-fn upright((width, height): (u32, u32), orientation: Orientation) -> (u32, u32) {
-    use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
-    match orientation {
-        Rotate90 | Rotate270 | Rotate90FlipH | Rotate270FlipH => (height, width),
-        _ => (width, height),
+/// The picture, upright. Nothing if it cannot be read, or is so big that it might be meant to
+/// exhaust the memory: a small file can unfold to any size.
+fn decoded(bytes: &[u8]) -> Option<DynamicImage> {
+    let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
+    let mut decoder = reader.into_decoder().ok()?;
+    if decoder.total_bytes() > MAX_DECODED {
+        return None;
     }
+    let mut limits = Limits::no_limits();
+    limits.max_alloc = Some(2 * MAX_DECODED);
+    decoder.set_limits(limits).ok()?;
+    let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
+    let mut picture = DynamicImage::from_decoder(decoder).ok()?;
+    picture.apply_orientation(orientation);
+    Some(picture)
 }
 
 /// The largest size with the same proportions that fits.
@@ -115,7 +119,7 @@ fn scaled(width: u32, height: u32, max_width: u32, max_height: u32) -> (u32, u32
 }
 
 /// The picture as PNG, or as JPEG of some quality.
-fn encode(picture: &DynamicImage, quality: Option<u8>) -> Result<Vec<u8>, Omitted> {
+fn encode(picture: &DynamicImage, quality: Option<u8>) -> Option<Vec<u8>> {
     let mut bytes = Cursor::new(Vec::new());
     let written = match quality {
         None => picture.write_to(&mut bytes, ImageFormat::Png),
@@ -123,6 +127,6 @@ fn encode(picture: &DynamicImage, quality: Option<u8>) -> Result<Vec<u8>, Omitte
             JpegEncoder::new_with_quality(&mut bytes, quality).encode_image(&picture.to_rgb8())
         }
     };
-    written.map_err(|_| Omitted::Unreadable)?;
-    Ok(bytes.into_inner())
+    written.ok()?;
+    Some(bytes.into_inner())
 }

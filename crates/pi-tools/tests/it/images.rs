@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::call::{call, text, workspace};
 
-const OMITTED: &str = "[Image omitted: could not be converted to a supported inline image format.]";
+const OMITTED: &str = "[Image omitted: could not be resized below the inline image size limit.]";
 
 /// Reads a file with these bytes.
 async fn show(bytes: &[u8], images: &Images) -> ToolOutput {
@@ -93,7 +93,7 @@ async fn what_fits_is_sent_as_it_is() {
 async fn what_does_not_fit_is_made_to() {
     let limit = |max_width, max_height, max_bytes| Images {
         resize: ImageResize { max_width, max_height, max_bytes, jpeg_quality: None },
-        visible: true,
+        ..Images::default()
     };
     let png = |width, height| encoded(&picture(width, height), ImageFormat::Png);
     let cases = [
@@ -146,7 +146,7 @@ async fn too_many_bytes_become_fewer() {
     let bytes = encoded(&picture(120, 120), ImageFormat::Png);
     for max_bytes in [20_000, 6_000, 1_500] {
         let resize = ImageResize { max_bytes: Some(max_bytes), ..ImageResize::default() };
-        let output = show(&bytes, &Images { resize, visible: true }).await;
+        let output = show(&bytes, &Images { resize, ..Images::default() }).await;
         let image = image_of(&output).unwrap();
         assert!(image.data.len() as u64 <= max_bytes, "{max_bytes}: {}", image.data.len());
         image::load_from_memory(&unencoded(&image.data)).unwrap();
@@ -163,7 +163,7 @@ async fn what_cannot_be_sent_is_said() {
         (
             "never small enough",
             png.clone(),
-            Images { resize: tiny, visible: true },
+            Images { resize: tiny, ..Images::default() },
             "Read image file [image/png]\n[Image omitted: could not be resized below the inline image size limit.]".to_owned(),
             false,
         ),
@@ -182,5 +182,47 @@ async fn what_cannot_be_sent_is_said() {
         if !sent {
             assert_eq!(output.structured_content, Some(json!(expected)), "{name}");
         }
+    }
+}
+
+/// A GIF file whose canvas has this size and whose only frame is one pixel.
+fn gif(width: u16, height: u16) -> Vec<u8> {
+    let size = [width.to_le_bytes(), height.to_le_bytes()].concat();
+    let colours = [0, 0, 0, 255, 255, 255];
+    let frame = b",\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0;";
+    [b"GIF89a", &size[..], &[0x80, 0, 0], &colours, frame].concat()
+}
+
+/// A bitmap of this size, run-length encoded: it ends at once, and all of it is black.
+fn bitmap(width: u32, height: u32) -> Vec<u8> {
+    let mut bytes = b"BM".to_vec();
+    let numbers =
+        |numbers: &[u32]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
+    bytes.extend(numbers(&[60 + 2, 0, 54 + 4, 40, width, height]));
+    bytes.extend([1, 0, 8, 0]);
+    bytes.extend(numbers(&[1, 2, 0, 0, 1, 1, 0]));
+    bytes.extend([0, 1]);
+    bytes
+}
+
+#[tokio::test]
+async fn small_files_with_huge_pictures_are_refused() {
+    let converted = "[Image omitted: could not be converted to a supported inline image format.]";
+    let mut png = encoded(&picture(10, 10), ImageFormat::Png);
+    // Width and height, which the check sum of the header then does not match; so it is not
+    // looked at before the size is.
+    png[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
+    let cases = [
+        (gif(20, 20), true, String::new()),
+        (gif(20_000, 20_000), false, format!("\n{OMITTED}")),
+        (bitmap(30, 20), true, "\n[Image converted from image/bmp to image/png.]".to_owned()),
+        (bitmap(20_000, 20_000), false, format!("\n{converted}")),
+        (png, false, format!("\n{OMITTED}")),
+    ];
+    for (bytes, sent, expected) in cases {
+        let output = show(&bytes, &Images::default()).await;
+        let text = text_of(&output);
+        assert!(text.ends_with(&format!("]{expected}")), "{text}");
+        assert_eq!(image_of(&output).is_some(), sent, "{text}");
     }
 }

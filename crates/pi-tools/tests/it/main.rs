@@ -2,15 +2,19 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod background;
 mod bash;
 mod call;
 mod change;
 mod checkpoint;
 mod crash;
+mod declarations;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
 mod observed;
+#[cfg(feature = "images")]
+mod observed_images;
 mod observed_search;
 mod processes;
 mod read;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use pi_protocol::CancelToken;
-use pi_tools::{Background, BashSettings, Host, Workspace};
+use pi_tools::{Background, BackgroundState, BashSettings, Host, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -31,13 +31,13 @@ const LEFT_BEHIND: &[&str] = &[
 ];
 
 /// A word that no other process knows.
-fn marker() -> String {
+pub(crate) fn marker() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("pi-test-{}-{}-", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The processes that have the marker among their arguments or in their environment.
-fn marked(marker: &str) -> Vec<u32> {
+pub(crate) fn marked(marker: &str) -> Vec<u32> {
     let ids = fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse::<u32>().ok());
@@ -51,7 +51,7 @@ fn marked(marker: &str) -> Vec<u32> {
 }
 
 /// Waits for something that is about to happen.
-fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(60);
     while !happened() {
         assert!(Instant::now() < patience, "still waiting: {what}");
@@ -59,7 +59,7 @@ fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-fn marked_settings(marker: &str) -> BashSettings {
+pub(crate) fn marked_settings(marker: &str) -> BashSettings {
     let mut settings = settings();
     settings.environment.insert("PI_TEST".into(), marker.into());
     settings
@@ -222,20 +222,24 @@ async fn background_processes_are_listed_read_and_stopped() {
     assert_ne!(server, short);
     let patience = tokio::time::timeout(Duration::from_secs(60), async {
         let said = |id| background.output(id).unwrap().content;
-        while said(server) != "up\n" || said(short) != "done\n" || background.list()[1].running {
+        while said(server) != "up\n"
+            || said(short) != "done\n"
+            || background.list()[1].state == BackgroundState::Running
+        {
             tokio::task::yield_now().await;
         }
     });
     patience.await.unwrap();
     let list = background.list();
-    let shown: Vec<_> = list.iter().map(|info| (info.id, info.running, info.exit_code)).collect();
-    assert_eq!(shown, [(server, true, None), (short, false, Some(3))]);
+    let shown: Vec<_> = list.iter().map(|info| (info.id, info.state)).collect();
+    let (running, failed) = (BackgroundState::Running, BackgroundState::Exited(Some(3)));
+    assert_eq!(shown, [(server, running), (short, failed)]);
     assert_eq!(list[0].command, command);
     assert!(!marked(&marker).is_empty());
 
     assert!(background.stop(server).await);
     assert!(marked(&marker).is_empty());
-    assert!(!background.list()[0].running);
+    assert_eq!(background.list()[0].state, BackgroundState::Stopped);
     assert_eq!(background.output(server).unwrap().content, "up\n", "it can still be read");
     assert!(background.remove(server).await);
     assert!(!background.stop(server).await, "it is not known any more");

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use pi_agent::{AgentTool, Invocation, Updates};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::{self, Supervisor};
-use pi_tools::{Background, BashSettings, Host, Workspace, bash};
+use pi_tools::{BashSettings, Host, Workspace, bash};
 use serde_json::{Value, json};
 
 fn main() {
@@ -39,8 +39,10 @@ async fn perform(arguments: &[String]) -> Value {
     match words[..] {
         ["run", command] => run(&workspace, command).await,
         ["background", command] => {
-            let background = Background::default();
-            background.start(&workspace, command).await.unwrap();
+            let workspace = Workspace::clone(&workspace).with_background(Arc::default());
+            let arguments = json!({ "command": command, "background": true });
+            let started = call(&Arc::new(workspace), arguments).await;
+            assert_eq!(started["details"]["state"], "running");
             println!("started");
             std::io::stdout().flush().unwrap();
             std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
@@ -63,9 +65,13 @@ async fn perform(arguments: &[String]) -> Value {
 }
 
 async fn run(workspace: &Arc<Workspace>, command: &str) -> Value {
+    call(workspace, json!({ "command": command })).await
+}
+
+async fn call(workspace: &Arc<Workspace>, arguments: Value) -> Value {
     let invocation = Invocation {
         id: "1".to_owned(),
-        arguments: json!({ "command": command }).as_object().cloned().unwrap(),
+        arguments: arguments.as_object().cloned().unwrap(),
         cancel: CancelToken::new(),
         updates: Updates::new(|_| {}),
     };

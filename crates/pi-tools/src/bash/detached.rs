@@ -1,0 +1,73 @@
+//! `bash` with `background: true`: the command is left running, and the call returns.
+//!
+//! A command that fails at once is a failed call, not a background process: a server that finds
+//! its port taken is best told of here and now.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::{Invocation, ToolError, ToolOutput};
+
+use super::Arguments;
+use crate::background::{Background, BackgroundState};
+use crate::process;
+use crate::workspace::Workspace;
+
+/// How long a command is watched before it counts as started.
+const MOMENT: Duration = Duration::from_secs(1);
+
+/// Starts a command and tells what became of it in the first moment.
+pub(super) async fn execute(
+    workspace: &Workspace,
+    background: &Arc<Background>,
+    arguments: &Arguments,
+    invocation: &Invocation,
+) -> Result<ToolOutput, ToolError> {
+    if arguments.timeout.is_some() {
+        return Err(ToolError::new(
+            "A command in the background has no timeout: it runs until it is stopped.",
+        ));
+    }
+    let aborted = || ToolError::new("Command aborted");
+    let id = tokio::select! {
+        biased;
+        () = invocation.cancel.cancelled() => return Err(aborted()),
+        started = background.start(workspace, &arguments.command) => started?,
+    };
+    tokio::select! {
+        biased;
+        () = invocation.cancel.cancelled() => {
+            background.remove(id).await;
+            return Err(aborted());
+        }
+        () = background.wait(id, MOMENT) => {}
+    }
+    let (Some(info), Some(output)) = (background.info(id), background.output(id)) else {
+        return Err(aborted());
+    };
+    let so_far = match output.content.trim_end_matches('\n') {
+        "" => String::new(),
+        content => format!("{content}\n\n"),
+    };
+    let details = Some(process::data(&info));
+    let done = match info.state {
+        BackgroundState::Running | BackgroundState::Stopped => format!(
+            "{so_far}[Process {id} {}. The tool process reads its output and stops it.]",
+            process::describe(info.state)
+        ),
+        // It may have left something running on purpose, so it is not taken away.
+        BackgroundState::Exited(Some(0)) => format!(
+            "{so_far}[Process {id} exited with code 0. Whatever it has left running ends when the tool process stops it.]"
+        ),
+        BackgroundState::Exited(code) => {
+            background.remove(id).await;
+            let status = code.map_or_else(
+                || "Command terminated without an exit code".to_owned(),
+                |code| format!("Command exited with code {code}"),
+            );
+            let failed = ToolOutput::text(format!("{so_far}{status}"));
+            return Ok(ToolOutput { is_error: true, ..failed });
+        }
+    };
+    Ok(ToolOutput { details, ..ToolOutput::text(done) })
+}

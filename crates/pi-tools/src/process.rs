@@ -1,0 +1,114 @@
+//! `process`: what became of commands that `bash` left running.
+//!
+//! Not one of the seven: the TypeScript pi has no such tool. It is offered with a [`Background`]
+//! only.
+
+use std::sync::Arc;
+
+use pi_agent::{FnTool, ToolError, ToolOutput};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
+
+/// The arguments of `process`.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// list: all processes; output: the end of what one has written so far; stop: ends one with all it has started
+    action: Action,
+    /// Which process, for output and stop: the number that bash or list gave
+    id: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    List,
+    Output,
+    Stop,
+}
+
+/// The tool `process`, for the processes of a [`Background`].
+pub fn process(background: Arc<Background>) -> FnTool {
+    let description = "Lists, reads and stops commands that bash runs in the background. They run until they are stopped or the session ends.";
+    FnTool::typed("process", description, move |arguments: Arguments, _| {
+        let background = Arc::clone(&background);
+        async move { execute(&background, &arguments).await }
+    })
+    .prompt_snippet("List, read and stop commands that run in the background")
+    .prompt_guidelines([
+        "Start servers and watchers with background: true in bash, never with &; stop them with process when they are no longer needed.",
+    ])
+}
+
+async fn execute(background: &Background, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
+    if let Action::List = arguments.action {
+        return Ok(list(&background.list()));
+    }
+    let number = arguments.id.ok_or_else(|| ToolError::new("Which process? Give its id."))?;
+    let unknown = || ToolError(format!("There is no process {number}. The action list shows all."));
+    let id = BackgroundId::from_number(number).ok_or_else(unknown)?;
+    if let Action::Stop = arguments.action
+        && !background.stop(id).await
+    {
+        return Err(unknown());
+    }
+    let (info, output) = background.info(id).zip(background.output(id)).ok_or_else(unknown)?;
+    if let Action::Stop = arguments.action {
+        let text = format!("Process {id} {}.", describe(info.state));
+        return Ok(ToolOutput { details: Some(data(&info)), ..ToolOutput::text(text) });
+    }
+    let mut text = match output.content.as_str() {
+        "" => "(no output)",
+        content => content,
+    }
+    .to_owned();
+    let mut details = data(&info);
+    let mut notice = format!("Process {id} {}", describe(info.state));
+    if output.truncated {
+        let total = output.total_lines;
+        notice = format!(
+            "Showing lines {}-{total} of {total}. {notice}",
+            total + 1 - output.output_lines
+        );
+        details["truncation"] = json!(output);
+    }
+    text.push_str(&format!("\n\n[{notice}]"));
+    Ok(ToolOutput { details: Some(details), ..ToolOutput::text(text) })
+}
+
+fn list(processes: &[BackgroundInfo]) -> ToolOutput {
+    let line = |info: &BackgroundInfo| {
+        let mut lines = info.command.lines();
+        let first = lines.next().unwrap_or_default();
+        let more = if lines.next().is_some() { " ..." } else { "" };
+        format!("{} {}: {first}{more}", info.id, describe(info.state))
+    };
+    let text = match processes {
+        [] => "No background processes".to_owned(),
+        _ => processes.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
+    let details = json!({ "processes": processes.iter().map(data).collect::<Vec<_>>() });
+    ToolOutput { details: Some(details), ..ToolOutput::text(text) }
+}
+
+/// What the model is told about a state.
+pub(crate) fn describe(state: BackgroundState) -> String {
+    match state {
+        BackgroundState::Running => "is running".to_owned(),
+        BackgroundState::Exited(Some(code)) => format!("exited with code {code}"),
+        BackgroundState::Exited(None) => "ended without an exit code".to_owned(),
+        BackgroundState::Stopped => "was stopped".to_owned(),
+    }
+}
+
+/// A process, for programs.
+pub(crate) fn data(info: &BackgroundInfo) -> Value {
+    let (state, code) = match info.state {
+        BackgroundState::Running => ("running", None),
+        BackgroundState::Exited(code) => ("exited", code),
+        BackgroundState::Stopped => ("stopped", None),
+    };
+    json!({ "id": info.id.number(), "command": info.command, "state": state, "exitCode": code })
+}

@@ -1,0 +1,188 @@
+//! Commands that a model leaves running, as it sees them.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::{AgentTool, FnTool};
+use pi_protocol::CancelToken;
+use pi_tools::{Background, BackgroundState, Workspace, bash, process, toolset};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::bash::{settings, workspace};
+use crate::call::{call, call_with, text};
+use crate::processes::{marked, marked_settings, marker, wait_until};
+
+struct Session {
+    background: Arc<Background>,
+    bash: FnTool,
+    process: FnTool,
+}
+
+impl Session {
+    fn new(marker: &str) -> Self {
+        let background = Arc::new(Background::default());
+        let plain = workspace(Path::new("/"), marked_settings(marker));
+        let workspace = Workspace::clone(&plain).with_background(Arc::clone(&background));
+        let bash = bash(Arc::new(workspace));
+        Self { process: process(Arc::clone(&background)), background, bash }
+    }
+
+    async fn start(&self, command: &str) -> String {
+        text(&call(&self.bash, &json!({ "command": command, "background": true })).await)
+    }
+
+    async fn process(&self, arguments: Value) -> String {
+        text(&call(&self.process, &arguments).await)
+    }
+
+    /// Waits until a process is known to have ended, or to have written something.
+    async fn until(&self, happened: impl Fn(&Background) -> bool) {
+        let waiting = async {
+            while !happened(&self.background) {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), waiting).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_server_is_started_listed_read_and_stopped() {
+    let marker = marker();
+    let session = Session::new(&marker);
+    assert_eq!(session.process(json!({ "action": "list" })).await, "No background processes");
+    let directory = TempDir::new().unwrap();
+    let gate = directory.path().join("gate");
+    let command = format!(
+        "echo up\nuntil [ -e {} ]; do sleep 0.01; done; echo more; setsid sleep 1000",
+        gate.display()
+    );
+    let started = session.start(&command).await;
+    let expected = "[Process 1 is running. The tool process reads its output and stops it.]";
+    // What it has written by now depends on the machine.
+    assert!(started.ends_with(expected), "{started}");
+    assert_eq!(session.process(json!({ "action": "list" })).await, "1 is running: echo up ...");
+    fs::write(&gate, "").unwrap();
+    let id = session.background.list()[0].id;
+    session.until(|background| background.output(id).unwrap().content == "up\nmore\n").await;
+    assert_eq!(
+        session.process(json!({ "action": "output", "id": 1 })).await,
+        "up\nmore\n\n\n[Process 1 is running]"
+    );
+    assert!(!marked(&marker).is_empty());
+    assert_eq!(
+        session.process(json!({ "action": "stop", "id": 1 })).await,
+        "Process 1 was stopped."
+    );
+    assert!(marked(&marker).is_empty());
+    assert_eq!(
+        session.process(json!({ "action": "output", "id": 1 })).await,
+        "up\nmore\n\n\n[Process 1 was stopped]"
+    );
+    let listed = call(&session.process, &json!({ "action": "list" })).await.unwrap();
+    let expected = json!({ "processes": [
+        { "id": 1, "command": command, "state": "stopped", "exitCode": null }
+    ] });
+    assert_eq!(listed.details, Some(expected));
+}
+
+#[tokio::test]
+async fn what_ends_at_once_is_told_at_once() {
+    let marker = marker();
+    let session = Session::new(&marker);
+    let failing =
+        json!({ "command": "sleep 1000 & echo port taken >&2; exit 3", "background": true });
+    let failed = call(&session.bash, &failing).await.unwrap();
+    assert!(failed.is_error);
+    assert_eq!(text(&Ok(failed)), "port taken\n\nCommand exited with code 3");
+    assert!(marked(&marker).is_empty(), "nothing is left of it");
+    assert_eq!(session.background.list(), []);
+
+    // A model that writes `&` all the same gets what it wants.
+    let started = session.start("sleep 1000 >/dev/null 2>&1 & echo daemon").await;
+    assert_eq!(
+        started,
+        "daemon\n\n[Process 2 exited with code 0. Whatever it has left running ends when the tool process stops it.]"
+    );
+    assert!(!marked(&marker).is_empty());
+    assert_eq!(
+        session.process(json!({ "action": "stop", "id": 2 })).await,
+        "Process 2 exited with code 0."
+    );
+    assert!(marked(&marker).is_empty());
+}
+
+#[tokio::test]
+async fn later_ends_are_told_by_process() {
+    let session = Session::new(&marker());
+    let directory = TempDir::new().unwrap();
+    let gate = directory.path().join("gate");
+    let wait = format!("until [ -e {} ]; do sleep 0.01; done", gate.display());
+    session.start(&format!("{wait}; exit 7")).await;
+    session.start(&format!("{wait}; seq 1 2500; sleep 1000")).await;
+    fs::write(&gate, "").unwrap();
+    let ids: Vec<_> = session.background.list().iter().map(|info| info.id).collect();
+    session
+        .until(|background| {
+            background.info(ids[0]).unwrap().state == BackgroundState::Exited(Some(7))
+                && background.output(ids[1]).unwrap().total_lines == 2500
+        })
+        .await;
+    assert_eq!(
+        session.process(json!({ "action": "output", "id": 1 })).await,
+        "(no output)\n\n[Process 1 exited with code 7]"
+    );
+    let long = session.process(json!({ "action": "output", "id": 2 })).await;
+    assert!(long.starts_with("501\n"), "{long}");
+    let end = "2500\n\n[Showing lines 501-2500 of 2500. Process 2 is running]";
+    assert!(long.ends_with(end), "{long}");
+}
+
+#[tokio::test]
+async fn calls_that_make_no_sense_are_errors() {
+    let session = Session::new(&marker());
+    let unknown = |id: &str| format!("error: There is no process {id}. The action list shows all.");
+    for (arguments, expected) in [
+        (json!({ "action": "output", "id": 1 }), unknown("1")),
+        (json!({ "action": "stop", "id": -1 }), unknown("-1")),
+        (json!({ "action": "stop", "id": 1.5 }), unknown("1.5")),
+        (json!({ "action": "stop" }), "error: Which process? Give its id.".to_owned()),
+    ] {
+        assert_eq!(session.process(arguments.clone()).await, expected, "{arguments}");
+    }
+    let timed = json!({ "command": "true", "background": true, "timeout": 5 });
+    assert_eq!(
+        text(&call(&session.bash, &timed).await),
+        "error: A command in the background has no timeout: it runs until it is stopped."
+    );
+    let cancel = CancelToken::new();
+    cancel.cancel();
+    let aborted = json!({ "command": "sleep 1000", "background": true });
+    let aborted = call_with(&session.bash, &aborted, cancel).await;
+    assert_eq!(text(&aborted), "error: Command aborted");
+    assert_eq!(session.background.list(), []);
+}
+
+#[tokio::test]
+async fn they_end_with_their_owner() {
+    let marker = marker();
+    let session = Session::new(&marker);
+    session.start("setsid sleep 1000 & sleep 1000").await;
+    assert!(!marked(&marker).is_empty());
+    drop(session);
+    wait_until("dropping ends them all", || marked(&marker).is_empty());
+}
+
+#[tokio::test]
+async fn without_a_place_for_them_there_are_none() {
+    let workspace = workspace(Path::new("/"), settings());
+    assert!(toolset::background(&workspace).is_empty());
+    let tool = bash(Arc::clone(&workspace));
+    assert!(tool.declaration().parameters["properties"].get("background").is_none());
+    // An argument that is not declared means nothing.
+    let result = call(&tool, &json!({ "command": "echo a", "background": true })).await;
+    assert_eq!(text(&result), "a\n");
+}
