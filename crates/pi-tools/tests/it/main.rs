@@ -7,6 +7,8 @@ mod call;
 mod change;
 mod checkpoint;
 mod crash;
+#[cfg(target_os = "linux")]
+mod crash_runs;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
@@ -16,3 +18,5 @@ mod processes;
 mod read;
 mod search;
 mod toolset;
+#[cfg(target_os = "linux")]
+mod undo;
