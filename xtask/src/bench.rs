@@ -28,7 +28,7 @@ use std::io;
 
 use crate::repository;
 
-#[cfg(feature = "bench")]
+#[cfg(any(feature = "bench", test))]
 pub(crate) use commands::perform;
 
 /// What can be measured by itself.

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
         ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
         // What `bench` runs, built for the purpose.
         ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
-        #[cfg(feature = "bench")]
+        #[cfg(any(feature = "bench", test))]
         ["bench-worker", rest @ ..] => bench::perform(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
