@@ -1,4 +1,5 @@
-//! `cargo xtask bench [--quick]`: what a stream, a turn of the loop, sessions and searches cost.
+//! `cargo xtask bench [--quick] [PART...]`: what streams, turns of the loop, sessions, searches and
+//! commands cost.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It shows numbers and marks those over budget; it never fails
@@ -9,7 +10,11 @@ mod agent;
 #[cfg(any(feature = "bench", test))]
 mod clock;
 #[cfg(any(feature = "bench", test))]
+mod commands;
+#[cfg(any(feature = "bench", test))]
 mod feed;
+#[cfg(any(feature = "bench", test))]
+mod process;
 #[cfg(any(feature = "bench", test))]
 mod search;
 #[cfg(any(feature = "bench", test))]
@@ -23,10 +28,16 @@ use std::io;
 
 use crate::repository;
 
+#[cfg(any(feature = "bench", test))]
+pub(crate) use commands::perform;
+
+/// What can be measured by itself.
+const PARTS: [&str; 5] = ["streams", "agent", "sessions", "search", "commands"];
+
 /// Why there are no numbers.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
-    #[error("usage: cargo xtask bench [--quick]")]
+    #[error("usage: cargo xtask bench [--quick] [PART...], where PART is one of {PARTS:?}")]
     Usage,
     #[error("cannot run cargo: {0}")]
     Run(#[from] io::Error),
@@ -39,7 +50,7 @@ pub(crate) enum BenchError {
 
 /// Runs the task: builds the real bench and runs it.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), BenchError> {
-    is_quick(arguments)?;
+    Selection::parse(arguments)?;
     let status = repository::cargo()
         .args(["run", "--quiet", "--locked", "--profile", "bench"])
         .args(["--package", "xtask", "--features", "bench", "--", "bench-inner"])
@@ -51,12 +62,17 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), BenchError> {
 /// Measures, in this process.
 #[cfg(any(feature = "bench", test))]
 pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
-    let quick = is_quick(arguments)?;
+    let Selection { quick, parts } = Selection::parse(arguments)?;
     let clock = clock::Clock::choose();
-    tables::print(clock, quick);
-    agent::print(clock, quick);
-    sessions::print(clock, quick);
-    search::print(quick);
+    for part in parts {
+        match part {
+            "streams" => tables::print(clock, quick),
+            "agent" => agent::print(clock, quick),
+            "sessions" => sessions::print(clock, quick),
+            "search" => search::print(quick),
+            _ => commands::print(clock, quick),
+        }
+    }
     Ok(())
 }
 
@@ -66,11 +82,23 @@ pub(crate) fn measure(_arguments: &[&str]) -> Result<(), BenchError> {
     Err(BenchError::NotBuilt)
 }
 
-fn is_quick(arguments: &[&str]) -> Result<bool, BenchError> {
-    match arguments {
-        [] => Ok(false),
-        ["--quick"] => Ok(true),
-        _ => Err(BenchError::Usage),
+/// What was asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Selection {
+    quick: bool,
+    parts: Vec<&'static str>,
+}
+
+impl Selection {
+    fn parse(arguments: &[&str]) -> Result<Self, BenchError> {
+        let (quick, names) = match arguments {
+            ["--quick", names @ ..] => (true, names),
+            names => (false, names),
+        };
+        let part = |name: &&str| PARTS.into_iter().find(|part| part == name);
+        let parts: Option<Vec<_>> = names.iter().map(part).collect();
+        let parts = parts.ok_or(BenchError::Usage)?;
+        Ok(Self { quick, parts: if parts.is_empty() { PARTS.to_vec() } else { parts } })
     }
 }
 
@@ -80,9 +108,13 @@ mod tests {
 
     #[test]
     fn arguments() {
-        assert!(!is_quick(&[]).unwrap());
-        assert!(is_quick(&["--quick"]).unwrap());
-        assert!(matches!(is_quick(&["--quik"]), Err(BenchError::Usage)));
-        assert!(matches!(measure(&["x"]), Err(BenchError::Usage)));
+        let parse = |arguments: &[&str]| Selection::parse(arguments).unwrap();
+        assert_eq!(parse(&[]), Selection { quick: false, parts: PARTS.to_vec() });
+        assert_eq!(parse(&["--quick"]), Selection { quick: true, parts: PARTS.to_vec() });
+        let some = Selection { quick: true, parts: vec!["search", "agent"] };
+        assert_eq!(parse(&["--quick", "search", "agent"]), some);
+        for bad in ["--quik", "serch"] {
+            assert!(matches!(measure(&[bad]), Err(BenchError::Usage)), "{bad}");
+        }
     }
 }

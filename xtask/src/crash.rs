@@ -1,9 +1,11 @@
-//! `cargo xtask crash [--runs N] [--seed N] [--peer DIR]`: writers of sessions, killed.
+//! `cargo xtask crash [tools] [--runs N] [--seed N] [--peer DIR]`: writers of sessions, or of files
+//! by the tools, killed.
 //!
-//! The runs themselves are a test of pi-session that ordinary test runs leave out, since a
-//! thousand of them take minutes; see `crates/pi-session/tests/it/crash.rs`. With `--peer`, the
-//! TypeScript pi in that directory must see as many entries in every file that is left as we do.
-//! As root there is a full and a read-only disk too.
+//! The runs themselves are tests of pi-session and pi-tools that ordinary test runs leave out,
+//! since hundreds of them take minutes; see `crates/pi-session/tests/it/crash.rs` and
+//! `crates/pi-tools/tests/it/crash_runs.rs`. With `--peer`, the TypeScript pi in that directory
+//! must see as many entries in every session that is left as we do. As root there is a full and a
+//! read-only disk too; for tools also without, where name spaces are to be had.
 
 use std::io;
 
@@ -12,7 +14,7 @@ use crate::repository;
 /// Why there was no run, or what it found.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CrashError {
-    #[error("usage: cargo xtask crash [--runs N] [--seed N] [--peer DIR], not {0:?}")]
+    #[error("usage: cargo xtask crash [tools] [--runs N] [--seed N] [--peer DIR], not {0:?}")]
     Usage(String),
     #[error("cannot run cargo: {0}")]
     Run(#[from] io::Error),
@@ -22,10 +24,14 @@ pub(crate) enum CrashError {
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), CrashError> {
+    let (package, test, arguments) = match arguments {
+        ["tools", rest @ ..] => ("pi-tools", "crash_runs::many_runs", rest),
+        rest => ("pi-session", "crash::many_runs", rest),
+    };
     let settings = parse(arguments)?;
     let status = repository::cargo()
-        .args(["test", "--quiet", "--package", "pi-session", "--test", "it", "--"])
-        .args(["--ignored", "--exact", "crash::many_runs", "--nocapture"])
+        .args(["test", "--quiet", "--package", package, "--test", "it", "--"])
+        .args(["--ignored", "--exact", test, "--nocapture"])
         .envs(settings)
         .status()?;
     if status.success() { Ok(()) } else { Err(CrashError::Failed) }

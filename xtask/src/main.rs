@@ -16,21 +16,26 @@ const HELP: &str = "\
 usage: cargo xtask <task>
 
 tasks:
-  bench [--quick]                    what a stream, a turn of the loop, sessions and searches cost
+  bench [--quick] [PART...]          what streams, the loop, sessions, searches and commands cost
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
-  crash [--runs N] [--peer DIR]      kill writers of sessions; nothing acknowledged may be lost
+  crash [tools] [--runs N] ...       kill writers of sessions, or of files; nothing may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
   tidy                               check the rules that the compiler does not know
   help                               this text";
 
 fn main() -> ExitCode {
+    // The bench runs commands.
+    #[cfg(feature = "bench")]
+    pi_tools::supervisor::main_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
         ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
         // What `bench` runs, built for the purpose.
         ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
+        #[cfg(any(feature = "bench", test))]
+        ["bench-worker", rest @ ..] => bench::perform(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),

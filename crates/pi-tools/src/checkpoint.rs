@@ -4,7 +4,11 @@
 //! tool, a shell command, the user. Contents are kept once, by their hash, in a store beside the
 //! session; what has not changed since the last checkpoint is not read again. The user's git is
 //! neither used nor touched: `.git` is not part of a checkpoint, and neither is what `.gitignore`
-//! excludes (build output can be built again, and would drown the rest).
+//! excludes (build output can be built again, and would drown the rest). What is ignored is never
+//! removed or written over, also not when `.gitignore` itself changes from one checkpoint to another.
+//!
+//! A name gets back its content and mode, not its other names: a file with several names that was
+//! changed is several files after a restoration.
 //!
 //! Policy, stated: a file above [`Limits::file_bytes`] is remembered but its content is not; a
 //! store above [`Limits::store_bytes`] forgets its oldest checkpoints first, never the latest.
@@ -179,7 +183,8 @@ impl Checkpoints {
     /// Looks at the workspace. With `keep`, contents that are new go to the store.
     fn look(&mut self, keep: bool) -> Result<State, CheckpointError> {
         let objects = keep.then_some(&self.objects);
-        scan::scan(&self.root, &mut self.index, objects, self.limits.file_bytes)
+        let known = self.journal.state();
+        scan::scan(&self.root, known, &mut self.index, objects, self.limits.file_bytes)
     }
 
     fn forget_oldest(&mut self) -> Result<(), CheckpointError> {

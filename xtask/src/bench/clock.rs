@@ -65,7 +65,8 @@ impl Clock {
         best
     }
 
-    fn time_once(self, work: &mut dyn FnMut()) -> Duration {
+    /// The time that one run took.
+    pub(super) fn time_once(self, work: &mut dyn FnMut()) -> Duration {
         let start = Instant::now();
         let before = on_cpu();
         // Counting costs time.

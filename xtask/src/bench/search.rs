@@ -1,10 +1,11 @@
 //! What searching costs: `grep` and `find` in a tree of many files, beside `rg` and `fd`.
 //!
-//! CPU time of all threads, since both sides use several, in the ticks that the system counts it
-//! in; so of several runs together.
+//! CPU time of all threads, since both sides use several. The programs are given the options that
+//! the TypeScript pi gives them, their output is read, and `rg` is stopped where it stops it. What
+//! it does beyond that is not counted: it reads files once more for lines of context.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -15,10 +16,10 @@ use pi_protocol::CancelToken;
 use pi_tools::{Host, Workspace, find, grep};
 use serde_json::{Value, json};
 
+use super::process::{Whose, cpu_of};
+
 /// How much more than the program beside it a tool may take.
 const BUDGET: f64 = 1.2;
-/// The system's unit of CPU time.
-const TICK: Duration = Duration::from_millis(10);
 
 /// What went wrong on the way to a number.
 #[derive(Debug, thiserror::Error)]
@@ -48,55 +49,117 @@ fn table(files: usize, runs: u32) -> Result<Vec<String>, SearchError> {
     write_tree(root, files)?;
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let workspace = Arc::new(Workspace::new(Arc::new(Host::default()), root.to_owned(), None));
-    let (grep, find) = (grep(Arc::clone(&workspace)), find(workspace));
-    let rg = ["rg", "--no-config", "--json", "--line-number", "--color=never", "--hidden", "--"];
-    let fd = ["--glob", "--color=never", "--hidden", "--max-results", "1000", "--"];
-    let rg = |pattern| rg.into_iter().chain([pattern]).collect::<Vec<_>>();
-    let fd = |pattern| {
-        let name = ["fdfind", "fd"].into_iter().find(|name| runs_here(name)).unwrap_or("fd");
-        [name].into_iter().chain(fd).chain([pattern]).collect::<Vec<_>>()
-    };
-    let cases = [
-        ("grep, no match", &grep, json!({ "pattern": "nowhere" }), Some(rg("nowhere"))),
-        (
-            "grep, a few matches",
-            &grep,
-            json!({ "pattern": "needle \\w+" }),
-            Some(rg("needle \\w+")),
-        ),
-        // rg is stopped from outside at the limit; there is nothing to compare with.
-        ("grep, many matches", &grep, json!({ "pattern": "words" }), None),
-        ("find, no match", &find, json!({ "pattern": "*.none" }), Some(fd("*.none"))),
-        ("find, a few matches", &find, json!({ "pattern": "*77.rs" }), Some(fd("*77.rs"))),
-        ("find, all", &find, json!({ "pattern": "*" }), None),
-    ];
+    let tools = [grep(Arc::clone(&workspace)), find(workspace)];
+    let fd = ["fdfind", "fd"].into_iter().find(|name| runs_here(name));
     let mut lines = vec![
         format!("Searching {files} files; CPU time of all threads, ms:\n"),
-        format!("{:<24} {:>8} {:>8} {:>8}", "", "pi", "rg, fd", "times"),
+        format!("{:<32} {:>8} {:>8} {:>8}", "", "pi", "rg, fd", "times"),
     ];
-    for (what, tool, arguments, beside) in cases {
-        let ours = cpu_of(runs, Whose::Own, || run(&runtime, tool, &arguments))?;
-        let theirs = match beside {
-            Some(command) if runs_here(command[0]) => Some(cpu_of(runs, Whose::Children, || {
-                // No match is a failure to rg, but not to us.
-                quiet(&command).arg(root).status()?;
-                Ok(())
-            })?),
-            _ => None,
+    for case in cases() {
+        let tool = &tools[usize::from(case.tool == Tool::Find)];
+        let ours = cpu_of(runs, Whose::Own, || run(&runtime, tool, &case.arguments))?;
+        let beside = match case.tool {
+            Tool::Grep => runs_here("rg").then_some(("rg", &RG[..])),
+            Tool::Find => fd.map(|fd| (fd, &FD[..])),
         };
-        lines.push(row(what, ours, theirs));
+        let theirs = match beside {
+            Some((program, usual)) => cpu_of(runs, Whose::Children, || {
+                let mut command = Command::new(program);
+                command.args(usual).args(case.beside).arg(root);
+                Ok::<_, SearchError>(case.run_beside(&mut command)?)
+            })?,
+            None => None,
+        };
+        lines.push(row(case.what, ours.ok_or(SearchError::NoClock)?, theirs));
     }
     Ok(lines)
+}
+
+/// How the TypeScript pi starts them.
+const RG: [&str; 5] = ["--no-config", "--json", "--line-number", "--color=never", "--hidden"];
+const FD: [&str; 5] = ["--glob", "--color=never", "--hidden", "--max-results", "1000"];
+/// Matches after which it stops `rg`, and we stop searching.
+const LIMIT: usize = 100;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tool {
+    Grep,
+    Find,
+}
+
+/// A search, and the same for the program beside it.
+#[derive(Debug)]
+struct Case {
+    what: &'static str,
+    tool: Tool,
+    arguments: Value,
+    beside: &'static [&'static str],
+}
+
+fn cases() -> Vec<Case> {
+    let case = |tool| move |what, arguments, beside| Case { what, tool, arguments, beside };
+    let (grep, find) = (case(Tool::Grep), case(Tool::Find));
+    vec![
+        grep("grep, no match", json!({ "pattern": "nowhere" }), &["--", "nowhere"]),
+        grep("grep, rare literal", json!({ "pattern": "needle" }), &["--", "needle"]),
+        grep(
+            "grep, rare regex",
+            json!({ "pattern": "n\\w+le h[a-f]re" }),
+            &["--", "n\\w+le h[a-f]re"],
+        ),
+        grep(
+            "grep, capitals do not matter",
+            json!({ "pattern": "NEEDLE", "ignoreCase": true }),
+            &["--ignore-case", "--", "NEEDLE"],
+        ),
+        grep(
+            "grep, a tenth by glob",
+            json!({ "pattern": "needle", "glob": "*7.rs" }),
+            &["--glob", "*7.rs", "--", "needle"],
+        ),
+        grep(
+            "grep, rare with context",
+            json!({ "pattern": "needle", "context": 3 }),
+            &["--context", "3", "--", "needle"],
+        ),
+        grep("grep, common, to the limit", json!({ "pattern": "words" }), &["--", "words"]),
+        find("find, no match", json!({ "pattern": "*.none" }), &["--", "*.none"]),
+        find("find, rare name", json!({ "pattern": "*77.rs" }), &["--", "*77.rs"]),
+        find(
+            "find, rare path",
+            json!({ "pattern": "part7/**/*77.rs" }),
+            &["--full-path", "--", "**/part7/**/*77.rs"],
+        ),
+        find("find, all, to the limit", json!({ "pattern": "*" }), &["--", "*"]),
+    ]
+}
+
+impl Case {
+    /// Runs the program beside, and stops it where the TypeScript pi does: at the match that is
+    /// the last it shows.
+    fn run_beside(&self, command: &mut Command) -> io::Result<()> {
+        let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        let output = BufReader::new(child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?);
+        let is_match = |line: &io::Result<Vec<u8>>| {
+            line.as_ref().is_ok_and(|line| line.starts_with(b"{\"type\":\"match\""))
+        };
+        if output.split(b'\n').filter(is_match).nth(LIMIT - 1).is_some() {
+            child.kill()?;
+        }
+        // No match is a failure to rg, but not to us.
+        child.wait().map(drop)
+    }
 }
 
 fn row(what: &str, ours: Duration, theirs: Option<Duration>) -> String {
     let ours = ours.as_secs_f64() * 1e3;
     let Some(theirs) = theirs.map(|theirs| theirs.as_secs_f64() * 1e3) else {
-        return format!("{what:<24} {ours:>8.0} {:>8} {:>8}", "-", "-");
+        return format!("{what:<32} {ours:>8.0} {:>8} {:>8}", "-", "-");
     };
     let times = ours / theirs.max(1.0);
     let mark = if times > BUDGET { "  over budget" } else { "" };
-    format!("{what:<24} {ours:>8.0} {theirs:>8.0} {times:>8.2}{mark}")
+    format!("{what:<32} {ours:>8.0} {theirs:>8.0} {times:>8.2}{mark}")
 }
 
 fn run(
@@ -110,49 +173,10 @@ fn run(
     Ok(runtime.block_on(tool.execute(invocation)).map(drop)?)
 }
 
-fn quiet(command: &[&str]) -> Command {
-    let mut process = Command::new(command[0]);
-    process.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    process
-}
-
 fn runs_here(program: &str) -> bool {
-    quiet(&[program, "--version"]).status().is_ok_and(|status| status.success())
-}
-
-/// Whose CPU time counts.
-#[derive(Debug, Clone, Copy)]
-enum Whose {
-    Own,
-    Children,
-}
-
-/// What one run takes, after one that nobody counts.
-fn cpu_of(
-    runs: u32,
-    whose: Whose,
-    mut work: impl FnMut() -> Result<(), SearchError>,
-) -> Result<Duration, SearchError> {
-    work()?;
-    let before = on_cpu(whose).ok_or(SearchError::NoClock)?;
-    for _ in 0..runs {
-        work()?;
-    }
-    let after = on_cpu(whose).ok_or(SearchError::NoClock)?;
-    Ok(after.saturating_sub(before) / runs)
-}
-
-fn on_cpu(whose: Whose) -> Option<Duration> {
-    let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name, which may contain anything: this process in two fields, its children in
-    // the two that follow.
-    let skip = match whose {
-        Whose::Own => 11,
-        Whose::Children => 13,
-    };
-    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(skip);
-    let mut ticks = || fields.next()?.parse::<u32>().ok();
-    Some(TICK * (ticks()? + ticks()?))
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Small sources, a hundred to a directory, some of them ignored.
@@ -179,7 +203,7 @@ mod tests {
     fn the_table_can_be_made() {
         let lines = table(300, 1).unwrap().join("\n");
         assert!(
-            lines.starts_with("Searching 300 files") && lines.contains("\nfind, all "),
+            lines.starts_with("Searching 300 files") && lines.contains("\nfind, all, "),
             "{lines}"
         );
     }

@@ -13,6 +13,7 @@ use pi_session::{
 };
 
 use super::clock::{Clock, allocations};
+use super::process::{Whose, on_cpu};
 
 /// What listing thousands of sessions may take, in milliseconds.
 const LIST_BUDGET: f64 = 30.0;
@@ -90,21 +91,12 @@ fn long(clock: Clock, messages: usize) -> Lines {
 /// What `wc -l` takes: the CPU time of child processes, told in ticks and so taken of many runs.
 fn count_lines(path: &Path) -> Option<Duration> {
     const RUNS: u32 = 20;
-    let before = children_on_cpu()?;
+    let before = on_cpu(Whose::Children)?;
     for _ in 0..RUNS {
         let status = Command::new("wc").arg("-l").arg(path).stdout(Stdio::null()).status().ok()?;
         status.success().then_some(())?;
     }
-    Some((children_on_cpu()? - before) / RUNS)
-}
-
-fn children_on_cpu() -> Option<Duration> {
-    const TICK: Duration = Duration::from_millis(10);
-    let text = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name, which may contain anything, the 14th and 15th field.
-    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(13);
-    let mut ticks = || fields.next()?.parse::<u32>().ok();
-    Some(TICK * (ticks()? + ticks()?))
+    Some((on_cpu(Whose::Children)? - before) / RUNS)
 }
 
 /// Many sessions, listed and searched.

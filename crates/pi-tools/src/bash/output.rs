@@ -30,6 +30,10 @@ impl Output {
             joined.extend_from_slice(bytes);
             &joined
         };
+        // The usual case, without a copy.
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            return self.push_text(text);
+        }
         let mut text = String::with_capacity(bytes.len());
         while !bytes.is_empty() {
             match std::str::from_utf8(bytes) {
@@ -39,7 +43,7 @@ impl Output {
                 }
                 Err(error) => {
                     let (valid, after) = bytes.split_at(error.valid_up_to());
-                    text.push_str(&String::from_utf8_lossy(valid));
+                    text.push_str(std::str::from_utf8(valid).unwrap_or_default());
                     let Some(invalid) = error.error_len() else {
                         self.pending = after.to_vec();
                         break;
@@ -77,7 +81,7 @@ impl Output {
 
     fn count(&mut self, text: &str) {
         self.total_bytes += text.len();
-        self.line_breaks += text.bytes().filter(|byte| *byte == b'\n').count();
+        self.line_breaks += memchr::memchr_iter(b'\n', text.as_bytes()).count();
         let Some(last) = text.rfind('\n') else {
             self.open_line += text.len();
             return;

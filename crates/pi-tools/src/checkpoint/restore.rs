@@ -1,13 +1,16 @@
 //! Making a workspace look as it did, without touching what somebody else has changed since.
 
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::path::Path;
-use std::time::{Duration, UNIX_EPOCH};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::CheckpointError;
-use super::objects::Objects;
+use super::objects::{Objects, hash};
+use super::scan::{self, leads_elsewhere, mode};
 use super::state::{Change, Item, State};
-use crate::executor::replace::replace;
+use crate::executor::replace::{cannot_take_the_name, keep_attributes, new_file, persist, replace};
 
 /// What a restoration did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -35,118 +38,184 @@ pub(super) fn restore(
     wanted: &State,
     now: &State,
 ) -> Result<Restored, CheckpointError> {
-    let mut restored = Restored::default();
+    let mut work =
+        Restoration { root, objects, modes: Modes::default(), restored: Restored::default() };
     let changes = expected.changes_to(wanted);
-    // Removals from the inside out, then everything else from the outside in.
-    let (removals, others): (Vec<&Change>, Vec<&Change>) =
-        changes.iter().partition(|change| needs_removal(change));
-    for change in removals.into_iter().rev().chain(others) {
-        match conflict(change, now) {
-            Some(reason) => {
-                restored.conflicts.push(Conflict { path: change.path.clone(), reason });
-            }
-            None => put_back(root, objects, change, &mut restored)?,
-        }
-    }
-    Ok(restored)
+    let done = work.make(&changes, now);
+    // Also after a failure: directories were opened to change what is in them.
+    work.modes.finish();
+    done?;
+    Ok(work.restored)
 }
 
-fn needs_removal(change: &Change) -> bool {
-    change.after.is_none()
+struct Restoration<'a> {
+    root: &'a Path,
+    objects: &'a Objects,
+    modes: Modes,
+    restored: Restored,
+}
+
+impl Restoration<'_> {
+    fn make(&mut self, changes: &[Change], now: &State) -> Result<(), CheckpointError> {
+        // What is ignored comes first: it decides about the rest.
+        let (rules, rest): (Vec<&Change>, Vec<&Change>) =
+            changes.iter().partition(|change| is_about_ignoring(change));
+        for change in &rules {
+            self.make_one(change, now, None)?;
+        }
+        let covered: Option<HashSet<String>> =
+            (!rules.is_empty()).then(|| scan::covered(self.root).collect());
+        // Removals from the inside out, then everything else from the outside in.
+        let (removals, others): (Vec<&Change>, Vec<&Change>) =
+            rest.into_iter().partition(|change| change.after.is_none());
+        for change in removals.into_iter().rev().chain(others) {
+            self.make_one(change, now, covered.as_ref())?;
+        }
+        Ok(())
+    }
+
+    fn make_one(
+        &mut self,
+        change: &Change,
+        now: &State,
+        covered: Option<&HashSet<String>>,
+    ) -> Result<(), CheckpointError> {
+        let path = self.root.join(&change.path);
+        let ignored = || covered.is_some_and(|covered| !covered.contains(&change.path));
+        let reason = if leads_elsewhere(self.root, &path) {
+            Some("behind a link")
+        } else if change.after.is_none() && ignored() {
+            // It may have been there all the time.
+            Some("ignored there")
+        } else {
+            conflict(change, now, &path)
+        };
+        let reason = match reason {
+            Some(reason) => Some(reason),
+            None => self.put_back(change, &path)?,
+        };
+        match reason {
+            Some(reason) => {
+                self.restored.conflicts.push(Conflict { path: change.path.clone(), reason });
+            }
+            None => self.restored.paths.push(change.path.clone()),
+        }
+        Ok(())
+    }
+
+    /// Makes a change, or says why not.
+    fn put_back(
+        &mut self,
+        change: &Change,
+        path: &Path,
+    ) -> Result<Option<&'static str>, CheckpointError> {
+        let failed = |action| CheckpointError::io(action, path);
+        self.modes.open(path.parent().unwrap_or(path));
+        let is_other_kind =
+            |item: &Item| change.before.as_ref().is_some_and(|before| kind(before) != kind(item));
+        if change.after.as_ref().is_none_or(is_other_kind) {
+            match remove(path) {
+                Ok(()) => self.modes.forget(path),
+                // Something that is not part of the checkpoint is still in there.
+                Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                    return Ok(Some("not empty"));
+                }
+                Err(error) => return Err(failed("remove")(error)),
+            }
+        }
+        match &change.after {
+            None => {}
+            Some(Item::Directory { mode }) => {
+                fs::create_dir_all(path).map_err(failed("create"))?;
+                self.modes.set_later(path, *mode);
+            }
+            Some(Item::Link { target }) => {
+                if path.is_symlink() {
+                    fs::remove_file(path).map_err(failed("remove"))?;
+                }
+                link(target, path).map_err(failed("create"))?;
+            }
+            Some(Item::File { hash, mode, modified, .. }) => {
+                let Some(hash) = hash else { return Ok(None) };
+                let content = self.objects.read(hash)?;
+                put_file(path, &content, *mode, *modified).map_err(failed("write"))?;
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a change decides what else is ignored.
+fn is_about_ignoring(change: &Change) -> bool {
+    let name = Path::new(&change.path).file_name();
+    name.is_some_and(|name| name == ".gitignore" || name == ".ignore")
+        && !matches!(change.after, Some(Item::Directory { .. }))
 }
 
 /// Why a path must be left alone.
-fn conflict(change: &Change, now: &State) -> Option<&'static str> {
+fn conflict(change: &Change, now: &State, path: &Path) -> Option<&'static str> {
     let there = now.items.get(&change.path);
-    let as_expected = match (&change.before, there) {
+    let is = |item: &Option<Item>| match (item, there) {
         (None, None) => true,
-        (Some(before), Some(there)) => before.is_same(there),
+        (Some(item), Some(there)) => item.is_same(there),
         _ => false,
     };
     // Somebody may also have made the change already.
-    let as_wanted = match (&change.after, there) {
-        (None, None) => true,
-        (Some(after), Some(there)) => after.is_same(there),
-        _ => false,
-    };
-    if !as_expected && !as_wanted {
+    if !is(&change.before) && !is(&change.after) {
         return Some("changed since");
     }
     match &change.after {
         Some(Item::File { hash: None, .. }) => Some("too large to have been kept"),
+        Some(item) if there.is_none() && is_in_the_way(item, path) => Some("ignored, and not ours"),
         _ => None,
     }
 }
 
-fn put_back(
-    root: &Path,
-    objects: &Objects,
-    change: &Change,
-    restored: &mut Restored,
-) -> Result<(), CheckpointError> {
-    let path = root.join(&change.path);
-    let failed = |action| CheckpointError::io(action, path.clone());
-    if leads_elsewhere(root, &path) {
-        let reason = "behind a link";
-        restored.conflicts.push(Conflict { path: change.path.clone(), reason });
-        return Ok(());
-    }
-    match &change.after {
-        None => {
-            if let Err(error) = remove(&path) {
-                // Something that is not part of the checkpoint is still in there.
-                if error.kind() != std::io::ErrorKind::DirectoryNotEmpty {
-                    return Err(failed("remove")(error));
-                }
-                let reason = "not empty";
-                restored.conflicts.push(Conflict { path: change.path.clone(), reason });
-                return Ok(());
-            }
-        }
-        Some(item) => {
-            if change.before.as_ref().is_some_and(|before| kind(before) != kind(item)) {
-                remove(&path).map_err(failed("remove"))?;
-            }
-            create(&path, item, objects)?;
-        }
-    }
-    restored.paths.push(change.path.clone());
-    Ok(())
-}
-
-/// Whether a directory on the way is a link by now: what is behind it is not ours.
-fn leads_elsewhere(root: &Path, path: &Path) -> bool {
-    path.ancestors().skip(1).take_while(|above| *above != root).any(Path::is_symlink)
-}
-
-fn create(path: &Path, item: &Item, objects: &Objects) -> Result<(), CheckpointError> {
-    let failed = |action| CheckpointError::io(action, path.to_owned());
+/// Whether there is something that the look at the workspace did not tell of, and it is not what
+/// shall be there.
+fn is_in_the_way(item: &Item, path: &Path) -> bool {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     match item {
-        Item::Directory { mode } => {
-            fs::create_dir_all(path).map_err(failed("create"))?;
-            set_mode(path, *mode).map_err(failed("change"))
-        }
+        Item::Directory { .. } => !metadata.is_dir(),
         Item::Link { target } => {
-            if path.is_symlink() {
-                fs::remove_file(path).map_err(failed("remove"))?;
-            }
-            link(target, path).map_err(failed("create"))
+            fs::read_link(path).map_or(true, |there| there != Path::new(target))
         }
-        Item::File { hash, mode, modified, .. } => {
-            let Some(hash) = hash else { return Ok(()) };
-            let content = objects.read(hash)?;
-            replace(path, &content).map_err(failed("write"))?;
-            set_mode(path, *mode).map_err(failed("change"))?;
-            set_modified(path, *modified).map_err(failed("change"))
+        Item::File { hash: wanted, .. } => {
+            let content = metadata.is_file().then(|| fs::read(path).ok()).flatten();
+            content.is_none_or(|content| Some(hash(&content)) != *wanted)
         }
     }
 }
 
-fn remove(path: &Path) -> std::io::Result<()> {
+/// Puts a file in the place of whatever file has the name. Never in place: other names of that
+/// file are not to be changed with it.
+fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result<()> {
+    let old = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
+    let new = new_file(path, content, |new| {
+        if let Some(old) = &old {
+            keep_attributes(new, old)?;
+        }
+        set_file_mode(new, mode)
+    });
+    let put = new.and_then(|new| {
+        new.as_file().set_modified(time(modified))?;
+        persist(new, path)
+    });
+    match put {
+        Err(error) if cannot_take_the_name(&error) => {
+            replace(path, content)?;
+            set_mode(path, mode)?;
+            fs::File::open(path)?.set_modified(time(modified))
+        }
+        done => done,
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir(path),
         Ok(_) => fs::remove_file(path),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
     }
 }
@@ -159,16 +228,61 @@ fn kind(item: &Item) -> u8 {
     }
 }
 
-fn set_modified(path: &Path, modified: i64) -> std::io::Result<()> {
-    let Ok(nanoseconds) = u64::try_from(modified) else { return Ok(()) };
-    let time = UNIX_EPOCH + Duration::from_nanos(nanoseconds);
-    fs::File::open(path)?.set_modified(time)
+fn time(nanoseconds: i64) -> SystemTime {
+    let distance = Duration::from_nanos(nanoseconds.unsigned_abs());
+    if nanoseconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
+}
+
+/// The modes that directories get when all is done: one that may not be written gets its content
+/// first.
+#[derive(Debug, Default)]
+struct Modes {
+    later: BTreeMap<PathBuf, u32>,
+}
+
+impl Modes {
+    /// Makes sure that a directory can be changed.
+    fn open(&mut self, directory: &Path) {
+        let Ok(metadata) = fs::symlink_metadata(directory) else { return };
+        let mode = mode(&metadata);
+        if metadata.is_dir() && mode & 0o700 != 0o700 && set_mode(directory, mode | 0o700).is_ok() {
+            self.later.entry(directory.to_owned()).or_insert(mode);
+        }
+    }
+
+    fn set_later(&mut self, directory: &Path, mode: u32) {
+        // Until then it must be possible to look into it.
+        let _ = set_mode(directory, mode | 0o700);
+        self.later.insert(directory.to_owned(), mode);
+    }
+
+    fn forget(&mut self, directory: &Path) {
+        self.later.remove(directory);
+    }
+
+    /// From the inside out: a closed directory does not let us in.
+    fn finish(&mut self) {
+        for (directory, mode) in std::mem::take(&mut self.later).into_iter().rev() {
+            let _ = set_mode(&directory, mode);
+        }
+    }
 }
 
 #[cfg(unix)]
 fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+#[cfg(unix)]
+fn set_file_mode(file: &fs::File, mode: u32) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn set_file_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -65,34 +65,58 @@ struct Stamp {
     settled: bool,
 }
 
-/// Looks at everything below `root`. Contents that `objects` does not have go there.
+/// Looks at everything below `root`. Contents that `objects` does not have go there. What is
+/// `known` is looked at even if it is ignored by now, as git does with what it tracks: otherwise
+/// a new line in `.gitignore` would look like a removal.
 pub(super) fn scan(
     root: &Path,
+    known: &State,
     index: &mut Index,
     objects: Option<&Objects>,
     file_bytes: u64,
 ) -> Result<State, CheckpointError> {
     let mut state = State::default();
     let now = SystemTime::now();
-    for entry in WalkBuilder::new(root)
-        .hidden(false)
-        .require_git(false)
-        .git_global(false)
-        .filter_entry(|entry| entry.file_name() != ".git")
-        .build()
-    {
+    for path in covered(root) {
+        let file = root.join(&path);
         // What vanishes while we look is not there.
-        let Ok(entry) = entry else { continue };
-        let Ok(relative) = entry.path().strip_prefix(root) else { continue };
-        let Some(path) = relative.to_str().filter(|path| !path.is_empty()) else { continue };
-        let Ok(metadata) = std::fs::symlink_metadata(entry.path()) else { continue };
-        let item = look(entry.path(), path, &metadata, now, index, objects, file_bytes)?;
-        if let Some(item) = item {
-            state.items.insert(path.to_owned(), item);
+        let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };
+        if let Some(item) = look(&file, &path, &metadata, now, index, objects, file_bytes)? {
+            state.items.insert(path, item);
+        }
+    }
+    for path in known.items.keys() {
+        let file = root.join(path);
+        if state.items.contains_key(path) || leads_elsewhere(root, &file) {
+            continue;
+        }
+        let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };
+        if let Some(item) = look(&file, path, &metadata, now, index, objects, file_bytes)? {
+            state.items.insert(path.clone(), item);
         }
     }
     index.files.retain(|path, _| state.items.contains_key(path));
     Ok(state)
+}
+
+/// The paths of everything below a directory that is not ignored.
+pub(super) fn covered(root: &Path) -> impl Iterator<Item = String> {
+    let walk = WalkBuilder::new(root)
+        .hidden(false)
+        .require_git(false)
+        .git_global(false)
+        .filter_entry(|entry| entry.file_name() != ".git")
+        .build();
+    walk.filter_map(move |entry| {
+        let entry = entry.ok()?;
+        let path = entry.path().strip_prefix(root).ok()?.to_str()?;
+        (!path.is_empty()).then(|| path.to_owned())
+    })
+}
+
+/// Whether a directory on the way is a link: what is behind it is not ours.
+pub(super) fn leads_elsewhere(root: &Path, path: &Path) -> bool {
+    path.ancestors().skip(1).take_while(|above| *above != root).any(Path::is_symlink)
 }
 
 fn look(
@@ -134,6 +158,10 @@ fn look(
     let content = match std::fs::read(file) {
         Ok(content) => content,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        // A file that we may not read is one whose content is not kept.
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            return Ok(Some(item(None)));
+        }
         Err(error) => return Err(CheckpointError::io("read", file)(error)),
     };
     let hash = objects::hash(&content);
@@ -149,12 +177,15 @@ fn look(
 fn stamp(metadata: &Metadata, now: SystemTime) -> Stamp {
     let modified = metadata.modified().unwrap_or(UNIX_EPOCH);
     let (changed, inode) = beyond_std(metadata);
+    // The time of the last change of any kind, which cannot be set back.
+    let last = u64::try_from(changed.0)
+        .map_or(modified, |seconds| modified.max(UNIX_EPOCH + Duration::from_secs(seconds)));
     Stamp {
         size: metadata.len(),
         modified: nanoseconds(modified),
         changed,
         inode,
-        settled: now.duration_since(modified).is_ok_and(|age| age > TICK),
+        settled: now.duration_since(last).is_ok_and(|age| age > TICK),
     }
 }
 
@@ -173,7 +204,7 @@ fn beyond_std(metadata: &Metadata) -> ((i64, i64), u64) {
 }
 
 #[cfg(unix)]
-fn mode(metadata: &Metadata) -> u32 {
+pub(super) fn mode(metadata: &Metadata) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     metadata.permissions().mode() & 0o7777
 }
@@ -184,6 +215,6 @@ fn beyond_std(_: &Metadata) -> ((i64, i64), u64) {
 }
 
 #[cfg(not(unix))]
-fn mode(metadata: &Metadata) -> u32 {
+pub(super) fn mode(metadata: &Metadata) -> u32 {
     if metadata.permissions().readonly() { 0o444 } else { 0o644 }
 }

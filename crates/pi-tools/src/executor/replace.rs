@@ -5,12 +5,16 @@
 //! an owner we cannot give away, or be mounted by itself. Such a file is written in place, and a
 //! write that fails puts the old content back.
 
-use std::fs::{self, File, Metadata, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use tempfile::{NamedTempFile, TempPath};
+
 /// What new files are called before they take their name.
 const PREFIX: &str = ".pi-write-";
+/// How many such names are tried: writers in one directory at the same time.
+const NAMES: usize = 16;
 
 /// Replaces the content of a file, or creates it.
 pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
@@ -43,16 +47,12 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// A file with this content beside the target.
-fn new_file(
+pub(crate) fn new_file(
     target: &Path,
     content: &[u8],
     prepare: impl FnOnce(&File) -> io::Result<()>,
-) -> io::Result<tempfile::NamedTempFile> {
-    let directory = target.parent().unwrap_or(Path::new("/"));
-    // Made like any file, with the mode that the process gives to files, not a private one.
-    let mut new = tempfile::Builder::new()
-        .prefix(PREFIX)
-        .make_in(directory, |path| OpenOptions::new().write(true).create_new(true).open(path))?;
+) -> io::Result<NamedTempFile> {
+    let mut new = empty_file(target.parent().unwrap_or(Path::new("/")))?;
     prepare(new.as_file())?;
     new.write_all(content)?;
     // Without this a power cut could leave the name with nothing behind it.
@@ -60,12 +60,75 @@ fn new_file(
     Ok(new)
 }
 
-fn persist(new: tempfile::NamedTempFile, target: &Path) -> io::Result<()> {
+/// A new file under a name that does not last.
+///
+/// The first name that no living writer holds is taken. So what a killed writer left is in the way
+/// of the next one in the same directory, which removes it: such files do not pile up, and nobody
+/// has to look for them.
+fn empty_file(directory: &Path) -> io::Result<NamedTempFile> {
+    for number in 0..NAMES {
+        let path = directory.join(format!("{PREFIX}{number}"));
+        let mut made = create(&path);
+        if matches!(&made, Err(error) if error.kind() == io::ErrorKind::AlreadyExists) {
+            if !remove_abandoned(&path) {
+                continue;
+            }
+            made = create(&path);
+        }
+        let file = match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+            made => made?,
+        };
+        match file.try_lock() {
+            Ok(()) if is_at(&file, &path) => {
+                return Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(path)?));
+            }
+            // Somebody has taken it for abandoned before it was locked.
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(_)) => {
+                let _ = fs::remove_file(&path);
+                break;
+            }
+        }
+    }
+    // So many writers, or a file system without locks.
+    tempfile::Builder::new().prefix(PREFIX).make_in(directory, create)
+}
+
+/// Made like any file, with the mode that the process gives to files, not a private one.
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+/// Removes a file whose writer is dead, and says whether it did: the living hold a lock on theirs.
+fn remove_abandoned(path: &Path) -> bool {
+    // Only a file can be one of ours; to open something else could take for ever.
+    let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
+    let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return false };
+    file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
+}
+
+/// Whether an open file still has this name.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let found = fs::symlink_metadata(path).map(|there| (there.dev(), there.ino()));
+    let opened = file.metadata().map(|file| (file.dev(), file.ino()));
+    matches!((found, opened), (Ok(found), Ok(opened)) if found == opened)
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, path: &Path) -> bool {
+    // An open file cannot be renamed there.
+    path.exists()
+}
+
+pub(crate) fn persist(new: NamedTempFile, target: &Path) -> io::Result<()> {
     new.persist(target).map(drop).map_err(|error| error.error)
 }
 
 /// Others may not create files here, give files away, or rename over this one.
-fn cannot_take_the_name(error: &io::Error) -> bool {
+pub(crate) fn cannot_take_the_name(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
 }
@@ -115,7 +178,7 @@ fn has_other_names(_: &Metadata) -> bool {
 
 /// Gives the new file the owner and the mode of the old one.
 #[cfg(unix)]
-fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
+pub(crate) fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
@@ -126,6 +189,6 @@ fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
+pub(crate) fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
     new.set_permissions(old.permissions())
 }

@@ -7,28 +7,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits, Point};
-use proptest::prelude::*;
 use tempfile::TempDir;
 
-struct World {
+pub(crate) struct World {
     _directory: TempDir,
-    root: PathBuf,
+    pub(crate) root: PathBuf,
     store: PathBuf,
 }
 
 impl World {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let (root, store) = (directory.path().join("work"), directory.path().join("store"));
         fs::create_dir(&root).unwrap();
         Self { _directory: directory, root, store }
     }
 
-    fn open(&self, limits: Limits) -> Checkpoints {
+    pub(crate) fn open(&self, limits: Limits) -> Checkpoints {
         Checkpoints::open(&self.store, &self.root, limits).unwrap()
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 }
@@ -39,7 +38,7 @@ fn tree(root: &Path) -> BTreeMap<String, String> {
 }
 
 /// The same without times: a file that was written again with the same content has not changed.
-fn timeless_tree(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn timeless_tree(root: &Path) -> BTreeMap<String, String> {
     describe(root, |_| String::new())
 }
 
@@ -193,55 +192,6 @@ fn the_store_is_bounded_and_the_latest_is_never_forgotten() {
     let mut again = world.open(limits);
     again.redo().unwrap();
     assert_eq!(fs::read(world.path("file")).unwrap(), vec![9; 900]);
-}
-
-/// Something that happens to a workspace.
-fn step() -> impl Strategy<Value = String> {
-    let name = prop::sample::select(vec!["a", "b", "d", "d/x", "d/y", "d/e/z", "ünï cödé"]);
-    (0..9_usize, name.clone(), name, "[a-c]{0,6}").prop_map(
-        |(kind, name, other, text)| match kind {
-            0..=3 => format!("mkdir -p \"$(dirname '{name}')\" && printf '%s' '{text}' > '{name}'"),
-            4 => format!("rm -rf '{name}'"),
-            5 => format!("mv '{name}' '{other}'"),
-            6 => format!("ln -sfn '{text}' '{name}'"),
-            7 => format!("chmod 7{}0 '{name}'", text.len() % 8),
-            _ => format!("mkdir -p '{name}'"),
-        },
-    )
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn undo_and_redo_walk_through_all_states(
-        runs in prop::collection::vec(prop::collection::vec(step(), 1..6), 1..5),
-    ) {
-        let world = World::new();
-        let mut checkpoints = world.open(Limits::default());
-        checkpoints.take("empty").unwrap();
-        let mut states = vec![timeless_tree(&world.root)];
-        for run in runs {
-            // Steps may fail; what they did is what counts.
-            let script = run.join(" 2>/dev/null; ");
-            Command::new("sh").args(["-c", &script]).current_dir(&world.root).output().unwrap();
-            let before = checkpoints.list().len();
-            checkpoints.take("run").unwrap();
-            if checkpoints.list().len() > before {
-                states.push(timeless_tree(&world.root));
-            }
-        }
-        for expected in states.iter().rev().skip(1) {
-            let restored = checkpoints.undo().unwrap();
-            prop_assert_eq!(restored.conflicts, vec![]);
-            prop_assert_eq!(&timeless_tree(&world.root), expected);
-        }
-        for expected in states.iter().skip(1) {
-            let restored = checkpoints.redo().unwrap();
-            prop_assert_eq!(restored.conflicts, vec![]);
-            prop_assert_eq!(&timeless_tree(&world.root), expected);
-        }
-    }
 }
 
 #[test]

@@ -9,6 +9,8 @@ mod change;
 mod checkpoint;
 mod crash;
 mod declarations;
+#[cfg(target_os = "linux")]
+mod crash_runs;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
@@ -20,3 +22,5 @@ mod processes;
 mod read;
 mod search;
 mod toolset;
+#[cfg(target_os = "linux")]
+mod undo;

@@ -1,0 +1,246 @@
+//! Undo and redo after whatever tools and shell commands did, and what they must not touch.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::time::{Duration, SystemTime};
+
+use pi_tools::checkpoint::{Limits, Point};
+use pi_tools::{edit, write};
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::bash::{run, settings, workspace};
+use crate::call::call;
+use crate::checkpoint::{World, timeless_tree};
+
+/// Ignored, like all that it may contain.
+const IGNORED: &str = "noise.log";
+const NAMES: [&str; 9] =
+    ["a", "b c", "d", "d/x", "d/y z", "d/e/z", "\u{fc}n\u{ef}\nc\u{f6}d\u{e9}", "d/e", IGNORED];
+
+/// Something that happens to a workspace.
+#[derive(Debug, Clone)]
+enum Step {
+    Shell(String),
+    Write(&'static str, String),
+    Edit(&'static str),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let name = || prop::sample::select(&NAMES[..]);
+    (0..17_usize, name(), name(), "[a-c]{0,6}").prop_map(|(kind, name, other, text)| {
+        let size = text.len();
+        let shell = match kind {
+            0..=2 => return Step::Write(name, text),
+            3 => return Step::Edit(name),
+            4 => format!("printf '%s' '{text}' >> '{name}'"),
+            5 => format!("truncate -s {size} '{name}'"),
+            6 => format!("rm -r '{name}'"),
+            7 => format!("mv -T '{name}' '{other}'"),
+            8 => format!("cp -aT '{name}' '{other}'"),
+            9 => format!("ln -sfnT '{text}' '{name}'"),
+            10 => format!("ln -sfnT d '{name}'"),
+            11 => format!("ln -fT '{name}' '{other}'"),
+            12 => format!("chmod 5{size}0 '{name}'"),
+            13 => format!("chmod 7{size}5 '{name}'"),
+            14 => format!("touch -d 2001-01-01 '{name}'"),
+            15 => format!("mkdir -p '{name}'"),
+            _ => format!("printf '%s' '{text}' > '{name}'; touch -d 2001-01-01 '{name}'"),
+        };
+        Step::Shell(shell)
+    })
+}
+
+type Tree = BTreeMap<String, String>;
+
+/// What undo is about, and what it leaves alone.
+fn split(world: &World) -> (Tree, Tree) {
+    let is_ignored = |path: &str| path.split('/').next() == Some(IGNORED);
+    timeless_tree(&world.root).into_iter().partition(|(path, _)| !is_ignored(path))
+}
+
+/// The paths at which two trees differ.
+fn differences(a: &Tree, b: &Tree) -> Vec<String> {
+    let mut paths: Vec<&String> = a.keys().chain(b.keys()).collect();
+    paths.sort();
+    paths.dedup();
+    paths.into_iter().filter(|path| a.get(*path) != b.get(*path)).cloned().collect()
+}
+
+async fn perform(world: &World, step: &Step) {
+    let workspace = workspace(&world.root, settings());
+    // Steps may fail; what they did is what counts.
+    match step {
+        Step::Shell(command) => drop(run(&workspace, command).await),
+        Step::Write(path, content) => {
+            let arguments = json!({ "path": path, "content": content });
+            let _ = call(&write(workspace), &arguments).await;
+        }
+        Step::Edit(path) => {
+            let edits = json!([{ "oldText": "a", "newText": "edited" }]);
+            let _ = call(&edit(workspace), &json!({ "path": path, "edits": edits })).await;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn undo_and_redo_walk_through_all_states(
+        runs in prop::collection::vec(prop::collection::vec(step(), 1..6), 1..5),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let world = World::new();
+        fs::write(world.path(".gitignore"), format!("{IGNORED}\n")).unwrap();
+        let mut checkpoints = world.open(Limits::default());
+        let mut states = vec![(checkpoints.take("start").unwrap(), split(&world).0)];
+        for run in &runs {
+            for step in run {
+                runtime.block_on(perform(&world, step));
+            }
+            let number = checkpoints.take("run").unwrap();
+            let tree = split(&world).0;
+            if states.iter().any(|(known, _)| *known == number) {
+                prop_assert_eq!(&tree, &states.last().unwrap().1);
+            } else {
+                states.push((number, tree));
+            }
+        }
+        for (from, before) in &states {
+            for (to, after) in &states {
+                let found = checkpoints.diff(Point::At(*from), Point::At(*to)).unwrap();
+                let found: Vec<String> = found.into_iter().map(|change| change.path).collect();
+                prop_assert_eq!(found, differences(before, after));
+            }
+        }
+        let back = states.iter().rev().skip(1).map(|state| (state, false));
+        let forth = states.iter().skip(1).map(|state| (state, true));
+        for ((_, expected), redo) in back.chain(forth) {
+            let ignored = split(&world).1;
+            let went = if redo { checkpoints.redo() } else { checkpoints.undo() };
+            prop_assert_eq!(went.unwrap().conflicts, vec![]);
+            let (tree, untouched) = split(&world);
+            prop_assert_eq!(&tree, expected);
+            prop_assert_eq!(untouched, ignored);
+            // Also to whoever opens it anew.
+            let position = states.iter().position(|(_, tree)| std::ptr::eq(tree, expected)).unwrap();
+            let diff = world.open(Limits::default()).diff(Point::At(states[position].0), Point::Now);
+            prop_assert_eq!(diff.unwrap(), vec![]);
+        }
+    }
+}
+
+#[test]
+fn other_names_of_a_file_are_not_changed_with_it() {
+    let world = World::new();
+    fs::write(world.path("x"), "x").unwrap();
+    fs::write(world.path("y"), "y").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("two files").unwrap();
+    fs::remove_file(world.path("x")).unwrap();
+    fs::hard_link(world.path("y"), world.path("x")).unwrap();
+    checkpoints.take("one file with two names").unwrap();
+    assert_eq!(checkpoints.undo().unwrap().paths, ["x"]);
+    assert_eq!(fs::read_to_string(world.path("x")).unwrap(), "x");
+    assert_eq!(fs::read_to_string(world.path("y")).unwrap(), "y");
+}
+
+#[test]
+fn what_was_ignored_survives_a_change_of_the_rules() {
+    let world = World::new();
+    fs::write(world.path(".gitignore"), "secret\n").unwrap();
+    fs::write(world.path("secret"), "mine").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("ignored").unwrap();
+    fs::remove_file(world.path(".gitignore")).unwrap();
+    checkpoints.take("not ignored").unwrap();
+    let undone = checkpoints.undo().unwrap();
+    assert_eq!(undone.paths, [".gitignore"]);
+    assert_eq!(undone.conflicts[0].reason, "ignored there");
+    assert_eq!(fs::read_to_string(world.path("secret")).unwrap(), "mine");
+    // Changed where nobody looks, it is nobody's to write over.
+    fs::write(world.path("secret"), "changed").unwrap();
+    assert_eq!(checkpoints.redo().unwrap().conflicts[0].path, "secret");
+    assert_eq!(fs::read_to_string(world.path("secret")).unwrap(), "changed");
+}
+
+#[test]
+fn what_is_ignored_by_now_is_still_undone() {
+    let world = World::new();
+    fs::write(world.path("file"), "1").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("before").unwrap();
+    fs::write(world.path(".gitignore"), "file\n").unwrap();
+    fs::write(world.path("file"), "22").unwrap();
+    checkpoints.take("after").unwrap();
+    checkpoints.undo().unwrap();
+    assert_eq!(fs::read_to_string(world.path("file")).unwrap(), "1");
+    assert!(!world.path(".gitignore").exists());
+    checkpoints.redo().unwrap();
+    assert_eq!(fs::read_to_string(world.path("file")).unwrap(), "22");
+}
+
+#[test]
+fn a_directory_with_something_ignored_stays_where_a_file_was() {
+    let world = World::new();
+    fs::write(world.path(".gitignore"), "*.log\n").unwrap();
+    fs::write(world.path("d"), "a file").unwrap();
+    fs::write(world.path("z"), "1").unwrap();
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("a file").unwrap();
+    fs::remove_file(world.path("d")).unwrap();
+    fs::create_dir(world.path("d")).unwrap();
+    fs::write(world.path("d/kept.log"), "mine").unwrap();
+    fs::write(world.path("z"), "22").unwrap();
+    checkpoints.take("a directory").unwrap();
+    let undone = checkpoints.undo().unwrap();
+    assert_eq!((undone.conflicts[0].path.as_str(), undone.conflicts[0].reason), ("d", "not empty"));
+    assert_eq!(undone.paths, ["z"]);
+    assert_eq!(fs::read_to_string(world.path("d/kept.log")).unwrap(), "mine");
+}
+
+/// For root nothing is read-only, so there this shows only that modes come back.
+#[test]
+fn read_only_files_and_directories_come_back_with_what_is_in_them() {
+    let world = World::new();
+    let mode = |path: &str, mode| {
+        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    fs::create_dir_all(world.path("closed/below")).unwrap();
+    fs::write(world.path("closed/below/file"), "1").unwrap();
+    fs::write(world.path("closed/changed"), "1").unwrap();
+    symlink("nowhere", world.path("closed/dangling")).unwrap();
+    fs::write(world.path("fixed"), "1").unwrap();
+    let old = SystemTime::UNIX_EPOCH - Duration::from_secs(1_000_000);
+    fs::File::options().write(true).open(world.path("fixed")).unwrap().set_modified(old).unwrap();
+    mode("fixed", 0o400);
+    mode("closed/below", 0o555);
+    mode("closed", 0o500);
+    let mut checkpoints = world.open(Limits::default());
+    checkpoints.take("closed").unwrap();
+    let before = timeless_tree(&world.root);
+    mode("closed", 0o700);
+    mode("closed/below", 0o700);
+    fs::write(world.path("closed/changed"), "22").unwrap();
+    fs::remove_dir_all(world.path("closed/below")).unwrap();
+    fs::remove_file(world.path("closed/dangling")).unwrap();
+    fs::remove_file(world.path("fixed")).unwrap();
+    fs::write(world.path("fixed"), "22").unwrap();
+    mode("fixed", 0o444);
+    mode("closed", 0o500);
+    checkpoints.take("changed").unwrap();
+    let after = timeless_tree(&world.root);
+    assert_eq!(checkpoints.undo().unwrap().conflicts, []);
+    assert_eq!(timeless_tree(&world.root), before);
+    assert_eq!(fs::metadata(world.path("fixed")).unwrap().modified().unwrap(), old);
+    assert_eq!(checkpoints.redo().unwrap().conflicts, []);
+    assert_eq!(timeless_tree(&world.root), after);
+    // So that the directory can be removed.
+    mode("closed", 0o700);
+}

@@ -1,0 +1,111 @@
+//! A process of its own that runs commands and says what that took: its memory is its own, and
+//! nothing else has left threads or descriptors in it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::{AgentTool, Invocation, ToolError, ToolOutput, Updates};
+use pi_protocol::{CancelToken, UserBlock};
+use pi_tools::supervisor::Supervisor;
+use pi_tools::{BashSettings, Host, Workspace, bash};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::super::process::{Whose, holdings, on_cpu, peak_memory};
+use super::{CommandsError, millis, this_program};
+
+/// What one command with much output took: milliseconds and megabytes.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Output {
+    pub(super) own: f64,
+    pub(super) supervisor: f64,
+    pub(super) peak: f64,
+}
+
+/// What many commands left behind, and took each, in milliseconds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Short {
+    pub(super) before: [usize; 4],
+    pub(super) after: [usize; 4],
+    pub(super) own: f64,
+    pub(super) children: f64,
+}
+
+/// Has another process measure.
+pub(super) fn measure<T: DeserializeOwned>(arguments: &[&str]) -> Result<T, CommandsError> {
+    let done = this_program()?.arg("bench-worker").args(arguments).output()?;
+    serde_json::from_slice(&done.stdout).map_err(|error| {
+        CommandsError::Worker(format!("{error}\n{}", String::from_utf8_lossy(&done.stderr)))
+    })
+}
+
+/// Measures, in this process.
+#[allow(clippy::print_stdout)] // The answer.
+pub(crate) fn perform(arguments: &[&str]) -> Result<(), CommandsError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let answer = match arguments {
+        ["output", path] => json!(runtime.block_on(output(Path::new(path)))?),
+        ["many", times] => {
+            let times = times.parse().map_err(std::io::Error::other)?;
+            json!(runtime.block_on(short(times))?)
+        }
+        other => json!(format!("{other:?}")),
+    };
+    println!("{answer}");
+    Ok(())
+}
+
+/// A workspace whose commands this program supervises.
+pub(super) fn workspace(cwd: &Path, output_directory: Option<&Path>) -> Arc<Workspace> {
+    let host = Host { supervisor: Some(Supervisor::this_program()) };
+    let settings = BashSettings {
+        environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
+        output_directory: output_directory.map(Path::to_owned),
+        ..BashSettings::default()
+    };
+    Arc::new(Workspace::new(Arc::new(host), cwd.to_owned(), None).with_bash(settings))
+}
+
+async fn run(workspace: &Arc<Workspace>, command: &str) -> Result<ToolOutput, ToolError> {
+    let arguments = json!({ "command": command }).as_object().cloned().unwrap_or_default();
+    let (cancel, updates) = (CancelToken::new(), Updates::new(|_| {}));
+    let invocation = Invocation { id: String::new(), arguments, cancel, updates };
+    bash(Arc::clone(workspace)).execute(invocation).await
+}
+
+async fn output(path: &Path) -> Result<Output, CommandsError> {
+    let directory = tempfile::tempdir()?;
+    let workspace = workspace(path.parent().unwrap_or(Path::new("/")), Some(directory.path()));
+    let before = on_cpu(Whose::Own).unwrap_or_default();
+    // The parent of the shell is the supervisor, and the scheduler knows its time.
+    let result = run(&workspace, "cat big; echo; cat /proc/$PPID/schedstat").await?;
+    let own = on_cpu(Whose::Own).unwrap_or_default().saturating_sub(before);
+    let peak = peak_memory().unwrap_or_default();
+    let text: String = result.content.iter().filter_map(UserBlock::as_text).collect();
+    // The last line but for the notice of what was cut.
+    let nanoseconds = text.lines().filter_map(|line| {
+        let numbers: Result<Vec<u64>, _> = line.split(' ').map(str::parse).collect();
+        numbers.ok().filter(|numbers| numbers.len() == 3).map(|numbers| numbers[0])
+    });
+    let nanoseconds = nanoseconds.last();
+    let supervisor = nanoseconds.map(Duration::from_nanos).unwrap_or_default();
+    Ok(Output { own: millis(own), supervisor: millis(supervisor), peak })
+}
+
+async fn short(times: u32) -> Result<Short, CommandsError> {
+    let workspace = workspace(Path::new("/"), None);
+    run(&workspace, "true").await?;
+    let (before, own, children) = (holdings(), on_cpu(Whose::Own), on_cpu(Whose::Children));
+    for _ in 0..times {
+        run(&workspace, "true").await?;
+    }
+    let each = |whose, before: Option<Duration>| {
+        let taken = on_cpu(whose).unwrap_or_default().saturating_sub(before.unwrap_or_default());
+        millis(taken) / f64::from(times)
+    };
+    let (own, children) = (each(Whose::Own, own), each(Whose::Children, children));
+    Ok(Short { before, after: holdings(), own, children })
+}
