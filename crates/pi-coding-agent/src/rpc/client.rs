@@ -253,6 +253,11 @@ impl Client {
         Ok(data["text"].as_str().map(str::to_owned))
     }
 
+    /// Ends the agent's input, which ends the agent.
+    pub async fn close(&self) -> Result<(), ClientError> {
+        Ok(self.writer.lock().await.shutdown().await?)
+    }
+
     /// Answers a question of an extension: the fields of an `extension_ui_response` beside its id.
     pub async fn answer_ui(&self, id: &str, mut fields: Value) -> Result<(), ClientError> {
         if !fields.is_object() {

@@ -78,15 +78,20 @@ impl AgentSession {
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
         let Some(model) = self.model() else { return false };
         let settings = self.compaction_settings(&model);
+        let compacted_at = self.compacted_at();
+        let (recovery_attempted, edited) = {
+            let state = self.state();
+            (state.recovery_attempted, state.edited)
+        };
         let check = Check {
             when,
             answer: &answer,
             overflow: overflow_of(&answer, &model),
             model: &model,
             routed: None,
-            compacted_at: self.compacted_at(),
-            recovery_attempted: self.state().recovery_attempted,
-            edited: self.state().edited,
+            compacted_at,
+            recovery_attempted,
+            edited,
         };
         let estimate =
             || self.entries().projection().ok().and_then(|entries| estimated_tokens(&entries));

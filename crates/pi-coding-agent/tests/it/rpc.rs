@@ -54,7 +54,8 @@ async fn a_client_drives_a_session() {
     assert_eq!(client.steer("later").await.unwrap(), "queued");
     let error = client.compact(None).await.unwrap_err();
     assert_eq!(error.to_string(), "compact: Nothing to compact (session too small)");
-    drop((client, events));
+    client.close().await.unwrap();
+    drop(events);
     task.await.unwrap();
 }
 
