@@ -11,7 +11,9 @@ mod crash;
 mod images;
 #[cfg(unix)]
 mod observed;
+mod observed_elsewhere;
 mod observed_search;
+mod place;
 mod processes;
 mod read;
 mod search;
