@@ -90,8 +90,9 @@ impl Mirror {
         let contents = contents.map_err(|error| failed(&error, &self.real))?;
         for (file, (path, content)) in files.iter().zip(paths.iter().zip(contents)) {
             match content {
-                Ok(content) => fs::write(self.place(path), content)
-                    .map_err(|error| failed(&error, path))?,
+                Ok(content) => {
+                    fs::write(self.place(path), content).map_err(|error| failed(&error, path))?
+                }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {
                     return Err(failed(&error, path));
                 }

@@ -152,7 +152,9 @@ where
                 unread.fetch_add(1, Memory::Relaxed);
                 return WalkState::Continue;
             };
-            let Ok(path) = entry.path().strip_prefix(&start.host) else { return WalkState::Continue };
+            let Ok(path) = entry.path().strip_prefix(&start.host) else {
+                return WalkState::Continue;
+            };
             if path.as_os_str().is_empty() && entry.file_type().is_some_and(|kind| kind.is_dir()) {
                 return WalkState::Continue;
             }

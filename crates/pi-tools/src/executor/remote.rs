@@ -267,12 +267,8 @@ impl Executor for Remote {
             }
             let mark = script::mark();
             let clean = if command.inherit == Inherit::Nothing { "-i" } else { "" };
-            let mut words = script::words([
-                mark.as_ref(),
-                command.cwd.as_os_str(),
-                program,
-                clean.as_ref(),
-            ]);
+            let mut words =
+                script::words([mark.as_ref(), command.cwd.as_os_str(), program, clean.as_ref()]);
             for (name, value) in &command.environment {
                 words.push([name.as_os_str(), "=".as_ref(), value].into_iter().collect());
             }

@@ -15,6 +15,7 @@ mod observed_elsewhere;
 mod observed_search;
 mod place;
 mod processes;
+mod processes_elsewhere;
 mod read;
 mod search;
 mod toolset;

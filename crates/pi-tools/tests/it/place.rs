@@ -13,7 +13,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use pi_tools::supervisor::Supervisor;
-use pi_tools::{Container, Executor, Host, Inherit, Network, Process, Remote, Ssh, Which};
+use pi_tools::{
+    BashSettings, Container, Executor, Host, Inherit, Network, Process, Remote, Ssh, Which,
+    Workspace,
+};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
@@ -51,6 +54,12 @@ impl Place {
         let there = container.path_of(&place.here).unwrap();
         let executor = Arc::new(Remote::container(supervised(), container).await.unwrap());
         Self { executor, there, ..place }
+    }
+
+    /// A workspace in a directory of the executor.
+    pub(crate) fn workspace(&self, cwd: &Path, bash: BashSettings) -> Arc<Workspace> {
+        let executor = Arc::clone(&self.executor);
+        Arc::new(Workspace::new(executor, cwd.to_owned(), None).with_bash(bash))
     }
 
     /// A new directory.

@@ -18,7 +18,7 @@ use crate::bash::{call, run, settings, text, workspace};
 const TESTBED: &str = env!("CARGO_BIN_EXE_pi-tools-testbed");
 
 /// Ways to leave something behind.
-const LEFT_BEHIND: &[&str] = &[
+pub(crate) const LEFT_BEHIND: &[&str] = &[
     "sleep 1000 &",
     "nohup sleep 1000 >/dev/null 2>&1 &",
     "setsid sleep 1000 &",
@@ -31,13 +31,13 @@ const LEFT_BEHIND: &[&str] = &[
 ];
 
 /// A word that no other process knows.
-fn marker() -> String {
+pub(crate) fn marker() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("pi-test-{}-{}-", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// The processes that have the marker among their arguments or in their environment.
-fn marked(marker: &str) -> Vec<u32> {
+pub(crate) fn marked(marker: &str) -> Vec<u32> {
     let ids = fs::read_dir("/proc")
         .unwrap()
         .filter_map(|entry| entry.unwrap().file_name().to_str()?.parse::<u32>().ok());
@@ -51,7 +51,7 @@ fn marked(marker: &str) -> Vec<u32> {
 }
 
 /// Waits for something that is about to happen.
-fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(60);
     while !happened() {
         assert!(Instant::now() < patience, "still waiting: {what}");
@@ -59,7 +59,7 @@ fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     }
 }
 
-fn marked_settings(marker: &str) -> BashSettings {
+pub(crate) fn marked_settings(marker: &str) -> BashSettings {
     let mut settings = settings();
     settings.environment.insert("PI_TEST".into(), marker.into());
     settings
@@ -279,7 +279,7 @@ fn a_lot_of_output_takes_little_memory() {
     assert!(much < little + 4096, "{much} KB instead of {little} KB");
 }
 
-fn testbed(arguments: &[&str]) -> Child {
+pub(crate) fn testbed(arguments: &[&str]) -> Child {
     // Whoever runs the tests may ignore signals (`nohup` does), and children inherit that.
     let mut command = Command::new("env");
     command

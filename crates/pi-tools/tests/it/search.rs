@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use pi_agent::{AgentTool, FnTool, ToolError};
 use pi_protocol::CancelToken;
+use pi_tools::checkpoint::{Checkpoints, Limits};
 use pi_tools::{
     BoxFuture, Command, DirectoryEntry, Executor, Host, Process, Stat, Workspace, find, grep, ls,
     toolset,
@@ -198,6 +199,14 @@ async fn elsewhere_is_searched_like_here() {
         assert_eq!(found, expected, "{arguments}");
         assert!(found.len() > 1, "{arguments}");
     }
+    let store = TempDir::new().unwrap();
+    let refused = Checkpoints::of(store.path(), &elsewhere, Limits::default()).unwrap_err();
+    let expected = format!(
+        "checkpoints are only for workspaces on this machine; {} is elsewhere",
+        directory.path().display()
+    );
+    assert_eq!(refused.to_string(), expected);
+    Checkpoints::of(store.path(), &here, Limits::default()).unwrap();
 }
 
 /// A pipe has no end until somebody closes it.

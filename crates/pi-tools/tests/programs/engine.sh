@@ -20,39 +20,58 @@ while [ $# -gt 0 ]; do
     esac
 done
 
-# The process whose namespaces make up the container.
 state=$ENGINE_STATE/engine-${name:-$1}
 case $verb in
 run)
     shift # The image: this machine.
-    if [ "$(id -u)" -ne 0 ]; then
-        echo $$ >"$state"
-        exec "$program" "$@"
-    fi
+    mkfifo "$state"
     export mounts
     # What runs in the background is given no input unless it is said which.
     exec 4<&0
-    unshare --mount --pid --fork --kill-child sh -c '
-        mount -t tmpfs none /mnt
-        for mount in $mounts; do
-            mkdir -p "${mount#*:}"
-            mount --bind "${mount%%:*}" "${mount#*:}"
-        done
-        mount -t proc proc /proc
-        exec "$0" "$@"' "$program" "$@" <&4 &
-    echo $! >"$state"
+    if [ "$(id -u)" -eq 0 ]; then
+        unshare --mount --pid --fork --kill-child sh -c '
+            mount -t tmpfs none /mnt
+            for mount in $mounts; do
+                mkdir -p "${mount#*:}"
+                mount --bind "${mount%%:*}" "${mount#*:}"
+            done
+            mount -t proc proc /proc
+            exec "$0" "$@"' "$program" "$@" <&4 &
+    else
+        "$program" "$@" <&4 &
+    fi
+    container=$!
     exec 4<&- </dev/null
-    wait
+    # This is the engine: like a real one it starts what is to run in the container itself, so
+    # that it does not end with the program that asked for it.
+    while :; do
+        while read -r call; do
+            enter=
+            if [ "$(id -u)" -eq 0 ]; then
+                # The child of unshare is the first process in there. (No line break behind it.)
+                read -r first _ <"/proc/$container/task/$container/children" || :
+                enter="nsenter --target $first --mount --pid --"
+            fi
+            xargs -0 -x -a "$call/words" $enter <"$call/in" >"$call/out" 2>"$call/err" &
+        done <"$state"
+    done >/dev/null 2>&1 &
+    wait "$container"
     ;;
 exec)
     shift
     if ! [ -e "$state" ]; then echo "engine: no such container" >&2 && exit 1; fi
-    if [ "$(id -u)" -ne 0 ]; then exec "$@"; fi
-    # The child of unshare is the first process in there.
-    read -r parent <"$state"
-    # (There is no line break behind it.)
-    read -r first _ <"/proc/$parent/task/$parent/children" || :
-    exec nsenter --target "$first" --mount --pid -- "$@"
+    call=$(mktemp -d "$ENGINE_STATE/call-XXXXXXXX")
+    printf '%s\0' "$@" >"$call/words"
+    mkfifo "$call/in" "$call/out" "$call/err"
+    exec 4<&0
+    cat <&4 >"$call/in" 2>/dev/null &
+    exec 4<&- </dev/null
+    echo "$call" >"$state"
+    cat "$call/err" >&2 &
+    errors=$!
+    cat "$call/out"
+    wait "$errors"
+    rm -rf "$call"
     ;;
 *) echo "engine: unknown command $verb" >&2 && exit 125 ;;
 esac

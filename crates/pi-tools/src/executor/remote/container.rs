@@ -114,10 +114,7 @@ mod tests {
             program: "/bin/engine".into(),
             environment: BTreeMap::new(),
             which: Which::Running("c".to_owned()),
-            mounts: vec![
-                ("/home/u/p".into(), "/work".into()),
-                ("/home/u".into(), "/home".into()),
-            ],
+            mounts: vec![("/home/u/p".into(), "/work".into()), ("/home/u".into(), "/home".into())],
             user: None,
         };
         let cases = [

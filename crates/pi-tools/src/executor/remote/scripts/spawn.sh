@@ -51,10 +51,13 @@ exec 3>&2 4<&0 </dev/null
     printf '%s gone\n' "$mark" >&3
 ) &
 
-# In the foreground: what is started in the background ignores interrupts for ever.
+# In the foreground: what is started in the background ignores interrupts for ever. And in a shell
+# of its own, so that this one does not write about its end into its output.
 {
-    $session sh -c 'printf "%s started %s\n" "$0" $$; exec "$@"' "$mark" \
-        env $clean "PI_COMMAND=$mark" "$@" 2>&1 3>&- 4<&-
+    (
+        exec $session sh -c 'printf "%s started %s\n" "$0" $$; exec "$@"' "$mark" \
+            env $clean "PI_COMMAND=$mark" "$@" 2>&1 3>&- 4<&-
+    )
     printf '%s exit %s\n' "$mark" "$?" >&3
 } | cat 3>&- 4<&-
 printf '\001%s\n' "$mark"
