@@ -91,7 +91,7 @@ impl Mirror {
         for (file, (path, content)) in files.iter().zip(paths.iter().zip(contents)) {
             match content {
                 Ok(content) => {
-                    fs::write(self.place(path), content).map_err(|error| failed(&error, path))?
+                    fs::write(self.place(path), content).map_err(|error| failed(&error, path))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {
                     return Err(failed(&error, path));

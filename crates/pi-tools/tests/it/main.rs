@@ -7,6 +7,7 @@ mod call;
 mod change;
 mod checkpoint;
 mod crash;
+mod executors;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]

@@ -7,7 +7,7 @@ use crate::observed_search::{self, FIND, GREP, LS};
 use crate::place::Place;
 
 /// One of so many cases is replayed.
-const ONE_OF: usize = 5;
+const ONE_OF: usize = 12;
 
 async fn replay_files(place: &Place) {
     for fixture in [EDITS, WRITES, READS] {

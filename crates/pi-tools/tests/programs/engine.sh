@@ -46,11 +46,12 @@ run)
     # that it does not end with the program that asked for it.
     while :; do
         while read -r call; do
-            enter=
+            # What a shell starts in the background ignores interrupts.
+            enter='env --default-signal'
             if [ "$(id -u)" -eq 0 ]; then
                 # The child of unshare is the first process in there. (No line break behind it.)
                 read -r first _ <"/proc/$container/task/$container/children" || :
-                enter="nsenter --target $first --mount --pid --"
+                enter="$enter nsenter --target $first --mount --pid --"
             fi
             xargs -0 -x -a "$call/words" $enter <"$call/in" >"$call/out" 2>"$call/err" &
         done <"$state"

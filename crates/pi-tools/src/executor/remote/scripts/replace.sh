@@ -6,8 +6,11 @@ if [ -e "$1" ]; then
 else
     # A link to nothing stays a link: what it leads to is created.
     follow "$1"
-    case $target in */*) directory=${target%/*} ;; esac
-    if [ ! -d "${directory:-/}" ]; then refuse "${directory:-/}"; fi
+    directory=${target%/*}
+    if [ ! -d "${directory:-/}" ]; then
+        [ ! -e "$directory" ] || answer ENOTDIR
+        refuse "$directory"
+    fi
     name=${target##*/}
     [ "${#name}" -le 255 ] || answer ENAMETOOLONG
 fi
