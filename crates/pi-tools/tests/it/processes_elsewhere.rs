@@ -83,7 +83,7 @@ async fn nothing_is_left_when_the_program_is_killed() {
     let directory = TempDir::new().unwrap();
     let container = place::container(directory.path());
     let places = [
-        vec!["ssh", sshd.config().to_str().unwrap()].join("\n"),
+        ["ssh", sshd.config().to_str().unwrap()].join("\n"),
         ["container", container.program.to_str().unwrap(), directory.path().to_str().unwrap()]
             .join("\n"),
     ];
