@@ -134,14 +134,18 @@ impl Remote {
             // A script that needs no more of it ends before; its answer says what happened.
             let _ = to.write_all(input).await;
             drop(to);
+            Ok(())
         };
         let mut output = output.take(limit);
-        let receive = output.read_to_end(&mut answer);
-        let ((), received, _) = tokio::join!(send, receive, messages.read_to_end(&mut said));
-        received?;
-        if output.limit() == 0 {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
+        let receive = async {
+            output.read_to_end(&mut answer).await?;
+            if output.limit() == 0 {
+                // Who is not read any more does not end, so nothing else is waited for.
+                return Err(io::Error::from(io::ErrorKind::FileTooLarge));
+            }
+            Ok(())
+        };
+        tokio::try_join!(send, receive, messages.read_to_end(&mut said))?;
         lease.end().await;
         script::answer(answer, &mark).unwrap_or_else(|| Err(lost(&said)))
     }
