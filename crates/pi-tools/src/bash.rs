@@ -179,7 +179,7 @@ impl Run<'_> {
     ) -> End {
         let cancelled = self.cancel.cancelled();
         tokio::pin!(exit, cancelled);
-        let mut exited: Option<(Option<i32>, Instant)> = None;
+        let mut exited: Option<(End, Instant)> = None;
         let (mut open, mut news) = (true, false);
         let mut update = started;
         let mut silent = started;
@@ -197,7 +197,8 @@ impl Run<'_> {
                 }
                 code = &mut exit, if exited.is_none() => {
                     silent = Instant::now() + SILENCE;
-                    exited = Some((code.ok().flatten(), Instant::now() + AFTERMATH));
+                    let end = code.map_or_else(|error| End::Lost(error.to_string()), End::Exited);
+                    exited = Some((end, Instant::now() + AFTERMATH));
                 }
                 more = self.take_in(), if open => {
                     (open, news) = (more, news || more);
@@ -205,10 +206,9 @@ impl Run<'_> {
                 }
                 () = sleep_until(silent), if open && exited.is_some() => open = false,
             }
-            if let Some((code, at_last)) = exited
-                && (!open || Instant::now() >= at_last)
-            {
-                return End::Exited(code);
+            match exited {
+                Some((end, at_last)) if !open || Instant::now() >= at_last => return end,
+                _ => {}
             }
         }
     }

@@ -27,6 +27,8 @@ use objects::Objects;
 use scan::Index;
 use state::State;
 
+use crate::workspace::Workspace;
+
 pub use restore::{Conflict, Restored};
 pub use state::{Change, Item};
 
@@ -61,6 +63,9 @@ pub enum CheckpointError {
     /// There is no such checkpoint, or it has been forgotten.
     #[error("there is no checkpoint {0}")]
     Unknown(usize),
+    /// The workspace is on an executor whose files this process cannot reach.
+    #[error("checkpoints are only for workspaces on this machine; {} is elsewhere", .0.display())]
+    Elsewhere(PathBuf),
     /// There is nothing to undo or redo.
     #[error("there is nothing to {0}")]
     Nothing(&'static str),
@@ -114,6 +119,17 @@ impl Checkpoints {
         // Without contents, what it says of them is not true.
         let index = if objects.exist() { Index::load(&index_file) } else { Index::default() };
         Ok(Self { root: root.to_owned(), limits, journal, objects, index, index_file })
+    }
+
+    /// Opens or creates the store `store` for a workspace, which has to be on this machine.
+    pub fn of(
+        store: &Path,
+        workspace: &Workspace,
+        limits: Limits,
+    ) -> Result<Self, CheckpointError> {
+        let root = workspace.executor().host_path(workspace.cwd());
+        let root = root.ok_or_else(|| CheckpointError::Elsewhere(workspace.cwd().to_owned()))?;
+        Self::open(store, &root, limits)
     }
 
     /// Takes a checkpoint and returns its number. If nothing has changed since the last one, that

@@ -5,6 +5,8 @@
 
 mod host;
 mod process;
+#[cfg(unix)]
+mod remote;
 pub(crate) mod replace;
 
 use std::fmt;
@@ -15,7 +17,9 @@ use std::time::SystemTime;
 pub use pi_agent::BoxFuture;
 
 pub use host::Host;
-pub use process::{Command, Lease, Process};
+pub use process::{Command, Inherit, Lease, Process};
+#[cfg(unix)]
+pub use remote::{Container, Network, Remote, Ssh, Which};
 
 /// Access to files and processes, wherever they are.
 ///
@@ -51,6 +55,58 @@ pub trait Executor: Send + Sync + fmt::Debug {
 
     /// The same file as this process would name it, if it can reach it directly.
     fn host_path(&self, path: &Path) -> Option<PathBuf>;
+
+    /// All that is below a directory, parents before children. More than `limit` is an error of the
+    /// kind [`io::ErrorKind::FileTooLarge`].
+    ///
+    /// This and [`Executor::read_many`] are for searching where [`Executor::host_path`] has no
+    /// answer. Executors that are far away do better than to ask for one directory after another.
+    fn tree<'a>(&'a self, path: &'a Path, limit: usize) -> BoxFuture<'a, io::Result<Vec<Found>>> {
+        Box::pin(async move {
+            let (mut found, mut next) = (Vec::new(), 0);
+            let mut directory = Some(PathBuf::new());
+            while let Some(inside) = directory {
+                let listed = self.list(&path.join(&inside)).await;
+                match listed {
+                    Ok(entries) => found.extend(entries.into_iter().map(|entry| Found {
+                        path: inside.join(entry.name),
+                        kind: entry.kind,
+                        readable: true,
+                    })),
+                    Err(error) if next == 0 => return Err(error),
+                    Err(_) => found[next - 1].readable = false,
+                }
+                if found.len() > limit {
+                    return Err(io::ErrorKind::FileTooLarge.into());
+                }
+                let is_directory = |found: &Found| found.kind == FileKind::Directory;
+                directory = found[next..].iter().position(is_directory).map(|further| {
+                    next += further + 1;
+                    found[next - 1].path.clone()
+                });
+            }
+            Ok(found)
+        })
+    }
+
+    /// Reads files, each with its own success; `limit` bytes of all together, and an error of the
+    /// kind [`io::ErrorKind::FileTooLarge`] if there is more.
+    fn read_many<'a>(
+        &'a self,
+        paths: &'a [PathBuf],
+        limit: u64,
+    ) -> BoxFuture<'a, io::Result<Vec<io::Result<Vec<u8>>>>> {
+        Box::pin(async move {
+            let (mut contents, mut left) = (Vec::new(), limit);
+            for path in paths {
+                let content = self.read(path, left.saturating_add(1)).await;
+                let size = content.as_ref().map_or(0, |content| content.len() as u64);
+                left = left.checked_sub(size).ok_or(io::ErrorKind::FileTooLarge)?;
+                contents.push(content);
+            }
+            Ok(contents)
+        })
+    }
 }
 
 /// What kind of thing a path names.
@@ -75,6 +131,17 @@ pub struct Stat {
     pub size: u64,
     /// When its content last changed, where that is known.
     pub modified: Option<SystemTime>,
+}
+
+/// Something below a directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Its path, seen from that directory.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// Not a directory that may not be looked into.
+    pub readable: bool,
 }
 
 /// One name in a directory.

@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
+use crate::mirror::Mirror;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{self, Start, Visit};
 use crate::workspace::Workspace;
@@ -47,7 +48,7 @@ async fn execute(
     arguments: Arguments,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
-    let start = Start::find(workspace, arguments.path.as_deref(), "find").await?;
+    let start = Start::find(workspace, arguments.path.as_deref(), cancel).await?;
     if start.kind != FileKind::Directory {
         return Err(ToolError(format!("Not a directory: {}", start.path.display())));
     }
@@ -63,8 +64,8 @@ fn search(
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
     let mut builder = walk::builder(&start.host);
-    builder.add_custom_ignore_filename(".fdignore").require_git(is_in_repository(&start.host));
-    let (lines, unread) = walk::first(&builder, &start.host, limit.count(), cancel, || {
+    builder.add_custom_ignore_filename(".fdignore").require_git(is_in_repository(start));
+    let (lines, unread) = walk::first(&builder, start, limit.count(), cancel, || {
         |entry, path: &Path| {
             if !pattern.matches(&start.path, path) {
                 return Visit::Nothing;
@@ -85,8 +86,10 @@ fn search(
 }
 
 /// Outside of repositories .gitignore files count too; inside, those above it do not.
-fn is_in_repository(path: &Path) -> bool {
-    path.ancestors().any(|directory| directory.join(".git").exists())
+fn is_in_repository(start: &Start) -> bool {
+    let top = start.mirror.as_ref().map_or(Path::new(""), Mirror::root);
+    let mut directories = start.host.ancestors().take_while(|path| path.starts_with(top));
+    directories.any(|directory| directory.join(".git").exists())
 }
 
 /// A glob for names, or for whole paths if it has a slash.

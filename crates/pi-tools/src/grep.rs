@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use grep_regex::{ErrorKind, RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
+use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
 use pi_agent::{FnTool, ToolError, ToolOutput};
 use pi_protocol::CancelToken;
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::change::unless_aborted;
 use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
 use crate::truncate::{MAX_BYTES, format_size};
@@ -64,19 +66,23 @@ async fn execute(
     arguments: &Arguments,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
-    let start = Start::find(workspace, arguments.path.as_deref(), "grep").await?;
+    let start = Start::find(workspace, arguments.path.as_deref(), cancel).await?;
     if start.kind == FileKind::Other {
         // Reading a pipe or a device may never end.
         return Err(ToolError(format!("Not a file or directory: {}", start.path.display())));
     }
-    let globs_from = workspace.executor().host_path(workspace.cwd()).unwrap_or_default();
-    let search = Search {
-        matcher: matcher(arguments)?,
+    let matcher = matcher(arguments)?;
+    let globs_from = start.host_path(workspace.executor(), workspace.cwd());
+    let mut search = Search {
+        matcher,
         globs: globs(arguments, &globs_from)?,
         context: arguments.context.map_or(0, |lines| lines as usize),
         limit: Limit::new(arguments.limit, DEFAULT_LIMIT),
         start,
     };
+    if search.start.mirror.is_some() {
+        search.fetch(workspace, cancel).await?;
+    }
     walk::blocking(cancel, move |cancel| search.run(cancel)).await
 }
 
@@ -125,10 +131,32 @@ impl Search {
         Ok(self.show(&found, unread))
     }
 
-    fn directory(&self, cancel: &CancelToken) -> Result<Found, ToolError> {
+    /// Has the contents copied that are to be searched.
+    async fn fetch(
+        &mut self,
+        workspace: &Workspace,
+        cancel: &CancelToken,
+    ) -> Result<(), ToolError> {
+        let files = match self.start.kind {
+            FileKind::Directory => {
+                let (walk, root) = (self.walk(), self.start.host.clone());
+                walk::blocking(cancel, move |cancel| walk::files(&walk, &root, cancel)).await?
+            }
+            _ => vec![PathBuf::new()],
+        };
+        let Some(mirror) = &mut self.start.mirror else { return Ok(()) };
+        let filled = mirror.fill(workspace.executor(), &files, &self.start.host);
+        unless_aborted(cancel, filled).await?
+    }
+
+    fn walk(&self) -> WalkBuilder {
         let mut builder = walk::builder(&self.start.host);
         builder.add_custom_ignore_filename(".rgignore").overrides(self.globs.clone());
-        walk::first(&builder, &self.start.host, self.limit.count(), cancel, || {
+        builder
+    }
+
+    fn directory(&self, cancel: &CancelToken) -> Result<Found, ToolError> {
+        walk::first(&self.walk(), &self.start, self.limit.count(), cancel, || {
             // A file with a zero byte is not text; what follows that byte is not looked at.
             let mut searcher = self.searcher(BinaryDetection::quit(0));
             move |entry, path: &Path| {

@@ -28,6 +28,7 @@ mod image;
 mod listing;
 mod locks;
 mod ls;
+mod mirror;
 mod os_error;
 mod paths;
 mod plain;
@@ -45,8 +46,11 @@ pub use background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
 pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
 pub use executor::{
-    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Lease, Process, Stat,
+    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Found, Host, Inherit, Lease, Process,
+    Stat,
 };
+#[cfg(unix)]
+pub use executor::{Container, Network, Remote, Ssh, Which};
 pub use find::find;
 pub use grep::grep;
 pub use image::Images;

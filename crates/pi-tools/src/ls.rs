@@ -13,7 +13,7 @@ use crate::executor::{DirectoryEntry, FileKind};
 use crate::listing::{Limit, Listing};
 use crate::os_error;
 use crate::truncate::{MAX_BYTES, format_size};
-use crate::walk::aborted;
+use crate::walk::{aborted, not_found};
 use crate::workspace::Workspace;
 
 const DEFAULT_LIMIT: f64 = 500.0;
@@ -48,7 +48,7 @@ async fn execute(
     let path = workspace.resolve(arguments.path.as_deref().unwrap_or("."));
     let executor = workspace.executor();
     match executor.stat(&path).await {
-        Err(_) => return Err(ToolError(format!("Path not found: {}", path.display()))),
+        Err(error) => return Err(not_found(&error, &path)),
         Ok(stat) if stat.kind != FileKind::Directory => {
             return Err(ToolError(format!("Not a directory: {}", path.display())));
         }

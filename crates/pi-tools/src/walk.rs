@@ -17,7 +17,9 @@ use ignore::{DirEntry, WalkBuilder, WalkState};
 use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
-use crate::executor::FileKind;
+use crate::change::unless_aborted;
+use crate::executor::{Executor, FileKind};
+use crate::mirror::Mirror;
 use crate::workspace::Workspace;
 
 /// More threads than this wait for each other and for the disk.
@@ -34,23 +36,49 @@ pub(crate) struct Start {
     pub(crate) path: PathBuf,
     pub(crate) host: PathBuf,
     pub(crate) kind: FileKind,
+    /// The copy that the path leads to, if this process cannot reach the original.
+    pub(crate) mirror: Option<Mirror>,
 }
 
 impl Start {
-    /// Finds the place that `tool` is to search.
+    /// Finds the place to search.
     pub(crate) async fn find(
         workspace: &Workspace,
         path: Option<&str>,
-        tool: &str,
+        cancel: &CancelToken,
     ) -> Result<Self, ToolError> {
         let path = workspace.resolve(path.unwrap_or("."));
-        let host = workspace.executor().host_path(&path);
-        let host =
-            host.ok_or_else(|| ToolError(format!("{tool} is not available on this executor")))?;
-        match workspace.executor().stat(&path).await {
-            Ok(stat) => Ok(Self { path, host, kind: stat.kind }),
-            Err(_) => Err(ToolError(format!("Path not found: {}", path.display()))),
+        let executor = workspace.executor();
+        let found = unless_aborted(cancel, executor.stat(&path)).await?;
+        let kind = found.map_err(|error| not_found(&error, &path))?.kind;
+        if let Some(host) = executor.host_path(&path) {
+            return Ok(Self { path, host, kind, mirror: None });
         }
+        if kind == FileKind::Other {
+            // Not to be searched by anyone.
+            return Ok(Self { host: PathBuf::new(), path, kind, mirror: None });
+        }
+        let mirror = unless_aborted(cancel, Mirror::new(executor, &path, kind)).await??;
+        Ok(Self { host: mirror.place(&path), path, kind, mirror: Some(mirror) })
+    }
+
+    /// Where this process sees another path of the executor.
+    pub(crate) fn host_path(&self, executor: &dyn Executor, path: &Path) -> PathBuf {
+        let mirrored = || self.mirror.as_ref().map(|mirror| mirror.place(path));
+        executor.host_path(path).or_else(mirrored).unwrap_or_default()
+    }
+
+    fn is_unreadable(&self, place: &Path) -> bool {
+        self.mirror.as_ref().is_some_and(|mirror| mirror.is_unreadable(place))
+    }
+}
+
+/// What a tool says about a path that it cannot begin with.
+pub(crate) fn not_found(error: &std::io::Error, path: &Path) -> ToolError {
+    match error.kind() {
+        // Nothing is known about the path then.
+        std::io::ErrorKind::ConnectionAborted => ToolError(error.to_string()),
+        _ => ToolError(format!("Path not found: {}", path.display())),
     }
 }
 
@@ -103,7 +131,7 @@ pub(crate) fn builder(root: &Path) -> WalkBuilder {
 /// path that count at least `limit` together are returned, and how many entries were unreadable.
 pub(crate) fn first<T: Send, V>(
     builder: &WalkBuilder,
-    root: &Path,
+    start: &Start,
     limit: usize,
     cancel: &CancelToken,
     visitor: impl Fn() -> V,
@@ -124,12 +152,20 @@ where
                 unread.fetch_add(1, Memory::Relaxed);
                 return WalkState::Continue;
             };
-            let Ok(path) = entry.path().strip_prefix(root) else { return WalkState::Continue };
+            let Ok(path) = entry.path().strip_prefix(&start.host) else {
+                return WalkState::Continue;
+            };
             if path.as_os_str().is_empty() && entry.file_type().is_some_and(|kind| kind.is_dir()) {
                 return WalkState::Continue;
             }
             if first.comes_too_late(path) {
                 return WalkState::Skip;
+            }
+            if start.is_unreadable(entry.path()) {
+                unread.fetch_add(1, Memory::Relaxed);
+                if entry.file_type().is_some_and(|kind| kind.is_file()) {
+                    return WalkState::Continue;
+                }
             }
             match visit(&entry, path) {
                 Visit::Nothing => {}
@@ -143,6 +179,28 @@ where
         return Err(aborted());
     }
     Ok((first.into_found(), unread.into_inner()))
+}
+
+/// The files of a walk, seen from its root.
+pub(crate) fn files(
+    builder: &WalkBuilder,
+    root: &Path,
+    cancel: &CancelToken,
+) -> Result<Vec<PathBuf>, ToolError> {
+    let mut files = Vec::new();
+    for entry in builder.build() {
+        if cancel.is_cancelled() {
+            return Err(aborted());
+        }
+        // What cannot be read here will not be read either by the walk that counts.
+        let Ok(entry) = entry else { continue };
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && let Ok(path) = entry.path().strip_prefix(root)
+        {
+            files.push(path.to_owned());
+        }
+    }
+    Ok(files)
 }
 
 /// What a visitor made of an entry.

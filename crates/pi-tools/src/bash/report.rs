@@ -11,10 +11,12 @@ use super::spill::{Incomplete, Spilled};
 use crate::truncate::{MAX_BYTES, TruncatedBy, Truncation, format_size};
 
 /// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum End {
     /// By itself, with a code if that is known.
     Exited(Option<i32>),
+    /// Nobody knows: this came between.
+    Lost(String),
     /// The run was aborted.
     Aborted,
     /// It took longer than this.
@@ -37,16 +39,17 @@ impl Report<'_> {
         let details = details(&cut, self.spilled.path.as_deref());
         let mut text =
             if cut.truncated { cut.content.clone() + &self.notice(&cut) } else { cut.content };
-        let status = match self.end {
+        let status = match &self.end {
             End::Exited(Some(0)) => None,
             End::Exited(Some(code)) => Some(format!("Command exited with code {code}")),
             End::Exited(None) => Some("Command terminated without an exit code".to_owned()),
+            End::Lost(error) => Some(format!("Command terminated without an exit code: {error}")),
             End::Aborted => Some("Command aborted".to_owned()),
             End::TimedOut(limit) => {
                 Some(format!("Command timed out after {} seconds", limit.as_secs_f64()))
             }
         };
-        let by_itself = matches!(self.end, End::Exited(_));
+        let by_itself = matches!(self.end, End::Exited(_) | End::Lost(_));
         if text.is_empty() && by_itself {
             text.push_str("(no output)");
         }

@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::executor::Inherit;
+
 /// How commands run.
 #[derive(Debug, Clone)]
 pub struct BashSettings {
@@ -12,8 +14,11 @@ pub struct BashSettings {
     pub shell: Option<PathBuf>,
     /// Runs before each command, in the same shell.
     pub command_prefix: Option<String>,
-    /// The whole environment of commands: nothing is inherited beside it.
+    /// What is set in the environment of commands.
     pub environment: BTreeMap<OsString, OsString>,
+    /// What else is in it: nothing, unless this says so. For executors on other machines and in
+    /// containers [`Inherit::Executor`] is right, with nothing of this machine in `environment`.
+    pub inherit: Inherit,
     /// For commands that are given none.
     pub default_timeout: Option<Duration>,
     /// Where output is kept that is too long to show, on the machine of this program. Without a
@@ -29,6 +34,7 @@ impl Default for BashSettings {
             shell: None,
             command_prefix: None,
             environment: BTreeMap::new(),
+            inherit: Inherit::default(),
             default_timeout: None,
             output_directory: None,
             output_limit: 1024 * 1024 * 1024,

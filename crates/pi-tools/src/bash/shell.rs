@@ -38,6 +38,7 @@ async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolEr
         arguments: vec!["-c".into(), text.into()],
         cwd: workspace.cwd().to_owned(),
         environment: settings.environment.clone(),
+        inherit: settings.inherit,
     })
 }
 

@@ -1,6 +1,8 @@
 //! This machine.
 
 #[cfg(unix)]
+mod connection;
+#[cfg(unix)]
 mod process;
 #[cfg(target_os = "linux")]
 mod supervised;
@@ -8,6 +10,9 @@ mod supervised;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+
+#[cfg(unix)]
+pub(super) use connection::{Connection, connect};
 
 use super::replace::replace;
 use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, Process, Stat};

@@ -12,7 +12,18 @@ use tokio::io::AsyncRead;
 
 use super::BoxFuture;
 
-/// Something to start. Standard input is empty; nothing is inherited that is not named here.
+/// What the environment of a command begins with, before what is named for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Inherit {
+    /// Nothing: what is named is all there is.
+    #[default]
+    Nothing,
+    /// What programs find there anyway: on another machine or in a container, its own search path,
+    /// home directory and language, which this machine does not know.
+    Executor,
+}
+
+/// Something to start. Standard input is empty.
 #[derive(Debug, Clone)]
 pub struct Command {
     /// The program, as a path of the executor.
@@ -21,8 +32,10 @@ pub struct Command {
     pub arguments: Vec<OsString>,
     /// Where it runs.
     pub cwd: PathBuf,
-    /// All of its environment.
+    /// What is set in its environment.
     pub environment: BTreeMap<OsString, OsString>,
+    /// What else is in it.
+    pub inherit: Inherit,
 }
 
 /// A running process, and whatever it starts.

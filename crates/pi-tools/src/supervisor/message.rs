@@ -15,9 +15,18 @@ const STARTED: u8 = b's';
 const FAILED: u8 = b'f';
 const EXITED: u8 = b'x';
 
+/// What a program finds as its standard input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// Nothing.
+    Empty = 0,
+    /// What its standard output is, which is a socket then and works in both directions.
+    Output = 1,
+}
+
 /// The request to run a program.
-pub(crate) fn request(program: &Path, arguments: &[OsString]) -> Vec<u8> {
-    let mut request = Vec::new();
+pub(crate) fn request(input: Input, program: &Path, arguments: &[OsString]) -> Vec<u8> {
+    let mut request = vec![input as u8];
     let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     request.extend(length(1 + arguments.len()));
     for word in std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsStr::new)) {
@@ -27,8 +36,11 @@ pub(crate) fn request(program: &Path, arguments: &[OsString]) -> Vec<u8> {
     request
 }
 
-/// The words of a request.
-pub(crate) fn read_request(mut from: impl Read) -> io::Result<Vec<OsString>> {
+/// What a request says: the input, and the words.
+pub(crate) fn read_request(mut from: impl Read) -> io::Result<(Input, Vec<OsString>)> {
+    let mut input = [0];
+    from.read_exact(&mut input)?;
+    let input = if input == [Input::Output as u8] { Input::Output } else { Input::Empty };
     let count = read_number(&mut from)?;
     let mut words = Vec::new();
     for _ in 0..count {
@@ -36,7 +48,7 @@ pub(crate) fn read_request(mut from: impl Read) -> io::Result<Vec<OsString>> {
         from.read_exact(&mut word)?;
         words.push(OsString::from_vec(word));
     }
-    Ok(words)
+    Ok((input, words))
 }
 
 fn read_number(from: &mut impl Read) -> io::Result<u32> {
@@ -84,8 +96,9 @@ mod tests {
     #[test]
     fn a_request_arrives_as_it_was_sent() {
         let words = ["", "-c", "echo 'a\nb'", "\u{20ac}"].map(OsString::from);
-        let bytes = request(Path::new("shell"), &words);
-        let arrived = read_request(&bytes[..]).unwrap();
+        let bytes = request(Input::Output, Path::new("shell"), &words);
+        let (input, arrived) = read_request(&bytes[..]).unwrap();
+        assert_eq!(input, Input::Output);
         assert_eq!(arrived[0], "shell");
         assert_eq!(arrived[1..], words);
         assert!(read_request(&bytes[..3]).is_err(), "the program died while asking");

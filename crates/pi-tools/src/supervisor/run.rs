@@ -2,6 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::thread;
@@ -23,10 +24,15 @@ pub(super) fn run() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
     // Away from the terminal: its signals are for the program, and no command may open it.
     setsid()?;
-    let mut words = message::read_request(io::stdin().lock())?.into_iter();
+    let (input, words) = message::read_request(io::stdin().lock())?;
+    let input = match input {
+        message::Input::Empty => Stdio::null(),
+        message::Input::Output => Stdio::from(io::stdout().as_fd().try_clone_to_owned()?),
+    };
+    let mut words = words.into_iter();
     let program = words.next().ok_or(io::ErrorKind::InvalidData)?;
     thread::Builder::new().spawn(kill_when_asked)?;
-    let started = Command::new(program).args(words).stdin(Stdio::null()).process_group(0).spawn();
+    let started = Command::new(program).args(words).stdin(input).process_group(0).spawn();
     let told = reply(message::reply_started(started.as_ref().map(|_| ())));
     let Ok(child) = started else { return told };
 

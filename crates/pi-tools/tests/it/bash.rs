@@ -12,6 +12,8 @@ use pi_tools::{BashSettings, Host, Workspace, bash};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
+use crate::place::Place;
+
 /// A workspace whose commands are supervised by the testbed.
 pub(crate) fn workspace(cwd: &Path, settings: BashSettings) -> Arc<Workspace> {
     let supervisor = Supervisor::new(env!("CARGO_BIN_EXE_pi-tools-testbed"));
@@ -52,9 +54,15 @@ pub(crate) async fn run(workspace: &Arc<Workspace>, command: &str) -> String {
 
 #[tokio::test]
 async fn answers_are_those_of_the_typescript_pi() {
+    replay(&Place::host(), 1).await;
+}
+
+/// Replays one of so many of the recorded calls.
+pub(crate) async fn replay(place: &Place, one_of: usize) {
     let fixture = fs::read_to_string("tests/fixtures/bash.json").unwrap();
     let fixture: Value = serde_json::from_str(&fixture).unwrap();
-    let directory = TempDir::new().unwrap();
+    let directory = place.directory();
+    let there = place.there(directory.path());
     for (name, content) in fixture["files"].as_object().unwrap() {
         fs::write(directory.path().join(name), content.as_str().unwrap()).unwrap();
     }
@@ -62,11 +70,9 @@ async fn answers_are_those_of_the_typescript_pi() {
     let output_directory = Some(logs.path().to_owned());
     let calls = fixture["calls"].as_array().unwrap();
     assert!(calls.len() > 80);
-    for recorded in calls {
+    for recorded in calls.iter().step_by(one_of) {
         let settings = BashSettings { output_directory: output_directory.clone(), ..settings() };
-        let cwd = recorded["cwd"]
-            .as_str()
-            .map_or(directory.path().to_owned(), |name| directory.path().join(name));
+        let cwd = recorded["cwd"].as_str().map_or(there.clone(), |name| there.join(name));
         let cancel = CancelToken::new();
         let canceller = cancel.clone();
         let abort_when = recorded.get("abortWhenSeen").cloned();
@@ -80,12 +86,12 @@ async fn answers_are_those_of_the_typescript_pi() {
                 canceller.cancel();
             }
         };
-        let workspace = workspace(&cwd, settings);
+        let workspace = place.workspace(&cwd, settings);
         let found = match call(&workspace, recorded["arguments"].clone(), cancel, seen).await {
             Ok(output) => json!({ "ok": output }),
             Err(error) => json!({ "error": error.to_string() }),
         };
-        let places = [(logs.path(), "{log}"), (directory.path(), "{cwd}")];
+        let places = [(logs.path(), "{log}"), (&there, "{cwd}")];
         let expected = recorded.get("ours").unwrap_or(&recorded["result"]);
         assert_eq!(&comparable(&found, &places), expected, "{}", recorded["name"]);
     }

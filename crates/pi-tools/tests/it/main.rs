@@ -11,14 +11,18 @@ mod crash;
 mod declarations;
 #[cfg(target_os = "linux")]
 mod crash_runs;
+mod executors;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
 mod observed;
 #[cfg(feature = "images")]
 mod observed_images;
+mod observed_elsewhere;
 mod observed_search;
+mod place;
 mod processes;
+mod processes_elsewhere;
 mod read;
 mod search;
 mod toolset;

@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pi_agent::FnTool;
-use pi_tools::{Host, Workspace, edit, read, write};
+use pi_tools::{Workspace, edit, read, write};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 use crate::call::call;
+use crate::place::Place;
+
+pub(crate) const EDITS: &str = include_str!("../fixtures/edit.json");
+pub(crate) const WRITES: &str = include_str!("../fixtures/write.json");
+pub(crate) const READS: &str = include_str!("../fixtures/read.json");
 
 #[derive(Deserialize)]
 struct Fixture {
@@ -64,35 +68,34 @@ struct Call {
 
 #[tokio::test]
 async fn edits() {
-    replay(include_str!("../fixtures/edit.json")).await;
+    replay(EDITS, &Place::host(), 1).await;
 }
 
 #[tokio::test]
 async fn writes() {
-    replay(include_str!("../fixtures/write.json")).await;
+    replay(WRITES, &Place::host(), 1).await;
 }
 
 #[tokio::test]
 async fn reads() {
-    replay(include_str!("../fixtures/read.json")).await;
+    replay(READS, &Place::host(), 1).await;
 }
 
-async fn replay(fixture: &str) {
+/// Replays one of so many cases.
+pub(crate) async fn replay(fixture: &str, place: &Place, one_of: usize) {
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
     let mut wrong = Vec::new();
-    for case in &fixture.cases {
-        wrong.extend(run(case).await);
+    for case in fixture.cases.iter().step_by(one_of) {
+        wrong.extend(run(case, place).await);
     }
     assert!(wrong.is_empty(), "{}\n{} differ", wrong.join("\n"), wrong.len());
 }
 
 /// Runs a case; says what is not as expected.
-async fn run(case: &Case) -> Vec<String> {
-    let (cwd, home) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-    let places = Places {
-        cwd: cwd.path().canonicalize().unwrap(),
-        home: home.path().canonicalize().unwrap(),
-    };
+async fn run(case: &Case, place: &Place) -> Vec<String> {
+    let (cwd, home) = (place.directory(), place.directory());
+    let places = Places { cwd: cwd.path().to_owned(), home: home.path().to_owned() };
+    let there = Places { cwd: place.there(&places.cwd), home: place.there(&places.home) };
     for file in &case.files {
         create(&places.path(&file.path), file);
     }
@@ -101,17 +104,17 @@ async fn run(case: &Case) -> Vec<String> {
     for call_made in &case.calls {
         // Every call by itself: what was seen before is a feature that the other pi has not.
         let workspace = Workspace::new(
-            Arc::new(Host::default()),
-            places.cwd.clone(),
-            Some(places.home.clone()),
+            Arc::clone(&place.executor),
+            there.cwd.clone(),
+            Some(there.home.clone()),
         );
         let tool = tool(&call_made.tool, Arc::new(workspace));
-        let arguments = places.real(&call_made.args);
+        let arguments = there.real(&call_made.args);
         let found = match call(&tool, &arguments).await {
             Ok(output) => json!({ "ok": output }),
             Err(error) => json!({ "error": error.to_string() }),
         };
-        let found = places.shown(&found);
+        let found = there.shown(&found);
         let observed = match (&call_made.ok, &call_made.error) {
             (Some(ok), _) => json!({ "ok": ok }),
             (None, error) => json!({ "error": error }),

@@ -11,10 +11,11 @@ use std::sync::Arc;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pi_agent::{AgentTool, FnTool, Invocation, ToolError, ToolOutput, Updates};
 use pi_protocol::{CancelToken, UserBlock};
-use pi_tools::{Host, Workspace, find, grep, ls};
+use pi_tools::{Workspace, find, grep, ls};
 use serde::Deserialize;
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::place::Place;
 
 #[derive(Deserialize)]
 struct Fixture {
@@ -89,36 +90,48 @@ pub(crate) fn text(output: &ToolOutput) -> String {
 
 #[tokio::test]
 async fn ls_does_as_observed() {
-    replay(include_str!("../fixtures/ls.json"), ls, |text| text.to_owned()).await;
+    replay(&LS, &Place::host(), 1).await;
 }
 
 #[tokio::test]
 async fn find_does_as_observed() {
-    replay(include_str!("../fixtures/find.json"), find, sorted).await;
+    replay(&FIND, &Place::host(), 1).await;
 }
 
 #[tokio::test]
 async fn grep_does_as_observed() {
-    replay(include_str!("../fixtures/grep.json"), grep, sorted).await;
+    replay(&GREP, &Place::host(), 1).await;
 }
 
-async fn replay(
-    fixture: &str,
-    tool: impl Fn(Arc<Workspace>) -> FnTool,
-    comparable: impl Fn(&str) -> String,
-) {
+/// A tool, what was observed of it, and how its results are compared.
+pub(crate) struct Observed {
+    fixture: &'static str,
+    tool: fn(Arc<Workspace>) -> FnTool,
+    comparable: fn(&str) -> String,
+}
+
+pub(crate) const LS: Observed =
+    Observed { fixture: include_str!("../fixtures/ls.json"), tool: ls, comparable: str::to_owned };
+pub(crate) const FIND: Observed =
+    Observed { fixture: include_str!("../fixtures/find.json"), tool: find, comparable: sorted };
+pub(crate) const GREP: Observed =
+    Observed { fixture: include_str!("../fixtures/grep.json"), tool: grep, comparable: sorted };
+
+/// Replays one of so many calls, and at least one of each group.
+pub(crate) async fn replay(observed: &Observed, place: &Place, one_of: usize) {
+    let Observed { fixture, tool, comparable } = observed;
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
     let mut wrong = Vec::new();
     for group in &fixture.groups {
-        let directory = TempDir::new().unwrap();
-        let root = directory.path().to_str().unwrap();
+        let directory = place.directory();
+        let there = place.there(directory.path());
+        let root = there.to_str().unwrap();
         for entry in &group.files {
             create(directory.path(), entry);
         }
-        let workspace =
-            Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
+        let workspace = Workspace::new(Arc::clone(&place.executor), there.clone(), None);
         let tool = tool(Arc::new(workspace));
-        for case in &group.calls {
+        for case in group.calls.iter().step_by(one_of) {
             let arguments = case.arguments.to_string().replace("ROOT", root);
             let arguments = serde_json::from_str(&arguments).unwrap();
             let found = match call(&tool, arguments, CancelToken::new()).await {
@@ -132,7 +145,7 @@ async fn replay(
                 }
             };
             let mut expected = case.ours.clone().unwrap_or_else(|| case.observed.clone());
-            expected.text = expected.text.as_deref().map(&comparable);
+            expected.text = expected.text.as_deref().map(comparable);
             if found != expected {
                 wrong.push(format!(
                     "{}, {}:\n   found {found:?}\nexpected {expected:?}",

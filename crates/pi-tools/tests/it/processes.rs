@@ -18,7 +18,7 @@ use crate::bash::{call, run, settings, text, workspace};
 const TESTBED: &str = env!("CARGO_BIN_EXE_pi-tools-testbed");
 
 /// Ways to leave something behind.
-const LEFT_BEHIND: &[&str] = &[
+pub(crate) const LEFT_BEHIND: &[&str] = &[
     "sleep 1000 &",
     "nohup sleep 1000 >/dev/null 2>&1 &",
     "setsid sleep 1000 &",
@@ -283,7 +283,7 @@ fn a_lot_of_output_takes_little_memory() {
     assert!(much < little + 4096, "{much} KB instead of {little} KB");
 }
 
-fn testbed(arguments: &[&str]) -> Child {
+pub(crate) fn testbed(arguments: &[&str]) -> Child {
     // Whoever runs the tests may ignore signals (`nohup` does), and children inherit that.
     let mut command = Command::new("env");
     command

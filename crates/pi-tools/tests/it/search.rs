@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use pi_agent::{AgentTool, FnTool, ToolError};
 use pi_protocol::CancelToken;
+use pi_tools::checkpoint::{Checkpoints, Limits};
 use pi_tools::{
     BoxFuture, Command, DirectoryEntry, Executor, Host, Process, Stat, Workspace, find, grep, ls,
     toolset,
@@ -142,8 +143,8 @@ impl Executor for Elsewhere {
         self.0.stat(path)
     }
 
-    fn read<'a>(&'a self, _: &'a Path, _: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
-        Box::pin(async { Err(io::Error::other("not needed")) })
+    fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
+        self.0.read(path, limit)
     }
 
     fn replace<'a>(&'a self, _: &'a Path, _: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
@@ -158,8 +159,8 @@ impl Executor for Elsewhere {
         self.0.list(path)
     }
 
-    fn canonical<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
-        Box::pin(async { Err(io::Error::other("not needed")) })
+    fn canonical<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
+        self.0.canonical(path)
     }
 
     fn check_writable<'a>(&'a self, _: &'a Path) -> BoxFuture<'a, io::Result<()>> {
@@ -175,17 +176,37 @@ impl Executor for Elsewhere {
     }
 }
 
+/// An executor need not know of searching: what it has anyway is enough.
 #[tokio::test]
-async fn elsewhere_directories_are_listed_but_not_searched() {
-    let directory = tree(&["a.txt"]);
-    let workspace =
-        Arc::new(Workspace::new(Arc::new(Elsewhere::default()), directory.path().to_owned(), None));
-    assert_eq!(lines(&ls(Arc::clone(&workspace)), json!({})).await, ["a.txt"]);
-    for tool in [grep(Arc::clone(&workspace)), find(workspace)] {
-        let result = call(&tool, json!({ "pattern": "a" }), CancelToken::new()).await;
-        let expected = format!("{} is not available on this executor", tool.declaration().name);
-        assert_eq!(result.err(), Some(ToolError(expected)));
+async fn elsewhere_is_searched_like_here() {
+    let directory = tree(&["a.txt", "b/c.txt", "b/ignored/d.txt", "b/e.txt", ".git/HEAD"]);
+    fs::write(directory.path().join(".gitignore"), "ignored\n").unwrap();
+    let workspace = |executor: Arc<dyn Executor>| {
+        Arc::new(Workspace::new(executor, directory.path().to_owned(), None))
+    };
+    let here = workspace(Arc::new(Host::default()));
+    let elsewhere = workspace(Arc::new(Elsewhere::default()));
+    for (tool, arguments) in [
+        (ls as fn(Arc<Workspace>) -> FnTool, json!({})),
+        (find, json!({ "pattern": "*.txt" })),
+        (find, json!({ "pattern": "b/*.txt", "path": "b" })),
+        (grep, json!({ "pattern": "hit", "glob": "b/*.txt" })),
+        (grep, json!({ "pattern": "hit", "path": "b" })),
+        (grep, json!({ "pattern": "hit", "path": "b/ignored/d.txt" })),
+    ] {
+        let expected = lines(&tool(Arc::clone(&here)), arguments.clone()).await;
+        let found = lines(&tool(Arc::clone(&elsewhere)), arguments.clone()).await;
+        assert_eq!(found, expected, "{arguments}");
+        assert!(found.len() > 1, "{arguments}");
     }
+    let store = TempDir::new().unwrap();
+    let refused = Checkpoints::of(store.path(), &elsewhere, Limits::default()).unwrap_err();
+    let expected = format!(
+        "checkpoints are only for workspaces on this machine; {} is elsewhere",
+        directory.path().display()
+    );
+    assert_eq!(refused.to_string(), expected);
+    Checkpoints::of(store.path(), &here, Limits::default()).unwrap();
 }
 
 /// A pipe has no end until somebody closes it.

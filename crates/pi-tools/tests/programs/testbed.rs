@@ -2,7 +2,8 @@
 //!
 //! `run COMMAND` runs a command and prints the result; `background COMMAND` starts one, says so and
 //! waits for the end of its input; `many COMMAND N` runs one N times and prints what that leaves
-//! behind; `memory COMMAND` prints the most memory that running one took.
+//! behind; `memory COMMAND` prints the most memory that running one took. `ssh CONFIG COMMAND` and
+//! `container ENGINE DIRECTORY COMMAND` run one elsewhere and print its progress.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -11,10 +12,12 @@ use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, Invocation, Updates};
+use pi_agent::{AgentTool, Invocation, ToolOutput, Updates};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::{self, Supervisor};
-use pi_tools::{BashSettings, Host, Workspace, bash};
+use pi_tools::{
+    BashSettings, Container, Host, Inherit, Network, Remote, Ssh, Which, Workspace, bash,
+};
 use serde_json::{Value, json};
 
 fn main() {
@@ -33,15 +36,36 @@ async fn perform(arguments: &[String]) -> Value {
         environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
         ..BashSettings::default()
     };
-    let host = Host { supervisor: Some(Supervisor::this_program()) };
-    let workspace = Arc::new(Workspace::new(Arc::new(host), directory, None).with_bash(settings));
+    let workspace = Arc::new(Workspace::new(Arc::new(host()), directory, None).with_bash(settings));
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["ssh", config, command] => {
+            let ssh = Ssh { options: vec!["-F".into(), config.into()], ..Ssh::new("box") };
+            elsewhere(Remote::ssh(host(), ssh).await.unwrap(), command).await
+        }
+        ["container", engine, directory, command] => {
+            let path = "/usr/sbin:/usr/bin:/sbin:/bin";
+            let container = Container {
+                program: engine.into(),
+                environment: BTreeMap::from([
+                    ("PATH".into(), path.into()),
+                    ("ENGINE_STATE".into(), directory.into()),
+                ]),
+                which: Which::New {
+                    image: "image".to_owned(),
+                    network: Network::Usual,
+                    options: Vec::new(),
+                },
+                mounts: Vec::new(),
+                user: None,
+            };
+            elsewhere(Remote::container(host(), container).await.unwrap(), command).await
+        }
         ["run", command] => run(&workspace, command).await,
         ["background", command] => {
             let workspace = Workspace::clone(&workspace).with_background(Arc::default());
             let arguments = json!({ "command": command, "background": true });
-            let started = call(&Arc::new(workspace), arguments).await;
+            let started = call(&Arc::new(workspace), &arguments, |_| {}).await;
             assert_eq!(started["details"]["state"], "running");
             println!("started");
             std::io::stdout().flush().unwrap();
@@ -64,16 +88,36 @@ async fn perform(arguments: &[String]) -> Value {
     }
 }
 
-async fn run(workspace: &Arc<Workspace>, command: &str) -> Value {
-    call(workspace, json!({ "command": command })).await
+fn host() -> Host {
+    Host { supervisor: Some(Supervisor::this_program()) }
 }
 
-async fn call(workspace: &Arc<Workspace>, arguments: Value) -> Value {
+async fn elsewhere(executor: Remote, command: &str) -> Value {
+    let settings = BashSettings { inherit: Inherit::Executor, ..BashSettings::default() };
+    let workspace = Workspace::new(Arc::new(executor), "/".into(), None).with_bash(settings);
+    call(&Arc::new(workspace), &json!({ "command": command }), |update| {
+        for block in &update.content {
+            print!("{}", block.as_text().unwrap_or_default());
+        }
+        std::io::stdout().flush().unwrap();
+    })
+    .await
+}
+
+async fn run(workspace: &Arc<Workspace>, command: &str) -> Value {
+    call(workspace, &json!({ "command": command }), |_| {}).await
+}
+
+async fn call(
+    workspace: &Arc<Workspace>,
+    arguments: &Value,
+    seen: impl Fn(ToolOutput) + Send + Sync + 'static,
+) -> Value {
     let invocation = Invocation {
         id: "1".to_owned(),
         arguments: arguments.as_object().cloned().unwrap(),
         cancel: CancelToken::new(),
-        updates: Updates::new(|_| {}),
+        updates: Updates::new(seen),
     };
     match bash(Arc::clone(workspace)).execute(invocation).await {
         Ok(output) => serde_json::to_value(output).unwrap(),

@@ -8,14 +8,22 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 
-use crate::executor::{Command, Lease, Process};
+use crate::executor::{BoxFuture, Command, Inherit, Lease, Process};
 
 /// Starts a command in a process group of its own.
 pub(super) fn spawn(command: &Command) -> io::Result<Process> {
-    use std::os::unix::process::CommandExt;
     let mut start = std::process::Command::new(&command.program);
-    start.args(&command.arguments).stdin(Stdio::null()).process_group(0);
-    let (mut child, output) = start_child(start, command)?;
+    start.args(&command.arguments).stdin(Stdio::null());
+    let output = one_output(&mut start)?;
+    let (exit, lease) = run(start, command)?;
+    Ok(Process { output, exit, lease })
+}
+
+/// Starts what is prepared, in a process group of its own.
+pub(super) fn run(mut start: std::process::Command, command: &Command) -> io::Result<Running> {
+    use std::os::unix::process::CommandExt;
+    start.process_group(0);
+    let mut child = start_child(start, command)?;
     let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
     let (send, receive) = tokio::sync::oneshot::channel();
     let waiting = tokio::spawn(async move {
@@ -25,23 +33,32 @@ pub(super) fn spawn(command: &Command) -> io::Result<Process> {
     let gone = async {
         let _ = waiting.await;
     };
-    Ok(Process { output, exit: Box::pin(exit), lease: Lease::new(group, Box::pin(gone)) })
+    Ok((Box::pin(exit), Lease::new(group, Box::pin(gone))))
 }
 
-pub(super) type Output = std::pin::Pin<Box<dyn tokio::io::AsyncRead + Send>>;
+/// A process: its exit code to come, and its lease.
+pub(super) type Running = (BoxFuture<'static, io::Result<Option<i32>>>, Lease);
 
-/// Starts a child that writes everything into one pipe.
+/// Has everything written into one pipe.
+pub(super) fn one_output(
+    start: &mut std::process::Command,
+) -> io::Result<std::pin::Pin<Box<dyn tokio::io::AsyncRead + Send>>> {
+    let (output, input) = io::pipe()?;
+    start.stdout(input.try_clone()?).stderr(input);
+    Ok(Box::pin(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?))
+}
+
+/// Starts a child where, and with the environment that, the command says.
 pub(super) fn start_child(
     mut start: std::process::Command,
     command: &Command,
-) -> io::Result<(Child, Output)> {
-    let (output, input) = io::pipe()?;
-    start.stdout(input.try_clone()?).stderr(input);
-    start.current_dir(&command.cwd).env_clear().envs(&command.environment);
-    // What is left of `start` ends here, and with it our own copies of the pipe's writing end.
-    let child = tokio::process::Command::from(start).spawn()?;
-    let output = pipe::Receiver::from_owned_fd(OwnedFd::from(output))?;
-    Ok((child, Box::pin(output)))
+) -> io::Result<Child> {
+    if command.inherit == Inherit::Nothing {
+        start.env_clear();
+    }
+    start.current_dir(&command.cwd).envs(&command.environment);
+    // What is left of `start` ends here, and with it our own copies of what the child writes to.
+    tokio::process::Command::from(start).spawn()
 }
 
 fn exit_code(status: ExitStatus) -> Option<i32> {

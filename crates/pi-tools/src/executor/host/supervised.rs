@@ -7,22 +7,34 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::process::start_child;
+use super::process::{Running, one_output, start_child};
 use crate::executor::{Command, Lease, Process};
 use crate::supervisor::{Supervisor, message, tree};
 
-/// Starts a supervisor and tells it what to run.
+/// Starts a command under a supervisor.
 pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Result<Process> {
-    let (ours, theirs) = StdUnixStream::pair()?;
     let mut start = std::process::Command::new(&supervisor.program);
+    let output = one_output(&mut start)?;
+    let (exit, lease) = run(supervisor, start, command, message::Input::Empty).await?;
+    Ok(Process { output, exit, lease })
+}
+
+/// Starts a supervisor, prepared as `start`, and tells it what to run.
+pub(super) async fn run(
+    supervisor: &Supervisor,
+    mut start: std::process::Command,
+    command: &Command,
+    input: message::Input,
+) -> io::Result<Running> {
+    let (ours, theirs) = StdUnixStream::pair()?;
     start.arg(&supervisor.argument).stdin(OwnedFd::from(theirs));
-    let (mut child, output) = start_child(start, command)?;
+    let mut child = start_child(start, command)?;
 
     ours.set_nonblocking(true)?;
     let mut channel = UnixStream::from_std(ours)?;
     // The command is not among the arguments of the supervisor: whoever kills processes by their
     // arguments would hit the supervisor with the words of his own command.
-    let request = message::request(&command.program, &command.arguments);
+    let request = message::request(input, &command.program, &command.arguments);
     let mut reply = [0; message::REPLY];
     let told = async {
         channel.write_all(&request).await?;
@@ -55,5 +67,5 @@ pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Res
         }
     };
     // Dropping the sending half is what the supervisor takes as the end; so is our own death.
-    Ok(Process { output, exit: Box::pin(exit), lease: Lease::new(send, Box::pin(gone)) })
+    Ok((Box::pin(exit), Lease::new(send, Box::pin(gone))))
 }

@@ -1,0 +1,161 @@
+//! Scripts for a shell that is elsewhere: how they get there whole, and what their answers mean.
+
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use rustix::io::Errno;
+
+/// A word that nobody can guess: it tells our lines from those of others.
+pub(super) fn mark() -> String {
+    // Keyed with random bytes of the system; two of them, so that counting on is of no use.
+    let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
+    format!("pi-{:016x}{:016x}", random(), random())
+}
+
+/// A line that makes any login shell run `sh` with a script and its arguments.
+///
+/// The line is for a shell of unknown make, so it has nothing in it that csh, fish or others treat
+/// differently: one word in single quotes without backslashes of meaning to them, line breaks or
+/// exclamation marks. What it stands for is put together again by the `sh` that it starts.
+pub(super) fn line(script: &str, arguments: &[OsString]) -> OsString {
+    let mut text = b"set --".to_vec();
+    for argument in arguments {
+        text.extend(b" '");
+        for byte in argument.as_bytes() {
+            match byte {
+                b'\'' => text.extend(b"'\\''"),
+                byte => text.push(*byte),
+            }
+        }
+        text.push(b'\'');
+    }
+    text.push(b'\n');
+    text.extend(script.as_bytes());
+
+    let mut line = b"exec sh -c 'eval \"$(printf %b \"".to_vec();
+    for byte in text {
+        match byte {
+            b'\'' | b'"' | b'$' | b'`' | b'\\' | b'!' | 0..=31 | 127 => {
+                line.extend(format!("\\0{byte:03o}").bytes());
+            }
+            byte => line.push(byte),
+        }
+    }
+    line.extend(b"\")\"'");
+    OsString::from_vec(line)
+}
+
+/// What a script answered, if it came to an end.
+pub(super) fn answer(mut output: Vec<u8>, mark: &str) -> Option<io::Result<Vec<u8>>> {
+    let mark = mark.as_bytes();
+    // Shells greet.
+    let start = find(&output, mark)? + mark.len() + 1;
+    let end = output.strip_suffix(b"\n")?.iter().rposition(|byte| *byte == b' ')?;
+    let code = str::from_utf8(&output[end + 1..output.len() - 1]).ok()?.to_owned();
+    let end = end.checked_sub(mark.len()).filter(|end| *end >= start)?;
+    if !output[end..].starts_with(mark) {
+        return None;
+    }
+    output.truncate(end);
+    output.drain(..start);
+    Some(if code == "ok" { Ok(output) } else { Err(error(&code)) })
+}
+
+/// Where a word begins.
+pub(super) fn find(bytes: &[u8], word: &[u8]) -> Option<usize> {
+    let first = *word.first()?;
+    let mut from = 0;
+    loop {
+        from += bytes.get(from..)?.iter().position(|byte| *byte == first)?;
+        if bytes[from..].starts_with(word) {
+            return Some(from);
+        }
+        from += 1;
+    }
+}
+
+/// The error of a name. Numbers differ between systems; names do not.
+pub(super) fn error(name: &str) -> io::Error {
+    let number = match name {
+        "ENOENT" => Errno::NOENT,
+        "ENOTDIR" => Errno::NOTDIR,
+        "EISDIR" => Errno::ISDIR,
+        "EACCES" => Errno::ACCESS,
+        "EPERM" => Errno::PERM,
+        "EEXIST" => Errno::EXIST,
+        "ELOOP" => Errno::LOOP,
+        "ENAMETOOLONG" => Errno::NAMETOOLONG,
+        "ENOSPC" => Errno::NOSPC,
+        "EROFS" => Errno::ROFS,
+        "EFBIG" => Errno::FBIG,
+        "EDQUOT" => Errno::DQUOT,
+        "EIO" => Errno::IO,
+        "EPIPE" => {
+            let text = "the content did not arrive whole; nothing was changed";
+            return io::Error::new(io::ErrorKind::UnexpectedEof, text);
+        }
+        other => return io::Error::other(format!("unknown error {other}")),
+    };
+    number.into()
+}
+
+/// Text of others, without the space around it.
+pub(super) fn shown(messages: &[u8]) -> String {
+    String::from_utf8_lossy(messages).trim().to_owned()
+}
+
+/// Words as arguments.
+pub(super) fn words<const N: usize>(words: [&OsStr; N]) -> Vec<OsString> {
+    words.into_iter().map(OsStr::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_shell_passes_on_what_it_is_given() {
+        let arguments: Vec<OsString> = [
+            &b""[..],
+            b"a b",
+            b"it's \"$HOME\" `id` \\n !x\nend\n",
+            b"\xff\x01\xc3\xa9",
+            b"%s \\0101 -n",
+        ]
+        .map(|bytes| OsString::from_vec(bytes.to_vec()))
+        .to_vec();
+        let line = line("for word; do printf '<%s>' \"$word\"; done", &arguments);
+        for shell in ["sh", "bash"] {
+            let shown = std::process::Command::new(shell).arg("-c").arg(&line).output().unwrap();
+            let mut expected = Vec::new();
+            for argument in &arguments {
+                expected.extend([b"<", argument.as_bytes(), b">"].concat());
+            }
+            assert_eq!(shown.stdout, expected, "{shell}: {}", super::shown(&shown.stderr));
+        }
+    }
+
+    #[test]
+    fn answers_are_told_from_greetings_and_from_torn_ones() {
+        let cases: [(&str, Option<Result<&str, &str>>); 7] = [
+            ("M\nM ok\n", Some(Ok(""))),
+            ("welcome\nM\nbody M ok\nM ok\n", Some(Ok("body M ok\n"))),
+            ("M\nM ENOENT\n", Some(Err("ENOENT"))),
+            ("M\nbody", None),
+            ("M\nbodyM o", None),
+            ("M\nbody\n", None),
+            ("", None),
+        ];
+        for (output, expected) in cases {
+            let found = answer(output.as_bytes().to_vec(), "M").map(|found| {
+                found.map(|body| String::from_utf8(body).unwrap()).map_err(|error| error.kind())
+            });
+            let expected = expected.map(|expected| {
+                expected.map(str::to_owned).map_err(|name| super::error(name).kind())
+            });
+            assert_eq!(found, expected, "{output:?}");
+        }
+    }
+}

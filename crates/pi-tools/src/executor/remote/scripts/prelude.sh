@@ -1,0 +1,65 @@
+# Before each script: how it answers. The answer is what lies between two marks that nobody else
+# can write, and ends in `ok` or in the name of an error. $1 is the mark.
+LC_ALL=C
+export LC_ALL
+mark=$1
+shift
+printf '%s\n' "$mark"
+answer() {
+    printf '%s %s\n' "$mark" "$1"
+    exit 0
+}
+
+# Names the error that the system has for a path that cannot be used.
+refuse() {
+    at= rest=${1#/}
+    while [ -n "$rest" ]; do
+        name=${rest%%/*}
+        case $rest in */*) rest=${rest#*/} ;; *) rest= ;; esac
+        [ -n "$name" ] || continue
+        [ -d "${at:-/}" ] || answer ENOTDIR
+        [ -x "${at:-/}" ] || answer EACCES
+        [ "${#name}" -le 255 ] || answer ENAMETOOLONG
+        at=$at/$name
+        [ -e "$at" ] && continue
+        follow "$at"
+        answer ENOENT
+    done
+    answer EACCES
+}
+
+# Where a link leads that leads to nothing, in $target.
+follow() {
+    target=$1 links=0
+    while [ -L "$target" ]; do
+        links=$((links + 1))
+        [ "$links" -le 40 ] || answer ELOOP
+        # A name may end in a line break, which the substitution would eat.
+        link=$(readlink "$target" && echo .) || answer EIO
+        link=${link%??}
+        case $link in
+        /*) target=$link ;;
+        *) target=${target%/*}/$link ;;
+        esac
+    done
+}
+
+# The numbers of a file that `stat` knows: GNU's and busybox's letters, and BSD's.
+numbers() {
+    stat -L -c "$2" "$1" 2>/dev/null || stat -L -f "$3" "$1" 2>/dev/null
+}
+
+# The name of an error that only a message tells of.
+because() {
+    case $1 in
+    *'No space left'*) answer ENOSPC ;;
+    *'Read-only file system'*) answer EROFS ;;
+    *'File too large'*) answer EFBIG ;;
+    *'Disk quota exceeded'*) answer EDQUOT ;;
+    *'not permitted'*) answer EPERM ;;
+    *'ermission denied'*) answer EACCES ;;
+    *'ile name too long'*) answer ENAMETOOLONG ;;
+    *'ot a directory'*) answer ENOTDIR ;;
+    esac
+    answer EIO
+}

@@ -1,0 +1,6 @@
+# The file $1; at most $2 bytes of it, if that is a number.
+[ -e "$1" ] || refuse "$1"
+[ ! -d "$1" ] || answer EISDIR
+[ -r "$1" ] || answer EACCES
+if [ "$2" = all ]; then cat "$1"; else head -c "$2" "$1"; fi || answer EIO
+answer ok

@@ -1,0 +1,5 @@
+# What there is at $1: kind, bytes, seconds.
+[ -e "$1" ] || refuse "$1"
+if [ -f "$1" ]; then kind=f; elif [ -d "$1" ]; then kind=d; else kind=o; fi
+printf '%s %s' "$kind" "$(numbers "$1" '%s %Y' '%z %m')"
+answer ok

@@ -1,0 +1,161 @@
+//! Commands on another machine and in a container: their answers, and that nothing of them is left.
+
+use std::path::Path;
+use std::time::Duration;
+
+use pi_protocol::CancelToken;
+use pi_tools::{BashSettings, Inherit, Remote};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::bash::{self, call, run, settings, text};
+use crate::place::{self, Place, Sshd};
+use crate::processes::{LEFT_BEHIND, marked, marked_settings, marker, testbed, wait_until};
+
+#[tokio::test]
+async fn answers_on_another_machine() {
+    bash::replay(&Place::ssh().await, 2).await;
+}
+
+#[tokio::test]
+async fn answers_in_a_container() {
+    bash::replay(&Place::container().await, 2).await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_on_another_machine() {
+    nothing_is_left(&Place::ssh().await).await;
+}
+
+#[tokio::test]
+async fn nothing_is_left_in_a_container() {
+    nothing_is_left(&Place::container().await).await;
+}
+
+/// However a command ends.
+async fn nothing_is_left(place: &Place) {
+    for command in LEFT_BEHIND {
+        let marker = marker();
+        let workspace = place.workspace(Path::new("/"), marked_settings(&marker));
+        assert_eq!(run(&workspace, &format!("{command}\necho ready; exit 0")).await, "ready\n");
+        // What leads there knows the marker, too, and takes a moment to end.
+        wait_until(command, || marked(&marker).is_empty());
+
+        let limited = BashSettings {
+            default_timeout: Some(Duration::from_millis(500)),
+            ..marked_settings(&marker)
+        };
+        let workspace = place.workspace(Path::new("/"), limited);
+        let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
+        assert_eq!(found, "Command timed out after 0.5 seconds");
+        wait_until(command, || marked(&marker).is_empty());
+
+        for is_dropped in [false, true] {
+            let workspace = place.workspace(Path::new("/"), marked_settings(&marker));
+            let (cancel, ready) = (CancelToken::new(), CancelToken::new());
+            let notifier = ready.clone();
+            let arguments = json!({ "command": format!("{command}\necho ready; sleep 1000") });
+            let mut called = Box::pin(call(&workspace, arguments, cancel.clone(), move |update| {
+                if text(update) == "ready\n" {
+                    notifier.cancel();
+                }
+            }));
+            tokio::select! {
+                done = &mut called => panic!("it sleeps: {done:?}"),
+                () = ready.cancelled() => assert!(!marked(&marker).is_empty()),
+            }
+            if is_dropped {
+                drop(called);
+            } else {
+                cancel.cancel();
+                let aborted = called.await.unwrap_err().to_string();
+                assert_eq!(aborted, "ready\n\n\nCommand aborted");
+            }
+            wait_until(command, || marked(&marker).is_empty());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_left_when_the_program_is_killed() {
+    let sshd = Sshd::start().await;
+    let directory = TempDir::new().unwrap();
+    let container = place::container(directory.path());
+    let places = [
+        ["ssh", sshd.config().to_str().unwrap()].join("\n"),
+        ["container", container.program.to_str().unwrap(), directory.path().to_str().unwrap()]
+            .join("\n"),
+    ];
+    for place in &places {
+        for command in LEFT_BEHIND {
+            let marker = marker();
+            let command = format!("export M={marker}\n{command}\necho up; sleep 1000");
+            let words: Vec<&str> = place.split('\n').chain([command.as_str()]).collect();
+            let mut program = testbed(&words);
+            let mut started = [0; 3];
+            std::io::Read::read_exact(program.stdout.as_mut().unwrap(), &mut started).unwrap();
+            assert_eq!(&started, b"up\n", "{place}");
+            assert!(!marked(&marker).is_empty());
+            kill_process(Pid::from_child(&program), Signal::KILL).unwrap();
+            program.wait().unwrap();
+            wait_until(&command, || marked(&marker).is_empty());
+        }
+    }
+    // Each carries the directory in its environment.
+    let directory = directory.path().to_str().unwrap();
+    wait_until("the containers end", || marked(directory).is_empty());
+}
+
+#[tokio::test]
+async fn exit_codes_and_environments_arrive() {
+    for place in [Place::host(), Place::ssh().await, Place::container().await] {
+        let cases = [
+            ("exit 255", "(no output)\n\nCommand exited with code 255"),
+            ("kill -9 $$", "(no output)\n\nCommand exited with code 137"),
+            ("echo a >&2; echo b; echo c >&2; exit 1", "a\nb\nc\n\n\nCommand exited with code 1"),
+            ("printf '\\001pi-'", "\u{1}pi-"),
+            ("trap 'echo interrupted' INT; kill -INT $$", "interrupted\n"),
+            (
+                "/usr/bin/env | grep -c -e ^HOME= -e ^SSH_CONNECTION=",
+                "0\n\n\nCommand exited with code 1",
+            ),
+        ];
+        for (command, expected) in cases {
+            let workspace = place.workspace(Path::new("/"), settings());
+            assert_eq!(run(&workspace, command).await, expected, "{:?}", place.executor);
+        }
+        let mut inherits = BashSettings { inherit: Inherit::Executor, ..BashSettings::default() };
+        inherits.environment.insert("A".into(), "it's \"b\"\n".into());
+        let workspace = place.workspace(Path::new("/"), inherits);
+        assert_eq!(run(&workspace, "echo \"$A\"; [ -n \"$PATH\" ]").await, "it's \"b\"\n\n");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_an_error() {
+    let place = Place::ssh().await;
+    let workspace = place.workspace(Path::new("/"), settings());
+    // The process of the server that has this session: the first above that is called sshd.
+    let command = "echo a; p=$$; while ! grep -q ^sshd /proc/$p/comm; do
+        p=$(grep ^PPid: /proc/$p/status | cut -f2); done; kill -9 $p; sleep 1000";
+    let arguments = json!({ "command": command });
+    let found = call(&workspace, arguments, CancelToken::new(), |_| {}).await.unwrap();
+    let shown = text(&found);
+    assert!(found.is_error, "{shown}");
+    let expected = "a\n\n\nCommand terminated without an exit code: the connection was lost";
+    assert!(shown.starts_with(expected), "{shown}");
+    // The shared connection is gone; another one is opened instead.
+    assert_eq!(run(&workspace, "echo b").await, "b\n");
+}
+
+#[tokio::test]
+async fn nobody_is_asked_and_the_reason_is_told() {
+    let sshd = Sshd::start().await;
+    let mut client = sshd.client();
+    client.options.extend(["-o".into(), "IdentityFile=/dev/null".into()]);
+    client.options.extend(["-o".into(), "HostName=127.0.0.1".into(), "-i".into(), "/none".into()]);
+    client.options.extend(["-o".into(), "PubkeyAuthentication=no".into()]);
+    let refused = Remote::ssh(place::supervised(), client).await.unwrap_err().to_string();
+    assert!(refused.contains("Permission denied"), "{refused}");
+}
