@@ -28,18 +28,17 @@ pub struct Changes(Vec<(Vec<String>, Option<Value>)>);
 
 impl Changes {
     /// Sets a field, given by the names that lead to it.
-    pub fn set(&mut self, path: &[&str], value: impl Into<Value>) -> &mut Self {
-        self.push(path, Some(value.into()))
+    pub fn set(&mut self, path: &[&str], value: impl Into<Value>) {
+        self.push(path, Some(value.into()));
     }
 
     /// Removes a field.
-    pub fn remove(&mut self, path: &[&str]) -> &mut Self {
-        self.push(path, None)
+    pub fn remove(&mut self, path: &[&str]) {
+        self.push(path, None);
     }
 
-    fn push(&mut self, path: &[&str], value: Option<Value>) -> &mut Self {
+    fn push(&mut self, path: &[&str], value: Option<Value>) {
         self.0.push((path.iter().map(|name| (*name).to_owned()).collect(), value));
-        self
     }
 
     fn apply(&self, layer: &mut Map<String, Value>) {
