@@ -135,26 +135,26 @@ async function observe() {
 async function write(agent) {
   let ended = false;
   process.stdin.on('data', () => {}).on('end', () => (ended = true));
-  const levels = ['off', 'minimal', 'low', 'medium', 'high'];
   const providers = ['anthropic', 'openai', 'google', 'groq', 'mistral'];
   const authPath = path.join(agent, 'auth.json');
   const runtime = await pi.ModelRuntime.create({ authPath, modelsPath: null, refreshOnCreate: false });
   const manager = pi.SettingsManager.create(agent, agent, { projectTrusted: false });
-  const report = { levels: {}, keys: {}, settingsWrites: 0, authWrites: 0, busy: 0, torn: [] };
+  const report = { versions: {}, keys: {}, settingsWrites: 0, authWrites: 0, busy: 0, torn: [] };
   for (let n = 0; !ended; n++) {
-    const [name, level] = [`k${n % 97}`, levels[n % levels.length]];
-    manager.setModelThinkingLevel('theirs', name, level);
+    const [name, version] = [`theirs/k${n % 97}`, `${n}`];
+    // One of the objects that it merges field by field; modelThinkingLevels it writes as a whole.
+    manager.setExtensionChangelogVersion(name, version);
     await manager.flush();
     let errors = manager.drainErrors().map((e) => e.error.message);
     while (errors.length > 0) {
       // It gives up after a fifth of a second; whoever uses it must try again.
       for (const message of errors) if (!message.includes('already being held')) report.torn.push(message);
       report.busy += errors.length;
-      manager.setModelThinkingLevel('theirs', name, level);
+      manager.setExtensionChangelogVersion(name, version);
       await manager.flush();
       errors = manager.drainErrors().map((e) => e.error.message);
     }
-    report.levels[`theirs/${name}`] = level;
+    report.versions[name] = version;
     report.settingsWrites++;
     const provider = providers[n % providers.length];
     try {

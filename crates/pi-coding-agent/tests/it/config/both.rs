@@ -18,26 +18,25 @@ const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peer.mjs");
 /// What one program wrote last.
 #[derive(Debug, Default)]
 struct Written {
-    levels: BTreeMap<String, String>,
+    versions: BTreeMap<String, String>,
     keys: BTreeMap<String, String>,
     writes: usize,
 }
 
 /// Writes like the peer, under other names.
 fn write(environment: &Environment, end: &AtomicBool) -> Written {
-    let levels = ["off", "minimal", "low", "medium", "high"];
     let mut settings = SettingsStore::load(environment, false);
     let auth = AuthStore::new(&environment.agent_directory);
     let mut written = Written::default();
     while !end.load(Ordering::Relaxed) {
         let n = written.writes;
-        let (name, level) = (format!("ours/k{}", n % 89), levels[n % levels.len()]);
+        let (name, version) = (format!("ours/k{}", n % 89), n.to_string());
         settings
             .update(Scope::User, |changes| {
-                changes.set(&["modelThinkingLevels", &name], level);
+                changes.set(&["extensionChangelogVersions", &name], version.as_str());
             })
             .unwrap();
-        written.levels.insert(name, level.to_owned());
+        written.versions.insert(name, version);
         let (provider, key) = (format!("ours-{}", n % 7), format!("key {n}"));
         if n % 10 == 9 {
             auth.remove(&provider).unwrap();
@@ -73,7 +72,7 @@ fn both_programs_write_at_once() {
     let peer = variable("PI_PEER_DIR").expect("PI_PEER_DIR names the package of the other program");
     let seconds = variable("PI_SECONDS").map_or(60, |text| text.parse().unwrap());
     let place = Place::new();
-    place.user("settings.json", r#"{"modelThinkingLevels":{"before/k":"low"},"kept":[1]}"#);
+    place.user("settings.json", r#"{"extensionChangelogVersions":{"before/k":"0"},"kept":[1]}"#);
     place.user("auth.json", r#"{"before":{"type":"api_key","key":"k"}}"#);
     let mut other = Command::new(variable("NODE").unwrap_or_else(|| "node".to_owned()))
         .arg(DRIVER)
@@ -109,12 +108,12 @@ fn both_programs_write_at_once() {
     );
     assert_eq!(theirs["torn"], json!([]), "the other program saw half a file");
 
-    let mut levels = json!(ours.levels);
-    let all = levels.as_object_mut().unwrap();
-    all.extend(theirs["levels"].as_object().unwrap().clone());
-    all.insert("before/k".to_owned(), "low".into());
+    let mut versions = json!(ours.versions);
+    let all = versions.as_object_mut().unwrap();
+    all.extend(theirs["versions"].as_object().unwrap().clone());
+    all.insert("before/k".to_owned(), "0".into());
     let settings = parsed(&place.agent().join("settings.json"));
-    assert_eq!(settings["modelThinkingLevels"], levels);
+    assert_eq!(settings["extensionChangelogVersions"], versions);
     assert_eq!(settings["kept"], json!([1]));
 
     let mut keys: BTreeMap<String, String> = ours.keys;
