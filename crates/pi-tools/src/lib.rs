@@ -42,6 +42,7 @@ mod write;
 pub use background::{Background, BackgroundId, BackgroundInfo};
 pub use bash::{BashSettings, bash};
 pub use edit::edit;
+pub use executor::replace::replace as replace_file;
 pub use executor::{
     BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Lease, Process, Stat,
 };

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 /// What new files are called before they take their name.
 const PREFIX: &str = ".pi-write-";
 
-/// Replaces the content of a file, or creates it.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+/// Replaces the content of a file of this machine, or creates it. Links, owner and mode stay.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // A link stays a link: what it leads to is replaced.
     let target = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path)?,
