@@ -61,6 +61,12 @@ pub enum ConfigError {
         /// What the system said.
         source: io::Error,
     },
+    /// The settings of a project that has no say.
+    #[error("the project is not trusted, so its settings were not changed; trust it first")]
+    NotTrusted {
+        /// The file.
+        path: PathBuf,
+    },
     /// A stored credential that is of no use.
     #[error("the entry for {provider:?}: {problem}")]
     Credential {
@@ -85,6 +91,7 @@ impl ConfigError {
             | Self::Shape { path, .. }
             | Self::Locked { path, .. }
             | Self::LockLost { path }
+            | Self::NotTrusted { path }
             | Self::Write { path, .. }
             | Self::Credential { path, .. } => Some(path),
             Self::NoHome => None,

@@ -2,10 +2,11 @@
 //!
 //! Reading takes no lock, so it works in directories that are not ours. The TypeScript pi writes
 //! in place: what looks broken may be half of a write, so it is read again with the lock before
-//! anything is said about it. Our own writes put a new file in the place of the old one.
+//! anything is said about it. Our own writes put a new file in the place of the old one, where the
+//! system allows that.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
+use std::fs::{self, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,9 +14,6 @@ use serde_json::{Map, Value};
 
 use super::ConfigError;
 use super::lock::Lock;
-
-/// What new content is called before it takes the file's name.
-const PREFIX: &str = ".pi-config-";
 
 /// A file and how it is treated.
 #[derive(Debug, Clone)]
@@ -175,43 +173,32 @@ fn create_directory(directory: &Path, private: bool) -> io::Result<()> {
 
 /// Puts new content in the place of a file, or of what a link leads to.
 fn replace(path: &Path, content: &[u8], private: bool) -> io::Result<()> {
-    let target = follow(path)?;
-    let mode = match OpenOptions::new().write(true).open(&target) {
-        // A file that may not be written is not replaced just because its directory may.
-        Ok(old) => Some(old.metadata()?.permissions()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    let directory = target.parent().unwrap_or(Path::new("/"));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX);
-    let mut new = if private {
-        // The maker of temporary files lets nobody else read them.
-        builder.tempfile_in(directory)?
-    } else {
-        builder
-            .make_in(directory, |new| OpenOptions::new().write(true).create_new(true).open(new))
-            .and_then(|new| keep_mode(new.as_file(), mode).map(|()| new))?
-    };
-    new.write_all(content)?;
-    // Without this a power cut could leave the name with nothing behind it.
-    new.as_file().sync_data()?;
-    new.persist(&target).map(drop).map_err(|error| error.error)
-}
-
-fn keep_mode(new: &File, mode: Option<Permissions>) -> io::Result<()> {
-    mode.map_or(Ok(()), |mode| new.set_permissions(mode))
-}
-
-/// The file behind links, which need not exist.
-fn follow(path: &Path) -> io::Result<PathBuf> {
-    let mut at = path.to_owned();
-    // As many links as Linux follows.
-    for _ in 0..40 {
-        match fs::read_link(&at) {
-            Ok(link) => at = at.parent().unwrap_or(Path::new("/")).join(link),
-            Err(_) => return Ok(at),
+    let created = private && make_private(path)?;
+    pi_tools::replace_file(path, content).inspect_err(|_| {
+        if created {
+            // An empty file would look like somebody logged out of everything.
+            let _ = fs::remove_file(path);
         }
+    })
+}
+
+/// Lets nobody else read a file, before there is anything new in it. Whether it was created.
+#[cfg(unix)]
+fn make_private(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    match fs::metadata(path) {
+        Ok(found) if found.permissions().mode() & 0o077 == 0 => Ok(false),
+        Ok(_) => fs::set_permissions(path, PermissionsExt::from_mode(0o600)).map(|()| false),
+        // Not `create_new`: a link may lead to a file that does not exist yet.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+            Ok(true)
+        }
+        Err(error) => Err(error),
     }
-    Err(io::Error::other("too many symbolic links"))
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> io::Result<bool> {
+    Ok(false)
 }

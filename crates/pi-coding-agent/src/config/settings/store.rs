@@ -187,10 +187,9 @@ impl SettingsStore {
     /// Where sessions are kept. The project is asked even if it is not trusted, since the session
     /// is found before trust is decided.
     pub fn session_dir(&self) -> Option<&str> {
-        let of = |layer: &'_ Map<String, Value>| layer.get("sessionDir").is_some();
         let layers = [&self.overrides, &self.project.usable, &self.user.usable];
-        let found = layers.into_iter().find(|layer| of(layer))?;
-        found.get("sessionDir").and_then(Value::as_str).filter(|text| !text.is_empty())
+        let named = layers.into_iter().find_map(|layer| layer.get("sessionDir"));
+        named.and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
     /// What is wrong with the files. Nothing is said about a project that is not trusted.
@@ -240,7 +239,8 @@ impl SettingsStore {
     }
 
     /// Changes single fields of a file, and nothing else in it: the file is read again first. The
-    /// changes count for this process even if they could not be written.
+    /// changes count for this process even if they could not be written. A project that is not
+    /// trusted is left alone.
     pub fn update(
         &mut self,
         scope: Scope,
@@ -250,7 +250,11 @@ impl SettingsStore {
         change(&mut changes);
         let result = match scope {
             Scope::User => self.user.update(&changes, scope),
-            Scope::Project => self.project.update(&changes, scope),
+            Scope::Project if self.trusted => self.project.update(&changes, scope),
+            Scope::Project => {
+                let path = self.project.file.as_ref().map(|file| file.path.clone());
+                Err(ConfigError::NotTrusted { path: path.unwrap_or_default() })
+            }
         };
         self.combine();
         result

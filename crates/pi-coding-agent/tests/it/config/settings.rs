@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
-use pi_coding_agent::config::{Scope, SettingsStore, agent_directory, session_place};
+use pi_coding_agent::config::{ConfigError, Scope, SettingsStore, agent_directory, session_place};
 use serde_json::{Map, Value, json};
 
 use super::place::{Place, names};
@@ -92,7 +92,10 @@ fn overrides_count_most_and_are_never_written() {
 fn keys_for_the_user_alone_are_reported_in_projects_that_are_trusted() {
     let place = Place::new();
     place.project("settings.json", r#"{"httpProxy": "http://x", "theme": 5}"#);
-    assert_eq!(SettingsStore::load(&place.environment, false).diagnostics(), []);
+    let mut store = SettingsStore::load(&place.environment, false);
+    assert_eq!(store.diagnostics(), []);
+    let refused = store.update(Scope::Project, |changes| changes.set(&["theme"], "x"));
+    assert!(matches!(refused, Err(ConfigError::NotTrusted { .. })), "{refused:?}");
     let store = SettingsStore::load(&place.environment, true);
     let problems: Vec<String> = store.diagnostics().into_iter().map(|p| p.message).collect();
     assert_eq!(problems.len(), 2, "{problems:?}");
