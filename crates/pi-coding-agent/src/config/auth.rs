@@ -16,7 +16,7 @@ pub use store::{AuthEdit, AuthStore};
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoredCredential {
-    /// A key, or how to get one (see [`resolve_value`](super::resolve_value)).
+    /// A key, or how to get one: `$NAME` is a variable, `!command` is what a command prints.
     ApiKey {
         /// The key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
