@@ -1,8 +1,10 @@
-//! `cargo xtask interop [PEER...] [--dir PATH]`: conversations with servers that others wrote.
+//! `cargo xtask interop [PEER...] [--dir PATH] [--seconds N]`: conversations with servers that
+//! others wrote.
 //!
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, talked to by pi-ai's
-//! example `interop`, and stopped. `sessions` is the TypeScript pi; see `sessions.rs`. They are looked for under `--dir`, else under `PI_PEERS_DIR`,
-//! else in the folder `pi-peers` of the user's cache:
+//! example `interop`, and stopped. `sessions` and `config` are the TypeScript pi; see
+//! `comparison.rs`, and `--seconds` is for `config`. They are looked for under `--dir`, else under
+//! `PI_PEERS_DIR`, else in the folder `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
 //! - `dsh/node_modules/`: npm `@deepseek-ai/dsh-llm-mock-server`;
@@ -18,9 +20,9 @@
 //! This module has no HTTP client and does not talk to a model: pi-ai's example does, so that the
 //! other tasks stay quick to build.
 
+mod comparison;
 mod peers;
 mod process;
-mod sessions;
 mod table;
 
 use std::env;
@@ -28,6 +30,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use comparison::{COMPARISONS, Comparison};
 use peers::{KINDS, Missing, Peers, Running};
 use table::{Row, Table};
 
@@ -35,7 +38,8 @@ use table::{Row, Table};
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InteropError {
     #[error(
-        "usage: cargo xtask interop [aimock|llmock|dsh|litellm|llama|sessions ...] [--dir PATH], not {0:?}"
+        "usage: cargo xtask interop [aimock|llmock|dsh|litellm|llama|sessions|config ...] [--dir PATH] \
+         [--seconds N], not {0:?}"
     )]
     Usage(String),
     #[error("no folder to look for peers in: give one with --dir or PI_PEERS_DIR")]
@@ -54,8 +58,8 @@ pub(crate) enum InteropError {
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
-    let (wanted, folder) = parse(arguments)?;
-    let servers = wanted.as_slice() != [sessions::KIND];
+    let Wanted { kinds: wanted, folder, seconds } = parse(arguments)?;
+    let servers = wanted.is_empty() || wanted.iter().any(|kind| KINDS.contains(kind));
     if servers {
         build()?;
     }
@@ -72,8 +76,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
             Err(error) => table.fail(kind, &error.to_string()),
         }
     }
-    if wanted.is_empty() || wanted.contains(&sessions::KIND) {
-        ran += usize::from(compare_sessions(peers.folder(), &mut table));
+    for comparison in COMPARISONS {
+        if wanted.is_empty() || wanted.contains(&comparison.kind) {
+            ran += usize::from(compare(comparison, peers.folder(), seconds, &mut table));
+        }
     }
     table.print();
     match table.failures() {
@@ -83,9 +89,18 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     }
 }
 
-fn parse<'a>(arguments: &[&'a str]) -> Result<(Vec<&'a str>, PathBuf), InteropError> {
-    let mut wanted = Vec::new();
+/// What was asked for.
+struct Wanted<'a> {
+    /// All, if there are none.
+    kinds: Vec<&'a str>,
+    folder: PathBuf,
+    seconds: Option<u64>,
+}
+
+fn parse<'a>(arguments: &[&'a str]) -> Result<Wanted<'a>, InteropError> {
+    let mut kinds = Vec::new();
     let mut folder = None;
+    let mut seconds = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match *argument {
@@ -93,12 +108,16 @@ fn parse<'a>(arguments: &[&'a str]) -> Result<(Vec<&'a str>, PathBuf), InteropEr
                 let path = rest.next().ok_or_else(|| InteropError::Usage("--dir".to_owned()))?;
                 folder = Some(PathBuf::from(path));
             }
-            peer if KINDS.contains(&peer) || peer == sessions::KIND => wanted.push(peer),
+            "--seconds" => {
+                let number = rest.next().and_then(|number| number.parse().ok());
+                seconds = Some(number.ok_or_else(|| InteropError::Usage("--seconds".to_owned()))?);
+            }
+            peer if KINDS.contains(&peer) || Comparison::exists(peer) => kinds.push(peer),
             other => return Err(InteropError::Usage(other.to_owned())),
         }
     }
     let folder = folder.or_else(default_folder).ok_or(InteropError::NoFolder)?;
-    Ok((wanted, folder))
+    Ok(Wanted { kinds, folder, seconds })
 }
 
 fn default_folder() -> Option<PathBuf> {
@@ -120,16 +139,21 @@ fn build() -> Result<(), InteropError> {
     if built { Ok(()) } else { Err(InteropError::Build) }
 }
 
-/// Compares sessions, if the TypeScript pi is there.
-fn compare_sessions(folder: &Path, table: &mut Table) -> bool {
-    match sessions::compare(folder) {
-        Ok(Ok(true)) => table.pass(sessions::KIND),
-        Ok(Ok(false)) => table.fail(sessions::KIND, "the two programs differ; see above"),
+/// Compares, if the TypeScript pi is there.
+fn compare(
+    comparison: &Comparison,
+    folder: &Path,
+    seconds: Option<u64>,
+    table: &mut Table,
+) -> bool {
+    match comparison.run(folder, seconds) {
+        Ok(Ok(true)) => table.pass(comparison.kind),
+        Ok(Ok(false)) => table.fail(comparison.kind, "the two programs differ; see above"),
         Ok(Err(missing)) => {
-            skip(sessions::KIND, &missing, table);
+            skip(comparison.kind, &missing, table);
             return false;
         }
-        Err(error) => table.fail(sessions::KIND, &error.to_string()),
+        Err(error) => table.fail(comparison.kind, &error.to_string()),
     }
     true
 }

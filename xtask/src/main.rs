@@ -8,6 +8,7 @@ mod crash;
 mod fuzz;
 mod interop;
 mod repository;
+mod schemas;
 mod tidy;
 
 use std::process::ExitCode;
@@ -21,6 +22,7 @@ tasks:
   crash [tools] [--runs N] ...       kill writers of sessions, or of files; nothing may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
+  schemas                            write the JSON Schemas of the user's files
   tidy                               check the rules that the compiler does not know
   help                               this text";
 
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
+        ["schemas", rest @ ..] => schemas::run(rest).map_err(|error| error.to_string()),
         ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),
         ["help" | "--help" | "-h"] => {
             help();

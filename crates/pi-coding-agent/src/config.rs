@@ -4,7 +4,23 @@
 //! lock that they take, starts from a fresh read, and keeps what it does not know.
 
 mod auth;
+mod command;
+mod directories;
+mod error;
+mod file;
+mod legacy;
+mod lock;
+mod schemas;
+pub mod settings;
+mod trust;
 mod value;
 
-pub use auth::StoredCredential;
+pub use auth::{AuthEdit, AuthStore, StoredCredential};
+pub use command::Commands;
+pub use directories::{SessionPlace, agent_directory, session_place};
+pub use error::ConfigError;
+pub use legacy::{Migrated, migrate_credentials};
+pub use schemas::schemas;
+pub use settings::{Changes, Scope, Settings, SettingsStore};
+pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, needs_trust};
 pub use value::resolve_value;

@@ -45,6 +45,7 @@ mod write;
 pub use background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
 pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
+pub use executor::replace::replace as replace_file;
 pub use executor::{
     BoxFuture, Command, DirectoryEntry, Executor, FileKind, Found, Host, Inherit, Lease, Process,
     Stat,

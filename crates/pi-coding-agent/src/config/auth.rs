@@ -1,15 +1,22 @@
 //! `auth.json`: keys and tokens, by provider.
 
-use std::collections::BTreeMap;
+mod store;
 
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(super) use store::legacy_path;
+pub use store::{AuthEdit, AuthStore};
+
 /// What is stored for a provider.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoredCredential {
-    /// A key, or how to get one (see [`resolve_value`](super::resolve_value)).
+    /// A key, or how to get one: `$NAME` is a variable, `!command` is what a command prints.
     ApiKey {
         /// The key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,4 +40,27 @@ pub enum StoredCredential {
         #[serde(flatten)]
         extra: Map<String, Value>,
     },
+}
+
+/// Whether there is a secret, not which.
+impl fmt::Debug for StoredCredential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ApiKey { key, env, .. } => f
+                .debug_struct("ApiKey")
+                .field("key", &key.as_ref().map(|_| "[secret]"))
+                .field("env", &env.keys())
+                .finish_non_exhaustive(),
+            Self::Oauth { expires, .. } => {
+                f.debug_struct("Oauth").field("expires", expires).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+impl StoredCredential {
+    /// A plain key.
+    pub fn api_key(key: impl Into<String>) -> Self {
+        Self::ApiKey { key: Some(key.into()), env: BTreeMap::new(), extra: Map::new() }
+    }
 }

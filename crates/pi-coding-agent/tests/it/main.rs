@@ -5,3 +5,4 @@
 mod rpc;
 mod session;
 mod stage;
+mod config;

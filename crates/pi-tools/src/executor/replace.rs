@@ -16,8 +16,8 @@ const PREFIX: &str = ".pi-write-";
 /// How many such names are tried: writers in one directory at the same time.
 const NAMES: usize = 16;
 
-/// Replaces the content of a file, or creates it.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+/// Replaces the content of a file of this machine, or creates it. Links, owner and mode stay.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     // A link stays a link: what it leads to is replaced.
     let target = match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path)?,

@@ -1,0 +1,204 @@
+//! A JSON object in a file that other programs read and write too.
+//!
+//! Reading takes no lock, so it works in directories that are not ours. The TypeScript pi writes
+//! in place: what looks broken may be half of a write, so it is read again with the lock before
+//! anything is said about it. Our own writes put a new file in the place of the old one, where the
+//! system allows that.
+
+use std::fs::{self, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::ConfigError;
+use super::lock::Lock;
+
+/// A file and how it is treated.
+#[derive(Debug, Clone)]
+pub(super) struct JsonFile {
+    pub(super) path: PathBuf,
+    /// After which time a lock belongs to a dead program.
+    pub(super) stale: Duration,
+    /// Nobody but the user may read it.
+    pub(super) private: bool,
+    /// Written after the closing brace.
+    pub(super) end: &'static str,
+}
+
+impl JsonFile {
+    /// What the file says. `None` if there is no file, or nothing in it.
+    pub(super) fn read(&self) -> Result<Option<Map<String, Value>>, ConfigError> {
+        match read_object(&self.path) {
+            Ok(Content::Object(object)) => Ok(Some(object)),
+            Ok(Content::Absent) => Ok(None),
+            doubtful @ (Ok(Content::Empty) | Err(_)) => {
+                let again = match Lock::take(&self.path, self.stale) {
+                    Ok(_lock) => read_object(&self.path),
+                    Err(_) => doubtful,
+                };
+                again.map(|content| match content {
+                    Content::Object(object) => Some(object),
+                    Content::Absent | Content::Empty => None,
+                })
+            }
+        }
+    }
+
+    /// Takes the lock and reads what there is now.
+    pub(super) fn open(&self) -> Result<OpenFile<'_>, ConfigError> {
+        if let Some(directory) = self.path.parent() {
+            create_directory(directory, self.private).map_err(ConfigError::write(&self.path))?;
+        }
+        let lock = Lock::take(&self.path, self.stale)?;
+        let content = match read_object(&self.path)? {
+            Content::Object(object) => object,
+            Content::Absent | Content::Empty => Map::new(),
+        };
+        Ok(OpenFile { file: self, lock, content })
+    }
+}
+
+/// A file with its lock. Dropping it changes nothing.
+pub(super) struct OpenFile<'f> {
+    file: &'f JsonFile,
+    lock: Lock,
+    /// What is in the file, to be changed.
+    pub(super) content: Map<String, Value>,
+}
+
+impl OpenFile<'_> {
+    /// Replaces the file, and keeps the lock.
+    pub(super) fn write(&self) -> Result<(), ConfigError> {
+        let path = &self.file.path;
+        let mut text = serde_json::to_string_pretty(&self.content)
+            .map_err(|error| ConfigError::write(path)(error.into()))?;
+        text.push_str(self.file.end);
+        if !self.lock.is_held() {
+            return Err(ConfigError::LockLost { path: path.clone() });
+        }
+        replace(path, text.as_bytes(), self.file.private).map_err(ConfigError::write(path))
+    }
+}
+
+enum Content {
+    Absent,
+    Empty,
+    Object(Map<String, Value>),
+}
+
+fn read_object(path: &Path) -> Result<Content, ConfigError> {
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            use io::ErrorKind::{NotADirectory, NotFound};
+            return match error.kind() {
+                NotFound | NotADirectory => Ok(Content::Absent),
+                _ => Err(ConfigError::Read { path: path.to_owned(), source: error }),
+            };
+        }
+    };
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+        let problem = "a byte that is not UTF-8".to_owned();
+        syntax_error(path, &before, problem)
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Ok(Content::Empty);
+    }
+    let value = serde_json::from_str(text).map_err(|error| parse_error(path, text, &error))?;
+    match value {
+        Value::Object(object) => Ok(Content::Object(object)),
+        other => Err(ConfigError::Shape {
+            path: path.to_owned(),
+            problem: format!("an object in braces is expected, not {}", kind(&other)),
+        }),
+    }
+}
+
+/// What a value is, in words.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// The place as editors count it: lines and characters, from 1.
+fn syntax_error(path: &Path, before: &str, problem: String) -> ConfigError {
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
+    ConfigError::Syntax { path: path.to_owned(), line, column, problem }
+}
+
+fn parse_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigError {
+    let message = error.to_string();
+    // The place is told separately.
+    let problem = message.split(" at line ").next().unwrap_or(&message);
+    let line = text.split_inclusive('\n').nth(error.line().saturating_sub(1)).unwrap_or("");
+    // The parser counts bytes, and the end of a line as column 0 of the next.
+    let bytes = line.as_bytes().get(..error.column().saturating_sub(1)).unwrap_or(line.as_bytes());
+    let column = String::from_utf8_lossy(bytes).chars().count() + 1;
+    let comment = line.get(bytes.len()..).is_some_and(|rest| rest.starts_with('/'));
+    let problem = if comment { "comments are not allowed here" } else { problem };
+    ConfigError::Syntax {
+        path: path.to_owned(),
+        line: error.line(),
+        column,
+        problem: problem.to_owned(),
+    }
+}
+
+/// Creates what is missing of a directory.
+fn create_directory(directory: &Path, private: bool) -> io::Result<()> {
+    if directory.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    if private {
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    }
+    #[cfg(not(unix))]
+    let _ = private;
+    builder.create(directory)
+}
+
+/// Puts new content in the place of a file, or of what a link leads to.
+fn replace(path: &Path, content: &[u8], private: bool) -> io::Result<()> {
+    let created = private && make_private(path)?;
+    pi_tools::replace_file(path, content).inspect_err(|_| {
+        if created {
+            // An empty file would look like somebody logged out of everything.
+            let _ = fs::remove_file(path);
+        }
+    })
+}
+
+/// Lets nobody else read a file, before there is anything new in it. Whether it was created.
+#[cfg(unix)]
+fn make_private(path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+    match fs::metadata(path) {
+        Ok(found) if found.permissions().mode() & 0o077 == 0 => Ok(false),
+        Ok(_) => fs::set_permissions(path, PermissionsExt::from_mode(0o600)).map(|()| false),
+        // Not `create_new`: a link may lead to a file that does not exist yet.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+            Ok(true)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(not(unix))]
+fn make_private(_: &Path) -> io::Result<bool> {
+    Ok(false)
+}

@@ -1,0 +1,24 @@
+//! JSON Schemas of the user's files, for editors. `cargo xtask schemas` writes them down.
+
+use std::collections::BTreeMap;
+
+use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::Value;
+
+use super::{Settings, StoredCredential};
+
+/// The name of each file and its schema.
+pub fn schemas() -> Vec<(&'static str, Value)> {
+    vec![
+        ("settings", schema::<Settings>("pi settings")),
+        ("auth", schema::<BTreeMap<String, StoredCredential>>("pi credentials, by provider")),
+        ("trust", schema::<BTreeMap<String, Option<bool>>>("pi trust, by directory")),
+    ]
+}
+
+fn schema<T: JsonSchema>(title: &str) -> Value {
+    let generator: SchemaGenerator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<T>();
+    schema.insert("title".to_owned(), title.into());
+    schema.to_value()
+}

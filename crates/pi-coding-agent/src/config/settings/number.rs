@@ -1,0 +1,66 @@
+//! Numbers as JavaScript programs write them: 3 may be `3.0`, and a time-out may be a text.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, Unexpected};
+use serde_json::Value;
+
+/// The largest number up to which JavaScript counts every one.
+const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
+
+/// A whole number that is not negative.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
+    if number.fract() == 0.0 && (0.0..=MAX_SAFE).contains(&number) {
+        // In range, and nothing is cut off.
+        return Ok(Some(number as u64));
+    }
+    Err(D::Error::invalid_value(Unexpected::Float(number), &"a whole number from 0"))
+}
+
+/// A time in milliseconds after which to give up; 0 is never.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout(pub u64);
+
+impl Timeout {
+    /// `None`: never give up.
+    pub fn duration(self) -> Option<Duration> {
+        (self.0 > 0).then(|| Duration::from_millis(self.0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Timeout {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wrong = |value: &dyn Display| {
+            D::Error::custom(format!("expected milliseconds or \"disabled\", not {value}"))
+        };
+        let value = Value::deserialize(deserializer)?;
+        let number = match &value {
+            Value::String(text) if text.trim() == "disabled" => Some(0.0),
+            Value::String(text) => text.trim().parse().ok(),
+            other => other.as_f64(),
+        };
+        match number.filter(|number| (0.0..=MAX_SAFE).contains(number)) {
+            // Fractions of a millisecond are cut off.
+            Some(number) => Ok(Self(number as u64)),
+            None => Err(wrong(&value)),
+        }
+    }
+}
+
+impl JsonSchema for Timeout {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Timeout".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "number", "minimum": 0 }, { "const": "disabled" }] })
+    }
+}

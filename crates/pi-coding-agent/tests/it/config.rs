@@ -1,0 +1,10 @@
+//! The files of the user.
+
+mod both;
+mod credentials;
+mod files;
+mod observed;
+mod place;
+mod schemas;
+mod settings;
+mod trust;

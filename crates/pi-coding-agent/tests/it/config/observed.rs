@@ -1,0 +1,253 @@
+//! The same files through ours as through pi 1.5.0; see `tests/fixtures/config`.
+
+use std::fs;
+use std::path::Path;
+
+use pi_agent::QueueMode;
+use pi_coding_agent::config::settings::{CacheWarming, ProjectTrustDefault, Transport};
+use pi_coding_agent::config::{
+    AuthStore, Commands, Scope, Settings, SettingsStore, StoredCredential, TrustStore,
+};
+use pi_session::compaction::CompactionSettings;
+use secrecy::ExposeSecret;
+use serde_json::{Value, json};
+
+use super::place::Place;
+
+/// Where we mean to differ: the case, where in the answer, ours, and why.
+const DIFFERENT: &[(&str, &str, &str, &str)] = &[
+    ("value {\"httpIdleTimeoutMs\": -1}", "/values/idleTimeout", "300000", NO_ERROR),
+    ("value {\"httpIdleTimeoutMs\": \"x\"}", "/values/idleTimeout", "300000", NO_ERROR),
+    ("value {\"compaction\": {\"reserveTokens\": -1}}", "/values/compaction", DEFAULT, NO_ERROR),
+    (
+        "value {\"compaction\": {\"reserveTokens\": -1}}",
+        "/values/compactionOfModel",
+        DEFAULT,
+        NO_ERROR,
+    ),
+    ("value {\"compaction\": {\"reserveTokens\": 1.5}}", "/values/compaction", DEFAULT, NO_ERROR),
+    (
+        "value {\"compaction\": {\"reserveTokens\": 1.5}}",
+        "/values/compactionOfModel",
+        DEFAULT,
+        NO_ERROR,
+    ),
+    (
+        "value {\"compaction\": {\"modelOverrides\": {\"p/m\": 5}}}",
+        "/values/compactionOfModel",
+        DEFAULT,
+        NO_ERROR,
+    ),
+    (
+        "value {\"compaction\": {\"reserveTokens\": 4.0}}",
+        "/written",
+        WRITTEN_4,
+        "4.0 stays as the user wrote it",
+    ),
+    (
+        "value {\"compaction\": 5}",
+        "/written",
+        WRITTEN_5,
+        "the change is made; what was there could not be used",
+    ),
+    ("value {\"defaultThinkingLevel\": \"huge\"}", "/values/thinking", "\"medium\"", PASSED_ON),
+    ("value {\"steeringMode\": \"bogus\"}", "/values/steering", "\"one-at-a-time\"", PASSED_ON),
+    ("empty decisions", "/found", "null", "an empty file says nothing"),
+    ("empty decisions", "/saved", "null", "an empty file says nothing"),
+    (
+        "empty decisions",
+        "/written",
+        "\"{\\n  \\\"/new\\\": true\\n}\\n\"",
+        "an empty file says nothing",
+    ),
+    ("blank", "/key", "null", "a blank file says nothing"),
+    ("blank", "/stored", "null", "a blank file says nothing"),
+    ("blank", "/written", STORED, "a blank file says nothing"),
+    ("unknown shape", "/key", "\"error\"", UNUSABLE),
+    ("no object", "/key", "\"error\"", UNUSABLE),
+    ("missing variable", "/key", "\"error\"", UNUSABLE),
+    ("command fails", "/key", "\"error\"", UNUSABLE),
+    ("command says nothing", "/key", "\"error\"", UNUSABLE),
+];
+
+const NO_ERROR: &str = "the key is reported and ignored; 1.5.0 fails when the value is needed";
+const PASSED_ON: &str = "the key is reported and ignored; 1.5.0 passes the word on";
+const UNUSABLE: &str = "an entry that is of no use is an error, not silence";
+const DEFAULT: &str = r#"{"enabled":true,"reserveTokens":16384,"keepRecentTokens":20000}"#;
+const WRITTEN_4: &str = r#""{\n  \"compaction\": {\n    \"reserveTokens\": 4.0,\n    \"enabled\": false\n  },\n  \"defaultProvider\": \"new\"\n}""#;
+const WRITTEN_5: &str =
+    r#""{\n  \"compaction\": {\n    \"enabled\": false\n  },\n  \"defaultProvider\": \"new\"\n}""#;
+const STORED: &str =
+    r#""{\n  \"google\": {\n    \"type\": \"api_key\",\n    \"key\": \"stored\"\n  }\n}""#;
+
+#[test]
+fn settings_are_read_and_written_as_by_pi() {
+    compare(include_str!("../../fixtures/config/settings.jsonl"), settings);
+}
+
+#[test]
+fn trust_is_read_and_written_as_by_pi() {
+    compare(include_str!("../../fixtures/config/trust.jsonl"), trust);
+}
+
+#[test]
+fn credentials_are_read_and_written_as_by_pi() {
+    compare(include_str!("../../fixtures/config/auth.jsonl"), auth);
+}
+
+fn compare(cases: &str, ours: fn(&Value) -> Value) {
+    let mut failures = Vec::new();
+    assert!(!cases.is_empty());
+    for case in cases.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        let name = case["name"].as_str().unwrap();
+        let mut expected = case["observed"].clone();
+        for (_, at, ours, _) in DIFFERENT.iter().filter(|(different, ..)| *different == name) {
+            let Some(value) = expected.pointer_mut(at) else { continue };
+            let ours: Value = serde_json::from_str(ours).unwrap();
+            assert_ne!(*value, ours, "{name}{at} is no difference any more");
+            *value = ours;
+        }
+        let found = ours(&case);
+        for (field, expected) in flatten(&expected) {
+            let found = found.pointer(&field).unwrap_or(&Value::Null);
+            if *found != expected {
+                failures.push(format!("{name} {field}\n  expected {expected}\n  found    {found}"));
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The fields of an answer, and those of its values.
+fn flatten(answer: &Value) -> Vec<(String, Value)> {
+    let mut fields = Vec::new();
+    for (name, value) in answer.as_object().unwrap() {
+        match value {
+            Value::Object(inner) if name == "values" => fields
+                .extend(inner.iter().map(|(field, v)| (format!("/{name}/{field}"), v.clone()))),
+            _ => fields.push((format!("/{name}"), value.clone())),
+        }
+    }
+    fields
+}
+
+fn settings(case: &Value) -> Value {
+    let place = Place::new();
+    if let Some(content) = case["user"].as_str() {
+        place.user("settings.json", content);
+    }
+    if let Some(content) = case["project"].as_str() {
+        place.project("settings.json", content);
+    }
+    let mut store =
+        SettingsStore::load(&place.environment, case["trusted"].as_bool().unwrap_or(true));
+    let broken = store
+        .diagnostics()
+        .iter()
+        .any(|problem| problem.severity == pi_coding_agent::Severity::Error);
+    let values = values(store.settings());
+    let updated = store.update(Scope::User, |changes| {
+        changes.set(&["compaction", "enabled"], false);
+        changes.set(&["defaultProvider"], "new");
+        changes.remove(&["shellPath"]);
+    });
+    let user_is_broken = broken && case["name"] != "broken project";
+    assert_eq!(updated.is_err(), user_is_broken, "{updated:?}");
+    json!({ "broken": broken, "values": values, "written": written(&place, "settings.json") })
+}
+
+fn written(place: &Place, name: &str) -> Option<String> {
+    fs::read_to_string(place.agent().join(name)).ok()
+}
+
+fn values(settings: &Settings) -> Value {
+    let queue = |mode| if mode == QueueMode::All { "all" } else { "one-at-a-time" };
+    let compaction = |settings: CompactionSettings| {
+        json!({
+            "enabled": settings.enabled,
+            "reserveTokens": settings.reserve_tokens,
+            "keepRecentTokens": settings.keep_recent_tokens,
+        })
+    };
+    let retry = settings.retry();
+    json!({
+        "thinking": settings.default_thinking_level().as_str(),
+        "steering": queue(settings.steering_mode()),
+        "followUp": queue(settings.follow_up_mode()),
+        "tools": settings.default_tools(),
+        "models": settings.enabled_models,
+        "skills": settings.skills,
+        "skillCommands": settings.enable_skill_commands(),
+        "compaction": compaction(settings.compaction(None)),
+        "compactionOfModel": compaction(settings.compaction(Some(("p", "m")))),
+        "branchSummary": settings.branch_summary().reserve_tokens,
+        "retry": {
+            "enabled": retry.enabled,
+            "maxRetries": retry.max_retries,
+            "baseDelayMs": retry.base_delay.as_millis() as u64,
+            "maxAgentDelayMs": retry.max_delay.as_millis() as u64,
+        },
+        "maxRetryDelay": settings.provider_retry().max_retry_delay.map(|d| d.as_millis() as u64),
+        "idleTimeout": settings.http_idle_timeout().map_or(0, |d| d.as_millis() as u64),
+        "transport": match settings.transport() {
+            Transport::Auto => "auto",
+            Transport::Sse => "sse",
+            Transport::Websocket => "websocket",
+            Transport::WebsocketCached => "websocket-cached",
+        },
+        "trust": match settings.default_project_trust() {
+            ProjectTrustDefault::Ask => "ask",
+            ProjectTrustDefault::Always => "always",
+            ProjectTrustDefault::Never => "never",
+        },
+        "cacheWarming": match settings.cache_warming() {
+            CacheWarming::Off => "off",
+            CacheWarming::Streaming => "streaming",
+            CacheWarming::Idle => "idle",
+        },
+        "wheel": settings.wheel_scroll_lines().map_or(json!("auto"), Value::from),
+        "imageWidth": settings.image_width_cells(),
+        "blockImages": settings.block_images(),
+        "provider": settings.default_provider,
+        "shellPath": settings.shell_path,
+    })
+}
+
+fn trust(case: &Value) -> Value {
+    let place = Place::new();
+    if let Some(content) = case["file"].as_str() {
+        place.user("trust.json", content);
+    }
+    let store = TrustStore::new(place.agent());
+    let found = match store.find(Path::new(case["directory"].as_str().unwrap())) {
+        Ok(None) => Value::Null,
+        // Paths are compared as paths: a slash at the end says nothing.
+        Ok(Some(entry)) => json!({ "path": entry.path, "decision": entry.trusted }),
+        Err(_) => json!("error"),
+    };
+    let decisions: Vec<(&Path, Option<bool>)> = case["set"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|pair| (Path::new(pair[0].as_str().unwrap()), pair[1].as_bool()))
+        .collect();
+    let saved = store.record(&decisions).map_or(json!("error"), |()| Value::Null);
+    json!({ "found": found, "saved": saved, "written": written(&place, "trust.json") })
+}
+
+fn auth(case: &Value) -> Value {
+    let place = Place::new();
+    if let Some(content) = case["file"].as_str() {
+        place.user("auth.json", content);
+    }
+    let store = AuthStore::new(place.agent());
+    let commands = Commands::new(place.environment.clone());
+    let key = match store.key(case["provider"].as_str().unwrap(), &commands) {
+        Ok(key) => key.map_or(Value::Null, |key| key.expose_secret().into()),
+        Err(_) => json!("error"),
+    };
+    let stored = store
+        .set(case["store"].as_str().unwrap(), &StoredCredential::api_key("stored"))
+        .map_or(json!("error"), |()| Value::Null);
+    json!({ "key": key, "stored": stored, "written": written(&place, "auth.json") })
+}
