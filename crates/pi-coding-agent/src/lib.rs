@@ -12,11 +12,13 @@
 //!
 //! # Where to start reading
 //!
-//! [`Environment`] is what the program was told about the world, [`config`] the files of the user.
+//! [`Environment`] is what the program was told about the world, [`config`] the files of the user,
+//! [`resources`] what users put beside the program to make it theirs.
 
 pub mod config;
 mod diagnostic;
 mod environment;
+pub mod resources;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
