@@ -125,7 +125,7 @@ impl Place {
         let entries = Entries::parse(self.kind.settings(settings), environment, diagnostics);
         let mut found = Vec::new();
         for plain in &entries.plain {
-            let path = environment.expand(plain, &self.base);
+            let path = tidy(&environment.expand(plain, &self.base));
             let what = format!("the settings name the {} `{plain}`", self.kind.noun());
             let (files, named) = match named_files(self.kind, &path, true) {
                 Ok(files) => files,
@@ -170,7 +170,7 @@ fn from_flags(
     };
     let mut found = Vec::new();
     for flag in flags {
-        let path = options.environment.expand(flag, &options.environment.cwd);
+        let path = tidy(&options.environment.expand(flag, &options.environment.cwd));
         match named_files(kind, &path, false) {
             Ok((files, named)) => {
                 let sources = files.iter().map(|file| SourceInfo::flag(file));
@@ -187,11 +187,10 @@ fn from_flags(
 
 /// The files behind a name, and whether it is the name of one file.
 fn named_files(kind: Kind, path: &Path, below: bool) -> Result<(Vec<PathBuf>, bool), &'static str> {
-    let path = tidy(path);
     if path.is_dir() {
         let files = match kind {
-            Kind::Prompts => markdown_files(&path, below),
-            Kind::Skills => skill_files(&path, Layout::Pi),
+            Kind::Prompts => markdown_files(path, below),
+            Kind::Skills => skill_files(path, Layout::Pi),
         };
         return Ok((files, false));
     }
@@ -199,7 +198,11 @@ fn named_files(kind: Kind, path: &Path, below: bool) -> Result<(Vec<PathBuf>, bo
         return Err("there is no such file or directory");
     }
     let markdown = path.is_file() && path.extension().is_some_and(|extension| extension == "md");
-    if markdown { Ok((vec![path], true)) } else { Err("it is not a Markdown file (`.md`)") }
+    if markdown {
+        Ok((vec![path.to_path_buf()], true))
+    } else {
+        Err("it is not a Markdown file (`.md`)")
+    }
 }
 
 /// A path without `.` and `..`, as clients are shown it.

@@ -1,3 +1,9 @@
 //! What the coding agent does, seen from outside.
 
 #![allow(clippy::unwrap_used)]
+
+mod expansion;
+mod resource_files;
+mod resources;
+mod scratch;
+mod system_prompt;
