@@ -12,7 +12,8 @@
 //!
 //! # Where to start reading
 //!
-//! [`Environment`] is what the program was told about the world, [`config`] the files of the user.
+//! [`Environment`] is what the program was told about the world, [`config`] the files of the user,
+//! [`resources`] what users put beside the program to make it theirs.
 
 pub mod config;
 mod diagnostic;
@@ -22,6 +23,7 @@ pub mod models;
 pub mod rpc;
 pub mod runtime;
 pub mod session;
+pub mod resources;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

@@ -6,3 +6,8 @@ mod rpc;
 mod session;
 mod stage;
 mod config;
+mod expansion;
+mod resource_files;
+mod resources;
+mod scratch;
+mod system_prompt;

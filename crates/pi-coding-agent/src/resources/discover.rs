@@ -1,0 +1,219 @@
+//! Where skills and templates are looked for, in the order in which they win: the project's
+//! settings and directories, the user's, packages (the project's first), and what the command
+//! line names.
+
+use std::path::{Path, PathBuf};
+
+use super::context_files::repository_root;
+use super::patterns::Entries;
+use super::scan::markdown_files;
+use super::skills::{Layout, skill_files};
+use super::source::{Scope, SourceInfo};
+use super::{ResourceOptions, ResourceSettings};
+use crate::Diagnostic;
+
+/// What is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Skills,
+    Prompts,
+}
+
+impl Kind {
+    /// The usual directory, and the key in settings and manifests.
+    pub(super) fn directory(self) -> &'static str {
+        match self {
+            Self::Skills => "skills",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Skills => "skill",
+            Self::Prompts => "prompt template",
+        }
+    }
+
+    fn settings(self, settings: &ResourceSettings) -> &[String] {
+        match self {
+            Self::Skills => &settings.skills,
+            Self::Prompts => &settings.prompts,
+        }
+    }
+}
+
+/// A file that may be a resource.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) source: SourceInfo,
+    /// Whether a setting or flag names the file itself, so that it must not be skipped in silence.
+    pub(super) named: bool,
+}
+
+/// The files of a kind in a directory that was named: templates are also looked for below it.
+pub(super) fn files_of(kind: Kind, directory: &Path) -> Vec<PathBuf> {
+    match kind {
+        Kind::Skills => skill_files(directory, Layout::Pi),
+        Kind::Prompts => markdown_files(directory, true),
+    }
+}
+
+/// All candidates, those that win first.
+pub(super) fn candidates(
+    kind: Kind,
+    options: &ResourceOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Candidate> {
+    let environment = &options.environment;
+    let off = match kind {
+        Kind::Skills => options.flags.no_skills,
+        Kind::Prompts => options.flags.no_prompts,
+    };
+    let mut found = Vec::new();
+    if !off {
+        let home = environment.home.as_ref().map(|home| home.join(".agents"));
+        if options.trusted {
+            let mut agents = Vec::new();
+            let top = repository_root(&environment.cwd);
+            for directory in environment.cwd.ancestors() {
+                agents.push(directory.join(".agents"));
+                if Some(directory) == top {
+                    break;
+                }
+            }
+            agents.retain(|directory| Some(directory) != home.as_ref());
+            let base = environment.project_directory();
+            let place = Place { kind, scope: Scope::Project, base, agents };
+            found.extend(place.candidates(&options.project, options, diagnostics));
+        }
+        let base = environment.agent_directory.clone();
+        let place = Place { kind, scope: Scope::User, base, agents: home.into_iter().collect() };
+        found.extend(place.candidates(&options.user, options, diagnostics));
+        for scope in [Scope::Project, Scope::User, Scope::Temporary] {
+            let usable = scope != Scope::Project || options.trusted;
+            for package in options.packages.iter().filter(|p| usable && p.scope == scope) {
+                for path in package.files(kind, environment, diagnostics) {
+                    let (name, root) = (&package.source, &package.directory);
+                    let source = SourceInfo::package(&path, name, scope, root);
+                    found.push(Candidate { source, named: false });
+                }
+            }
+        }
+    }
+    found.extend(from_flags(kind, options, diagnostics));
+    found
+}
+
+/// The directories of the user or of the project.
+struct Place {
+    kind: Kind,
+    scope: Scope,
+    base: PathBuf,
+    /// The `.agents` directories, which have skills.
+    agents: Vec<PathBuf>,
+}
+
+impl Place {
+    fn candidates(
+        &self,
+        settings: &ResourceSettings,
+        options: &ResourceOptions,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Vec<Candidate> {
+        let environment = &options.environment;
+        let entries = Entries::parse(self.kind.settings(settings), environment, diagnostics);
+        let mut found = Vec::new();
+        for plain in &entries.plain {
+            let path = tidy(&environment.expand(plain, &self.base));
+            let what = format!("the settings name the {} `{plain}`", self.kind.noun());
+            let (files, named) = match named_files(self.kind, &path, true) {
+                Ok(files) => files,
+                Err(problem) => {
+                    let message = format!("{what}, but {problem}; correct or remove the entry");
+                    diagnostics.push(Diagnostic::warning(path, message));
+                    continue;
+                }
+            };
+            for file in files.iter().filter(|file| entries.keep_named(file, &self.base)) {
+                found.push(Candidate { source: SourceInfo::configured(file, self.scope), named });
+            }
+        }
+        let mut discovered = |directory: &Path, files: Vec<PathBuf>| {
+            for file in files.iter().filter(|file| entries.keep_discovered(file, directory)) {
+                let source = SourceInfo::discovered(file, self.scope, directory);
+                found.push(Candidate { source, named: false });
+            }
+        };
+        let directory = self.base.join(self.kind.directory());
+        match self.kind {
+            Kind::Prompts => discovered(&self.base, markdown_files(&directory, false)),
+            Kind::Skills => {
+                discovered(&self.base, skill_files(&directory, Layout::Pi));
+                for agents in &self.agents {
+                    discovered(agents, skill_files(&agents.join("skills"), Layout::Agents));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn from_flags(
+    kind: Kind,
+    options: &ResourceOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Candidate> {
+    let flags = match kind {
+        Kind::Skills => &options.flags.skills,
+        Kind::Prompts => &options.flags.prompts,
+    };
+    let mut found = Vec::new();
+    for flag in flags {
+        let path = tidy(&options.environment.expand(flag, &options.environment.cwd));
+        match named_files(kind, &path, false) {
+            Ok((files, named)) => {
+                let sources = files.iter().map(|file| SourceInfo::flag(file));
+                found.extend(sources.map(|source| Candidate { source, named }));
+            }
+            Err(problem) => {
+                let message = format!("the {} `{flag}` is not used: {problem}", kind.noun());
+                diagnostics.push(Diagnostic::error(path, message));
+            }
+        }
+    }
+    found
+}
+
+/// The files behind a name, and whether it is the name of one file.
+fn named_files(kind: Kind, path: &Path, below: bool) -> Result<(Vec<PathBuf>, bool), &'static str> {
+    if path.is_dir() {
+        let files = match kind {
+            Kind::Prompts => markdown_files(path, below),
+            Kind::Skills => skill_files(path, Layout::Pi),
+        };
+        return Ok((files, false));
+    }
+    if !path.exists() {
+        return Err("there is no such file or directory");
+    }
+    let markdown = path.is_file() && path.extension().is_some_and(|extension| extension == "md");
+    if markdown {
+        Ok((vec![path.to_path_buf()], true))
+    } else {
+        Err("it is not a Markdown file (`.md`)")
+    }
+}
+
+/// A path without `.` and `..`, as clients are shown it.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::CurDir => {}
+            std::path::Component::ParentDir => drop(tidy.pop()),
+            part => tidy.push(part),
+        }
+    }
+    tidy
+}

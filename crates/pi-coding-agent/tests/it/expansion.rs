@@ -1,0 +1,110 @@
+//! Lines that are commands: what the model gets instead of them.
+
+use std::fs;
+
+use pi_coding_agent::resources::Resources;
+use pi_coding_agent::resources::template::{split_arguments, substitute};
+use proptest::prelude::*;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::scratch::Scratch;
+
+#[derive(Deserialize)]
+struct Filled {
+    template: String,
+    args: String,
+    result: String,
+}
+
+#[test]
+fn fills_templates_as_pi_does() {
+    for line in include_str!("../fixtures/resources/expansion.jsonl").lines() {
+        let case: Filled = serde_json::from_str(line).unwrap();
+        let ours = substitute(&case.template, &split_arguments(&case.args));
+        assert_eq!(ours, case.result, "{line}");
+    }
+}
+
+#[derive(Deserialize)]
+struct Line {
+    line: String,
+    text: String,
+    /// What we do instead, on purpose: the name of a skill ends at any white space, as that of a
+    /// template does.
+    ours: Option<String>,
+}
+
+/// The files that the lines were observed with.
+fn observed_files(scratch: &Scratch) {
+    let agent = |name: &str| format!("home/.pi/agent/{name}");
+    let skill = "---\nname: sk\ndescription: a <b> & \"c\" 'd'\n---\n\n# Head\n\nbody <x> & y\n\n";
+    scratch.write(&agent("skills/sk/SKILL.md"), skill);
+    let hidden = "---\nname: hid\ndescription: hidden\ndisable-model-invocation: true\n---\n";
+    scratch.write(&agent("skills/hid/SKILL.md"), hidden);
+    let template = "---\ndescription: d\nargument-hint: \"<x>\"\n---\n\nHello $1\n\n";
+    scratch.write(&agent("prompts/fm.md"), template);
+    scratch.write(&agent("prompts/b c.md"), "BC [$1]");
+    scratch.write(&agent("prompts/hello.md"), "\n\n[$1]");
+}
+
+#[test]
+fn expands_the_lines_that_pi_expands() {
+    let scratch = Scratch::new();
+    observed_files(&scratch);
+    let resources = Resources::load(&scratch.options());
+    assert_eq!(resources.diagnostics, []);
+    for line in include_str!("../fixtures/resources/commands.jsonl").lines() {
+        let case: Line = serde_json::from_str(line).unwrap();
+        let expanded = resources.expand(&case.line).unwrap();
+        let text = expanded.map_or(case.line.clone(), |expanded| expanded.text);
+        assert_eq!(scratch.placeholder(&text), case.ours.unwrap_or(case.text), "{line}");
+    }
+}
+
+#[test]
+fn lists_commands_as_rpc_shows_them() {
+    let scratch = Scratch::new();
+    observed_files(&scratch);
+    let commands = Resources::load(&scratch.options()).commands();
+    let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
+    assert_eq!(names, ["b c", "fm", "hello", "skill:hid", "skill:sk"]);
+    let text = serde_json::to_string(&commands[4]).unwrap();
+    let expected = json!({
+        "name": "skill:sk", "description": "a <b> & \"c\" 'd'", "source": "skill",
+        "sourceInfo": {
+            "path": "$ROOT/home/.pi/agent/skills/sk/SKILL.md", "source": "auto", "scope": "user",
+            "origin": "top-level", "baseDir": "$ROOT/home/.pi/agent"
+        }
+    });
+    assert_eq!(scratch.placeholder(&text), expected.to_string());
+}
+
+#[test]
+fn a_body_is_read_when_it_is_used() {
+    let scratch = Scratch::new();
+    let skill = scratch.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\nold");
+    let prompt = scratch.write("home/.pi/agent/prompts/p.md", "old");
+    let resources = Resources::load(&scratch.options());
+    fs::write(&skill, "\u{feff}---\r\ndescription: d\r\n---\r\nnew\r\nbody\r\n").unwrap();
+    fs::write(&prompt, b"new \xff $1").unwrap();
+    let text = |line: &str| resources.expand(line).unwrap().unwrap().text;
+    assert!(text("/skill:s").ends_with("\n\nnew\nbody\n</skill>"), "{}", text("/skill:s"));
+    assert_eq!(text("/p x"), "new \u{fffd} x");
+
+    fs::remove_file(&skill).unwrap();
+    let error = resources.expand("/skill:s").unwrap_err().to_string();
+    assert!(error.starts_with("/skill:s cannot be used: "), "{error}");
+    assert!(error.contains("SKILL.md") && error.ends_with("restore the file or reload"), "{error}");
+}
+
+proptest! {
+    /// Whatever the template: it ends, and what arguments say is never taken for a placeholder.
+    #[test]
+    fn arguments_are_never_looked_at_twice(template in "[$@{}:0-9A-Z a-]{0,40}") {
+        let marker = "$1${@:1}$ARGUMENTS".to_owned();
+        let filled = substitute(&template, &[marker.clone(), marker.clone()]);
+        let other = substitute(&template, &["\u{1}".to_owned(), "\u{1}".to_owned()]);
+        prop_assert_eq!(filled.replace(&marker, "\u{1}"), other);
+    }
+}

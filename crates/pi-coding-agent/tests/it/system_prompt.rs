@@ -1,0 +1,174 @@
+//! The assembled system prompt, and what changes in it later.
+
+use std::path::Path;
+
+use pi_coding_agent::resources::Resources;
+use pi_coding_agent::resources::system_prompt::{PromptInput, Section, ToolPrompt, build, diff};
+use serde_json::{Map, Value, json};
+
+use crate::scratch::Scratch;
+
+/// A prompt of nothing but the defaults.
+fn bare() -> PromptInput<'static> {
+    PromptInput {
+        custom_prompt: None,
+        tools: &[],
+        guidelines: &[],
+        append: &[],
+        context_files: &[],
+        skills: &[],
+        cwd: Path::new("/work"),
+        sections: &[],
+    }
+}
+
+fn tool(name: &str, snippet: Option<&str>, guidelines: &[&str]) -> ToolPrompt {
+    ToolPrompt {
+        name: name.to_owned(),
+        snippet: snippet.map(str::to_owned),
+        guidelines: guidelines.iter().map(|&rule| rule.to_owned()).collect(),
+    }
+}
+
+fn names(prompt: &Map<String, Value>) -> Vec<&str> {
+    prompt.keys().map(String::as_str).collect()
+}
+
+fn text(prompt: &Map<String, Value>) -> String {
+    prompt.values().map(|text| text.as_str().unwrap()).collect::<Vec<_>>().join("\n\n")
+}
+
+#[test]
+fn the_whole_prompt() {
+    let scratch = Scratch::new();
+    scratch.write("home/.pi/agent/AGENTS.md", "Prefer small <changes> & tests.\n\n");
+    scratch.write("home/work/CLAUDE.md", "Use `just test`.");
+    scratch.write("home/AGENTS.md", "  \n");
+    scratch.write("home/.pi/agent/APPEND_SYSTEM.md", "Speak French.\n");
+    let skill = "---\ndescription: Makes <b> & \"c\" 'd'\n---\n";
+    scratch.write("home/.pi/agent/skills/pdf/SKILL.md", skill);
+    let hidden = "---\ndescription: d\ndisable-model-invocation: true\n---\n";
+    scratch.write("home/.pi/agent/skills/hidden/SKILL.md", hidden);
+    let options = scratch.options();
+    let resources = Resources::load(&options);
+    assert_eq!(resources.diagnostics, []);
+    let append: Vec<String> =
+        resources.append_system_prompt.iter().map(|text| text.text.clone()).collect();
+    let prompt = build(&PromptInput {
+        tools: &[
+            tool("read", Some("Read files"), &["Use read, not cat.", " Twice. "]),
+            tool("bash", Some("Run commands"), &["Twice."]),
+            tool("quiet", None, &[]),
+        ],
+        guidelines: &["Extra.".to_owned(), String::new()],
+        append: &append,
+        context_files: &resources.context_files,
+        skills: &resources.skills,
+        cwd: &options.environment.cwd,
+        sections: &[Section::new("mcp_servers", "- none yet").unwrap()],
+        ..bare()
+    });
+    insta::assert_snapshot!(scratch.placeholder(&text(&prompt)));
+    let expected = [
+        "preamble",
+        "tools",
+        "rules",
+        "docs",
+        "addendum",
+        "project_context",
+        "skills",
+        "cwd",
+        "mcp_servers",
+    ];
+    assert_eq!(names(&prompt), expected);
+}
+
+#[test]
+fn sections_appear_when_they_have_something_to_say() {
+    let scratch = Scratch::new();
+    scratch.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\n");
+    let resources = Resources::load(&scratch.options());
+    let [read, bash, power, grep] =
+        ["read", "bash", "powershell", "grep"].map(|name| tool(name, Some("does"), &[]));
+    // (custom prompt, tools, sections, what is said, what is not)
+    let cases: [(Option<&str>, &[ToolPrompt], &str, &[&str], &[&str]); 7] = [
+        (None, &[], "preamble tools rules cwd", &["(none)"], &["pi --help"]),
+        (None, &[read], "preamble tools rules skills cwd", &["with read before"], &["(none)"]),
+        (
+            None,
+            std::slice::from_ref(&bash),
+            "preamble tools rules docs skills cwd",
+            &["with bash before", "List and search files with bash"],
+            &[],
+        ),
+        (
+            None,
+            &[power],
+            "preamble tools rules docs skills cwd",
+            &["with powershell before", "files with powershell"],
+            &[],
+        ),
+        (
+            None,
+            &[bash.clone(), grep],
+            "preamble tools rules docs skills cwd",
+            &[],
+            &["List and search files"],
+        ),
+        (
+            Some("I am Groot.\n"),
+            std::slice::from_ref(&bash),
+            "preamble skills cwd",
+            &["I am Groot.\n\n<"],
+            &["rules"],
+        ),
+        (Some(" "), &[], "preamble tools rules cwd", &["You are pi"], &[]),
+    ];
+    for (custom_prompt, tools, sections, said, not_said) in cases {
+        let prompt =
+            build(&PromptInput { custom_prompt, tools, skills: &resources.skills, ..bare() });
+        let text = text(&prompt);
+        assert_eq!(names(&prompt).join(" "), sections, "{text}");
+        for part in said {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        for part in not_said {
+            assert!(!text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[test]
+fn names_of_sections() {
+    for name in ["a", "mcp_servers", "x-1"] {
+        assert!(Section::new(name, "t").is_ok(), "{name}");
+    }
+    for name in ["", "A", "1a", "a b", "a>", "-a", "é", "preamble"] {
+        let error = Section::new(name, "t").unwrap_err().to_string();
+        assert!(error.contains(&format!("`{name}`")), "{error}");
+    }
+    let own = [Section::new("cwd", "elsewhere").unwrap(), Section::new("empty", " \n").unwrap()];
+    let prompt = build(&PromptInput { sections: &own, ..bare() });
+    assert_eq!(prompt["cwd"], "<cwd>\nelsewhere\n</cwd>");
+    assert!(!prompt.contains_key("empty"));
+}
+
+#[test]
+fn a_change_says_only_what_changed() {
+    let cases = [
+        (json!({"a": "1"}), json!({"a": "1"}), Value::Null),
+        (json!({"a": "1", "b": "2"}), json!({"a": "1", "b": "3"}), json!({"b": "3"})),
+        (json!({"a": "1", "b": "2"}), json!({"b": "2"}), json!({"a": null})),
+        (json!({}), json!({"b": "2", "a": "1"}), json!({"b": "2", "a": "1"})),
+        (
+            json!({"a": "1", "b": "2"}),
+            json!({"c": "3", "a": "4"}),
+            json!({"c": "3", "a": "4", "b": null}),
+        ),
+    ];
+    for (old, new, expected) in cases {
+        let patch = diff(old.as_object().unwrap(), new.as_object().unwrap());
+        let patch = patch.map_or(Value::Null, Value::Object);
+        assert_eq!(patch.to_string(), expected.to_string(), "{old} to {new}");
+    }
+}
