@@ -12,11 +12,13 @@
 //!
 //! # Where to start reading
 //!
-//! [`Environment`] is what the program was told about the world, [`config`] the files of the user.
+//! [`Environment`] is what the program was told about the world, [`config`] the files of the user,
+//! [`models`] which models there are and which one is meant.
 
 pub mod config;
 mod diagnostic;
 mod environment;
+pub mod models;
 
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
