@@ -3,8 +3,8 @@
 //! [`Models`] is what is known of models: the built-in catalog, changed and extended by the user's
 //! `models.json`, and the local servers that were found. [`ModelRegistry`] adds credentials to it
 //! and makes a client that asks for them when a request is made. Everything that picks a model
-//! from a text ([`resolve`], [`choose`], [`scope`], [`initial`]) is a pure function over the names
-//! of models: no record of the catalog is decoded before it is the one that is wanted.
+//! from a text ([`resolve()`], [`choose()`], [`scope()`], [`initial()`]) is a pure function over the
+//! names of models: no record of the catalog is decoded before it is the one that is wanted.
 
 mod choose;
 mod command;
