@@ -4,7 +4,9 @@
 //! matches come before parts, the whole text before the text without its level (ids contain
 //! colons), and a provider with credentials before one without. Works on names alone.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 
 use pi_protocol::ThinkingLevel;
 use pi_tools::collation::Key;
@@ -96,6 +98,7 @@ pub fn resolve<'a>(
     models: &[ModelName<'a>],
     usable: &dyn Fn(&str) -> bool,
 ) -> Resolution<'a> {
+    let usable = &once_per_provider(usable);
     let whole = reference.text.trim();
     let mut text = whole;
     let (mut level, mut warning) = (None, None);
@@ -249,6 +252,19 @@ fn choose<'a>(
             let count = ready.len();
             Some(Pick::Several(candidates, count))
         }
+    }
+}
+
+/// Hundreds of models may match, and finding out about a provider may mean reading a file.
+fn once_per_provider(usable: &dyn Fn(&str) -> bool) -> impl Fn(&str) -> bool {
+    let known = RefCell::new(BTreeMap::new());
+    move |provider| {
+        let answer = known.borrow().get(provider).copied();
+        answer.unwrap_or_else(|| {
+            let answer = usable(provider);
+            known.borrow_mut().insert(provider.to_owned(), answer);
+            answer
+        })
     }
 }
 

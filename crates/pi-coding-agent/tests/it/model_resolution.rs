@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use pi_coding_agent::models::{
-    DEFAULT_MODELS, Direction, Initial, ModelName, Models, ModelsFile, Preferences, Scoped, Wish,
-    choose, cycle, initial, restore_failure, scope, thinking_level,
+    Choice, DEFAULT_MODELS, Direction, Initial, ModelName, Models, ModelsFile, Preferences, Scoped,
+    Wish, choose, cycle, initial, restore_failure, scope, thinking_level,
 };
 use pi_protocol::{Model, ThinkingLevel};
 use serde::Deserialize;
@@ -171,6 +171,25 @@ fn an_id_needs_letters() {
         assert!(choose(&wish, &names, &|_| true).is_err(), "{text:.20}");
         assert!(scope(&[text], &names).models.is_empty());
     }
+}
+
+#[test]
+fn a_provider_is_asked_about_once() {
+    let models = Models::new(ModelsFile::default());
+    let names = models.names();
+    let asked = std::cell::RefCell::new(Vec::new());
+    let usable = |provider: &str| {
+        asked.borrow_mut().push(provider.to_owned());
+        provider == "anthropic"
+    };
+    let wish = Wish { model: Some("sonnet:high"), ..Wish::default() };
+    let chosen = choose(&wish, &names, &usable).unwrap().unwrap();
+    assert!(matches!(chosen.model, Choice::Known(ModelName { provider: "anthropic", .. })));
+    let mut asked = asked.into_inner();
+    let count = asked.len();
+    asked.sort();
+    asked.dedup();
+    assert!(count > 1 && count == asked.len(), "{count} {asked:?}");
 }
 
 #[test]
