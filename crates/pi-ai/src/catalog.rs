@@ -34,6 +34,16 @@ pub fn models(provider: &str) -> impl Iterator<Item = Model> + use<> {
     })
 }
 
+/// The ids and names of a provider's models, in the order of [`models`]. No record is decoded: this
+/// is for finding a model among all of them.
+pub fn names(provider: &str) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    provider_section(provider).into_iter().flat_map(|(_, lines)| lines.lines()).filter_map(|line| {
+        let mut fields = line.split('\t');
+        let (id, name) = (fields.next()?, fields.next()?);
+        Some((id, if name.is_empty() { id } else { name }))
+    })
+}
+
 /// The ids of the providers that have models here, sorted.
 pub fn providers() -> impl Iterator<Item = &'static str> {
     index::PROVIDERS.iter().map(|(provider, _)| *provider)
@@ -143,6 +153,8 @@ mod tests {
             assert!(!ids.is_empty(), "{provider}");
             assert_eq!(ids.len(), section(range).lines().count(), "{provider}");
             assert!(ids.is_sorted(), "{provider}");
+            let named = names(provider).map(|(id, name)| (id.to_owned(), name.to_owned()));
+            assert!(named.eq(models(provider).map(|model| (model.id, model.name))), "{provider}");
         }
         assert!(providers().is_sorted());
     }

@@ -6,13 +6,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use pi_protocol::{
     AssistantMessage, AssistantStream, CancelToken, Context, EnvOverrides, Model, Provider,
     Request, StreamOptions,
 };
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::credentials::{self, Credential};
 use crate::http::{Exchange, Failure, HttpClient, HttpSource, open};
@@ -29,7 +30,27 @@ pub struct Client {
     http: HttpClient,
     env: Env,
     custom: Arc<BTreeMap<String, ProviderConfig>>,
+    authorize: Option<Arc<Authorize>>,
 }
+
+/// What one request is allowed with.
+#[derive(Debug, Clone, Default)]
+pub struct Authorization {
+    /// The key, or the token.
+    pub key: Option<SecretString>,
+    /// The key is a bearer token even where the provider's keys usually are not.
+    pub bearer: bool,
+    /// Headers, which win over those of the model.
+    pub headers: BTreeMap<String, String>,
+    /// Variables for the provider's address, which win over those of the process.
+    pub env: EnvOverrides,
+}
+
+/// Finds out what a request to a model is allowed with. The text of an error is for people.
+pub type Authorize = dyn Fn(Arc<Model>) -> PendingAuthorization + Send + Sync;
+
+/// An answer of [`Authorize`] to come.
+pub type PendingAuthorization = Pin<Box<dyn Future<Output = Result<Authorization, String>> + Send>>;
 
 /// A provider of your own, or what to change about a built-in one.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +98,23 @@ impl Client {
 
     /// A client that looks up variables with `env`.
     pub fn new(env: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { http: HttpClient::default(), env: Arc::new(env), custom: Arc::default() }
+        Self {
+            http: HttpClient::default(),
+            env: Arc::new(env),
+            custom: Arc::default(),
+            authorize: None,
+        }
+    }
+
+    /// Asks `authorize` before every request that brings no key of its own, in place of looking
+    /// for keys here. It runs when the stream is first polled, so it may take its time.
+    #[must_use]
+    pub fn with_authorization(
+        mut self,
+        authorize: impl Fn(Arc<Model>) -> PendingAuthorization + Send + Sync + 'static,
+    ) -> Self {
+        self.authorize = Some(Arc::new(authorize));
+        self
     }
 
     /// Adds a provider, or changes a built-in one.
@@ -189,41 +226,88 @@ impl Client {
         credentials::find(provider, explicit, self.custom.get(provider), &env)
     }
 
-    /// Resolves everything that a request leaves open.
-    fn resolve(&self, request: Request) -> Result<(Call, &'static dyn WireFormat), String> {
+    /// Resolves what a request leaves open, except what it is allowed with.
+    fn prepare(&self, request: Request) -> Result<(Call, &'static dyn WireFormat), String> {
         let model = self.completed((*request.model).clone());
         let format = wire::format(&model.api).ok_or_else(|| {
             format!("Provider {} has no API implementation for \"{}\"", model.provider, model.api)
         })?;
-        let options = &request.options;
-        let credential = self.credential(&model.provider, options.api_key.as_ref(), &options.env);
-        let env = |name: &str| options.env.get(name).cloned().or_else(|| (self.env)(name));
-        let mut model = credentials::place(model, &env)?;
-        let options = options.clone();
-        let (api_key, bearer) = match credential {
-            Credential::Key { key, bearer } => (Some(key), bearer),
-            Credential::NotNeeded => (Some(SecretString::from("unused")), false),
-            Credential::Missing => (None, false),
-        };
-        let api_key = credentials::apply(&mut model, &options, api_key);
-        let request = Request { model: Arc::new(model), context: request.context, options };
-        let mut call = Call::new(request, api_key, &*self.env);
-        call.bearer = bearer;
-        Ok((call, format))
+        let request = Request { model: Arc::new(model), ..request };
+        Ok((Call::new(request, None, &*self.env), format))
     }
+
+    /// What is known here about the key of a request.
+    fn found(&self, call: &Call) -> Authorization {
+        let options = &call.options;
+        let (key, bearer) =
+            match self.credential(&call.model.provider, options.api_key.as_ref(), &options.env) {
+                Credential::Key { key, bearer } => (Some(key), bearer),
+                Credential::NotNeeded => (Some(SecretString::from("unused")), false),
+                Credential::Missing => (None, false),
+            };
+        Authorization { key, bearer, ..Authorization::default() }
+    }
+
+    /// The call as it is sent, if it is not to be asked for first.
+    fn ready(&self, request: Request) -> Result<Ready, String> {
+        let (call, format) = self.prepare(request)?;
+        match &self.authorize {
+            Some(authorize) if call.options.api_key.is_none() => {
+                let pending = authorize(Arc::clone(&call.model));
+                Ok(Ready { call, format, pending: Some(pending) })
+            }
+            _ => {
+                let authorization = self.found(&call);
+                let call = authorized(call, authorization, &*self.env)?;
+                Ok(Ready { call, format, pending: None })
+            }
+        }
+    }
+}
+
+/// A call, and what it still waits for.
+struct Ready {
+    call: Call,
+    format: &'static dyn WireFormat,
+    pending: Option<PendingAuthorization>,
+}
+
+/// The call with its key, its headers and its final address.
+fn authorized(
+    mut call: Call,
+    authorization: Authorization,
+    env: wire::EnvLookup<'_>,
+) -> Result<Call, String> {
+    let variable = |name: &str| {
+        let given = call.options.env.get(name).or_else(|| authorization.env.get(name));
+        given.cloned().or_else(|| env(name))
+    };
+    let mut model = credentials::place((*call.model).clone(), &variable)?;
+    model.headers.extend(authorization.headers);
+    let key = authorization.key.filter(|key| !key.expose_secret().is_empty());
+    call.api_key = credentials::apply(&mut model, &call.options, key);
+    call.bearer = authorization.bearer;
+    call.model = Arc::new(model);
+    Ok(call)
 }
 
 impl Provider for Client {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         let model = Arc::clone(&request.model);
-        let (call, format) = match self.resolve(request) {
-            Ok(resolved) => resolved,
+        let Ready { call, format, pending } = match self.ready(request) {
+            Ok(ready) => ready,
             Err(error) => return AssistantStream::failed(&model, error),
         };
         let thinking_level = format.thinking_level(&call);
         let timeouts = call.options.timeouts.clone();
-        let http = self.http.clone();
-        let source = HttpSource::new(timeouts, async move { exchange(&http, call, format).await });
+        let (http, env) = (self.http.clone(), Arc::clone(&self.env));
+        let source = HttpSource::new(timeouts, async move {
+            let call = match pending {
+                Some(pending) => authorized(call, pending.await?, &*env)?,
+                None => call,
+            };
+            exchange(&http, call, format).await
+        });
         let mut stream = AssistantStream::new(&model, source, cancel);
         if let Some(message) = stream.message_mut() {
             message.provider_thinking_level = thinking_level;

@@ -100,7 +100,9 @@ pub mod sse;
 pub mod wire;
 
 #[cfg(feature = "http")]
-pub use client::{Client, ModelError, ProviderConfig};
+pub use client::{
+    Authorization, Authorize, Client, ModelError, PendingAuthorization, ProviderConfig,
+};
 pub use overflow::{is_context_overflow, is_recoverable_length};
 #[doc(inline)]
 pub use pi_protocol::*;

@@ -14,6 +14,7 @@
 //!
 //! [`Environment`] is what the program was told about the world, [`config`] the files of the user,
 //! [`resources`] what users put beside the program to make it theirs.
+//! [`models`] which models there are and which one is meant.
 
 pub mod config;
 mod diagnostic;

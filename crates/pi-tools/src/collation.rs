@@ -13,7 +13,7 @@ const PUNCTUATION: &str = "_-‐‑‒–—―,;:!?.'‹›\"«»()[]{}§¶@*/\
 
 /// A name made ready to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Key {
+pub struct Key {
     letters: Vec<(Class, u32)>,
     accents: String,
     name: String,
@@ -30,7 +30,8 @@ enum Class {
 }
 
 impl Key {
-    pub(crate) fn new(name: &str) -> Self {
+    /// A key for `name`.
+    pub fn new(name: &str) -> Self {
         let mut letters = Vec::with_capacity(name.len());
         let mut accents = String::new();
         for c in name.to_lowercase().nfd() {

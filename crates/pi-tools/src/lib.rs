@@ -19,7 +19,7 @@ mod background;
 mod bash;
 mod change;
 pub mod checkpoint;
-mod collation;
+pub mod collation;
 mod edit;
 mod executor;
 mod find;

@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use pi_ai::{CacheRetention, Client, Context, Model, ProviderConfig, StopReason, StreamOptions};
+use pi_ai::{
+    Authorization, CacheRetention, Client, Context, Model, ProviderConfig, StopReason,
+    StreamOptions,
+};
 use serde_json::{Value, json};
 
 use crate::hostile::model as local_model;
@@ -209,4 +212,39 @@ async fn a_refused_strict_tool_is_sent_again_without_strictness() {
     assert_eq!(message.diagnostics[0].kind, "anthropic_strict_tools_fallback");
     let requests = server.requests();
     assert!(requests[0].contains("\"strict\":true") && !requests[1].contains("\"strict\""));
+}
+
+#[tokio::test]
+async fn a_request_may_be_authorized_late() {
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    let client = env(&[("GROQ_API_KEY", "from-env")]).with_authorization(move |model| {
+        *count.lock().unwrap() += 1;
+        Box::pin(async move {
+            Ok(Authorization {
+                key: Some(format!("late-for-{}", model.provider).into()),
+                headers: BTreeMap::from([("x-team".to_owned(), "blue".to_owned())]),
+                ..Authorization::default()
+            })
+        })
+    });
+    let plain = StreamOptions::default();
+    let request = received(client.clone(), "groq", "openai-completions", plain).await;
+    assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer late-for-groq"));
+    assert_eq!(header(&request, "x-team").as_deref(), Some("blue"));
+    // A request that brings its key is not asked about.
+    let own = StreamOptions { api_key: Some("own".to_owned().into()), ..StreamOptions::default() };
+    let request = received(client, "groq", "openai-completions", own).await;
+    assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer own"));
+    assert_eq!(*asked.lock().unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_refused_authorization_is_the_answer() {
+    let client = env(&[("GROQ_API_KEY", "from-env")])
+        .with_authorization(|_| Box::pin(async { Err("the vault is locked".to_owned()) }));
+    let model = client.model("groq", "openai/gpt-oss-20b").unwrap();
+    let answer = client.complete(&model, Context::new().user("hi"), StreamOptions::default()).await;
+    assert_eq!(answer.stop_reason, StopReason::Error);
+    assert_eq!(answer.error_message.as_deref(), Some("the vault is locked"));
 }

@@ -1,0 +1,228 @@
+//! What opens a provider: where a key comes from, and what it is when a request is made.
+//!
+//! The order is `--api-key`, then the stored credential, then `models.json`, then the environment.
+//! Whatever comes first counts: if it cannot be resolved that is an error, and nothing after it is
+//! tried, since a request with another account's key is worse than none.
+
+use std::collections::BTreeMap;
+
+use pi_ai::providers;
+use secrecy::SecretString;
+
+use super::command::{self, Commands};
+use crate::Environment;
+use crate::config::{StoredCredential, resolve_value};
+
+/// There is no key to send.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CredentialError {
+    /// None was found anywhere.
+    #[error("No API key found for {provider}. {advice}")]
+    Missing {
+        /// The provider.
+        provider: String,
+        /// What to do.
+        advice: String,
+    },
+    /// What is configured leads to nothing.
+    #[error("{what} of {provider} cannot be resolved: {why}. Correct it in {file}.")]
+    Unresolved {
+        /// The key, or which header.
+        what: String,
+        /// The provider.
+        provider: String,
+        /// What is missing.
+        why: String,
+        /// Where it is configured.
+        file: &'static str,
+    },
+    /// The login has ended.
+    #[error(
+        "The login of {provider} has expired, and this version cannot renew it. Log in again, or use an API key: {advice}"
+    )]
+    Expired {
+        /// The provider.
+        provider: String,
+        /// What to do.
+        advice: String,
+    },
+}
+
+/// Where the credential of a provider is.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// `--api-key`.
+    Given(SecretString),
+    /// The stored one.
+    Stored(StoredCredential),
+    /// The key of `models.json`, as it is written.
+    Configured(String),
+    /// A variable.
+    Variable {
+        /// Its name tells what kind of key it is.
+        name: &'static str,
+        key: String,
+        /// Variables that are stored without a key.
+        env: BTreeMap<String, String>,
+    },
+    /// None is needed.
+    NotNeeded,
+    /// None was found.
+    Missing,
+}
+
+/// What is sent.
+#[derive(Debug, Clone)]
+pub(super) struct Secret {
+    pub(super) key: SecretString,
+    pub(super) bearer: bool,
+    /// Variables that were stored with it.
+    pub(super) env: BTreeMap<String, String>,
+}
+
+/// A value as it is written in a file.
+pub(super) struct Written<'a> {
+    pub(super) text: &'a str,
+    pub(super) what: &'a str,
+    pub(super) provider: &'a str,
+    pub(super) file: &'static str,
+}
+
+/// Where values are found.
+pub(super) struct Resolver<'a> {
+    pub(super) environment: &'a Environment,
+    pub(super) commands: &'a Commands,
+}
+
+/// The variable that holds a provider's key.
+pub(super) fn variable(
+    provider: &str,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Option<(&'static str, String)> {
+    let names = providers::provider(provider)?.key_env;
+    names.iter().find_map(|name| Some((*name, lookup(name).filter(|value| !value.is_empty())?)))
+}
+
+/// Everything else that a provider's address needs is there.
+pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let needed: &[&str] = match provider {
+        "cloudflare-workers-ai" => &["CLOUDFLARE_ACCOUNT_ID"],
+        "cloudflare-ai-gateway" => &["CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"],
+        _ => &[],
+    };
+    needed.iter().all(|name| lookup(name).is_some_and(|value| !value.is_empty()))
+}
+
+/// What to do when there is no key.
+pub(super) fn advice(provider: &str) -> String {
+    match providers::provider(provider).map(|info| info.key_env.last()) {
+        Some(Some(name)) => format!("Set {name}, or store a key in auth.json."),
+        Some(None) => "It is reached only by signing in, which this version cannot do.".to_owned(),
+        None => "Give the provider an \"apiKey\" in models.json.".to_owned(),
+    }
+}
+
+impl Source {
+    /// There is something to send, as far as can be told without running a command.
+    pub(super) fn is_usable(&self, environment: &Environment) -> bool {
+        let resolvable = |text: &str, env: &BTreeMap<String, String>| {
+            text.starts_with('!')
+                || resolve_value(text, &|name| look_up(name, env, environment), &|_| None)
+                    .is_some_and(|value| !value.is_empty())
+        };
+        match self {
+            Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
+                resolvable(text, env)
+            }
+            Self::Configured(text) => resolvable(text, &BTreeMap::new()),
+            Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => false,
+            Self::Given(_) | Self::Stored(_) | Self::Variable { .. } | Self::NotNeeded => true,
+        }
+    }
+}
+
+/// A variable of the credential, else of the environment.
+pub(super) fn look_up(
+    name: &str,
+    env: &BTreeMap<String, String>,
+    environment: &Environment,
+) -> Option<String> {
+    env.get(name).cloned().or_else(|| environment.variable(name).map(str::to_owned))
+}
+
+impl Resolver<'_> {
+    /// What is sent. `now` is in milliseconds since 1970.
+    pub(super) async fn secret(
+        &self,
+        provider: &str,
+        source: Source,
+        now: f64,
+    ) -> Result<Secret, CredentialError> {
+        let plain = |key: String| Secret { key: key.into(), bearer: false, env: BTreeMap::new() };
+        match source {
+            Source::Given(key) => Ok(Secret { key, bearer: false, env: BTreeMap::new() }),
+            Source::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
+                let written =
+                    Written { text: &text, what: "The stored key", provider, file: "auth.json" };
+                let key = match text.strip_prefix('!') {
+                    Some(line) => {
+                        let output = self.commands.once(line, self.environment).await;
+                        output.map_err(|why| written.failed(why))?
+                    }
+                    None => self.template(&written, &env)?,
+                };
+                Ok(Secret { env, ..plain(key) })
+            }
+            Source::Stored(StoredCredential::Oauth { expires, .. }) if expires <= now => {
+                let (provider, advice) = (provider.to_owned(), advice(provider));
+                Err(CredentialError::Expired { provider, advice })
+            }
+            Source::Stored(StoredCredential::Oauth { access, .. }) => {
+                Ok(Secret { bearer: true, ..plain(access) })
+            }
+            Source::Configured(text) => {
+                let file = "models.json";
+                let written = Written { text: &text, what: "The apiKey", provider, file };
+                self.value(&written).await.map(plain)
+            }
+            Source::Variable { name, key, env } => {
+                Ok(Secret { bearer: name == "ANTHROPIC_AUTH_TOKEN", env, ..plain(key) })
+            }
+            // Wire formats want some key; a server that needs none does not look at it.
+            Source::NotNeeded => Ok(plain("unused".to_owned())),
+            Source::Missing | Source::Stored(StoredCredential::ApiKey { key: None, .. }) => {
+                let (provider, advice) = (provider.to_owned(), advice(provider));
+                Err(CredentialError::Missing { provider, advice })
+            }
+        }
+    }
+
+    /// A value of `models.json`. Its command runs every time: it may give short-lived tokens.
+    pub(super) async fn value(&self, written: &Written<'_>) -> Result<String, CredentialError> {
+        match written.text.strip_prefix('!') {
+            Some(line) => {
+                command::run(line, self.environment).await.map_err(|why| written.failed(why))
+            }
+            None => self.template(written, &BTreeMap::new()),
+        }
+    }
+
+    fn template(
+        &self,
+        written: &Written<'_>,
+        env: &BTreeMap<String, String>,
+    ) -> Result<String, CredentialError> {
+        let lookup = |name: &str| look_up(name, env, self.environment);
+        resolve_value(written.text, &lookup, &|_| None)
+            .filter(|value| !value.is_empty())
+            .ok_or_else(|| written.failed("a variable that it names is not set".to_owned()))
+    }
+}
+
+impl Written<'_> {
+    /// The text itself is not repeated: it may be half a secret.
+    fn failed(&self, why: String) -> CredentialError {
+        let (what, provider) = (self.what.to_owned(), self.provider.to_owned());
+        CredentialError::Unresolved { what, provider, why, file: self.file }
+    }
+}

@@ -1,0 +1,108 @@
+//! `--list-models`: models as rows of a table.
+
+use std::cmp::Ordering;
+
+use pi_protocol::Model;
+
+use super::resolve::order;
+
+/// One model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The provider's id.
+    pub provider: String,
+    /// The model's id.
+    pub model: String,
+    /// Tokens of input and output, short: `131.1K`.
+    pub context: String,
+    /// Tokens of output at most, short.
+    pub max_out: String,
+    /// It can think.
+    pub thinking: bool,
+    /// It takes images.
+    pub images: bool,
+}
+
+/// The rows of the models that fit `search`, sorted by provider and id.
+pub fn rows<'m>(models: impl IntoIterator<Item = &'m Model>, search: Option<&str>) -> Vec<Row> {
+    let search: Vec<String> = search
+        .unwrap_or_default()
+        .split(|c: char| c.is_whitespace() || c == '/')
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let mut rows: Vec<Row> =
+        models.into_iter().filter(|model| fits(model, &search)).map(row).collect();
+    rows.sort_by(|a, b| match order(&a.provider, &b.provider) {
+        Ordering::Equal => order(&a.model, &b.model),
+        other => other,
+    });
+    rows
+}
+
+/// The table as lines, its head first; the columns are padded.
+pub fn table(rows: &[Row]) -> Vec<String> {
+    let head = ["provider", "model", "context", "max-out", "thinking", "images"];
+    let yes = |is: bool| if is { "yes" } else { "no" };
+    let cells = rows.iter().map(|row| {
+        let (thinking, images) = (yes(row.thinking), yes(row.images));
+        [&*row.provider, &*row.model, &*row.context, &*row.max_out, thinking, images]
+    });
+    let lines: Vec<[&str; 6]> = std::iter::once(head).chain(cells).collect();
+    let width = |column: usize| {
+        lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let padded = |line: &[&str; 6]| {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ")
+    };
+    lines.iter().map(padded).collect()
+}
+
+fn row(model: &Model) -> Row {
+    Row {
+        provider: model.provider.clone(),
+        model: model.id.clone(),
+        context: short(model.context_window),
+        max_out: short(model.max_tokens),
+        thinking: model.reasoning,
+        images: model.accepts_images(),
+    }
+}
+
+/// `999`, `128K`, `16.4K`, `1M`, `1.0M`: one digit after the point unless it comes out even.
+fn short(tokens: u64) -> String {
+    let in_units = |unit: u64, letter: char| {
+        if tokens.is_multiple_of(unit) {
+            format!("{}{letter}", tokens / unit)
+        } else {
+            format!("{:.1}{letter}", tokens as f64 / unit as f64)
+        }
+    };
+    match tokens {
+        0..1_000 => tokens.to_string(),
+        1_000..1_000_000 => in_units(1_000, 'K'),
+        _ => in_units(1_000_000, 'M'),
+    }
+}
+
+/// Every word is in provider and id, letter by letter in its order.
+fn fits(model: &Model, words: &[String]) -> bool {
+    let text = format!("{} {}", model.provider, model.id).to_lowercase();
+    words.iter().all(|word| within(word, &text) || swapped(word).is_some_and(|w| within(&w, &text)))
+}
+
+fn within(word: &str, text: &str) -> bool {
+    let mut letters = text.chars();
+    word.chars().all(|wanted| letters.any(|letter| letter == wanted))
+}
+
+/// `27qwen` for `qwen27` and the reverse: people remember both parts, but not their order.
+fn swapped(word: &str) -> Option<String> {
+    let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
+    let other = |c: char| c.is_ascii_digit() != starts_with_digit;
+    let (head, tail) = word.split_at(word.find(other)?);
+    let plain = |c: char| c.is_ascii_digit() || c.is_ascii_lowercase();
+    (tail.chars().all(other) && word.chars().all(plain)).then(|| format!("{tail}{head}"))
+}

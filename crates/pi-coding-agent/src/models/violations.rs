@@ -1,0 +1,58 @@
+//! Where in `models.json` something has the wrong form.
+//!
+//! The parser knows a line and a column, but of a value inside a model only the end of that model.
+//! Reading the parts one by one tells which value it is.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::file::{ModelOverride, ModelRecord, ProviderRecord};
+
+/// The values that have the wrong form, as paths with what is wrong; none if `text` is no JSON.
+pub(super) fn violations(text: &str) -> Vec<String> {
+    let Ok(Value::Object(root)) = serde_json::from_str::<Value>(text) else { return Vec::new() };
+    let Some(Value::Object(providers)) = root.get("providers") else { return Vec::new() };
+    let mut found = Vec::new();
+    for (id, provider) in providers {
+        let path = format!("providers.{id}");
+        let Value::Object(provider) = provider else {
+            found.push(format!("{path}: must be an object"));
+            continue;
+        };
+        let mut rest = provider.clone();
+        if let Some(Value::Array(models)) = provider.get("models") {
+            rest.remove("models");
+            for (index, model) in models.iter().enumerate() {
+                check::<ModelRecord>(&format!("{path}.models.{index}"), model, &mut found);
+            }
+        }
+        if let Some(Value::Object(overrides)) = provider.get("modelOverrides") {
+            rest.remove("modelOverrides");
+            for (id, facts) in overrides {
+                let path = format!("{path}.modelOverrides.{id}");
+                check::<ModelOverride>(&path, facts, &mut found);
+            }
+        }
+        check::<ProviderRecord>(&path, &Value::Object(rest), &mut found);
+    }
+    found
+}
+
+/// Reads `value` as a `T`, and if that fails, which of its fields it is.
+fn check<T: DeserializeOwned>(path: &str, value: &Value, found: &mut Vec<String>) {
+    let Err(whole) = T::deserialize(value) else { return };
+    let before = found.len();
+    for (key, field) in value.as_object().into_iter().flatten() {
+        let mut alone = Map::from_iter([(key.clone(), field.clone())]);
+        if key != "id" {
+            // The one field that a record cannot do without.
+            alone.insert("id".to_owned(), Value::from("any"));
+        }
+        if let Err(error) = T::deserialize(Value::Object(alone)) {
+            found.push(format!("{path}.{key}: {error}"));
+        }
+    }
+    if found.len() == before {
+        found.push(format!("{path}: {whole}"));
+    }
+}

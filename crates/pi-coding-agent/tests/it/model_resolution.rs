@@ -1,0 +1,318 @@
+//! Which model a text means, compared with what the TypeScript pi was seen to do.
+
+use std::collections::BTreeMap;
+
+use pi_coding_agent::models::{
+    Choice, DEFAULT_MODELS, Direction, Initial, ModelName, Models, ModelsFile, Preferences, Scoped,
+    Wish, choose, cycle, initial, restore_failure, scope, thinking_level,
+};
+use pi_protocol::{Model, ThinkingLevel};
+use serde::Deserialize;
+use serde_json::json;
+
+const OBSERVED: &str = include_str!("../fixtures/models/resolution.jsonl");
+
+#[derive(Deserialize)]
+struct Line {
+    list: Option<u8>,
+    #[serde(default)]
+    models: Vec<(String, String, String, bool)>,
+    cli: Option<Cli>,
+    scope: Option<Patterns>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum All {
+    All,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum Usable {
+    All(All),
+    Some(Vec<String>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Cli {
+    list: u8,
+    usable: Usable,
+    provider: Option<String>,
+    model: Option<String>,
+    thinking: Option<ThinkingLevel>,
+    #[serde(default)]
+    inline_key: bool,
+    expect: Expected,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct Expected {
+    model: Option<(String, String, String, bool)>,
+    level: Option<ThinkingLevel>,
+    warning: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Patterns {
+    list: u8,
+    usable: Usable,
+    patterns: Vec<String>,
+    expect: ExpectedScope,
+}
+
+#[derive(Debug, PartialEq, Deserialize)]
+struct ExpectedScope {
+    models: Vec<String>,
+    warnings: Vec<(String, String, String)>,
+}
+
+impl Usable {
+    fn has(&self, provider: &str) -> bool {
+        match self {
+            Self::All(All::All) => true,
+            Self::Some(providers) => providers.iter().any(|known| known == provider),
+        }
+    }
+}
+
+#[test]
+fn texts_mean_what_they_mean_to_the_typescript_pi() {
+    let lines: Vec<Line> =
+        OBSERVED.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut lists = BTreeMap::new();
+    for line in &lines {
+        if let Some(list) = line.list {
+            lists.insert(list, &line.models);
+        }
+    }
+    let names =
+        |list: u8| -> Vec<ModelName<'_>> {
+            let name = |(provider, id, name, _): &'static (String, String, String, bool)| {
+                ModelName { provider, id, name }
+            };
+            let models: &'static [_] = Vec::leak(lists[&list].clone());
+            models.iter().map(name).collect()
+        };
+    let by_list: BTreeMap<u8, Vec<ModelName<'_>>> =
+        lists.keys().map(|list| (*list, names(*list))).collect();
+    let (mut cases, mut wrong) = (0, Vec::new());
+    for line in &lines {
+        if let Some(cli) = &line.cli {
+            cases += 1;
+            let ours = ours(cli, &by_list[&cli.list], lists[&cli.list]);
+            if ours != cli.expect {
+                wrong.push(format!("{cli:?}\n  ours: {ours:?}"));
+            }
+        }
+        if let Some(case) = &line.scope {
+            cases += 1;
+            let usable = by_list[&case.list].iter().filter(|name| case.usable.has(name.provider));
+            let usable: Vec<ModelName<'_>> = usable.copied().collect();
+            let ours = scope(&case.patterns, &usable);
+            let models = ours.models.iter().map(|Scoped { model, level }| {
+                let level = level.map(|level| format!("|{level}")).unwrap_or_default();
+                format!("{}|{}{level}", model.provider, model.id)
+            });
+            let warnings = ours.warnings.iter().map(|warning| {
+                let kind = warning.kind.as_str().to_owned();
+                (kind, warning.message.clone(), warning.pattern.clone())
+            });
+            let ours = ExpectedScope { models: models.collect(), warnings: warnings.collect() };
+            if ours != case.expect {
+                wrong.push(format!("{case:?}\n  ours: {ours:?}"));
+            }
+        }
+    }
+    assert!(cases > 400, "{cases}");
+    assert!(wrong.is_empty(), "{} of {cases}:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, bool)]) -> Expected {
+    let wish = Wish {
+        provider: cli.provider.as_deref(),
+        model: cli.model.as_deref(),
+        level: cli.thinking,
+        own_key: cli.inline_key,
+    };
+    let nothing = Expected { model: None, level: None, warning: None, error: None };
+    match choose(&wish, names, &|provider| cli.usable.has(provider)) {
+        Err(error) => Expected { error: Some(error.to_string()), ..nothing },
+        Ok(None) => nothing,
+        Ok(Some(chosen)) => {
+            let find = |provider: &str, id: &str| {
+                let row = list.iter().find(|row| row.0 == provider && row.1 == id)?;
+                Some(Model {
+                    provider: row.0.clone(),
+                    id: row.1.clone(),
+                    name: row.2.clone(),
+                    reasoning: row.3,
+                    ..Model::default()
+                })
+            };
+            let model = chosen.model.record(find).unwrap();
+            Expected {
+                model: Some((model.provider, model.id, model.name, model.reasoning)),
+                level: chosen.level,
+                warning: chosen.warning,
+                error: None,
+            }
+        }
+    }
+}
+
+#[test]
+fn an_id_needs_letters() {
+    let names = [ModelName { provider: "a", id: "x", name: "x" }];
+    for text in ["a/:high", ":", "a/", &":".repeat(100_000), &"x".repeat(100_000)] {
+        let wish = Wish { model: Some(text), ..Wish::default() };
+        assert!(choose(&wish, &names, &|_| true).is_err(), "{text:.20}");
+        assert!(scope(&[text], &names).models.is_empty());
+    }
+}
+
+#[test]
+fn a_provider_is_asked_about_once() {
+    let models = Models::new(ModelsFile::default());
+    let names = models.names();
+    let asked = std::cell::RefCell::new(Vec::new());
+    let usable = |provider: &str| {
+        asked.borrow_mut().push(provider.to_owned());
+        provider == "anthropic"
+    };
+    let wish = Wish { model: Some("sonnet:high"), ..Wish::default() };
+    let chosen = choose(&wish, &names, &usable).unwrap().unwrap();
+    assert!(matches!(chosen.model, Choice::Known(ModelName { provider: "anthropic", .. })));
+    let mut asked = asked.into_inner();
+    let count = asked.len();
+    asked.sort();
+    asked.dedup();
+    assert!(count > 1 && count == asked.len(), "{count} {asked:?}");
+}
+
+#[test]
+fn the_default_models_are_in_the_catalog() {
+    let models = Models::new(ModelsFile::default());
+    let missing: Vec<_> =
+        DEFAULT_MODELS.iter().filter(|(p, id)| models.find(p, id).is_none()).collect();
+    // Radius lists its models when it is asked, so none are built in.
+    assert_eq!(missing, [&("radius", "balanced")]);
+}
+
+/// Observed from pi 1.5.0 with a models.json of three models and settings.
+#[test]
+fn the_model_to_begin_with() {
+    let name = |provider, id| ModelName { provider, id, name: id };
+    let corp = [name("corp", "b"), name("corp", "a"), name("corp", "c")];
+    let both = [name("groq", "openai/gpt-oss-120b"), corp[0], corp[1]];
+    let scoped = |model, level| Scoped { model, level };
+    let high = Some(ThinkingLevel::High);
+    let none = Preferences::default();
+    let scope = [scoped(corp[0], None), scoped(corp[1], high)];
+    for (case, preferences, available, expected) in [
+        ("nothing there", none, &[][..], None),
+        ("the first", none, &corp, Some((corp[0], None, false))),
+        ("a default of the table", none, &both, Some((both[0], None, false))),
+        (
+            "the settings'",
+            Preferences { default: Some(("corp", "c")), ..none },
+            &corp,
+            Some((corp[2], None, false)),
+        ),
+        (
+            "the settings' is gone",
+            Preferences { default: Some(("corp", "gone")), ..none },
+            &corp,
+            Some((corp[0], None, false)),
+        ),
+        (
+            "the scope's first",
+            Preferences { scoped: &scope, default: Some(("corp", "c")), ..none },
+            &corp,
+            Some((corp[0], None, false)),
+        ),
+        (
+            "the settings' in the scope",
+            Preferences { scoped: &scope, default: Some(("corp", "a")), ..none },
+            &corp,
+            Some((corp[1], high, false)),
+        ),
+        (
+            "the session's",
+            Preferences {
+                scoped: &scope,
+                continuing: true,
+                session: Some(("corp", "c")),
+                default: Some(("corp", "a")),
+            },
+            &corp,
+            Some((corp[2], None, false)),
+        ),
+        (
+            "the session's is gone",
+            Preferences {
+                continuing: true,
+                session: Some(("corp", "gone")),
+                default: Some(("corp", "a")),
+                ..none
+            },
+            &corp,
+            Some((corp[1], None, true)),
+        ),
+    ] {
+        let expected = expected.map(|(model, level, instead)| Initial { model, level, instead });
+        assert_eq!(initial(&preferences, available), expected, "{case}");
+    }
+    assert_eq!(
+        restore_failure(("corp", "gone"), Some(("corp", "b"))),
+        "Could not restore model corp/gone. Using corp/b"
+    );
+}
+
+#[test]
+fn thinking_levels_are_derived_and_fitted() {
+    use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off};
+    let model = |reasoning: bool, map: serde_json::Value| -> Model {
+        serde_json::from_value(json!({
+            "id": "m", "provider": "p", "api": "x", "reasoning": reasoning, "thinkingLevelMap": map,
+        }))
+        .unwrap()
+    };
+    let (thinks, plain) = (model(true, json!({})), model(false, json!({})));
+    let picky = model(true, json!({"minimal": null, "low": null, "medium": null}));
+    let own = BTreeMap::from([("p/m".to_owned(), High)]);
+    let other = BTreeMap::from([("p/other".to_owned(), High)]);
+    for (model, asked, by_model, default, current, expected) in [
+        (&thinks, None, &other, None, None, Medium),
+        (&thinks, None, &other, None, Some(Low), Low),
+        (&thinks, None, &other, Some(Minimal), Some(Low), Minimal),
+        (&thinks, None, &own, Some(Minimal), Some(Low), High),
+        (&thinks, Some(Low), &own, Some(Minimal), None, Low),
+        (&thinks, Some(Max), &own, None, None, High),
+        (&thinks, Some(Off), &own, None, None, Off),
+        (&plain, Some(High), &own, None, None, Off),
+        (&picky, None, &other, None, None, High),
+    ] {
+        let level = thinking_level(model, asked, by_model, default, current);
+        assert_eq!(level, expected, "{asked:?} {default:?} {current:?}");
+    }
+}
+
+#[test]
+fn cycling_goes_round() {
+    use Direction::{Backward, Forward};
+    for (count, current, direction, expected) in [
+        (0, None, Forward, None),
+        (1, Some(0), Forward, None),
+        (3, Some(0), Forward, Some(1)),
+        (3, Some(2), Forward, Some(0)),
+        (3, Some(0), Backward, Some(2)),
+        (3, None, Forward, Some(1)),
+        (3, None, Backward, Some(2)),
+        (3, Some(7), Forward, Some(1)),
+    ] {
+        assert_eq!(cycle(count, current, direction), expected, "{count} {current:?} {direction:?}");
+    }
+}
