@@ -14,9 +14,11 @@
 //!
 //! [`Environment`] is what the program was told about the world, [`config`] the files of the user.
 
+mod checkpoints;
 pub mod config;
 mod diagnostic;
 mod environment;
 
+pub use checkpoints::checkpoint_directory;
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
