@@ -4,6 +4,7 @@
 
 mod bench;
 mod catalog;
+mod cli_docs;
 mod crash;
 mod fuzz;
 mod interop;
@@ -18,6 +19,7 @@ usage: cargo xtask <task>
 tasks:
   bench [--quick]                    what a stream, a turn of the loop, sessions and searches cost
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
+  cli-docs                           write docs/cli.md from the tables of the command line
   crash [--runs N] [--peer DIR]      kill writers of sessions; nothing acknowledged may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         // What `bench` runs, built for the purpose.
         ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
+        ["cli-docs"] => cli_docs::run().map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
