@@ -2,6 +2,7 @@
 //!
 //! A word is a command only in the first place: `pi -p list` and `pi -- list` are messages.
 
+use super::options::LEVELS;
 use super::{Command, Flag, Group};
 
 const PACKAGES: &str = "This version has no packages yet.";
@@ -87,8 +88,6 @@ pub(crate) const COMMANDS: &[Command] = &[
         .words("COMMAND", 0, MANY)
         .later(SERVERS),
 ];
-
-const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 const SESSIONS: &[Command] = &[
     Command::new("list", "List sessions, the latest first").flags(&[ALL, LIMIT, JSON, SESSION_DIR]),

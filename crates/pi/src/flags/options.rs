@@ -25,7 +25,8 @@ pub(crate) enum Set {
 use Group::{General, Model, Output, Prompt, Resources, Screen, Session, Tools};
 use Set::{Checked, Maybe, Switch, Value};
 
-const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+/// Thinking levels.
+pub(super) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const MODES: &[&str] = &["text", "json", "rpc"];
 const SCREENS: &[&str] = &["regular", "fullscreen"];
 const NO_EXTENSIONS: &str = "This version has no extensions yet; leave the option out.";

@@ -85,7 +85,7 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
         Finding::warning(
             "sandbox",
             "none found; commands run with all your rights",
-            "Run pi in a container where that matters; on Linux, bubblewrap would be used.",
+            "Run pi in a container where that matters.",
         )
     } else {
         Finding::good("sandbox", format!("{} (not used by this version)", found.join(", ")))

@@ -3,7 +3,7 @@
 //! Asks a person first. Without one, only `--yes` removes anything: a script must say so.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pi_coding_agent::checkpoint_directory;
 use pi_session::{OpenOptions, Session, SessionInfo};
@@ -46,7 +46,7 @@ fn confirmed(sessions: &[SessionInfo]) -> Result<bool, Failure> {
     for session in sessions {
         note(&format!("{} {}", session.id, title(session, 60)));
     }
-    // Not there to be asked again if this fails: the answer decides.
+    // If nobody can see the question, no answer comes, and nothing is removed.
     let _ = write!(std::io::stderr(), "Remove {} for good? [y/N] ", plural(sessions.len()));
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer).map_err(|error| Failure::Failed(error.to_string()))?;
@@ -60,16 +60,12 @@ fn plural(count: usize) -> String {
 /// Removes a session that no process is writing.
 fn remove_one(path: &Path) -> Result<(), Failure> {
     let lock = Session::open(path, &OpenOptions::append())?;
-    remove_file(path)?;
+    std::fs::remove_file(path).map_err(|error| cannot_remove(path, &error))?;
     drop(lock);
     Ok(())
 }
 
-fn remove_file(path: &Path) -> Result<(), Failure> {
-    std::fs::remove_file(path).map_err(|error| cannot_remove(path, &error))
-}
-
-fn remove_checkpoints(directory: &PathBuf) -> Result<(), Failure> {
+fn remove_checkpoints(directory: &Path) -> Result<(), Failure> {
     match std::fs::remove_dir_all(directory) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(cannot_remove(directory, &error))
