@@ -4,6 +4,7 @@
 
 mod bench;
 mod catalog;
+mod cli_docs;
 mod crash;
 mod fuzz;
 mod interop;
@@ -19,6 +20,7 @@ usage: cargo xtask <task>
 tasks:
   bench [--quick] [PART...]          what streams, the loop, sessions, searches and commands cost
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
+  cli-docs                           write docs/cli.md from the tables of the command line
   crash [tools] [--runs N] ...       kill writers of sessions, or of files; nothing may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         #[cfg(any(feature = "bench", test))]
         ["bench-worker", rest @ ..] => bench::perform(rest).map_err(|error| error.to_string()),
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
+        ["cli-docs"] => cli_docs::run().map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),

@@ -16,6 +16,7 @@
 //! [`resources`] what users put beside the program to make it theirs.
 //! [`models`] which models there are and which one is meant.
 
+mod checkpoints;
 pub mod config;
 mod diagnostic;
 mod environment;
@@ -26,5 +27,6 @@ pub mod runtime;
 pub mod session;
 pub mod resources;
 
+pub use checkpoints::checkpoint_directory;
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

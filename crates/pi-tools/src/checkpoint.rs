@@ -150,6 +150,11 @@ impl Checkpoints {
         self.journal.list()
     }
 
+    /// The checkpoint that the workspace was last brought to: the latest, unless some were undone.
+    pub fn current(&self) -> Option<usize> {
+        self.journal.position()
+    }
+
     /// What differs between two states.
     pub fn diff(&mut self, from: Point, to: Point) -> Result<Vec<Change>, CheckpointError> {
         let from = self.state(from)?;

@@ -11,8 +11,8 @@ use pi_ai::{
     AssistantEvent, CancelToken, Client, Context, Provider, Request, StopReason, StreamOptions,
 };
 
-use crate::args::{DemoOptions, ModelName};
 use crate::exit::{Exit, complain, on_write_error};
+use crate::flags::parse::Given;
 
 const SCRIPT: &str = "\
 Hello! I am a scripted model: every word of this was written beforehand, and I understand \
@@ -27,27 +27,45 @@ To hear from a real model, put its key into the environment and name it:
 The same works for openai/..., google/..., openrouter/... and the other providers.
 ";
 
+/// A model named as `PROVIDER/ID`; the id may itself contain slashes.
+struct ModelName<'a> {
+    provider: &'a str,
+    id: &'a str,
+}
+
+impl<'a> ModelName<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let (provider, id) = text.split_once('/')?;
+        (!provider.is_empty() && !id.is_empty()).then_some(Self { provider, id })
+    }
+}
+
 /// Runs the demo.
-pub(crate) fn run(options: &DemoOptions) -> ExitCode {
+pub(crate) fn run(given: &Given) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("could not start: {error}"), Exit::Failed),
     };
-    let prompt = options.prompt.as_deref().unwrap_or("Who are you?");
+    let words = given.words.join(" ");
+    let prompt = if words.trim().is_empty() { "Who are you?" } else { &words };
     let context = Context::new().user(prompt);
-    let stream_options = StreamOptions { reasoning: options.thinking, ..StreamOptions::default() };
-    match &options.model {
+    let thinking = given.value("thinking").and_then(|level| level.parse().ok());
+    let stream_options = StreamOptions { reasoning: thinking, ..StreamOptions::default() };
+    match given.value("model").map(|model| ModelName::parse(model).ok_or(model)) {
+        Some(Err(model)) => {
+            complain(&format!("--model takes PROVIDER/ID, not \"{model}\""), Exit::Usage)
+        }
         None => {
             let faux = scripted();
             let request = Request { options: stream_options, ..faux.request(context) };
             runtime.block_on(print_answer(&faux, request))
         }
-        Some(name) => {
+        Some(Ok(name)) => {
             let client = Client::from_env();
-            let model = match client.model(&name.provider, &name.id) {
+            let model = match client.model(name.provider, name.id) {
                 Ok(model) => model,
                 Err(error) => {
-                    let hint = similar_models(&client, name);
+                    let hint = similar_models(&client, &name);
                     return complain(&format!("{error}{hint}"), Exit::Failed);
                 }
             };
@@ -99,8 +117,8 @@ async fn print_answer(provider: &dyn Provider, request: Request) -> ExitCode {
 }
 
 /// A hint naming models that share most with the one asked for.
-fn similar_models(client: &Client, name: &ModelName) -> String {
-    let mut models = client.models(&name.provider);
+fn similar_models(client: &Client, name: &ModelName<'_>) -> String {
+    let mut models = client.models(name.provider);
     let shared = |id: &str| id.chars().zip(name.id.chars()).take_while(|(a, b)| a == b).count();
     models.sort_by_key(|model| std::cmp::Reverse(shared(&model.id)));
     let ids: Vec<&str> = models.iter().take(5).map(|model| model.id.as_str()).collect();

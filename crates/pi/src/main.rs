@@ -1,36 +1,63 @@
-//! The `pi` command: reads arguments, runs a mode, exits with an honest code.
+//! The `pi` command: reads arguments, runs a command or a mode, exits with an honest code.
 //!
 //! Everything that thinks is in the libraries; this crate only speaks. It is the one place that
 //! prints, reads arguments and looks at the environment. Start-up does what the command needs and
-//! nothing else: `--version` touches neither the runtime nor the catalog.
+//! nothing else: `--version` and `--help` touch neither files nor the runtime nor the catalog.
 //!
-//! Read `args` for what can be asked, `demo` for the one mode there is so far, `exit` for the codes.
+//! Read `flags` for what can be asked, `arguments` for what a run was asked, `commands` for what
+//! needs no agent, `exit` for the codes.
 
-mod args;
+mod arguments;
+mod commands;
+mod crash;
 mod demo;
+mod environment;
 mod exit;
+mod flags;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
-use args::Command;
-use exit::Exit;
+use arguments::Arguments;
+use exit::{Exit, complain, note, print};
+use flags::help;
+use flags::parse::{Request, parse};
 
 fn main() -> ExitCode {
-    let command = match args::parse(lexopt::Parser::from_env()) {
-        Ok(command) => command,
-        Err(error) => return exit::complain(&error.to_string(), Exit::Usage),
-    };
-    match command {
-        Command::Version => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
-        Command::Help => print(args::HELP),
-        Command::Demo(options) => demo::run(&options),
+    crash::guard(run)
+}
+
+fn run() -> ExitCode {
+    let mut words = Vec::new();
+    for word in std::env::args_os().skip(1) {
+        match word.into_string() {
+            Ok(word) => words.push(word),
+            Err(word) => {
+                let message = format!("the argument {} is not valid UTF-8", word.display());
+                return complain(&message, Exit::Usage);
+            }
+        }
+    }
+    // Until there is a screen, there is nothing to show but this.
+    if words.is_empty() {
+        return print(&help::general());
+    }
+    match parse(words) {
+        Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
+        Ok(Request::Help(path)) => print(&help::of(&path)),
+        Ok(Request::Unavailable(message)) => complain(&message, Exit::Unavailable),
+        Ok(Request::Command(given)) => commands::run(&given),
+        Ok(Request::Run(arguments)) => run_mode(&arguments),
+        Err(errors) => {
+            errors.iter().for_each(|error| note(error));
+            complain("see `pi --help`", Exit::Usage)
+        }
     }
 }
 
-fn print(text: &str) -> ExitCode {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Ok(()) => Exit::Success.into(),
-        Err(error) => exit::on_write_error(&error),
+fn run_mode(arguments: &Arguments) -> ExitCode {
+    arguments.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+    if let Some(file) = &arguments.export {
+        return commands::export::page(file, arguments.messages.first().map(String::as_str));
     }
+    complain("this version cannot run an agent yet; try `pi demo`", Exit::Unavailable)
 }

@@ -3,3 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod cli;
+mod completions;
+mod doctor;
+mod sessions;
+mod undo;
+mod world;

@@ -1,0 +1,103 @@
+//! `pi doctor`: everything that pi needs, looked at, and what to do where it is not in order.
+//!
+//! A list of checks, each a function from the environment to findings; nothing is changed, and no
+//! secret is printed.
+
+mod files;
+mod machine;
+
+use std::io::{BufWriter, Write as _};
+
+use pi_coding_agent::Environment;
+use serde_json::{Value, json};
+
+use super::{Done, Failure, plain};
+use crate::environment;
+use crate::exit::Exit;
+use crate::flags::parse::Given;
+
+/// How it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    Good,
+    /// Works, but could be better.
+    Warning,
+    /// Does not work.
+    Error,
+}
+
+/// What a check found.
+struct Finding {
+    about: &'static str,
+    state: State,
+    message: String,
+    /// What to do; empty if there is nothing to do.
+    fix: String,
+}
+
+impl Finding {
+    fn good(about: &'static str, message: impl Into<String>) -> Self {
+        Self { about, state: State::Good, message: message.into(), fix: String::new() }
+    }
+
+    fn warning(about: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { about, state: State::Warning, message: message.into(), fix: fix.into() }
+    }
+
+    fn error(about: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
+        Self { state: State::Error, ..Self::warning(about, message, fix) }
+    }
+}
+
+const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
+    machine::program,
+    files::agent_directory,
+    files::settings,
+    files::credentials,
+    files::sessions,
+    files::crashes,
+    machine::keys,
+    machine::shell,
+    machine::git,
+    machine::sandbox,
+    machine::terminal,
+];
+
+pub(super) fn run(given: &Given) -> Done {
+    let environment = environment::read().map_err(Failure::Failed)?;
+    let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&environment)).collect();
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if given.has("json") {
+        let list: Vec<Value> = findings.iter().map(to_json).collect();
+        serde_json::to_writer_pretty(&mut out, &list)?;
+        writeln!(out)?;
+    } else {
+        for finding in &findings {
+            let message = plain::line(&finding.message, usize::MAX);
+            writeln!(out, "{:7}  {}: {message}", name(finding.state), finding.about)?;
+            if !finding.fix.is_empty() {
+                writeln!(out, "         {}", plain::line(&finding.fix, usize::MAX))?;
+            }
+        }
+    }
+    out.flush()?;
+    let worst = findings.iter().map(|finding| finding.state).max();
+    Ok(if worst == Some(State::Error) { Exit::Failed } else { Exit::Success }.into())
+}
+
+fn name(state: State) -> &'static str {
+    match state {
+        State::Good => "ok",
+        State::Warning => "warning",
+        State::Error => "error",
+    }
+}
+
+fn to_json(finding: &Finding) -> Value {
+    json!({
+        "about": finding.about,
+        "state": name(finding.state),
+        "message": finding.message,
+        "fix": Some(&finding.fix).filter(|fix| !fix.is_empty()),
+    })
+}

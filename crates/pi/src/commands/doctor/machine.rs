@@ -1,0 +1,108 @@
+//! The program, and what it finds on the machine.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+
+use pi_coding_agent::Environment;
+
+use super::Finding;
+
+/// What runs, and where.
+pub(super) fn program(environment: &Environment) -> Vec<Finding> {
+    let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
+    let version = env!("CARGO_PKG_VERSION");
+    let place = environment.cwd.display();
+    let mut findings =
+        vec![Finding::good("pi", format!("version {version} on {os} {architecture}, in {place}"))];
+    if environment.home.is_none() {
+        findings.push(Finding::warning(
+            "home",
+            "there is no home directory",
+            "Set HOME, unless you name all files in full.",
+        ));
+    }
+    findings
+}
+
+/// Which providers have a key in the environment: the names of the variables, never their values.
+pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for provider in pi_ai::providers::PROVIDERS {
+        let mut names = provider.key_env.iter();
+        if let Some(name) = names.find(|name| environment.variable(name).is_some()) {
+            found.push(format!("{} ({name})", provider.id));
+        }
+    }
+    if found.is_empty() && !environment.agent_directory.join("auth.json").exists() {
+        return vec![Finding::warning(
+            "keys",
+            "no provider has a key in the environment, and nothing is stored",
+            "Set the variable of your provider, for example ANTHROPIC_API_KEY.",
+        )];
+    }
+    let list =
+        if found.is_empty() { "none in the environment".to_owned() } else { found.join(", ") };
+    vec![Finding::good("keys", list)]
+}
+
+/// What commands of the model run in.
+pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "shell";
+    let usual = PathBuf::from("/bin/bash");
+    let bash = usual.is_file().then_some(usual).or_else(|| find(environment, "bash"));
+    if let Some(bash) = bash {
+        return vec![Finding::good(ABOUT, bash.display().to_string())];
+    }
+    let fix = "Install bash, or name a shell as shellPath in settings.json.";
+    vec![match find(environment, "sh") {
+        Some(sh) => {
+            Finding::warning(ABOUT, format!("there is no bash, only {}", sh.display()), fix)
+        }
+        None => Finding::error(ABOUT, "there is no shell", fix),
+    }]
+}
+
+/// Not needed by pi, but by most projects.
+pub(super) fn git(environment: &Environment) -> Vec<Finding> {
+    vec![match find(environment, "git") {
+        Some(git) => Finding::good("git", git.display().to_string()),
+        None => Finding::warning("git", "not found", "Install git if your projects use it."),
+    }]
+}
+
+/// What commands can be confined with.
+pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
+    let mut found = Vec::new();
+    if std::fs::read_to_string("/sys/kernel/security/lsm")
+        .is_ok_and(|list| list.contains("landlock"))
+    {
+        found.push("landlock".to_owned());
+    }
+    for program in ["bwrap", "sandbox-exec"] {
+        found.extend(find(environment, program).map(|path| path.display().to_string()));
+    }
+    vec![if found.is_empty() {
+        Finding::warning(
+            "sandbox",
+            "none found; commands run with all your rights",
+            "Run pi in a container where that matters.",
+        )
+    } else {
+        Finding::good("sandbox", format!("{} (not used by this version)", found.join(", ")))
+    }]
+}
+
+/// Where the output goes.
+pub(super) fn terminal(environment: &Environment) -> Vec<Finding> {
+    let name = environment.variable("TERM").unwrap_or("not set");
+    let colour = environment.variable("COLORTERM").unwrap_or("not set");
+    let kind = if std::io::stdout().is_terminal() { "a terminal" } else { "not a terminal" };
+    vec![Finding::good("terminal", format!("stdout is {kind}; TERM {name}, COLORTERM {colour}"))]
+}
+
+/// A program on the `PATH`.
+fn find(environment: &Environment, program: &str) -> Option<PathBuf> {
+    let path = environment.variable("PATH")?;
+    let names = std::env::split_paths(path).filter(|directory| directory.is_absolute());
+    names.map(|directory| directory.join(program)).find(|path| path.is_file())
+}

@@ -1,0 +1,129 @@
+//! Sessions as files for people and other programs: `pi --export` and `pi sessions export`.
+//!
+//! A file is replaced in one step, and never one that is a session.
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use pi_session::{HtmlOptions, MarkdownOptions, OpenOptions, Session};
+
+use super::{Done, Failure, success};
+use crate::environment;
+use crate::exit::print;
+
+/// What is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Html,
+    Markdown,
+    Jsonl,
+}
+
+impl Format {
+    pub(super) fn extension(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Markdown => "md",
+            Self::Jsonl => "jsonl",
+        }
+    }
+
+    /// By what the user called it, or by the extension of a file.
+    pub(super) fn named(name: &str) -> Option<Self> {
+        match name.to_ascii_lowercase().as_str() {
+            "html" | "htm" => Some(Self::Html),
+            "markdown" | "md" => Some(Self::Markdown),
+            "jsonl" => Some(Self::Jsonl),
+            _ => None,
+        }
+    }
+}
+
+/// `pi --export FILE [OUT]`.
+pub(crate) fn page(file: &str, out: Option<&str>) -> ExitCode {
+    let result = environment::read().map_err(Failure::Failed).and_then(|environment| {
+        let source = environment.expand(file, &environment.cwd);
+        if !source.exists() {
+            return Err(Failure::Failed(format!("File not found: {}", source.display())));
+        }
+        let written = out.map_or_else(|| default_name(&source, Format::Html), PathBuf::from);
+        let target = environment.expand(&written.to_string_lossy(), &environment.cwd);
+        to_file(&mut open(&source)?, Format::Html, &target, true)?;
+        Ok(print(&format!("Exported to: {}\n", written.display())))
+    });
+    result.unwrap_or_else(|failure| failure.report())
+}
+
+/// Opens a session that exists.
+pub(super) fn open(path: &Path) -> Result<Session, Failure> {
+    if pi_session::read_header(path).is_none() {
+        // Says what is wrong better than "it has no header".
+        std::fs::File::open(path)
+            .map_err(|error| Failure::Failed(format!("cannot read {}: {error}", path.display())))?;
+        return Err(pi_session::SessionError::NotASession(path.to_owned()).into());
+    }
+    Ok(Session::open(path, &OpenOptions::read())?)
+}
+
+/// The name for a file that was given none.
+pub(super) fn default_name(source: &Path, format: Format) -> PathBuf {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    PathBuf::from(format!("pi-session-{stem}.{}", format.extension()))
+}
+
+/// Writes to a file.
+pub(super) fn to_file(
+    session: &mut Session,
+    format: Format,
+    target: &Path,
+    replace: bool,
+) -> Result<(), Failure> {
+    let failed = |problem: &dyn std::fmt::Display| {
+        Failure::Failed(format!("cannot write {}: {problem}", target.display()))
+    };
+    if target.exists() && format != Format::Jsonl && pi_session::read_header(target).is_some() {
+        return Err(failed(&"it is a session, which would be lost; choose another name"));
+    }
+    if same_file(session.path(), target) {
+        return Err(failed(&"it is the session itself; choose another name"));
+    }
+    if target.exists() && !replace {
+        return Err(failed(&"it exists already; choose another name, or add --force"));
+    }
+    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    // Those of any new file: the system takes away what the user does not want.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file =
+        builder.tempfile_in(directory.unwrap_or(Path::new("."))).map_err(|error| failed(&error))?;
+    let mut out = BufWriter::new(&mut file);
+    write(session, format, &mut out)?;
+    out.flush().map_err(|error| failed(&error))?;
+    drop(out);
+    file.persist(target).map_err(|error| failed(&error.error))?;
+    Ok(())
+}
+
+fn same_file(source: Option<&Path>, target: &Path) -> bool {
+    let canonical = |path: &Path| path.canonicalize().ok();
+    source.and_then(canonical).is_some_and(|source| canonical(target) == Some(source))
+}
+
+/// Writes to stdout.
+pub(super) fn to_stdout(session: &mut Session, format: Format) -> Done {
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    write(session, format, &mut out)?;
+    out.flush()?;
+    Ok(success())
+}
+
+fn write(session: &mut Session, format: Format, out: &mut impl Write) -> Result<(), Failure> {
+    match format {
+        Format::Html => session.export_html(&HtmlOptions::default(), out)?,
+        Format::Markdown => session.export_markdown(&MarkdownOptions::default(), out)?,
+        Format::Jsonl => session.export_jsonl(out)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! Why a command failed, and the exit code for it.
+
+use std::io;
+use std::process::ExitCode;
+
+use pi_session::SessionError;
+use pi_tools::checkpoint::CheckpointError;
+
+use crate::exit::{Exit, complain, on_write_error};
+
+pub(super) enum Failure {
+    Usage(String),
+    Failed(String),
+    /// Stdout could not be written.
+    Output(io::Error),
+}
+
+impl Failure {
+    pub(super) fn report(&self) -> ExitCode {
+        match self {
+            Self::Usage(message) => complain(message, Exit::Usage),
+            Self::Failed(message) => complain(message, Exit::Failed),
+            Self::Output(error) => on_write_error(error),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
+                Self::Output(source)
+            }
+            error => Self::Failed(error.to_string()),
+        }
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Output(error.into())
+    }
+}

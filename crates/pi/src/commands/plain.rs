@@ -1,0 +1,96 @@
+//! Text of a conversation, on its way to a terminal: it must not be able to do anything there.
+
+use std::io::{self, Write};
+
+/// One line of at most so many characters.
+pub(super) fn line(text: &str, width: usize) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
+    if text.chars().count() <= width {
+        return text;
+    }
+    text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The beginning of an id.
+pub(super) fn id(id: &str, length: usize) -> String {
+    id.chars().filter(|c| !c.is_control()).take(length).collect()
+}
+
+/// A time for people, in UTC.
+pub(super) fn date(milliseconds: i64) -> String {
+    jiff::Timestamp::from_millisecond(milliseconds)
+        .map_or_else(|_| "unknown".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+/// Leaves out control characters, other than tabs and line ends.
+pub(super) struct Plain<W> {
+    inner: W,
+    /// The last byte was the first of a character that may be a control character.
+    pending: bool,
+}
+
+/// The first byte of the control characters beyond ASCII, in UTF-8.
+const LEAD: u8 = 0xC2;
+
+impl<W: Write> Plain<W> {
+    pub(super) fn new(inner: W) -> Self {
+        Self { inner, pending: false }
+    }
+}
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut kept = Vec::with_capacity(bytes.len() + 1);
+        for &byte in bytes {
+            if std::mem::take(&mut self.pending) {
+                if (0x80..0xA0).contains(&byte) {
+                    continue;
+                }
+                kept.push(LEAD);
+            }
+            match byte {
+                LEAD => self.pending = true,
+                b'\n' | b'\t' => kept.push(byte),
+                0..0x20 | 0x7F => {}
+                _ => kept.push(byte),
+            }
+        }
+        self.inner.write_all(&kept)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_do_not_get_through() {
+        let cases = [
+            ("a\u{1b}[31mb\u{7}\tc\nd\r", "a[31mb\tc\nd"),
+            ("é\u{9b}31m£ü\u{7f}", "é31m£ü"),
+            ("日本 ½", "日本 ½"),
+        ];
+        for (text, expected) in cases {
+            for size in 1..text.len() {
+                let mut out = Vec::new();
+                let mut plain = Plain::new(&mut out);
+                text.as_bytes().chunks(size).for_each(|chunk| plain.write_all(chunk).unwrap());
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "in pieces of {size}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_are_short_and_one() {
+        let cases = [("a\n b\u{1b}[0m", 10, "a b[0m"), ("abcdef", 4, "abc…"), ("äöü", 3, "äöü")];
+        for (text, width, expected) in cases {
+            assert_eq!(line(text, width), expected);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `pi sessions search`.
+
+use std::io::{BufWriter, Write as _};
+
+use pi_session::{Hit, SearchOptions, TextKind};
+use serde_json::{Value, json};
+
+use super::list::limit;
+use super::store::{Store, complain_about, id_length, title, to_json};
+use super::{Done, plain};
+use crate::exit::{Exit, note};
+use crate::flags::parse::Given;
+
+/// Like grep, finding nothing is an exit code of its own, so that scripts can ask.
+pub(in crate::commands) fn search(given: &Given) -> Done {
+    let limit = limit(given)?;
+    let mut store = Store::open(given)?;
+    let cwd = (!given.has("all")).then(|| store.environment.cwd.clone());
+    let options = SearchOptions { cwd, limit: Some(limit) };
+    let terms: Vec<String> = given.words.iter().map(|word| term(word)).collect();
+    let found = store.index.search(&terms.join(" "), &options);
+    complain_about(&found.problems);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if given.has("json") {
+        let list: Vec<Value> = found.hits.iter().map(hit_to_json).collect();
+        serde_json::to_writer_pretty(&mut out, &list)?;
+        writeln!(out)?;
+    } else {
+        let width = id_length(found.hits.iter().map(|hit| &hit.session));
+        for hit in &found.hits {
+            let id = plain::id(&hit.session.id, width);
+            let date = plain::date(hit.session.modified);
+            writeln!(out, "{id:width$}  {date}  {}", title(&hit.session, 60))?;
+            let snippet = plain::line(&hit.snippet.text, 200);
+            writeln!(out, "    {}: {snippet}", kind(hit.kind))?;
+        }
+    }
+    out.flush()?;
+    if found.hits.is_empty() {
+        note("found nothing; --all searches the sessions of all directories");
+        return Ok(Exit::Failed.into());
+    }
+    Ok(Exit::Success.into())
+}
+
+/// What the shell kept together is found as it is.
+fn term(word: &str) -> String {
+    let is_phrase = word.contains(char::is_whitespace) && !word.contains('"');
+    if is_phrase { format!("\"{word}\"") } else { word.to_owned() }
+}
+
+fn kind(kind: TextKind) -> &'static str {
+    match kind {
+        TextKind::User => "user",
+        TextKind::Assistant => "assistant",
+        TextKind::Command => "command",
+        TextKind::Summary => "summary",
+        TextKind::Extension => "extension",
+        TextKind::Name => "name",
+    }
+}
+
+fn hit_to_json(hit: &Hit) -> Value {
+    let matches: Vec<_> =
+        hit.snippet.matches.iter().map(|place| [place.start, place.end]).collect();
+    json!({
+        "session": to_json(&hit.session),
+        "entryId": hit.entry_id,
+        "kind": kind(hit.kind),
+        "snippet": hit.snippet.text,
+        "matches": matches,
+    })
+}

@@ -1,0 +1,152 @@
+//! The commands: what can be the first word of a command line.
+//!
+//! A word is a command only in the first place: `pi -p list` and `pi -- list` are messages.
+
+use super::options::LEVELS;
+use super::{Command, Flag, Group};
+
+const PACKAGES: &str = "This version has no packages yet.";
+const SERVERS: &str = "This version has no MCP yet.";
+
+const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
+const SESSION_DIR: Flag =
+    Flag::new("session-dir", Group::General, "Where sessions are kept").takes("DIR").directories();
+const ALL: Flag =
+    Flag::new("all", Group::General, "Those of all directories, not only of this one").short("a");
+const LIMIT: Flag =
+    Flag::new("limit", Group::General, "At most so many").short("n").takes("NUMBER");
+
+const MANY: usize = usize::MAX;
+
+/// All of them, in the order of the help.
+pub(crate) const COMMANDS: &[Command] = &[
+    Command::new("sessions", "List, search, show, export, fork and remove sessions")
+        .details(
+            "A SESSION is a file, an id, or the beginning of an id. Sessions of this directory are \
+             looked at first, then all others.",
+        )
+        .commands(SESSIONS),
+    Command::new("undo", "Undo what the last prompt did to the files of a session")
+        .details(
+            "Goes back to the checkpoint before the current one. What somebody else has changed \
+             since is left alone and named. Git is neither used nor touched.",
+        )
+        .flags(&[
+            Flag::new("list", Group::General, "List the checkpoints").short("l"),
+            Flag::new("diff", Group::General, "Show what would change, and change nothing")
+                .short("d"),
+            Flag::new("redo", Group::General, "Go forward again").short("r"),
+            Flag::new(
+                "session",
+                Group::General,
+                "The session; the latest of this directory if not given",
+            )
+            .takes("SESSION"),
+            SESSION_DIR,
+        ]),
+    Command::new("doctor", "Check that everything pi needs is in order")
+        .details(
+            "Every problem comes with what to do about it. The exit code is 1 if one is an error.",
+        )
+        .flags(&[JSON]),
+    Command::new("auth", "Check and print credentials").commands(AUTH).later(AUTH_LATER),
+    Command::new("demo", "Stream an answer of a scripted model, which needs no key and no network")
+        .words("[PROMPT]...", 0, MANY)
+        .flags(&[
+            Flag::new(
+                "model",
+                Group::General,
+                "A real model instead; its key is taken from the environment",
+            )
+            .takes("PROVIDER/ID"),
+            Flag::new("thinking", Group::General, "How much it thinks")
+                .takes("LEVEL")
+                .choices(LEVELS),
+        ]),
+    Command::new("completions", "Print completions for a shell")
+        .words("SHELL", 1, 1)
+        .choices(&["bash", "zsh", "fish"])
+        .details(
+            "For bash: pi completions bash > ~/.local/share/bash-completion/completions/pi\n\
+             For zsh, in a directory of $fpath: pi completions zsh > _pi\n\
+             For fish: pi completions fish > ~/.config/fish/completions/pi.fish",
+        ),
+    Command::new("man", "Print the manual page")
+        .details("To read it: pi man | man -l -")
+        .flags(&[Flag::new("markdown", Group::General, "As Markdown")]),
+    Command::new("help", "Show the help of pi or of a command").words("[COMMAND]...", 0, 2),
+    Command::new("install", "Install a package").words("SOURCE", 1, 1).later(PACKAGES),
+    Command::new("remove", "Remove a package").words("SOURCE", 1, 1).later(PACKAGES),
+    Command::new("uninstall", "The same as remove").words("SOURCE", 1, 1).later(PACKAGES),
+    Command::new("update", "Update pi, packages or model catalogs")
+        .words("[TARGET]", 0, 1)
+        .later("Update pi the way you installed it."),
+    Command::new("list", "List packages").later("For sessions, there is `pi sessions list`."),
+    Command::new("config", "Switch packages and their resources on and off")
+        .later("Edit settings.json in the agent directory instead."),
+    Command::new("mcp", "Add, remove and list MCP servers")
+        .words("COMMAND", 0, MANY)
+        .later(SERVERS),
+];
+
+const SESSIONS: &[Command] = &[
+    Command::new("list", "List sessions, the latest first").flags(&[ALL, LIMIT, JSON, SESSION_DIR]),
+    Command::new("search", "Find sessions in which all these words occur")
+        .words("WORD...", 1, MANY)
+        .flags(&[ALL, LIMIT, JSON, SESSION_DIR]),
+    Command::new("show", "Show what a session is, and its conversation")
+        .words("SESSION", 1, 1)
+        .files()
+        .flags(&[
+            Flag::new(
+                "json",
+                Group::General,
+                "Print JSON: facts, counts and the entries of the current branch",
+            ),
+            Flag::new("tools", Group::General, "How much of tool calls is shown")
+                .takes("DETAIL")
+                .choices(&["none", "brief", "full"]),
+            Flag::new("thinking", Group::General, "Show the model's thinking"),
+            SESSION_DIR,
+        ]),
+    Command::new("export", "Write a session as a page, Markdown or JSON lines")
+        .words("SESSION [FILE]", 1, 2)
+        .files()
+        .details(
+            "Without FILE it is pi-session-NAME.EXTENSION in the working directory; - is stdout. \
+             Without --format, the extension of FILE decides, or it is a page.",
+        )
+        .flags(&[
+            Flag::new("format", Group::General, "What to write")
+                .short("f")
+                .takes("FORMAT")
+                .choices(&["html", "markdown", "jsonl"]),
+            Flag::new("force", Group::General, "Replace FILE if it exists"),
+            SESSION_DIR,
+        ]),
+    Command::new("fork", "Copy a session into a new one for this directory")
+        .words("SESSION", 1, 1)
+        .files()
+        .flags(&[
+            Flag::new(
+                "at",
+                Group::General,
+                "Only what leads to this entry; stays beside the original",
+            )
+            .takes("ENTRY"),
+            JSON,
+            SESSION_DIR,
+        ]),
+    Command::new("rm", "Remove sessions and their checkpoints, for good")
+        .words("SESSION...", 1, MANY)
+        .files()
+        .flags(&[Flag::new("yes", Group::General, "Do not ask").short("y"), SESSION_DIR]),
+];
+
+const AUTH_LATER: &str = "Keys are taken from the environment, for example ANTHROPIC_API_KEY; `pi doctor` lists those it finds.";
+
+const AUTH: &[Command] = &[
+    Command::new("check", "Say whether a provider can be used"),
+    Command::new("print-api-key", "Print a key"),
+    Command::new("print-bearer-token", "Print a token"),
+];

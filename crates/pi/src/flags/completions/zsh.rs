@@ -1,0 +1,89 @@
+//! Completions for zsh: one function per place, on `_arguments`.
+
+use super::{Place, places};
+use crate::flags::{Completes, Flag, Value};
+
+pub(super) fn script() -> String {
+    let mut script = "#compdef pi\n# Completions of pi for zsh.\n".to_owned();
+    for place in places() {
+        function(&mut script, &place);
+    }
+    // The file may be loaded as a function, or sourced.
+    script.push_str("\nif [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then\n    _pi \"$@\"\nelse\n    compdef _pi pi\nfi\n");
+    script
+}
+
+fn function(script: &mut String, place: &Place) {
+    let name = function_name(&place.path);
+    script.push_str(&format!(
+        "\n{name}() {{\n    local curcontext=\"$curcontext\" state line\n    _arguments -C"
+    ));
+    for flag in &place.flags {
+        script.push_str(&format!(" \\\n        {}", option(flag)));
+    }
+    let names: Vec<&str> = place.commands().map(|command| command.name).collect();
+    let anything = match (place.words.choices, place.words.completes) {
+        ([], Completes::Nothing) => String::new(),
+        ([], _) => "_files".to_owned(),
+        (choices, _) => format!("({})", choices.join(" ")),
+    };
+    if names.is_empty() {
+        if !place.words.usage.is_empty() {
+            script.push_str(&format!(" \\\n        '*:{}:{anything}'", quoted(place.words.usage)));
+        }
+        script.push_str("\n}\n");
+        return;
+    }
+    script.push_str(" \\\n        '1: :->command' \\\n        '*:: :->rest'\n    case $state in\n    command)\n        local -a commands=(\n");
+    for command in place.commands() {
+        script.push_str(&format!("            '{}:{}'\n", command.name, quoted(command.help)));
+    }
+    script.push_str("        )\n        _describe command commands\n");
+    if place.path.is_empty() {
+        script.push_str("        _files\n        compset -P @ && _files\n");
+    }
+    script.push_str("        ;;\n    rest)\n        case $line[1] in\n");
+    // `pi help` names commands and leads to none.
+    for inner in names.iter().filter(|_| place.path != ["help"]) {
+        let path = [place.path.as_slice(), &[inner]].concat();
+        script.push_str(&format!("        {inner}) {} ;;\n", function_name(&path)));
+    }
+    script.push_str("        *) compset -P @; _files ;;\n        esac\n        ;;\n    esac\n}\n");
+}
+
+fn function_name(path: &[&str]) -> String {
+    std::iter::once("_pi").chain(path.iter().copied()).collect::<Vec<_>>().join("_")
+}
+
+/// An option as `_arguments` takes it.
+fn option(flag: &Flag) -> String {
+    let action = match (flag.choices, flag.completes) {
+        ([], Completes::Nothing) => String::new(),
+        ([], Completes::Files) => "_files".to_owned(),
+        ([], Completes::Directories) => "_files -/".to_owned(),
+        (choices, _) => format!("({})", choices.join(" ")),
+    };
+    let value = match flag.value {
+        Value::None => String::new(),
+        Value::Required(name) | Value::Word(name) => format!(":{}:{action}", quoted(name)),
+        Value::Optional(name) => format!("::{}:{action}", quoted(name)),
+    };
+    let help = quoted(flag.help);
+    let takes = if flag.value == Value::None { "" } else { "=" };
+    match (flag.short, flag.repeats) {
+        (None, true) => format!("'*--{}{takes}[{help}]{value}'", flag.long),
+        (None, false) => format!("'--{}{takes}[{help}]{value}'", flag.long),
+        (Some(short), true) => {
+            format!("'*'{{-{short},--{}{takes}}}'[{help}]{value}'", flag.long)
+        }
+        (Some(short), false) => {
+            let both = format!("-{short} --{}", flag.long);
+            format!("'({both})'{{-{short},--{}{takes}}}'[{help}]{value}'", flag.long)
+        }
+    }
+}
+
+/// Text inside single quotes and a specification of `_arguments`.
+fn quoted(text: &str) -> String {
+    text.replace('\'', "'\\''").replace(':', "\\:").replace('[', "\\[").replace(']', "\\]")
+}

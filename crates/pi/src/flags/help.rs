@@ -1,0 +1,141 @@
+//! `pi --help` and `pi help COMMAND`: the tables as text for a terminal of 80 columns.
+
+use super::commands::COMMANDS;
+use super::options::OPTIONS;
+use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
+use super::{Command, Flag, Group};
+use crate::exit::Exit;
+
+const WIDTH: usize = 80;
+/// Where descriptions begin.
+const COLUMN: usize = 30;
+
+/// The help of `pi` itself.
+pub(crate) fn general() -> String {
+    let mut text = format!("pi: {ABOUT}\n\nUsage: {}\n", USAGE.join("\n       "));
+    text.push_str(&format!("\n{}", wrap(WORDS, 0)));
+    text.push_str("\nCommands:\n");
+    for command in COMMANDS.iter().filter(|command| command.later.is_none()) {
+        item(&mut text, command.name, command.help);
+    }
+    let later: Vec<&str> = COMMANDS
+        .iter()
+        .filter(|command| command.later.is_some())
+        .map(|command| command.name)
+        .collect();
+    item(&mut text, "(not yet)", &later.join(", "));
+    text.push_str("\n`pi help COMMAND` says more about one; `pi man` is the whole manual.\n");
+    for group in Group::ALL {
+        text.push_str(&format!("\n{}:\n", group.title()));
+        let options = OPTIONS.iter().filter(|option| option.flag.group == *group);
+        options.for_each(|option| flag(&mut text, &option.flag));
+    }
+    text.push_str("\nExamples:\n");
+    for (command, what) in EXAMPLES {
+        text.push_str(&format!("  {command}\n      {what}\n"));
+    }
+    text.push_str("\nEnvironment:\n");
+    VARIABLES.iter().for_each(|(name, what)| item(&mut text, name, what));
+    text.push_str("\nExit codes:\n");
+    for exit in Exit::ALL {
+        item(&mut text, &exit.code().to_string(), exit.meaning());
+    }
+    text
+}
+
+/// The help of a command, by its names.
+pub(crate) fn of(path: &[&str]) -> String {
+    let Some(command) = find(path) else { return general() };
+    let path = path.join(" ");
+    let mut text = format!("{}\n\nUsage: pi {path}{}\n", command.help, command.usage());
+    if let Some(instead) = command.later {
+        text.push_str(&format!("\nNot available yet. {instead}\n"));
+    }
+    if !command.details.is_empty() {
+        text.push('\n');
+        command.details.lines().for_each(|line| text.push_str(&wrap(line, 0)));
+    }
+    if !command.commands.is_empty() {
+        text.push_str("\nCommands:\n");
+        for inner in command.commands {
+            item(&mut text, &format!("{}{}", inner.name, inner.usage()), inner.help);
+        }
+        text.push_str(&format!("\n`pi {path} COMMAND --help` says more about one.\n"));
+    }
+    if !command.words.choices.is_empty() {
+        text.push_str(&format!(
+            "\n{} is one of {}.\n",
+            command.words.usage,
+            command.words.choices.join(", ")
+        ));
+    }
+    if !command.flags.is_empty() {
+        text.push_str("\nOptions:\n");
+        command.flags.iter().for_each(|one| flag(&mut text, one));
+    }
+    text
+}
+
+fn find(path: &[&str]) -> Option<&'static Command> {
+    let mut commands = COMMANDS;
+    let mut found = None;
+    for name in path {
+        let command = commands.iter().find(|command| command.name == *name)?;
+        commands = command.commands;
+        found = Some(command);
+    }
+    found
+}
+
+fn flag(text: &mut String, flag: &Flag) {
+    // Long options stand below each other, whether or not there is a short one.
+    let usage = if flag.short.is_some() { flag.usage() } else { format!("    {}", flag.usage()) };
+    let mut help = flag.help.to_owned();
+    // Named in the text already, where there are few.
+    let named = flag.choices.iter().all(|choice| flag.help.contains(choice));
+    if !flag.choices.is_empty() && !named {
+        help.push_str(&format!(": {}", flag.choices.join(", ")));
+    }
+    if flag.repeats {
+        help.push_str(" (repeatable)");
+    }
+    if flag.later.is_some() {
+        help.push_str(" (not yet)");
+    }
+    item(text, &usage, &help);
+}
+
+/// A name and what it is about, which begins on the next line if the name is long.
+fn item(text: &mut String, name: &str, about: &str) {
+    let name = format!("  {name}");
+    let about = wrap(about, COLUMN);
+    if name.chars().count() + 2 <= COLUMN {
+        text.push_str(&format!("{name:COLUMN$}{}", about.trim_start()));
+    } else {
+        text.push_str(&format!("{name}\n{about}"));
+    }
+}
+
+/// Lines of at most [`WIDTH`], all of them indented.
+fn wrap(text: &str, indent: usize) -> String {
+    let mut wrapped = String::new();
+    let mut width = 0;
+    for word in text.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            wrapped.push('\n');
+            width = 0;
+        }
+        if width == 0 {
+            wrapped.push_str(&" ".repeat(indent));
+            width = indent;
+        } else {
+            wrapped.push(' ');
+            width += 1;
+        }
+        wrapped.push_str(word);
+        width += length;
+    }
+    wrapped.push('\n');
+    wrapped
+}

@@ -1,0 +1,74 @@
+//! `pi man`: the manual page, in roff.
+
+use super::commands::COMMANDS;
+use super::options::OPTIONS;
+use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
+use super::{Command, Flag, Group};
+use crate::exit::Exit;
+
+/// The whole page.
+pub(crate) fn page() -> String {
+    let mut page = format!(
+        ".TH PI 1 \"\" \"pi {}\" \"User Commands\"\n.SH NAME\npi \\- {ABOUT}\n.SH SYNOPSIS\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for usage in USAGE {
+        page.push_str(&format!("{}\n.br\n", text(usage)));
+    }
+    page.push_str(&format!(".SH DESCRIPTION\n{}\n.SH OPTIONS\n", text(WORDS)));
+    for group in Group::ALL {
+        page.push_str(&format!(".SS {}\n", text(group.title())));
+        let options = OPTIONS.iter().filter(|option| option.flag.group == *group);
+        options.for_each(|option| flag(&mut page, &option.flag));
+    }
+    page.push_str(".SH COMMANDS\n");
+    COMMANDS.iter().for_each(|one| command(&mut page, "pi", one));
+    page.push_str(".SH EXAMPLES\n");
+    for (command, what) in EXAMPLES {
+        tagged(&mut page, command, what);
+    }
+    page.push_str(".SH ENVIRONMENT\n");
+    VARIABLES.iter().for_each(|(name, what)| tagged(&mut page, name, what));
+    page.push_str(".SH EXIT STATUS\n");
+    for exit in Exit::ALL {
+        tagged(&mut page, &exit.code().to_string(), exit.meaning());
+    }
+    page
+}
+
+fn command(page: &mut String, before: &str, command: &Command) {
+    let name = format!("{before} {}", command.name);
+    page.push_str(&format!(
+        ".SS {}{}\n{}.\n",
+        text(&name),
+        text(&command.usage()),
+        text(command.help)
+    ));
+    if let Some(instead) = command.later {
+        page.push_str(&format!("Not available yet. {}\n", text(instead)));
+    }
+    for line in command.details.lines() {
+        page.push_str(&format!(".PP\n{}\n", text(line)));
+    }
+    command.flags.iter().for_each(|one| flag(page, one));
+    command.commands.iter().for_each(|inner| self::command(page, &name, inner));
+}
+
+fn flag(page: &mut String, flag: &Flag) {
+    let mut description = flag.description();
+    if !flag.choices.is_empty() {
+        description.push_str(&format!(" One of {}.", flag.choices.join(", ")));
+    }
+    tagged(page, &flag.usage(), &description);
+}
+
+fn tagged(page: &mut String, tag: &str, about: &str) {
+    page.push_str(&format!(".TP\n.B {}\n{}\n", text(tag), text(about)));
+}
+
+/// Text without meaning to roff: dashes stay dashes, and no line is a request.
+fn text(text: &str) -> String {
+    let escaped = text.replace('\\', "\\e").replace('-', "\\-");
+    let guarded = if escaped.starts_with(['.', '\'']) { "\\&" } else { "" };
+    format!("{guarded}{}", escaped.replace('"', "\\(dq"))
+}

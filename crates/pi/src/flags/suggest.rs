@@ -1,0 +1,37 @@
+//! "Did you mean": the known name that is nearest to a mistyped one.
+
+/// The nearest name, if it is near enough to be meant: one letter in three may be wrong, missing
+/// or too much, and two that are swapped count as one.
+pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed: Vec<char> = typed.to_lowercase().chars().collect();
+    // Longer than any name: not worth a table of its size.
+    if typed.len() > 64 {
+        return None;
+    }
+    let candidates = known.map(|name| (distance(&typed, &name.chars().collect::<Vec<_>>()), name));
+    // Of two that are equally near, a swap is more likely than a letter too many.
+    let rank = |(distance, name): &(usize, &str)| (*distance, name.len().abs_diff(typed.len()));
+    let (distance, name) = candidates.min_by_key(rank)?;
+    (distance <= typed.len().max(name.len()).div_ceil(3).min(3)).then_some(name)
+}
+
+/// How many letters are wrong, missing, too many or swapped with their neighbour.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            if i == 0 || j == 0 {
+                table[i][j] = i + j;
+                continue;
+            }
+            let other = usize::from(a[i - 1] != b[j - 1]);
+            let mut best =
+                (table[i - 1][j] + 1).min(table[i][j - 1] + 1).min(table[i - 1][j - 1] + other);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(table[i - 2][j - 2] + 1);
+            }
+            table[i][j] = best;
+        }
+    }
+    table[a.len()][b.len()]
+}

@@ -1,0 +1,238 @@
+//! The tables, checked as tables, and the parser against what pi 1.5.0 does.
+
+use std::collections::BTreeSet;
+
+use secrecy::ExposeSecret as _;
+use serde_json::{Map, Value as Json, json};
+
+use super::commands::COMMANDS;
+use super::options::{OPTIONS, Set};
+use super::parse::{Request, parse, parse_arguments};
+use super::{Command, Flag, Value};
+use crate::arguments::{Arguments, Mode, Resource, ToolChange, ToolChoice};
+
+fn words(line: &[&str]) -> Vec<String> {
+    line.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn all_commands(commands: &'static [Command]) -> Vec<&'static Command> {
+    commands.iter().flat_map(|one| [vec![one], all_commands(one.commands)].concat()).collect()
+}
+
+/// The flags that can be given at one place.
+fn flag_tables() -> Vec<Vec<Flag>> {
+    let commands = all_commands(COMMANDS).into_iter().map(|command| command.flags.to_vec());
+    std::iter::once(OPTIONS.iter().map(|option| option.flag).collect()).chain(commands).collect()
+}
+
+#[test]
+fn names_are_unique() {
+    for table in flag_tables() {
+        let mut seen = BTreeSet::new();
+        for flag in &table {
+            assert!(seen.insert(format!("--{}", flag.long)), "--{}", flag.long);
+            let short = flag.short.map(|short| format!("-{short}"));
+            assert!(short.iter().all(|short| seen.insert(short.clone())), "{short:?}");
+        }
+    }
+    let names: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+}
+
+#[test]
+fn texts_are_in_shape() {
+    let helps = flag_tables().concat().into_iter().map(|flag| (flag.help, flag.long));
+    let commands = all_commands(COMMANDS).into_iter().map(|command| (command.help, command.name));
+    for (help, name) in helps.chain(commands) {
+        assert!(help.starts_with(char::is_uppercase), "{name}: {help}");
+        assert!(!help.ends_with('.') && !help.contains('\n'), "{name}: {help}");
+    }
+    for flag in flag_tables().concat() {
+        let details = flag.details;
+        assert!(details.is_empty() || details.ends_with('.'), "{}: {details}", flag.long);
+    }
+}
+
+#[test]
+fn what_an_option_does_fits_what_it_takes() {
+    for option in OPTIONS {
+        let fits = match (option.set, option.flag.value) {
+            (Set::Switch(_), value) => value == Value::None,
+            (Set::Maybe(_), value) => matches!(value, Value::Optional(_)),
+            (_, value) => matches!(value, Value::Required(_) | Value::Word(_)),
+        };
+        assert!(fits, "--{}", option.flag.long);
+    }
+}
+
+/// Our result in the words of the other implementation.
+fn as_observed(a: &Arguments, errors: usize) -> Json {
+    let mut found = Map::new();
+    let mut put = |name: &str, value: Json| {
+        let nothing = matches!(&value, Json::Null | Json::Bool(false))
+            || value.as_array().is_some_and(Vec::is_empty);
+        if !nothing {
+            found.insert(name.to_owned(), value);
+        }
+    };
+    let texts = [
+        ("provider", &a.provider),
+        ("model", &a.model),
+        ("systemPrompt", &a.system_prompt),
+        ("session", &a.session),
+        ("sessionId", &a.session_id),
+        ("fork", &a.fork),
+        ("sessionDir", &a.session_dir),
+        ("name", &a.name),
+        ("export", &a.export),
+        ("listModels", &a.list_models),
+        ("tuiMode", &a.screen.mode),
+        ("useTheme", &a.screen.theme),
+    ];
+    texts.into_iter().for_each(|(name, text)| put(name, json!(text)));
+    let switches = [
+        ("help", a.help),
+        ("version", a.version),
+        ("print", a.print),
+        ("continue", a.continue_latest),
+        ("resume", a.resume),
+        ("noSession", a.no_session),
+        ("noTools", a.tools.none),
+        ("noBuiltinTools", a.tools.no_builtin),
+        ("noContextFiles", a.no_context_files),
+        ("noMcp", a.no_mcp),
+        ("offline", a.offline),
+        ("verbose", a.verbose),
+    ];
+    switches.into_iter().for_each(|(name, on)| put(name, json!(on)));
+    let resources: [(&str, &str, &Resource); 4] = [
+        ("extensions", "noExtensions", &a.extensions),
+        ("skills", "noSkills", &a.skills),
+        ("promptTemplates", "noPromptTemplates", &a.prompt_templates),
+        ("themes", "noThemes", &a.screen.themes),
+    ];
+    for (paths, none, resource) in resources {
+        put(paths, json!(resource.paths));
+        put(none, json!(resource.no_discovery));
+    }
+    let tools = a.tools.choice.as_ref().map(|choice| match choice {
+        ToolChoice::Only(names) => names.clone(),
+        ToolChoice::Change(changes) => changes
+            .iter()
+            .map(|change| match change {
+                ToolChange::Add(name) => format!("+{name}"),
+                ToolChange::Remove(name) => format!("-{name}"),
+            })
+            .collect(),
+    });
+    put("tools", json!(tools));
+    put("excludeTools", json!(a.tools.exclude));
+    put("models", json!(a.models));
+    put("appendSystemPrompt", json!(a.append_system_prompt));
+    put("apiKey", json!(a.api_key.as_ref().map(|key| key.expose_secret())));
+    put("thinking", json!(a.thinking.map(|level| level.to_string())));
+    let mode = |mode| match mode {
+        Mode::Text => "text",
+        Mode::Json => "json",
+        Mode::Rpc => "rpc",
+    };
+    put("mode", json!(a.mode.map(mode)));
+    put("messages", json!(a.messages));
+    put("fileArgs", json!(a.files));
+    put("warnings", json!(a.warnings));
+    // Their bare flag is `true`.
+    let unknown = a.unknown.iter().map(|(name, value)| {
+        (name.clone(), value.as_ref().map_or(Json::Bool(true), |value| json!(value)))
+    });
+    let unknown: Map<String, Json> = unknown.collect();
+    found.insert("unknownFlags".to_owned(), Json::Object(unknown));
+    found.insert("errors".to_owned(), json!(errors));
+    // The one of theirs that may be false.
+    if let Some(approve) = a.approve {
+        found.insert("projectTrustOverride".to_owned(), json!(approve));
+    }
+    Json::Object(found)
+}
+
+/// What was observed, in the same form.
+fn normalised(mut args: Map<String, Json>) -> Json {
+    let diagnostics = args.remove("diagnostics").unwrap_or_default();
+    let of = |kind: &str| -> Vec<Json> {
+        let all = diagnostics.as_array().unwrap().iter();
+        all.filter(|one| one["type"] == kind).map(|one| one["message"].clone()).collect()
+    };
+    args.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
+    if args.get("listModels") == Some(&Json::Bool(true)) {
+        args.insert("listModels".to_owned(), json!(""));
+    }
+    if !of("warning").is_empty() {
+        args.insert("warnings".to_owned(), json!(of("warning")));
+    }
+    args.insert("errors".to_owned(), json!(of("error").len()));
+    Json::Object(args)
+}
+
+#[test]
+fn arguments_mean_what_they_mean_to_pi() {
+    let observed = include_str!("../../tests/fixtures/arguments.jsonl");
+    let mut differences = Vec::new();
+    for line in observed.lines() {
+        let mut case: Json = serde_json::from_str(line).unwrap();
+        let argv: Vec<String> = serde_json::from_value(case["argv"].take()).unwrap();
+        let Json::Object(args) = case["args"].take() else { panic!("{line}") };
+        let (arguments, errors) = parse_arguments(argv.clone());
+        let (ours, theirs) = (as_observed(&arguments, errors.len()), normalised(args));
+        if ours == theirs {
+            continue;
+        }
+        // To pi, an option without its value, and one with an equals sign, is an unknown one.
+        let unknown = theirs["unknownFlags"].as_object().unwrap();
+        let is_known = |name: &String| OPTIONS.iter().any(|option| option.flag.long == name);
+        assert!(
+            unknown.len() == 1 && unknown.keys().all(is_known),
+            "{argv:?}: {ours} and {theirs}"
+        );
+        differences.push(format!("{}: {ours}", argv.join(" ")));
+    }
+    insta::assert_snapshot!(differences.join("\n"));
+    assert!(observed.lines().count() > 190);
+}
+
+#[test]
+fn an_equals_sign_means_what_a_space_means() {
+    for option in OPTIONS {
+        let flag = option.flag;
+        let long = format!("--{}", flag.long);
+        let value = flag.choices.first().copied().unwrap_or("a=b");
+        let (with_sign, errors) = parse_arguments(vec![format!("{long}={value}")]);
+        if flag.value == Value::None {
+            assert_eq!(errors, [format!("{long} takes no value")]);
+            continue;
+        }
+        let (with_space, _) = parse_arguments(vec![long.clone(), value.to_owned()]);
+        assert_eq!(as_observed(&with_sign, 0), as_observed(&with_space, 0), "{long}");
+        assert_eq!(errors, [] as [&str; 0], "{long}");
+    }
+}
+
+#[test]
+fn the_key_is_not_shown() {
+    let (arguments, _) = parse_arguments(words(&["--api-key", "hunter2"]));
+    assert!(!format!("{arguments:?}").contains("hunter2"));
+}
+
+#[test]
+fn a_command_is_the_first_word_only() {
+    let messages = [vec!["-p", "list"], vec!["--", "list"], vec!["say", "list"], vec!["Sessions"]];
+    for line in messages {
+        let request = parse(words(&line));
+        assert!(matches!(request, Ok(Request::Run(_))), "{line:?}: {request:?}");
+    }
+    let request = parse(words(&["sessions", "list", "--limit=3", "-a"])).unwrap();
+    let Request::Command(given) = request else { panic!("{request:?}") };
+    assert_eq!(given.path, ["sessions", "list"]);
+    assert_eq!(
+        (given.value("limit"), given.has("all"), given.has("json")),
+        (Some("3"), true, false)
+    );
+}

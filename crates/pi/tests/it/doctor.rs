@@ -1,0 +1,116 @@
+//! `pi doctor` on machines in order and out of order.
+
+use serde_json::Value;
+
+use crate::world::World;
+
+fn findings(
+    world: &World,
+    variables: &[(&str, &str)],
+) -> (Option<i32>, Vec<(String, String, String, String)>) {
+    let mut command = world.command(&["doctor", "--json"]);
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    let list: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let text =
+        |finding: &Value, name: &str| world.stable(finding[name].as_str().unwrap_or_default());
+    let findings = list.iter().map(|finding| {
+        (
+            text(finding, "about"),
+            text(finding, "state"),
+            text(finding, "message"),
+            text(finding, "fix"),
+        )
+    });
+    (output.status.code(), findings.collect())
+}
+
+fn about(findings: &[(String, String, String, String)], name: &str) -> Vec<String> {
+    let found = findings.iter().filter(|finding| finding.0 == name);
+    found.map(|(_, state, message, _)| format!("{state}: {message}")).collect()
+}
+
+#[test]
+fn a_new_machine_is_in_order() {
+    let world = World::new();
+    let (code, found) = findings(&world, &[]);
+    assert_eq!(code, Some(0), "{found:?}");
+    let expected = "ok: [ROOT]/home/.pi/agent will be created when it is needed";
+    assert_eq!(about(&found, "agent directory"), [expected]);
+    assert_eq!(about(&found, "sessions"), ["ok: none yet in [ROOT]/home/.pi/agent/sessions"]);
+    let none = "warning: no provider has a key in the environment, and nothing is stored";
+    assert_eq!(about(&found, "keys"), [none]);
+    assert!(!world.agent().exists(), "it changes nothing");
+    let text = world.out(&["doctor"]);
+    assert!(text.contains("warning  keys: no provider has a key"), "{text}");
+    assert!(text.contains("\n         Set the variable of your provider"), "{text}");
+}
+
+#[test]
+fn keys_are_named_and_not_shown() {
+    let variables = [("OPENAI_API_KEY", "hunter2"), ("ANTHROPIC_API_KEY", "hunter2")];
+    let (code, found) = findings(&World::new(), &variables);
+    assert_eq!(code, Some(0));
+    let [keys] = about(&found, "keys").try_into().unwrap();
+    assert!(keys.contains("openai (OPENAI_API_KEY)"), "{keys}");
+    assert!(keys.contains("anthropic (ANTHROPIC_API_KEY)"), "{keys}");
+    assert!(!format!("{found:?}").contains("hunter2"));
+}
+
+#[test]
+fn problems_have_a_fix_and_a_code() {
+    let world = World::new();
+    std::fs::create_dir_all(world.agent().join("crashes")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(world.agent().join(name), text).unwrap();
+    write("settings.json", "{\n  \"a\": 1,\n}");
+    write("trust.json", "[]");
+    write("auth.json", "{}");
+    write("crashes/1.txt", "");
+    std::fs::create_dir(world.agent().join("sessions")).unwrap();
+    write("sessions/broken.jsonl", "not a session\n{}\n");
+    world.session("0193aaaa", &world.project(), "Hello");
+    let (code, found) = findings(&world, &[]);
+    assert_eq!(code, Some(1), "{found:?}");
+    assert_eq!(
+        about(&found, "settings"),
+        [
+            "error: [ROOT]/home/.pi/agent/settings.json is not JSON: trailing comma at line 3 column 1",
+            "error: [ROOT]/home/.pi/agent/trust.json is not a JSON object",
+        ]
+    );
+    assert_eq!(
+        about(&found, "sessions"),
+        [
+            "warning: Session file is not a valid pi session: [ROOT]/home/.pi/agent/sessions/broken.jsonl",
+            "ok: 1 in [ROOT]/home/.pi/agent/sessions",
+        ]
+    );
+    assert_eq!(about(&found, "crashes"), ["warning: 1 reports in [ROOT]/home/.pi/agent/crashes"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = |mode| std::fs::Permissions::from_mode(mode);
+        std::fs::set_permissions(world.agent().join("auth.json"), mode(0o644)).unwrap();
+        let (_, found) = findings(&world, &[]);
+        let open = "warning: [ROOT]/home/.pi/agent/auth.json can be read by others (mode 644)";
+        assert_eq!(about(&found, "credentials")[1], open);
+        std::fs::set_permissions(world.agent().join("auth.json"), mode(0o600)).unwrap();
+        assert_eq!(about(&findings(&world, &[]).1, "credentials").len(), 1);
+    }
+    for (name, state, message, fix) in &found {
+        assert_eq!(fix.is_empty(), state == "ok", "{name}: {message}");
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_used_is_an_error() {
+    let world = World::new();
+    let file = world.project().join("file");
+    std::fs::write(&file, "").unwrap();
+    for place in [file.clone(), file.join("below")] {
+        let place = place.to_str().unwrap();
+        let (code, found) = findings(&world, &[("PI_CODING_AGENT_DIR", place)]);
+        assert_eq!(code, Some(1), "{place}");
+        let [problem] = about(&found, "agent directory").try_into().unwrap();
+        assert!(problem.starts_with("error: "), "{problem}");
+    }
+}
