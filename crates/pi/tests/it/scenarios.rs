@@ -19,14 +19,16 @@ use serde_json::Value;
 use stage::Program;
 
 fn ours() -> Program {
-    Program { path: env!("CARGO_BIN_EXE_pi").into(), first: Vec::new() }
+    let path = PathBuf::from(env!("CARGO_BIN_EXE_pi"));
+    Program { home: path.clone(), path, first: Vec::new() }
 }
 
 /// The TypeScript pi that the environment names.
 fn theirs() -> Program {
     let package = PathBuf::from(std::env::var_os("PI_PEER_DIR").expect("PI_PEER_DIR: its package"));
     let node = std::env::var_os("NODE").unwrap_or_else(|| "node".into());
-    Program { path: node.into(), first: vec![package.join("dist/bundle/cli.js")] }
+    let home = package.canonicalize().expect("PI_PEER_DIR: its package");
+    Program { path: node.into(), first: vec![home.join("dist/bundle/cli.js")], home }
 }
 
 /// The scenarios whose name has the text of `PI_SCENARIOS` in it.

@@ -32,3 +32,12 @@ pub(super) fn difference(expected: &Value, seen: &Value) -> Option<String> {
     }
     Some(text)
 }
+
+#[test]
+fn a_difference_is_shown_where_it_is() {
+    let long = "x".repeat(100);
+    let value = |word: &str| serde_json::json!({"a": [long, word], "b": long});
+    assert_eq!(difference(&value("one"), &value("one")), None);
+    let shown = difference(&value("one"), &value("two")).unwrap();
+    assert_eq!(shown, "from line 4 on:\n-    \"one\"\n+    \"two\"\n");
+}

@@ -20,7 +20,8 @@ pub(super) struct Scenario {
     pub(super) name: String,
     /// What it is about, in a sentence.
     pub(super) about: String,
-    /// Files that are there before, by path: `work/…`, `agent/…` or `home/…`.
+    /// Files that are there before, by path: `work/…`, `agent/…` or `home/…`. A content after
+    /// `base64:` is not a text.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) files: BTreeMap<String, String>,
     /// Laid over the settings that every scenario has.

@@ -29,20 +29,21 @@ fn pattern(text: &str) -> Regex {
 /// What has been seen so far of one scenario.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    root: String,
-    url: String,
+    places: Vec<(String, &'static str)>,
     uuids: Vec<String>,
     entries: Vec<String>,
 }
 
 impl Names {
-    pub(super) fn new(root: &str, url: &str) -> Self {
-        Self { root: root.to_owned(), url: url.to_owned(), ..Self::default() }
+    /// `places` are texts and what is written for them.
+    pub(super) fn new(places: Vec<(String, &'static str)>) -> Self {
+        Self { places, ..Self::default() }
     }
 
     /// A text without paths, ports, ids and times.
     pub(super) fn text(&mut self, text: &str) -> String {
-        let text = text.replace(&self.root, "$ROOT").replace(&self.url, "$URL");
+        let replace = |text: String, (place, name): &(String, &str)| text.replace(place, name);
+        let text = self.places.iter().fold(text.to_owned(), replace);
         let uuids = &mut self.uuids;
         let text = UUID.replace_all(&text, |found: &regex_lite::Captures<'_>| {
             format!("uuid-{}", number(uuids, &found[0]))
@@ -62,8 +63,11 @@ impl Names {
             Value::String(text) if ENTRY.is_match(text) && is_id(key) => {
                 format!("id-{}", number(&mut self.entries, text)).into()
             }
-            Value::String(text) => self.text(text).into(),
-            Value::Number(number) if key == "durationMs" || number.as_f64() > Some(1.5e12) => {
+            Value::String(text) => self.words(text).into(),
+            Value::Number(number)
+                if matches!(key, "durationMs" | "wall_time_seconds")
+                    || number.as_f64() > Some(1.5e12) =>
+            {
                 "<ms>".into()
             }
             // They depend on the length of the prompt.
@@ -119,13 +123,36 @@ impl Names {
         format!("{} [{}]", self.marked(text), sections.join(" "))
     }
 
-    /// A request to summarise: the conversation is the session's, the words around it are not.
-    pub(super) fn summary_request(&mut self, text: &str) -> Option<String> {
-        let (_, rest) = text.split_once("<conversation>")?;
-        let (conversation, rest) = rest.split_once("</conversation>")?;
-        let rest = self.marked(rest);
-        Some(format!("<conversation>{}</conversation> {rest}", self.text(conversation)))
+    /// A text of a message: what a program says around a summary, or to get one, is its own.
+    fn words(&mut self, text: &str) -> String {
+        for (open, close) in SUMMARIES {
+            if let Some((before, rest)) = text.split_once(open)
+                && let Some((inside, after)) = rest.rsplit_once(close)
+            {
+                let (before, after) = (self.marked(before), self.marked(after));
+                return format!("{before} {open}{}{close} {after}", shorten(&self.text(inside)));
+            }
+        }
+        shorten(&self.text(text))
     }
+}
+
+/// What is between these is the session's, or the model's.
+const SUMMARIES: &[(&str, &str)] = &[
+    ("<conversation>", "</conversation>"),
+    ("<summary>", "</summary>"),
+    ("# Conversation\n", "\n# Instructions"),
+];
+
+/// A long text as its beginning, its end, and how long it is.
+fn shorten(text: &str) -> String {
+    let letters: Vec<char> = text.chars().collect();
+    if letters.len() <= 1000 {
+        return text.to_owned();
+    }
+    let (head, tail) = (&letters[..60], &letters[letters.len() - 400..]);
+    let (head, tail): (String, String) = (head.iter().collect(), tail.iter().collect());
+    format!("{head}<{} letters>{tail}", letters.len())
 }
 
 fn is_id(key: &str) -> bool {
@@ -170,4 +197,50 @@ fn shape(schema: &Value) -> Value {
         (name, shape(schema))
     };
     properties.iter().map(field).collect::<Map<_, _>>().into()
+}
+
+#[test]
+fn what_differs_from_run_to_run_goes() {
+    let mut names = Names::new(vec![("/x/y".to_owned(), "$ROOT")]);
+    let id = "01a1dcc0-edad-719c-82b1-7c35a80d531c";
+    let file = format!("/x/y/--x-y-work--/2026-11-15T09-41-34-123Z_{id}.jsonl");
+    let long = "a".repeat(2000);
+    let cases = [
+        (
+            json!({"id": "aaaaaaaa", "parentId": "bbbbbbbb"}),
+            json!({"id": "id-1", "parentId": "id-2"}),
+        ),
+        (json!({"id": "bbbbbbbb", "text": "aaaaaaaa"}), json!({"id": "id-2", "text": "aaaaaaaa"})),
+        (json!({ "path": file }), json!({"path": "$ROOT/--work--/<time>_uuid-1.jsonl"})),
+        (
+            json!({"timestamp": 1_794_704_993_843_u64, "tokens": 12}),
+            json!({"timestamp": "<ms>", "tokens": 12}),
+        ),
+        (
+            json!({"durationMs": 3, "tokensBefore": 9}),
+            json!({"durationMs": "<ms>", "tokensBefore": "<tokens>"}),
+        ),
+        (
+            json!("My words.\n<summary>\nkept\n</summary>"),
+            json!("<text> <summary>\nkept\n</summary> <text>"),
+        ),
+        (json!(long), json!(format!("{}<2000 letters>{}", "a".repeat(60), "a".repeat(400)))),
+        (
+            json!({"role": "system", "content": "Hello.\n<tools>\n- read\nMARK me\n</tools>"}),
+            json!({"role": "system", "content": "<text> MARK me [tools]"}),
+        ),
+        (
+            json!({"sections": {"cwd": "words", "gone": null}}),
+            json!({"sections": {"cwd": "<text>", "gone": null}}),
+        ),
+        (
+            json!({"tools": [{"name": "bash", "description": "d", "parameters": {
+                "properties": {"command": {"type": "string"}, "timeout": {"type": "number"}},
+                "required": ["command"]}}]}),
+            json!({"tools": [["bash", {"command": "string", "timeout?": "number"}]]}),
+        ),
+    ];
+    for (given, expected) in cases {
+        assert_eq!(names.value(&given), expected, "{given}");
+    }
 }

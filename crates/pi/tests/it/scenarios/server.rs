@@ -223,3 +223,33 @@ fn event(socket: &mut TcpStream, fields: &Value) -> io::Result<()> {
 fn chunk(socket: &mut TcpStream, text: &str) -> io::Result<()> {
     socket.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes())
 }
+
+#[test]
+fn a_reply_stops_at_its_gate_and_comes_to_its_end() {
+    let call = Call { id: "c".into(), name: "bash".into(), args: json!({"a": 1}), pieces: Some(2) };
+    let parts = vec![Part::Text("Hel".into()), Part::Gate("g".into()), Part::Call(call)];
+    let server = Server::start(vec![Reply::Parts(parts)]).unwrap();
+    let mut socket = TcpStream::connect((Ipv4Addr::LOCALHOST, server.port)).unwrap();
+    write!(socket, "POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n{{\"n\": 1 }}").unwrap();
+    assert!(server.wait_for_requests(1, Duration::from_secs(30)));
+    assert_eq!(server.requests(), [json!({"n": 1})]);
+    let mut reader = BufReader::new(socket);
+    let mut read = String::new();
+    while !read.contains("Hel") {
+        reader.read_line(&mut read).unwrap();
+    }
+    server.open("g");
+    let mut rest = String::new();
+    reader.read_to_string(&mut rest).unwrap();
+    for part in [
+        "\"name\":\"bash\"",
+        r#"{\"a"#,
+        r#"\":1}"#,
+        "\"tool_calls\"}",
+        "total_tokens\":12",
+        "[DONE]",
+    ] {
+        assert!(rest.contains(part), "{part} in {rest}");
+    }
+    assert!(rest.ends_with("0\r\n\r\n"), "{rest}");
+}

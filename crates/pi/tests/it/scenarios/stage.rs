@@ -8,6 +8,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD as STANDARD;
 use serde_json::{Value, json};
 
 use super::format::{Run, Scenario, Step};
@@ -21,13 +23,15 @@ const PATIENCE: Duration = Duration::from_secs(40);
 pub(super) struct Program {
     pub(super) path: PathBuf,
     pub(super) first: Vec<PathBuf>,
+    /// Where it is installed.
+    pub(super) home: PathBuf,
 }
 
 /// What was seen, as it was.
 #[derive(Debug)]
 pub(super) struct Seen {
-    pub(super) root: String,
-    pub(super) url: String,
+    /// Texts that are of this run only, and what is written for them.
+    pub(super) places: Vec<(String, &'static str)>,
     pub(super) runs: Vec<SeenRun>,
     pub(super) requests: Vec<Value>,
     /// Session files by name.
@@ -64,14 +68,18 @@ pub(super) fn play(scenario: &Scenario, program: &Program) -> Result<Seen, Strin
     let look = |path: &String| (path.clone(), fs::read_to_string(root.join(path)).ok());
     Ok(Seen {
         files: scenario.look.iter().map(look).collect(),
-        root: root.to_string_lossy().into_owned(),
-        url: server.url(),
+        places: vec![
+            (root.to_string_lossy().into_owned(), "$ROOT"),
+            (server.url(), "$URL"),
+            (program.home.to_string_lossy().into_owned(), "$PI"),
+        ],
         runs,
         requests: server.requests(),
         sessions,
     })
 }
 
+#[allow(clippy::needless_pass_by_value)] // What `map_err` hands over.
 fn text(error: io::Error) -> String {
     error.to_string()
 }
@@ -96,7 +104,10 @@ fn set_up(scenario: &Scenario, root: &Path, names: &BTreeMap<String, String>) ->
     for (path, content) in &scenario.files {
         let path = root.join(path);
         fs::create_dir_all(path.parent().unwrap_or(root))?;
-        fs::write(path, fill_text(content, names))?;
+        match content.strip_prefix("base64:") {
+            Some(code) => fs::write(path, STANDARD.decode(code).map_err(io::Error::other)?)?,
+            None => fs::write(path, fill_text(content, names))?,
+        }
     }
     Ok(())
 }

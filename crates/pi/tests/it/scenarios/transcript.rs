@@ -11,7 +11,7 @@ use super::stage::{Seen, SeenRun};
 
 /// The transcript.
 pub(super) fn transcript(seen: &Seen) -> Value {
-    let mut names = Names::new(&seen.root, &seen.url);
+    let mut names = Names::new(seen.places.clone());
     let runs: Vec<Value> = seen.runs.iter().map(|run| one_run(run, &mut names)).collect();
     let mut result = json!({ "runs": runs });
     if !seen.requests.is_empty() {
@@ -32,7 +32,10 @@ pub(super) fn transcript(seen: &Seen) -> Value {
 fn one_run(run: &SeenRun, names: &mut Names) -> Value {
     let mut result = json!({ "exit": run.exit });
     if !run.stderr.is_empty() {
-        result["stderr"] = names.text(&run.stderr).lines().collect();
+        let first = first_line(&names.text(&run.stderr));
+        // A trace of a program that broke quotes the program.
+        result["stderr"] =
+            if first.starts_with("file://") { "<crash>".into() } else { first.into() };
     }
     if !run.records {
         result["stdout"] = names.text(&run.stdout).into();
@@ -47,12 +50,25 @@ fn one_run(run: &SeenRun, names: &mut Names) -> Value {
         }
     }
     responses.sort_by_key(|record| order(&record["id"]));
-    let responses: Vec<Value> = responses.iter().map(|record| names.value(record)).collect();
+    let responses: Vec<Value> = responses.iter().map(|record| response(record, names)).collect();
     result["events"] = join(events).into();
     if !responses.is_empty() {
         result["responses"] = responses.into();
     }
     result
+}
+
+fn response(record: &Value, names: &mut Names) -> Value {
+    let mut record = names.value(record);
+    if let Some(error) = record["error"].as_str() {
+        record["error"] = first_line(error).into();
+    }
+    record
+}
+
+/// It says what is wrong; advice below it is each program's own.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Numbers by value, then all else; the sort keeps the order of those without an id.
@@ -125,29 +141,11 @@ fn requests(bodies: &[Value], names: &mut Names) -> Vec<Value> {
     let mut before = Map::new();
     let mut result = Vec::new();
     for body in bodies {
-        let mut body = names.value(body).as_object().cloned().unwrap_or_default();
-        for message in body.get_mut("messages").and_then(Value::as_array_mut).into_iter().flatten()
-        {
-            summary_words(message, names);
-        }
+        let body = names.value(body).as_object().cloned().unwrap_or_default();
         result.push(news(&before, &body));
         before = body;
     }
     result
-}
-
-/// The instructions of a request to summarise are each program's own.
-fn summary_words(message: &mut Value, names: &mut Names) {
-    let content = match &mut message["content"] {
-        Value::Array(blocks) => match blocks.first_mut() {
-            Some(block) => &mut block["text"],
-            None => return,
-        },
-        content => content,
-    };
-    if let Some(words) = content.as_str().and_then(|text| names.summary_request(text)) {
-        *content = words.into();
-    }
 }
 
 /// The fields of `body` that are not as in `before`, and of its messages only those at the end.
@@ -217,7 +215,7 @@ fn replace(value: &mut Value, ended: &[Value], written: &mut [bool], ending: boo
     }
     match value {
         Value::Array(items) => {
-            items.iter_mut().for_each(|item| replace(item, ended, written, false))
+            items.iter_mut().for_each(|item| replace(item, ended, written, false));
         }
         Value::Object(fields) => {
             let ending = fields.get("type").is_some_and(|kind| kind == "message_end");
@@ -225,4 +223,48 @@ fn replace(value: &mut Value, ended: &[Value], written: &mut [bool], ending: boo
         }
         _ => {}
     }
+}
+
+#[test]
+fn a_transcript_keeps_what_matters() {
+    let update = |text: &str| {
+        let event = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
+        json!({"type": "message_update", "usage": {}, "assistantMessageEvent": event})
+    };
+    let message = json!({"role": "user", "content": "hi"});
+    let records = [
+        json!({"type": "response", "id": "10"}),
+        json!({"type": "message_start", "message": message}),
+        json!({"type": "message_end", "message": message}),
+        update("Hel"),
+        update("lo"),
+        json!({"type": "tool_execution_update"}),
+        json!({"type": "response", "id": "2", "error": "wrong\nadvice"}),
+    ];
+    let stdout: String = records.iter().map(|record| format!("{record}\n")).collect();
+    let run = SeenRun { records: true, stdout, stderr: String::new(), exit: Some(0) };
+    let body = |texts: &[&str]| json!({"model": "m", "messages": texts});
+    let seen = Seen {
+        places: Vec::new(),
+        runs: vec![run],
+        requests: vec![body(&["a"]), body(&["a", "b"])],
+        sessions: Default::default(),
+        files: Default::default(),
+    };
+    let expected = json!({
+        "runs": [{
+            "exit": 0,
+            "events": [
+                {"type": "message_start", "message": "=m1"},
+                {"type": "message_end", "message": message},
+                {"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": "Hello"}},
+            ],
+            "responses": [
+                {"type": "response", "id": "2", "error": "wrong"},
+                {"type": "response", "id": "10"},
+            ],
+        }],
+        "requests": [{"model": "m", "messages": ["a"]}, {"messages": ["1 as before", "b"]}],
+    });
+    assert_eq!(transcript(&seen), expected);
 }
