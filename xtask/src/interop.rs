@@ -1,8 +1,9 @@
 //! `cargo xtask interop [PEER...] [--dir PATH]`: conversations with servers that others wrote.
 //!
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, talked to by pi-ai's
-//! example `interop`, and stopped. `sessions` is the TypeScript pi; see `sessions.rs`. They are looked for under `--dir`, else under `PI_PEERS_DIR`,
-//! else in the folder `pi-peers` of the user's cache:
+//! example `interop`, and stopped. `sessions` is the TypeScript pi; see `sessions.rs`. `modes` and
+//! `rpc-client` are the TypeScript pi too, with options of their own; see there. All are looked for
+//! under `--dir`, else under `PI_PEERS_DIR`, else in the folder `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
 //! - `dsh/node_modules/`: npm `@deepseek-ai/dsh-llm-mock-server`;
@@ -18,8 +19,10 @@
 //! This module has no HTTP client and does not talk to a model: pi-ai's example does, so that the
 //! other tasks stay quick to build.
 
+mod modes;
 mod peers;
 mod process;
+mod rpc_client;
 mod sessions;
 mod table;
 
@@ -48,12 +51,19 @@ pub(crate) enum InteropError {
     Build,
     #[error("no peer is installed in {}, so nothing was tested", .0.display())]
     NothingRan(PathBuf),
+    #[error("not everything was as recorded; see above")]
+    Differ,
     #[error("{0} conversations went wrong")]
     Failed(usize),
 }
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
+    match arguments {
+        [modes::KIND, rest @ ..] => return modes::run(rest),
+        [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
+        _ => {}
+    }
     let (wanted, folder) = parse(arguments)?;
     let servers = wanted.as_slice() != [sessions::KIND];
     if servers {

@@ -21,6 +21,7 @@ tasks:
   crash [--runs N] [--peer DIR]      kill writers of sessions; nothing acknowledged may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
+  interop modes|rpc-client ...       the TypeScript pi beside ours (docs/interop.md)
   tidy                               check the rules that the compiler does not know
   help                               this text";
 

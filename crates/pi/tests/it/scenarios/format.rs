@@ -135,7 +135,7 @@ pub(super) enum Part {
     Drop,
     /// The stream ends here, as if it were complete.
     End,
-    /// Nothing more until the client goes away.
+    /// Nothing more until the client goes away; alone, not even a head.
     Hang,
     /// No stream at all but this answer.
     Status(Status),

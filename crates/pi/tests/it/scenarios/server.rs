@@ -141,6 +141,9 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
     if let [Part::Status(answer)] = parts {
         return status(socket, answer);
     }
+    if let [Part::Hang] = parts {
+        return until_gone(socket);
+    }
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n";
     write!(socket, "{head}transfer-encoding: chunked\r\n\r\n")?;
     let mut calls = 0;
@@ -164,11 +167,7 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
             }
             Part::Data(value) => event(socket, value)?,
             Part::Drop => return socket.flush(),
-            Part::Hang => {
-                let mut rest = Vec::new();
-                socket.read_to_end(&mut rest)?;
-                return Ok(());
-            }
+            Part::Hang => return until_gone(socket),
             Part::End => finished = true,
             Part::Status(_) => return Err(io::Error::other("a status is a reply of its own")),
         }
@@ -179,6 +178,10 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
     }
     chunk(socket, "data: [DONE]\n\n")?;
     socket.write_all(b"0\r\n\r\n")
+}
+
+fn until_gone(socket: &mut TcpStream) -> io::Result<()> {
+    socket.read_to_end(&mut Vec::new()).map(drop)
 }
 
 /// A call as its name and then its arguments, in pieces.
