@@ -246,8 +246,8 @@ fn a_reply_stops_at_its_gate_and_comes_to_its_end() {
     reader.read_to_string(&mut rest).unwrap();
     for part in [
         "\"name\":\"bash\"",
-        r#"{\"a"#,
-        r#"\":1}"#,
+        r#""{\"a\"""#,
+        r#"":":1}""#,
         "\"tool_calls\"}",
         "total_tokens\":12",
         "[DONE]",
