@@ -3,7 +3,8 @@
 //!
 //! The peers are aimock, llmock, dsh, litellm and llama. Each is started, talked to by pi-ai's
 //! example `interop`, and stopped. `sessions` and `config` are the TypeScript pi; see
-//! `comparison.rs`, and `--seconds` is for `config`. They are looked for under `--dir`, else under
+//! `comparison.rs`, and `--seconds` is for `config`. `modes` and `rpc-client` are the TypeScript pi
+//! too, with options of their own; see there. All are looked for under `--dir`, else under
 //! `PI_PEERS_DIR`, else in the folder `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
@@ -21,8 +22,10 @@
 //! other tasks stay quick to build.
 
 mod comparison;
+mod modes;
 mod peers;
 mod process;
+mod rpc_client;
 mod table;
 
 use std::env;
@@ -52,12 +55,19 @@ pub(crate) enum InteropError {
     Build,
     #[error("no peer is installed in {}, so nothing was tested", .0.display())]
     NothingRan(PathBuf),
+    #[error("not everything was as recorded; see above")]
+    Differ,
     #[error("{0} conversations went wrong")]
     Failed(usize),
 }
 
 /// Runs the task.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
+    match arguments {
+        [modes::KIND, rest @ ..] => return modes::run(rest),
+        [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
+        _ => {}
+    }
     let Wanted { kinds: wanted, folder, seconds } = parse(arguments)?;
     let servers = wanted.is_empty() || wanted.iter().any(|kind| KINDS.contains(kind));
     if servers {

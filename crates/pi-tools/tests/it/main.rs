@@ -8,17 +8,17 @@ mod call;
 mod change;
 mod checkpoint;
 mod crash;
-mod declarations;
 #[cfg(target_os = "linux")]
 mod crash_runs;
+mod declarations;
 mod executors;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
 mod observed;
+mod observed_elsewhere;
 #[cfg(feature = "images")]
 mod observed_images;
-mod observed_elsewhere;
 mod observed_search;
 mod place;
 mod processes;

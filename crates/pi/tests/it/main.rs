@@ -5,6 +5,7 @@
 mod cli;
 mod completions;
 mod doctor;
+mod scenarios;
 mod sessions;
 mod undo;
 mod world;

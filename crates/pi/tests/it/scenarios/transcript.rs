@@ -1,0 +1,270 @@
+//! What was seen of a scenario as one value that two runs, and two programs, can agree on.
+//!
+//! Events keep their order; responses come in any order, so they are sorted by id. A message that
+//! has ended is written once, as `message_end` number N, and is `=mN` wherever else it is. Of a
+//! request only what is new against the one before is written.
+
+use serde_json::{Map, Value, json};
+
+use super::normal::Names;
+use super::stage::{Seen, SeenRun};
+
+/// The transcript.
+pub(super) fn transcript(seen: &Seen) -> Value {
+    let mut names = Names::new(seen.places.clone());
+    let runs: Vec<Value> = seen.runs.iter().map(|run| one_run(run, &mut names)).collect();
+    let mut result = json!({ "runs": runs });
+    if !seen.requests.is_empty() {
+        result["requests"] = requests(&seen.requests, &mut names).into();
+    }
+    if !seen.sessions.is_empty() {
+        result["sessions"] = sessions(seen, &mut names);
+    }
+    if !seen.files.is_empty() {
+        let file = |(path, text): (&String, &Option<String>)| {
+            (path.clone(), text.as_ref().map(|text| names.text(text)).into())
+        };
+        result["files"] = seen.files.iter().map(file).collect::<Map<_, _>>().into();
+    }
+    refer(result)
+}
+
+fn one_run(run: &SeenRun, names: &mut Names) -> Value {
+    let mut result = json!({ "exit": run.exit });
+    if !run.stderr.is_empty() {
+        let first = first_line(&names.text(&run.stderr));
+        // A trace of a program that broke quotes the program.
+        result["stderr"] =
+            if first.starts_with("file://") { "<crash>".into() } else { first.into() };
+    }
+    if !run.records {
+        result["stdout"] = names.text(&run.stdout).into();
+        return result;
+    }
+    let (mut events, mut responses) = (Vec::new(), Vec::new());
+    for line in run.stdout.split_terminator('\n') {
+        match serde_json::from_str::<Value>(line) {
+            Ok(record) if record["type"] == "response" => responses.push(record),
+            Ok(record) => events.extend(event(&record, names)),
+            Err(_) => events.push(json!({ "not JSON": names.text(line) })),
+        }
+    }
+    responses.sort_by_key(|record| order(&record["id"]));
+    let responses: Vec<Value> = responses.iter().map(|record| response(record, names)).collect();
+    result["events"] = join(events).into();
+    if !responses.is_empty() {
+        result["responses"] = responses.into();
+    }
+    result
+}
+
+fn response(record: &Value, names: &mut Names) -> Value {
+    let mut record = names.value(record);
+    if let Some(error) = record["error"].as_str() {
+        record["error"] = first_line(error).into();
+    }
+    record
+}
+
+/// It says what is wrong; advice below it is each program's own.
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// Numbers by value, then all else; the sort keeps the order of those without an id.
+fn order(id: &Value) -> (u64, String) {
+    let text = id.as_str().unwrap_or_default();
+    (text.parse().unwrap_or(0), text.to_owned())
+}
+
+/// An event without what depends on how quick the reader was.
+fn event(record: &Value, names: &mut Names) -> Option<Value> {
+    let mut record = names.value(record);
+    match record["type"].as_str() {
+        // How often a tool tells of its progress is a matter of time; the result has it all.
+        Some("tool_execution_update") => return None,
+        // The usage of a moment.
+        Some("message_update") => drop(record.as_object_mut()?.remove("usage")),
+        // The message of that moment, which may be further than the events.
+        Some("message_start") if record["message"]["role"] == "assistant" => {
+            let message = &record["message"];
+            record["message"] = json!({
+                "role": "assistant", "api": message["api"], "provider": message["provider"], "model": message["model"],
+            });
+        }
+        _ => {}
+    }
+    Some(record)
+}
+
+/// Joins pieces of one text: how it is cut is not part of the meaning.
+fn join(events: Vec<Value>) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::new();
+    for event in events {
+        if let Some(last) = joined.last_mut()
+            && let Some(more) = piece(&event)
+            && piece(last).is_some()
+            && without_piece(last) == without_piece(&event)
+        {
+            let text = format!("{}{more}", piece(last).unwrap_or_default());
+            *slot(last) = text.into();
+        } else {
+            joined.push(event);
+        }
+    }
+    joined
+}
+
+fn piece(event: &Value) -> Option<&str> {
+    match event["type"].as_str()? {
+        "message_update" => event["assistantMessageEvent"]["delta"].as_str(),
+        "bash_execution_update" => event["delta"].as_str(),
+        _ => None,
+    }
+}
+
+fn slot(event: &mut Value) -> &mut Value {
+    if event["type"] == "message_update" {
+        &mut event["assistantMessageEvent"]["delta"]
+    } else {
+        &mut event["delta"]
+    }
+}
+
+fn without_piece(event: &Value) -> Value {
+    let mut event = event.clone();
+    *slot(&mut event) = Value::Null;
+    event
+}
+
+fn requests(bodies: &[Value], names: &mut Names) -> Vec<Value> {
+    let mut before = Map::new();
+    let mut result = Vec::new();
+    for body in bodies {
+        let body = names.value(body).as_object().cloned().unwrap_or_default();
+        result.push(news(&before, &body));
+        before = body;
+    }
+    result
+}
+
+/// The fields of `body` that are not as in `before`, and of its messages only those at the end.
+fn news(before: &Map<String, Value>, body: &Map<String, Value>) -> Value {
+    let mut new = Map::new();
+    for (key, value) in body {
+        match (before.get(key), value) {
+            (Some(old), _) if old == value => {}
+            (Some(Value::Array(old)), Value::Array(messages)) if key == "messages" => {
+                let same = old.iter().zip(messages).take_while(|(a, b)| a == b).count();
+                let as_before = (same > 0).then(|| Value::from(format!("{same} as before")));
+                new.insert(
+                    key.clone(),
+                    as_before.into_iter().chain(messages[same..].iter().cloned()).collect(),
+                );
+            }
+            _ => drop(new.insert(key.clone(), value.clone())),
+        }
+    }
+    for key in before.keys().filter(|key| !body.contains_key(*key)) {
+        new.insert(key.clone(), "absent".into());
+    }
+    new.into()
+}
+
+fn sessions(seen: &Seen, names: &mut Names) -> Value {
+    // By name, that is by time: paths have ids in them, so they are not compared by path.
+    let mut files: Vec<(&String, &String)> = seen.sessions.iter().collect();
+    files.sort_by_key(|(path, _)| path.rsplit('/').next().map(ToOwned::to_owned));
+    let mut result = Vec::new();
+    for (path, text) in files {
+        let lines = text.lines().map(|line| match serde_json::from_str::<Value>(line) {
+            Ok(entry) => names.value(&entry),
+            Err(_) => json!({ "not JSON": line }),
+        });
+        let entries: Vec<Value> = lines.collect();
+        result.push(json!({ "path": names.text(path), "entries": entries }));
+    }
+    result.into()
+}
+
+/// Writes every message that has ended once.
+fn refer(mut transcript: Value) -> Value {
+    let mut ended: Vec<Value> = Vec::new();
+    for run in transcript["runs"].as_array().into_iter().flatten() {
+        for event in run["events"].as_array().into_iter().flatten() {
+            if event["type"] == "message_end" && !ended.contains(&event["message"]) {
+                ended.push(event["message"].clone());
+            }
+        }
+    }
+    let mut written = vec![false; ended.len()];
+    replace(&mut transcript, &ended, &mut written, false);
+    transcript
+}
+
+fn replace(value: &mut Value, ended: &[Value], written: &mut [bool], ending: bool) {
+    if value.get("role").is_some()
+        && let Some(at) = ended.iter().position(|message| message == value)
+    {
+        if ending && !written[at] {
+            written[at] = true;
+        } else {
+            *value = format!("=m{}", at + 1).into();
+        }
+        return;
+    }
+    match value {
+        Value::Array(items) => {
+            items.iter_mut().for_each(|item| replace(item, ended, written, false));
+        }
+        Value::Object(fields) => {
+            let ending = fields.get("type").is_some_and(|kind| kind == "message_end");
+            fields.values_mut().for_each(|item| replace(item, ended, written, ending));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_transcript_keeps_what_matters() {
+    let update = |text: &str| {
+        let event = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
+        json!({"type": "message_update", "usage": {}, "assistantMessageEvent": event})
+    };
+    let message = json!({"role": "user", "content": "hi"});
+    let records = [
+        json!({"type": "response", "id": "10"}),
+        json!({"type": "message_start", "message": message}),
+        json!({"type": "message_end", "message": message}),
+        update("Hel"),
+        update("lo"),
+        json!({"type": "tool_execution_update"}),
+        json!({"type": "response", "id": "2", "error": "wrong\nadvice"}),
+    ];
+    let stdout: String = records.iter().map(|record| format!("{record}\n")).collect();
+    let run = SeenRun { records: true, stdout, stderr: String::new(), exit: Some(0) };
+    let body = |texts: &[&str]| json!({"model": "m", "messages": texts});
+    let seen = Seen {
+        places: Vec::new(),
+        runs: vec![run],
+        requests: vec![body(&["a"]), body(&["a", "b"])],
+        sessions: Default::default(),
+        files: Default::default(),
+    };
+    let expected = json!({
+        "runs": [{
+            "exit": 0,
+            "events": [
+                {"type": "message_start", "message": "=m1"},
+                {"type": "message_end", "message": message},
+                {"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": "Hello"}},
+            ],
+            "responses": [
+                {"type": "response", "id": "2", "error": "wrong"},
+                {"type": "response", "id": "10"},
+            ],
+        }],
+        "requests": [{"model": "m", "messages": ["a"]}, {"messages": ["1 as before", "b"]}],
+    });
+    assert_eq!(transcript(&seen), expected);
+}
