@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use super::InteropError;
-use super::sessions;
+use super::comparison;
 use crate::repository;
 
 /// The name of this task.
