@@ -24,6 +24,11 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Where files go that nobody will miss.
+    pub fn temporary(&self) -> PathBuf {
+        self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
+    }
+
     /// A directory of the project for settings and resources: `.pi` in the working directory.
     pub fn project_directory(&self) -> PathBuf {
         self.cwd.join(".pi")

@@ -12,12 +12,16 @@
 //!
 //! # Where to start reading
 //!
-//! [`Environment`] is what the program was told about the world, [`config`] the files of the user,
-//! [`resources`] what users put beside the program to make it theirs.
-//! [`models`] which models there are and which one is meant.
+//! [`create_agent_session`] puts an agent together, [`session::AgentSession`] is one, and
+//! [`extension::Extension`] is how to take part in it. [`Environment`] is what the program was told
+//! about the world, [`config`] the files of the user, [`resources`] what users put beside the program
+//! to make it theirs, [`models`] which models there are and which one is meant, [`rpc`] how other
+//! programs drive an agent.
 
 mod checkpoints;
 pub mod config;
+mod conversation;
+mod create;
 mod diagnostic;
 mod environment;
 pub mod extension;
@@ -28,5 +32,9 @@ pub mod runtime;
 pub mod session;
 
 pub use checkpoints::checkpoint_directory;
+pub use conversation::{Conversation, ConversationError};
+pub use create::{
+    AgentOptions, CreateError, Created, ToolChoice, ToolSelection, create_agent_session,
+};
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

@@ -72,8 +72,10 @@ pub struct CommandInfo {
 pub struct SessionParts {
     /// Who answers.
     pub provider: Arc<dyn Provider>,
-    /// Which models there are.
-    pub models: Arc<ModelRegistry>,
+    /// Which models there are; without a registry, the one that is given and no other.
+    pub models: Option<Arc<ModelRegistry>>,
+    /// Images are made to fit the model.
+    pub auto_resize_images: bool,
     /// The conversation.
     pub session: Session,
     /// The model; without one, prompts fail and say so.
@@ -118,7 +120,8 @@ impl SessionParts {
     ) -> Self {
         Self {
             provider,
-            models: Arc::default(),
+            models: None,
+            auto_resize_images: true,
             session,
             model,
             thinking_level: ThinkingLevel::Off,
@@ -157,7 +160,8 @@ impl WeakAgentSession {
 struct Inner {
     agent: Agent,
     provider: Arc<dyn Provider>,
-    models: Arc<ModelRegistry>,
+    models: Option<Arc<ModelRegistry>>,
+    auto_resize_images: bool,
     workspace: Arc<Workspace>,
     tools: Vec<Arc<dyn AgentTool>>,
     sections: SectionsFn,
@@ -307,6 +311,7 @@ impl AgentSession {
             agent,
             provider: parts.provider,
             models: parts.models,
+            auto_resize_images: parts.auto_resize_images,
             workspace: parts.workspace,
             tools,
             sections: parts.sections,
@@ -328,6 +333,7 @@ impl AgentSession {
             session.restore_tools();
         }
         session.apply_settings();
+        session.tell_workspace();
         Ok(session)
     }
 
@@ -399,11 +405,6 @@ impl AgentSession {
     /// Where tools work.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.0.workspace
-    }
-
-    /// Which models there are.
-    pub fn models(&self) -> &ModelRegistry {
-        &self.0.models
     }
 
     /// Looks at the conversation's entries. The closure must not call back into the session.

@@ -98,15 +98,13 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
         }
         Command::GetState => with(&state(&session)),
         Command::SetModel { provider, model_id } => {
-            let models = session.models();
-            let found =
-                models.find(&provider, &model_id).filter(|_| models.is_available(&provider));
+            let found = session.find_model(&provider, &model_id);
             let model = found.ok_or_else(|| format!("Model not found: {provider}/{model_id}"))?;
             session.set_model(Arc::clone(&model), false).await.map_err(text)?;
             with(&model)
         }
         Command::CycleModel => with(&session.cycle_model(true).await.map_err(text)?),
-        Command::GetAvailableModels => with(&json!({ "models": session.models().available() })),
+        Command::GetAvailableModels => with(&json!({ "models": session.available_models() })),
         Command::SetThinkingLevel { level } => {
             let level: ThinkingLevel = level.parse().map_err(text)?;
             session.set_thinking_level(level, false).await.map_err(text)?;

@@ -48,6 +48,38 @@ pub enum ChooseError {
 }
 
 impl AgentSession {
+    /// The models that can be asked.
+    pub fn available_models(&self) -> Vec<Arc<Model>> {
+        match &self.0.models {
+            Some(models) => models.available(),
+            None => self.model().into_iter().collect(),
+        }
+    }
+
+    /// The model with these ids, if it can be asked.
+    pub fn find_model(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
+        match &self.0.models {
+            Some(models) => models.find(provider, id).filter(|_| models.is_available(provider)),
+            None => self.model().filter(|model| model.provider == provider && model.id == id),
+        }
+    }
+
+    /// Models of this provider can be asked.
+    pub(super) fn is_available(&self, provider: &str) -> bool {
+        self.0.models.as_ref().is_none_or(|models| models.is_available(provider))
+    }
+
+    /// What the model can do with images.
+    pub(super) fn tell_workspace(&self) {
+        let model = self.model();
+        let limits = model.as_ref().and_then(|model| model.input_limits.clone());
+        self.0.workspace.set_images(pi_tools::Images {
+            resize: limits.and_then(|limits| limits.images?.resize).unwrap_or_default(),
+            auto_resize: self.0.auto_resize_images,
+            visible: model.is_none_or(|model| model.accepts_images()),
+        });
+    }
+
     /// The model, if one was chosen.
     pub fn model(&self) -> Option<Arc<Model>> {
         self.state().model.clone()
@@ -74,7 +106,7 @@ impl AgentSession {
         level: Option<ThinkingLevel>,
         source: &str,
     ) -> Result<(), ChooseError> {
-        if !self.0.models.is_available(&model.provider) {
+        if !self.is_available(&model.provider) {
             let (provider, id) = (model.provider.clone(), model.id.clone());
             return Err(ChooseError::NoKey { provider, id });
         }
@@ -89,6 +121,7 @@ impl AgentSession {
                 .unwrap_or(state.thinking_level);
             (state.model.replace(Arc::clone(&model)), wanted)
         };
+        self.tell_workspace();
         let notice = Notice::ModelSelect { model: &model, previous: previous.as_deref(), source };
         self.0.extensions.notice(&notice, &self.extension_context()).await;
         self.set_thinking_level(wanted, false).await?;
@@ -103,10 +136,10 @@ impl AgentSession {
         };
         let is_scoped = !scoped.is_empty();
         let choices: Vec<ScopedModel> = if is_scoped {
-            let usable = |one: &ScopedModel| self.0.models.is_available(&one.model.provider);
+            let usable = |one: &ScopedModel| self.is_available(&one.model.provider);
             scoped.into_iter().filter(usable).collect()
         } else {
-            let all = self.0.models.available().into_iter();
+            let all = self.available_models().into_iter();
             all.map(|model| ScopedModel { model, thinking_level: None }).collect()
         };
         if choices.len() < 2 {

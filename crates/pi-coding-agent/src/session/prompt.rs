@@ -167,7 +167,7 @@ impl AgentSession {
     /// Everything between the decision to begin a run and its first request.
     async fn prepare(&self, mut run: Run, first: FirstMessage) -> Result<Run, PromptError> {
         let model = self.model().ok_or(PromptError::NoModel)?;
-        if !self.0.models.is_available(&model.provider) {
+        if !self.is_available(&model.provider) {
             return Err(PromptError::NoKey(model.provider.clone()));
         }
         self.flush_bash()?;

@@ -86,12 +86,16 @@ pub async fn run_command(
     let end = Box::pin(run.until_end(process.exit, process.lease, started, None)).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     let cut = output.tail();
+    let exit_code = match &end {
+        End::Exited(code) => *code,
+        End::Aborted | End::TimedOut(_) => None,
+        End::Lost(reason) => {
+            return Err(ToolError(format!("The command's end is not known: {reason}")));
+        }
+    };
     Ok(CommandResult {
         output: cut.content,
-        exit_code: match end {
-            End::Exited(code) => code,
-            End::Aborted | End::TimedOut(_) => None,
-        },
+        exit_code,
         cancelled: end == End::Aborted,
         truncated: cut.truncated,
         full_output_path: spilled.path,

@@ -218,6 +218,11 @@ impl SettingsStore {
         [&self.user.content].into_iter().chain(project)
     }
 
+    /// The project's file counts.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
+    }
+
     /// Whether the project's file counts.
     pub fn set_trusted(&mut self, trusted: bool) {
         self.trusted = trusted;
