@@ -15,6 +15,7 @@
 //! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
 //! the others have the same shape. `supervisor.rs` is how processes come to an end.
 
+mod attach;
 mod background;
 mod bash;
 mod change;
@@ -42,6 +43,7 @@ mod walk;
 mod workspace;
 mod write;
 
+pub use attach::{Attachment, attach};
 pub use background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
 pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;

@@ -1,5 +1,7 @@
 //! What the tools of one agent share: where they work, on what, and what they know of it.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,6 +24,7 @@ pub struct Workspace {
     home: Option<PathBuf>,
     changed_files: ChangedFiles,
     images: Arc<Mutex<Images>>,
+    variables: Arc<Mutex<BTreeMap<OsString, OsString>>>,
     pub(crate) locks: Arc<Locks>,
     pub(crate) seen: Arc<Seen>,
     bash: BashSettings,
@@ -33,9 +36,21 @@ impl Workspace {
     pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
         let changed_files = ChangedFiles::default();
         let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
+        let variables = Arc::default();
         let bash = BashSettings::default();
         let background = None;
-        Self { executor, cwd, home, changed_files, images, locks, seen, bash, background }
+        Self {
+            executor,
+            cwd,
+            home,
+            changed_files,
+            images,
+            variables,
+            locks,
+            seen,
+            bash,
+            background,
+        }
     }
 
     /// Says how commands run.
@@ -60,6 +75,18 @@ impl Workspace {
     /// Says what the model can do with images from now on; models change.
     pub fn set_images(&self, images: Images) {
         *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
+    }
+
+    /// Sets variables of commands, beside those of the settings; others stay as they are.
+    pub fn set_variables(&self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
+        self.variables.lock().unwrap_or_else(PoisonError::into_inner).extend(variables);
+    }
+
+    /// All variables of commands.
+    pub(crate) fn environment(&self) -> BTreeMap<OsString, OsString> {
+        let mut environment = self.bash.environment.clone();
+        environment.extend(self.variables.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        environment
     }
 
     /// What the model can do with images.

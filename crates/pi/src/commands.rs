@@ -3,7 +3,7 @@
 mod doctor;
 pub(crate) mod export;
 mod failure;
-mod plain;
+pub(crate) mod plain;
 mod sessions;
 mod undo;
 

@@ -14,7 +14,9 @@ mod demo;
 mod environment;
 mod exit;
 mod flags;
+mod modes;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use arguments::Arguments;
@@ -23,6 +25,8 @@ use flags::help;
 use flags::parse::{Request, parse};
 
 fn main() -> ExitCode {
+    // Commands of tools are owned by this program, started once more.
+    pi_tools::supervisor::main_if_asked();
     crash::guard(run)
 }
 
@@ -38,7 +42,7 @@ fn run() -> ExitCode {
         }
     }
     // Until there is a screen, there is nothing to show but this.
-    if words.is_empty() {
+    if words.is_empty() && std::io::stdin().is_terminal() {
         return print(&help::general());
     }
     match parse(words) {
@@ -59,5 +63,5 @@ fn run_mode(arguments: &Arguments) -> ExitCode {
     if let Some(file) = &arguments.export {
         return commands::export::page(file, arguments.messages.first().map(String::as_str));
     }
-    complain("this version cannot run an agent yet; try `pi demo`", Exit::Unavailable)
+    modes::run(arguments)
 }

@@ -69,9 +69,17 @@ impl AgentSession {
         self.0.models.as_ref().is_none_or(|models| models.is_available(provider))
     }
 
-    /// What the model can do with images.
+    /// Tells the tools what they should know of the model, and their commands who runs them.
     pub(super) fn tell_workspace(&self) {
         let model = self.model();
+        let level = self.thinking_level();
+        if let Some(model) = &model {
+            self.0.workspace.set_variables([
+                ("PI_PROVIDER".into(), model.provider.clone().into()),
+                ("PI_MODEL".into(), model.id.clone().into()),
+                ("PI_REASONING_LEVEL".into(), level.as_str().into()),
+            ]);
+        }
         let limits = model.as_ref().and_then(|model| model.input_limits.clone());
         self.0.workspace.set_images(pi_tools::Images {
             resize: limits.and_then(|limits| limits.images?.resize).unwrap_or_default(),
@@ -180,6 +188,7 @@ impl AgentSession {
             (std::mem::replace(&mut state.thinking_level, fitted), fitted)
         };
         if previous != level_now {
+            self.tell_workspace();
             self.entries().append_thinking_level(level_now.as_str())?;
             self.news(SessionNews::ThinkingLevelChanged { level: level_now }).await;
             let notice = Notice::ThinkingLevelSelect { level: level_now, previous };

@@ -37,7 +37,7 @@ async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolEr
         program,
         arguments: vec!["-c".into(), text.into()],
         cwd: workspace.cwd().to_owned(),
-        environment: settings.environment.clone(),
+        environment: workspace.environment(),
         inherit: settings.inherit,
     })
 }

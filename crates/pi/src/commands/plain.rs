@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 /// One line of at most so many characters.
-pub(super) fn line(text: &str, width: usize) -> String {
+pub(crate) fn line(text: &str, width: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
     if text.chars().count() <= width {

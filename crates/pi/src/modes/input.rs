@@ -1,0 +1,80 @@
+//! The prompts of a run: what is piped in, files, messages.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use pi_ai::ImageContent;
+use pi_tools::{Attachment, Workspace, attach};
+
+use crate::arguments::Arguments;
+
+/// No model reads more than this, and a prompt is kept in memory several times.
+const MOST_INPUT: u64 = 32 * 1024 * 1024;
+
+/// One prompt.
+#[derive(Debug, Default)]
+pub(super) struct Prompt {
+    pub(super) text: String,
+    pub(super) images: Vec<ImageContent>,
+}
+
+/// The prompts, in order. The first has what is piped in and the files.
+pub(super) async fn prompts(
+    arguments: &Arguments,
+    workspace: &Workspace,
+) -> Result<Vec<Prompt>, String> {
+    let mut messages = arguments.messages.iter();
+    let mut first = Prompt::default();
+    let mut parts = Vec::new();
+    if let Some(piped) = piped()? {
+        parts.push(piped);
+    }
+    let mut files = String::new();
+    for name in &arguments.files {
+        let (path, attachment) = attach(workspace, name).await.map_err(|error| error.0)?;
+        let path = path.display();
+        match attachment {
+            Attachment::Text(text) if text.is_empty() => {}
+            Attachment::Text(text) => {
+                files.push_str(&format!("<file name=\"{path}\">\n{text}\n</file>\n"));
+            }
+            Attachment::Image(image, hints) => {
+                first.images.extend(image);
+                files.push_str(&format!("<file name=\"{path}\">{}</file>\n", hints.join("\n")));
+            }
+        }
+    }
+    let message = messages.next().map(String::as_str).unwrap_or_default();
+    if !files.is_empty() || !message.is_empty() {
+        parts.push(format!("{files}{message}"));
+    }
+    first.text = parts.join("\n\n");
+    let has_first = !first.text.is_empty() || !first.images.is_empty();
+    let rest = messages.map(|text| Prompt { text: text.clone(), images: Vec::new() });
+    Ok(has_first.then_some(first).into_iter().chain(rest).collect())
+}
+
+/// What is piped in, if anything is.
+fn piped() -> Result<Option<String>, String> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = stdin.lock().take(MOST_INPUT + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(_) => {}
+        // Closed before we started: nothing is piped in.
+        Err(error) if error.raw_os_error() == Some(9) => return Ok(None),
+        Err(error) => return Err(format!("cannot read the input: {error}")),
+    }
+    if bytes.len() as u64 > MOST_INPUT {
+        return Err(format!(
+            "the input has more than {} MB, which no model can read; give the file's name instead",
+            MOST_INPUT / (1024 * 1024)
+        ));
+    }
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
+    Ok((!text.is_empty()).then(|| text.to_owned()))
+}

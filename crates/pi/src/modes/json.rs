@@ -1,0 +1,76 @@
+//! JSON mode: the header of the session, then every event, one per line.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pi_agent::BoxFuture;
+use pi_coding_agent::Environment;
+use pi_coding_agent::rpc::LineWriter;
+use pi_coding_agent::session::{AgentSession, SessionEvent, SessionListener};
+
+use super::input::{Prompt, prompts};
+use super::print::say;
+use super::progress::StderrUi;
+use super::setup::create;
+use super::signals::until_signal;
+use crate::arguments::Arguments;
+use crate::exit::{Exit, complain, on_write_error};
+
+struct Forward(LineWriter);
+
+impl SessionListener for Forward {
+    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()> {
+        let added = self.0.add(event);
+        Box::pin(async move {
+            if added.is_ok() {
+                // If nobody reads any more, the mode ends.
+                let _ = self.0.ready().await;
+            }
+        })
+    }
+}
+
+/// Runs the prompts and writes every event.
+pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+    let created = match create(arguments, environment, Arc::new(StderrUi)).await {
+        Ok(created) => created,
+        Err(exit) => return exit,
+    };
+    let session = created.runtime.session();
+    let prompts = match prompts(arguments, session.workspace()).await {
+        Ok(prompts) => prompts,
+        Err(error) => return complain(&error, Exit::Failed),
+    };
+    let output = LineWriter::default();
+    // Nobody listens yet, so it is the first line.
+    let _ = session.with_entries(|entries| output.add(entries.header()));
+    session.add_listener(Arc::new(Forward(output.clone()))).forever();
+    until_signal(&created.runtime, write(&session, prompts, &output)).await
+}
+
+async fn write(session: &AgentSession, prompts: Vec<Prompt>, output: &LineWriter) -> ExitCode {
+    let all = async {
+        let mut exit = Exit::Success.into();
+        for prompt in prompts {
+            if let Err(failed) = say(session, prompt).await {
+                exit = failed;
+                break;
+            }
+        }
+        output.finish();
+        exit
+    };
+    tokio::pin!(all);
+    let drain = output.drain(tokio::io::stdout());
+    tokio::pin!(drain);
+    tokio::select! {
+        exit = &mut all => match drain.await {
+            Ok(()) => exit,
+            Err(error) => on_write_error(&error),
+        },
+        written = &mut drain => {
+            session.abort().await;
+            written.map_or_else(|error| on_write_error(&error), |()| Exit::Success.into())
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `--list-models`: the models that can be asked.
+
+use std::process::ExitCode;
+
+use pi_coding_agent::Environment;
+use pi_coding_agent::config::AuthStore;
+use pi_coding_agent::models::{ModelRegistry, ModelsFile, rows, table};
+
+use crate::exit::{Exit, note, print};
+
+/// Prints the models whose names have the words of `search`.
+pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
+    let (file, problems) = ModelsFile::load(&environment.agent_directory.join("models.json"));
+    problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
+    let auth = AuthStore::new(&environment.agent_directory);
+    auth.check().iter().for_each(|problem| note(&format!("warning: {problem}")));
+    let registry =
+        ModelRegistry::new(environment, file, move |provider| auth.get(provider).ok().flatten());
+    registry.find_local_servers().await;
+    let available = registry.available();
+    if available.is_empty() {
+        note(
+            "No models available. Set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json.",
+        );
+        return Exit::NoModel.into();
+    }
+    let rows = rows(available.iter().map(AsRef::as_ref), Some(search));
+    if rows.is_empty() {
+        return print(&format!("No models matching \"{search}\"\n"));
+    }
+    let mut text = table(&rows).join("\n");
+    text.push('\n');
+    print(&text)
+}

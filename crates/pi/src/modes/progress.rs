@@ -1,0 +1,96 @@
+//! A line on stderr for each thing the agent does, for people who wait for an answer. And notices
+//! of the session, which nobody else shows.
+
+use std::io::IsTerminal as _;
+
+use pi_agent::{AgentEvent, BoxFuture};
+use pi_coding_agent::extension::{NoUi, Ui, WidgetPlacement};
+use pi_coding_agent::session::{AgentSession, SessionEvent, SessionNews};
+use serde_json::Value;
+
+use crate::commands::plain;
+use crate::exit::note;
+
+/// How much of a command or path is shown.
+const WIDTH: usize = 100;
+
+/// Tells of tools, retries and compactions, if stderr is a terminal.
+pub(super) fn show(session: &AgentSession) {
+    if !std::io::stderr().is_terminal() {
+        return;
+    }
+    session
+        .subscribe(|event| {
+            if let Some(line) = line(event) {
+                note(&line);
+            }
+        })
+        .forever();
+}
+
+fn line(event: &SessionEvent<'_>) -> Option<String> {
+    match event {
+        SessionEvent::Agent(event) => match event.event {
+            AgentEvent::ToolExecutionStart { tool_name, args, .. } => {
+                let about =
+                    ["command", "path", "pattern"].into_iter().find_map(|key| args.get(key));
+                let about = about.and_then(Value::as_str).unwrap_or_default();
+                Some(plain::line(&format!("{tool_name} {about}"), WIDTH))
+            }
+            AgentEvent::ToolExecutionEnd { tool_name, is_error: true, .. } => {
+                Some(format!("{tool_name} failed"))
+            }
+            _ => None,
+        },
+        SessionEvent::Session(SessionNews::AutoRetryStart { delay_ms, error_message, .. }) => {
+            let pause = *delay_ms as f64 / 1000.0;
+            Some(plain::line(&format!("{error_message}; trying again in {pause} s"), WIDTH))
+        }
+        SessionEvent::Session(SessionNews::CompactionStart { .. }) => {
+            Some("making room in the context".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Nobody can be asked, but what has to be said is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StderrUi;
+
+impl Ui for StderrUi {
+    fn is_present(&self) -> bool {
+        false
+    }
+
+    fn select<'a>(
+        &'a self,
+        title: &'a str,
+        options: &'a [String],
+    ) -> BoxFuture<'a, Option<String>> {
+        NoUi.select(title, options)
+    }
+
+    fn confirm<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(false))
+    }
+
+    fn input<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn editor<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
+
+    fn notify(&self, message: &str, kind: &str) {
+        note(&format!("{kind}: {message}"));
+    }
+
+    fn set_status(&self, _: &str, _: Option<&str>) {}
+
+    fn set_widget(&self, _: &str, _: Option<&[String]>, _: WidgetPlacement) {}
+
+    fn set_title(&self, _: &str) {}
+
+    fn set_editor_text(&self, _: &str) {}
+}

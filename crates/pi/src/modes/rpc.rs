@@ -1,0 +1,35 @@
+//! RPC mode: another program drives the agent over stdin and stdout.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pi_coding_agent::Environment;
+use pi_coding_agent::rpc::{Ended, LineWriter, RpcUi, serve};
+use tokio::io::BufReader;
+
+use super::setup::create;
+use super::signals::until_signal;
+use crate::arguments::Arguments;
+use crate::exit::{Exit, complain};
+
+/// Serves until the input ends.
+pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+    let output = LineWriter::default();
+    let ui = Arc::new(RpcUi::new(output.clone()));
+    let created = match create(arguments, environment, Arc::clone(&ui) as Arc<_>).await {
+        Ok(created) => created,
+        Err(exit) => return exit,
+    };
+    let runtime = Arc::new(created.runtime);
+    let served = async {
+        let input = BufReader::new(tokio::io::stdin());
+        match serve(Arc::clone(&runtime), ui, output, input, tokio::io::stdout()).await {
+            Ended::Input => Exit::Success.into(),
+            Ended::Output => Exit::BrokenPipe.into(),
+            Ended::Failed(error) => {
+                complain(&format!("cannot read the input: {error}"), Exit::Failed)
+            }
+        }
+    };
+    until_signal(&runtime, served).await
+}

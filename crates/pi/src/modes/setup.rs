@@ -1,0 +1,109 @@
+//! An agent from the command line.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pi_coding_agent::extension::Ui;
+use pi_coding_agent::resources::ResourceFlags;
+use pi_coding_agent::{
+    AgentOptions, Conversation, ConversationError, CreateError, Created, Environment, Severity,
+    ToolChoice, ToolSelection, create_agent_session,
+};
+use pi_tools::supervisor::Supervisor;
+
+use crate::arguments::{self, Arguments, ToolChange};
+use crate::exit::{Exit, complain, note};
+
+/// Puts the agent together that the command line asks for. What is wrong on the way is said.
+pub(super) async fn create(
+    arguments: &Arguments,
+    environment: Environment,
+    ui: Arc<dyn Ui>,
+) -> Result<Created, ExitCode> {
+    if let Some(name) = arguments.unknown.keys().next() {
+        return Err(complain(&format!("unknown option --{name}; see `pi --help`"), Exit::Usage));
+    }
+    let mut options = options(arguments, environment);
+    options.ui = ui;
+    match Box::pin(create_agent_session(options)).await {
+        Ok(created) => {
+            for diagnostic in &created.diagnostics {
+                let severity = match diagnostic.severity {
+                    Severity::Warning => "warning",
+                    Severity::Error => "error",
+                };
+                note(&format!("{severity}: {diagnostic}"));
+            }
+            Ok(created)
+        }
+        Err(error) => {
+            let exit = match &error {
+                CreateError::Model(_) => Exit::NoModel,
+                CreateError::Conversation(ConversationError::Session(_))
+                | CreateError::Build(_) => Exit::Failed,
+                CreateError::Conversation(_) => Exit::Usage,
+            };
+            Err(complain(&error.to_string(), exit))
+        }
+    }
+}
+
+fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
+    let mut options = AgentOptions::new(environment);
+    options.conversation = conversation(arguments);
+    options.name.clone_from(&arguments.name);
+    options.session_dir.clone_from(&arguments.session_dir);
+    options.model.clone_from(&arguments.model);
+    options.provider.clone_from(&arguments.provider);
+    options.api_key.clone_from(&arguments.api_key);
+    options.thinking_level = arguments.thinking;
+    options.models.clone_from(&arguments.models);
+    options.tools = tools(&arguments.tools);
+    options.resources = ResourceFlags {
+        skills: arguments.skills.paths.clone(),
+        prompts: arguments.prompt_templates.paths.clone(),
+        no_skills: arguments.skills.no_discovery,
+        no_prompts: arguments.prompt_templates.no_discovery,
+        no_context_files: arguments.no_context_files,
+        system_prompt: arguments.system_prompt.clone(),
+        append_system_prompt: Some(arguments.append_system_prompt.clone())
+            .filter(|texts| !texts.is_empty()),
+    };
+    options.approve = arguments.approve;
+    options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
+    options
+}
+
+fn conversation(arguments: &Arguments) -> Conversation {
+    if arguments.no_session {
+        Conversation::InMemory
+    } else if let Some(reference) = &arguments.fork {
+        Conversation::Fork(reference.clone(), arguments.session_id.clone())
+    } else if let Some(reference) = &arguments.session {
+        Conversation::Existing(reference.clone())
+    } else if arguments.continue_latest {
+        Conversation::Latest
+    } else if let Some(id) = &arguments.session_id {
+        Conversation::WithId(id.clone())
+    } else {
+        Conversation::New
+    }
+}
+
+fn tools(selection: &arguments::ToolSelection) -> ToolSelection {
+    let change = |change: &ToolChange| match change {
+        ToolChange::Add(name) => format!("+{name}"),
+        ToolChange::Remove(name) => format!("-{name}"),
+    };
+    ToolSelection {
+        none: selection.none,
+        no_builtin: selection.no_builtin,
+        choice: selection.choice.as_ref().map(|choice| match choice {
+            arguments::ToolChoice::Only(names) => ToolChoice::Only(names.clone()),
+            arguments::ToolChoice::Change(changes) => {
+                ToolChoice::Change(changes.iter().map(change).collect())
+            }
+        }),
+        exclude: selection.exclude.clone(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Signals that end a run early. The agent is aborted, what it has is kept, and the exit code
+//! says which signal it was.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use pi_coding_agent::runtime::AgentRuntime;
+use tokio::time::timeout;
+
+use crate::exit::Exit;
+
+/// How long an agent may take to end.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Does `work` until it is done or a signal comes.
+pub(super) async fn until_signal(
+    runtime: &AgentRuntime,
+    work: impl Future<Output = ExitCode>,
+) -> ExitCode {
+    tokio::pin!(work);
+    let exit = tokio::select! {
+        exit = &mut work => return exit,
+        exit = signal() => exit,
+    };
+    // The work goes on meanwhile: it writes down what there is.
+    let ended = async {
+        tokio::select! {
+            () = runtime.shut_down() => {}
+            _ = &mut work => {}
+        }
+    };
+    let _ = timeout(PATIENCE, ended).await;
+    exit.into()
+}
+
+#[cfg(unix)]
+async fn signal() -> Exit {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [
+        (SignalKind::interrupt(), Exit::Interrupted),
+        (SignalKind::terminate(), Exit::Terminated),
+        (SignalKind::hangup(), Exit::HungUp),
+    ];
+    let waiting = kinds.map(|(kind, exit)| {
+        Box::pin(async move {
+            match signal(kind) {
+                Ok(mut signals) => drop(signals.recv().await),
+                // Without a handler the signal ends us the usual way.
+                Err(_) => std::future::pending().await,
+            }
+            exit
+        })
+    });
+    let [interrupt, terminate, hangup] = waiting;
+    tokio::select! {
+        exit = interrupt => exit,
+        exit = terminate => exit,
+        exit = hangup => exit,
+    }
+}
+
+#[cfg(not(unix))]
+async fn signal() -> Exit {
+    match tokio::signal::ctrl_c().await {
+        Ok(()) => Exit::Interrupted,
+        Err(_) => std::future::pending().await,
+    }
+}
