@@ -9,7 +9,6 @@ mod undo;
 
 use std::process::ExitCode;
 
-use crate::demo;
 use crate::exit::{Exit, print};
 use crate::flags::parse::Given;
 use crate::flags::{completions, man, markdown};
@@ -19,7 +18,7 @@ use failure::Failure;
 /// Runs a command.
 pub(crate) fn run(given: &Given) -> ExitCode {
     let result = match given.path.as_slice() {
-        ["demo"] => return demo::run(given),
+        ["demo"] => return crate::modes::demo::run(given),
         ["completions"] => {
             return print(&given.word(0).and_then(completions::script).unwrap_or_default());
         }

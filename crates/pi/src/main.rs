@@ -10,7 +10,6 @@
 mod arguments;
 mod commands;
 mod crash;
-mod demo;
 mod environment;
 mod exit;
 mod flags;

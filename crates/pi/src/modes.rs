@@ -3,6 +3,7 @@
 //! `setup` makes an agent of the command line, `input` the first prompt, `signals` ends things
 //! early. What an agent does is in the library; this is what becomes of it on the outside.
 
+pub(crate) mod demo;
 mod input;
 mod json;
 mod list;
@@ -31,11 +32,16 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
         Ok(environment) => environment,
         Err(error) => return complain(&error, Exit::Configuration),
     };
+    block_on(run_in(arguments, environment))
+}
+
+/// Does something that waits.
+fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("could not start: {error}"), Exit::Failed),
     };
-    let exit = runtime.block_on(Box::pin(run_in(arguments, environment)));
+    let exit = runtime.block_on(Box::pin(work));
     // A thread that waits for input, or a server's name, is not waited for.
     runtime.shutdown_background();
     exit

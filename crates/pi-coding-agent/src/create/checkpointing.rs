@@ -1,7 +1,7 @@
-//! Keeps the state of the workspace before a run changes it, so that it can be undone.
+//! Keeps the state of the workspace before and after a run changes it, so that it can be undone.
 //!
-//! Taken when the first tool that may change something is about to run: a run that only answers
-//! costs nothing.
+//! The first is taken when the first tool that may change something is about to run: a run that
+//! only answers costs nothing. The second tells what the run did from what others do later.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,11 +12,14 @@ use pi_tools::Workspace;
 use pi_tools::checkpoint::{Checkpoints, Limits};
 
 use crate::extension::{
-    Answer, BeforeAgentStart, Extension, ExtensionContext, StartAnswer, ToolCallEvent,
+    Answer, BeforeAgentStart, Extension, ExtensionContext, Notice, StartAnswer, ToolCallEvent,
 };
 
 /// Tools that change nothing.
 const READ_ONLY: &[&str] = &["read", "grep", "find", "ls"];
+
+/// What others did between two runs, or before the first.
+const AS_FOUND: &str = "as found";
 
 /// Takes checkpoints.
 pub(super) struct Checkpointing {
@@ -30,6 +33,21 @@ pub(super) struct Checkpointing {
 impl Checkpointing {
     pub(super) fn new(store: PathBuf, workspace: Arc<Workspace>) -> Self {
         Self { store, workspace, taken: AtomicBool::new(false), label: Mutex::default() }
+    }
+
+    async fn take(&self, label: String, context: &ExtensionContext) {
+        let (store, workspace) = (self.store.clone(), Arc::clone(&self.workspace));
+        let taken = tokio::task::spawn_blocking(move || {
+            Checkpoints::of(&store, &workspace, Limits::default())?.take(&label).map(drop)
+        })
+        .await;
+        let problem = match taken {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        // The work is worth more than the way back.
+        context.ui.notify(&format!("This run cannot be undone: {problem}"), "warning");
     }
 }
 
@@ -49,6 +67,22 @@ impl Extension for Checkpointing {
         Box::pin(std::future::ready(Ok(StartAnswer::default())))
     }
 
+    fn notice<'a>(
+        &'a self,
+        notice: &'a Notice<'a>,
+        context: &'a ExtensionContext,
+    ) -> Answer<'a, ()> {
+        let settled = matches!(notice, Notice::AgentSettled { .. });
+        if !settled || !self.taken.swap(false, Ordering::Relaxed) {
+            return Box::pin(std::future::ready(Ok(())));
+        }
+        Box::pin(async move {
+            let label = self.label.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            self.take(label, context).await;
+            Ok(())
+        })
+    }
+
     fn tool_call<'a>(
         &'a self,
         event: &'a ToolCallEvent<'a>,
@@ -58,21 +92,7 @@ impl Extension for Checkpointing {
             return Box::pin(std::future::ready(Ok(Permission::allow())));
         }
         Box::pin(async move {
-            let (store, workspace) = (self.store.clone(), Arc::clone(&self.workspace));
-            let label = self.label.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let taken = tokio::task::spawn_blocking(move || {
-                Checkpoints::of(&store, &workspace, Limits::default())?.take(&label).map(drop)
-            })
-            .await;
-            let problem = match taken {
-                Ok(Ok(())) => None,
-                Ok(Err(error)) => Some(error.to_string()),
-                Err(error) => Some(error.to_string()),
-            };
-            if let Some(problem) = problem {
-                // The work is worth more than the way back.
-                context.ui.notify(&format!("This run cannot be undone: {problem}"), "warning");
-            }
+            self.take(AS_FOUND.to_owned(), context).await;
             Ok(Permission::allow())
         })
     }

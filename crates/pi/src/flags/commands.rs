@@ -50,19 +50,16 @@ pub(crate) const COMMANDS: &[Command] = &[
         )
         .flags(&[JSON]),
     Command::new("auth", "Check and print credentials").commands(AUTH).later(AUTH_LATER),
-    Command::new("demo", "Stream an answer of a scripted model, which needs no key and no network")
-        .words("[PROMPT]...", 0, MANY)
-        .flags(&[
-            Flag::new(
-                "model",
-                Group::General,
-                "A real model instead; its key is taken from the environment",
-            )
+    Command::new(
+        "demo",
+        "See the agent at work: a scripted model repairs a file; needs no key and no network",
+    )
+    .words("[PROMPT]...", 0, MANY)
+    .flags(&[
+        Flag::new("model", Group::General, "A real model instead, as for --model of a run")
             .takes("PROVIDER/ID"),
-            Flag::new("thinking", Group::General, "How much it thinks")
-                .takes("LEVEL")
-                .choices(LEVELS),
-        ]),
+        Flag::new("thinking", Group::General, "How much it thinks").takes("LEVEL").choices(LEVELS),
+    ]),
     Command::new("completions", "Print completions for a shell")
         .words("SHELL", 1, 1)
         .choices(&["bash", "zsh", "fish"])

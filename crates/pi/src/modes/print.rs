@@ -34,7 +34,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     until_signal(&created.runtime, answer(&session, prompts)).await
 }
 
-async fn answer(session: &AgentSession, prompts: Vec<Prompt>) -> ExitCode {
+/// Says everything, and prints the last answer.
+pub(super) async fn answer(session: &AgentSession, prompts: Vec<Prompt>) -> ExitCode {
     for prompt in prompts {
         if let Err(exit) = say(session, prompt).await {
             return exit;

@@ -16,9 +16,13 @@ const WIDTH: usize = 100;
 
 /// Tells of tools, retries and compactions, if stderr is a terminal.
 pub(super) fn show(session: &AgentSession) {
-    if !std::io::stderr().is_terminal() {
-        return;
+    if std::io::stderr().is_terminal() {
+        show_always(session);
     }
+}
+
+/// The same, wherever stderr goes.
+pub(super) fn show_always(session: &AgentSession) {
     session
         .subscribe(|event| {
             if let Some(line) = line(event) {
