@@ -277,6 +277,11 @@ impl Agent {
         self.state().conversation.messages().clone()
     }
 
+    /// Adds a message to the transcript. Takes effect with the next run.
+    pub fn add_message(&self, message: impl Into<AgentMessage>) {
+        self.state().conversation.push(message.into());
+    }
+
     /// Replaces the transcript. Takes effect with the next run.
     pub fn set_messages(&self, messages: impl IntoIterator<Item = AgentMessage>) {
         let mut state = self.state();

@@ -26,9 +26,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use pi_agent::{Agent, AgentTool, BoxFuture, RunSettings};
 use pi_protocol::{
     AgentMessage, CancelToken, Entry, History, Model, Provider, StreamOptions, ThinkingLevel,
+    Transcript,
 };
 use pi_session::compaction::Tries;
-use pi_session::{Session, SessionError};
+use pi_session::{Outline, Session, SessionError};
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -218,6 +219,10 @@ struct State {
     /// Results of commands that ended during a run.
     pending_bash: Vec<AgentMessage>,
     forced_prompt: Option<String>,
+    /// What the conversation amounts to, until its messages have been read.
+    unread: Option<Outline>,
+    /// The conversation has changed in a way that the run does not know of.
+    diverged: bool,
 }
 
 /// Hears what happens in a session, one event after the other; the session waits for it.
@@ -262,7 +267,7 @@ impl AgentSession {
     /// conversation begins with its model and thinking level.
     pub fn new(parts: SessionParts) -> Result<Self, SessionError> {
         let mut session = parts.session;
-        let context = session.context()?;
+        let outline = session.outline()?;
         if session.is_empty() {
             if let Some(model) = &parts.model {
                 session.append_model(&model.provider, &model.id)?;
@@ -299,6 +304,8 @@ impl AgentSession {
             next_bash: 0,
             pending_bash: Vec::new(),
             forced_prompt: None,
+            unread: Some(outline),
+            diverged: false,
         };
         let extension_tools = parts.extensions.tools();
         let replaced = |tool: &Arc<dyn AgentTool>| {
@@ -327,7 +334,6 @@ impl AgentSession {
             listeners: Mutex::default(),
             busy: watch::Sender::new(false),
         }));
-        session.0.agent.set_messages(context.messages.iter().cloned());
         session.install();
         if parts.restore_tools {
             session.restore_tools();
@@ -427,9 +433,39 @@ impl AgentSession {
         self.entries().name().map(ToOwned::to_owned)
     }
 
-    /// The messages that the model reads. A snapshot, and cheap.
+    /// The messages that the model reads. A snapshot, and cheap, once they have been read.
     pub fn messages(&self) -> History<AgentMessage> {
+        if let Err(error) = self.read() {
+            self.0.ui.notify(&format!("The conversation cannot be read: {error}"), "error");
+        }
         self.0.agent.messages()
+    }
+
+    /// How many messages the model reads. Known without reading them.
+    pub fn message_count(&self) -> usize {
+        let unread = self.state().unread.as_ref().map(|outline| outline.message_count);
+        unread.unwrap_or_else(|| self.0.agent.messages().len())
+    }
+
+    /// Prompt sections and tools that the model has been told of.
+    fn declared(&self) -> Transcript {
+        let unread = self.state().unread.as_ref().map(|outline| outline.declared.clone());
+        unread.unwrap_or_else(|| self.0.agent.declared())
+    }
+
+    /// Reads the messages of the conversation, unless that was done.
+    fn read(&self) -> Result<(), SessionError> {
+        if self.state().unread.is_some() { self.refresh() } else { Ok(()) }
+    }
+
+    /// Adds a message that was appended to the conversation outside of the loop.
+    fn added(&self, message: AgentMessage) {
+        let mut state = self.state();
+        match &mut state.unread {
+            Some(outline) => outline.message_count += 1,
+            None => self.0.agent.add_message(message),
+        }
+        state.diverged = true;
     }
 
     /// A run is going on, retries and compactions included.
@@ -468,6 +504,9 @@ impl AgentSession {
     fn refresh(&self) -> Result<(), SessionError> {
         let messages = self.entries().context()?.messages;
         self.0.agent.set_messages(messages.iter().cloned());
+        let mut state = self.state();
+        state.unread = None;
+        state.diverged = true;
         Ok(())
     }
 

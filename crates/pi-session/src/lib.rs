@@ -61,5 +61,6 @@ pub use roles::{
 pub use searchable::TextKind;
 pub use session::{
     CompactionFailed, Dropped, Fork, ForkPosition, NewCompaction, NewSession, OnLocked,
-    OpenOptions, Problem, Session, SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
+    OpenOptions, Outline, Problem, Session, SessionContext, SessionStats, TokenTotals, TreeNode,
+    TreeView,
 };

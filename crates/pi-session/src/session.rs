@@ -10,6 +10,7 @@ mod fork;
 mod jsonl;
 mod live;
 mod load;
+mod outline;
 mod stats;
 mod view;
 
@@ -30,6 +31,7 @@ pub use compact::{CompactionFailed, Dropped};
 pub use fork::{Fork, ForkPosition};
 pub use live::SessionContext;
 pub use load::{OnLocked, OpenOptions};
+pub use outline::Outline;
 pub use stats::{SessionStats, TokenTotals};
 pub use view::{TreeNode, TreeView};
 

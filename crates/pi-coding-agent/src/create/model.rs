@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pi_protocol::{Model, ThinkingLevel};
-use pi_session::SessionContext;
+use pi_session::Outline;
 
 use super::AgentOptions;
 use crate::Diagnostic;
@@ -28,7 +28,7 @@ pub(super) async fn choose_model(
     registry: &ModelRegistry,
     options: &AgentOptions,
     settings: &Settings,
-    conversation: Option<&SessionContext>,
+    conversation: Option<&Outline>,
 ) -> Result<ChosenModel, ChoiceError> {
     if let Some((_, model)) = &options.custom_model {
         let level = level(model, options.thinking_level, settings, conversation);
@@ -102,7 +102,7 @@ fn by_name(registry: &ModelRegistry, options: &AgentOptions) -> Result<ChosenMod
 fn unnamed(
     registry: &ModelRegistry,
     settings: &Settings,
-    conversation: Option<&SessionContext>,
+    conversation: Option<&Outline>,
     chosen: &mut ChosenModel,
 ) {
     let used = conversation.and_then(|context| context.model.as_ref());
@@ -145,7 +145,7 @@ fn level(
     model: &Model,
     asked: Option<ThinkingLevel>,
     settings: &Settings,
-    conversation: Option<&SessionContext>,
+    conversation: Option<&Outline>,
 ) -> ThinkingLevel {
     let restored = conversation.and_then(|context| context.thinking_level.parse().ok());
     let none = std::collections::BTreeMap::new();

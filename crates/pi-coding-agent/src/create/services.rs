@@ -91,9 +91,9 @@ impl Services {
         let settings = self.settings().settings().clone();
         let known = match conversation.is_empty() {
             true => None,
-            false => Some(conversation.context().map_err(ConversationError::from)?),
+            false => Some(conversation.outline().map_err(ConversationError::from)?),
         };
-        let known = known.filter(|context| !context.messages.is_empty());
+        let known = known.filter(|outline| outline.message_count > 0);
         let mut options = (*self.options).clone();
         if !first && known.is_some() {
             (options.model, options.provider, options.thinking_level) = (None, None, None);

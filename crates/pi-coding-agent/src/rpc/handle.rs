@@ -254,7 +254,7 @@ fn state(session: &AgentSession) -> State {
         session_id: session.id(),
         session_name: session.name(),
         auto_compaction_enabled: settings.compaction.enabled,
-        message_count: session.messages().len(),
+        message_count: session.message_count(),
         pending_message_count: steering.len() + follow_up.len(),
     }
 }

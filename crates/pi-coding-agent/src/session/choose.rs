@@ -248,7 +248,7 @@ impl AgentSession {
 
     /// Gives the model the tools that the conversation says it has.
     pub(super) fn restore_tools(&self) {
-        let declared = self.0.agent.declared();
+        let declared = self.declared();
         if declared.timestamp.is_none() || declared.tools.is_empty() {
             return;
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pi_agent::FinishedTurn;
 use pi_ai::{is_context_overflow, is_recoverable_length};
 use pi_protocol::{
-    AgentMessage, AssistantMessage, CancelToken, EntryBody, History, Message, Model, StopReason,
+    AgentMessage, AssistantMessage, CancelToken, EntryBody, Message, Model, StopReason,
 };
 use pi_session::compaction::{
     Check, Compacted, CompactionSettings, Decision, Overflow, Preparation, Summarizer,
@@ -119,12 +119,8 @@ impl AgentSession {
     }
 
     /// Compacts between two turns of a run, if the next request would leave too little room.
-    /// Returns the messages that the run goes on with.
-    pub(super) async fn compact_between_turns(
-        &self,
-        turn: &FinishedTurn,
-    ) -> Option<History<AgentMessage>> {
-        let model = self.model()?;
+    pub(super) async fn compact_between_turns(&self, turn: &FinishedTurn) {
+        let Some(model) = self.model() else { return };
         let settings = self.compaction_settings(&model);
         let results: u64 = turn
             .tool_results
@@ -135,10 +131,9 @@ impl AgentSession {
         let counted = usage.input + usage.output + usage.cache_read + usage.cache_write;
         let counted = if usage.total_tokens > 0 { usage.total_tokens } else { counted };
         if counted == 0 || !should_compact(counted + results, model.context_window, &settings) {
-            return None;
+            return;
         }
-        let made = self.compact_automatically(CompactionReason::Threshold, false).await;
-        made.then(|| self.messages())
+        self.compact_automatically(CompactionReason::Threshold, false).await;
     }
 
     /// True if it was compacted.

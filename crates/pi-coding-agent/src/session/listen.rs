@@ -209,8 +209,9 @@ impl AgentSession {
     /// What the next turn of a run begins with.
     async fn next_turn(&self, turn: &pi_agent::FinishedTurn) -> NextTurn {
         let mut next = NextTurn::default();
-        if let Some(messages) = self.compact_between_turns(turn).await {
-            next.change.messages = Some(messages);
+        self.compact_between_turns(turn).await;
+        if std::mem::take(&mut self.state().diverged) {
+            next.change.messages = Some(self.messages());
         }
         let (model, level) = {
             let state = self.state();

@@ -170,6 +170,7 @@ impl AgentSession {
         if !self.is_available(&model.provider) {
             return Err(PromptError::NoKey(model.provider.clone()));
         }
+        self.read()?;
         self.flush_bash()?;
         self.compact_if_needed(When::BeforePrompt).await;
         let (prompt, images) = match &first {
@@ -208,6 +209,7 @@ impl AgentSession {
         run.messages.append(&mut self.state().next_turn);
         run.messages.extend(added);
         self.configure_run(&model);
+        self.state().diverged = false;
         Ok(run)
     }
 
@@ -248,7 +250,7 @@ impl AgentSession {
 
     /// A system message that turns the sections that the model knows into these.
     fn section_update(&self, wanted: &Map<String, Value>) -> Option<AgentMessage> {
-        let known = self.0.agent.declared();
+        let known = self.declared();
         let mut changes = Map::new();
         for (name, text) in wanted {
             if known.sections.get(name) != Some(text) {

@@ -162,7 +162,8 @@ impl AgentSession {
             self.emit(&super::SessionEvent::Agent(event)).await;
         }
         self.store(&message)?;
-        self.refresh()
+        self.added(message);
+        Ok(())
     }
 }
 

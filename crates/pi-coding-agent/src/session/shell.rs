@@ -129,13 +129,11 @@ impl AgentSession {
     /// Adds results that waited for the end of a run.
     pub(super) fn flush_bash(&self) -> Result<(), SessionError> {
         let pending = std::mem::take(&mut self.state().pending_bash);
-        if pending.is_empty() {
-            return Ok(());
-        }
         for message in pending {
-            self.entries().append_message(message)?;
+            self.entries().append_message(message.clone())?;
+            self.added(message);
         }
-        self.refresh()
+        Ok(())
     }
 
     /// Stops all commands of the user.

@@ -34,15 +34,15 @@ pub(super) struct Live {
 }
 
 /// The entries that count at some point of the tree.
-struct Selection {
-    path: Vec<Index>,
+pub(super) struct Selection {
+    pub(super) path: Vec<Index>,
     /// The last compaction and the first entry it keeps, as positions on the path.
-    compaction: Option<(usize, usize)>,
+    pub(super) compaction: Option<(usize, usize)>,
 }
 
 impl Selection {
     /// The entries that count: the compaction, what it kept, what came after.
-    fn entries<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = Index> + 'a {
+    pub(super) fn entries<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = Index> + 'a {
         let is_system = |at: usize| {
             matches!(session.tree.node(self.path[at]).kind, Kind::Message(Role::System))
         };
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// Builds something from entries; those that turn out to be damaged are marked and left out.
-    fn without_damage<T>(
+    pub(super) fn without_damage<T>(
         &mut self,
         build: impl Fn(&Self) -> Result<T, SessionError>,
     ) -> Result<T, SessionError> {
@@ -133,7 +133,7 @@ impl Session {
     }
 
     /// Finds the entries that count.
-    fn select(
+    pub(super) fn select(
         &self,
         leaf: Option<Index>,
         reader: &mut Reader<'_>,
@@ -156,7 +156,7 @@ impl Session {
     }
 
     /// The last edit of every entry that counts.
-    fn edits(
+    pub(super) fn edits(
         &self,
         selection: &Selection,
         reader: &mut Reader<'_>,
@@ -174,7 +174,7 @@ impl Session {
     }
 
     /// Model and thinking level: the last word on the whole path, compacted or not.
-    fn settings(
+    pub(super) fn settings(
         &self,
         path: &[Index],
         reader: &mut Reader<'_>,

@@ -36,6 +36,15 @@ fn the_context_kept_is_the_context_built() {
                 .flat_map(|entry| entry.messages)
                 .collect();
             assert!(projected.iter().eq(built.messages.iter()), "seed {seed}, step {number}");
+            let outline = session.outline().unwrap();
+            assert_eq!(outline.message_count, built.messages.len(), "seed {seed}, step {number}");
+            assert_eq!(outline.model, built.model, "seed {seed}, step {number}");
+            assert_eq!(outline.thinking_level, built.thinking_level, "seed {seed}, step {number}");
+            let system = built.messages.iter().filter_map(|message| match message {
+                pi_protocol::AgentMessage::Llm(message) => Some(message),
+                pi_protocol::AgentMessage::Custom(_) => None,
+            });
+            assert_eq!(outline.declared, pi_protocol::Transcript::replay(system), "seed {seed}");
         }
         let leaf = session.leaf_id().map(str::to_owned);
         let expected = session.context().unwrap();
