@@ -8,9 +8,9 @@ mod call;
 mod change;
 mod checkpoint;
 mod crash;
-mod declarations;
 #[cfg(target_os = "linux")]
 mod crash_runs;
+mod declarations;
 #[cfg(feature = "images")]
 mod images;
 #[cfg(unix)]
