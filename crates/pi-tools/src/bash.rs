@@ -3,6 +3,7 @@
 //! The text for the model is what the command wrote, terminal controls included. Whoever shows it
 //! on a terminal takes those out first.
 
+mod decode;
 mod detached;
 mod output;
 mod report;
@@ -45,8 +46,8 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
-/// Bytes read at once: what a pipe holds.
-pub(crate) const CHUNK: usize = 64 * 1024;
+/// Bytes read at once. More would not stay in the cache of a core until they are written.
+pub(crate) const CHUNK: usize = 256 * 1024;
 
 /// The arguments of `bash`.
 #[derive(Debug, Deserialize, JsonSchema)]
