@@ -46,8 +46,8 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
-/// Bytes read at once. More would not stay in the cache of a core until they are written.
-pub(crate) const CHUNK: usize = 256 * 1024;
+/// Bytes read at once: what programs like `cat` write at once. More is hardly ever there.
+pub(crate) const CHUNK: usize = 128 * 1024;
 
 /// The arguments of `bash`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -114,6 +114,7 @@ async fn execute(
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),
+        taken_in: 0,
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel: &invocation.cancel,
@@ -140,6 +141,8 @@ fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
 struct Run<'a> {
     pipe: Pin<Box<dyn AsyncRead + Send>>,
     chunk: Vec<u8>,
+    /// Bytes so far.
+    taken_in: usize,
     output: Output,
     spill: Spill,
     cancel: &'a CancelToken,
@@ -217,10 +220,14 @@ impl Run<'_> {
     /// Takes in one piece of output; false at its end. A piece is never lost half way.
     async fn take_in(&mut self) -> bool {
         self.chunk.clear();
+        // Up to the end of a chunk of the whole: file systems take aligned pieces more easily.
+        let room = CHUNK - self.taken_in % CHUNK;
+        let read = (&mut self.pipe).take(room as u64).read_buf(&mut self.chunk).await;
         // A pipe that cannot be read is as good as closed.
-        if !matches!(self.pipe.read_buf(&mut self.chunk).await, Ok(1..)) {
+        if !matches!(read, Ok(1..)) {
             return false;
         }
+        self.taken_in += self.chunk.len();
         let Progress::Text(teller) = &mut self.progress else {
             self.output.push(&self.chunk);
             self.spill.push(&self.chunk, self.output.exceeds());

@@ -5,6 +5,8 @@ use crate::truncate::{MAX_BYTES, MAX_LINES, Truncation, tail};
 
 /// Bytes kept of the beginning, and at least of the end.
 const KEPT: usize = 512 * 1024;
+/// Bytes that are checked, counted and copied before the next: they stay in the nearest cache.
+const BLOCK: usize = 16 * 1024;
 
 /// Output as it arrives, in bounded memory.
 #[derive(Debug, Default)]
@@ -28,7 +30,9 @@ impl Output {
     /// Takes in bytes, cut anywhere.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut decoder = std::mem::take(&mut self.decoder);
-        decoder.push(bytes, |text| self.push_text(text));
+        for block in bytes.chunks(BLOCK) {
+            decoder.push(block, |text| self.push_text(text));
+        }
         self.decoder = decoder;
     }
 

@@ -60,6 +60,7 @@ pub async fn run_command(
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),
+        taken_in: 0,
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel,
