@@ -46,8 +46,8 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
-/// Bytes read at once: what programs like `cat` write at once. More is hardly ever there.
-pub(crate) const CHUNK: usize = 128 * 1024;
+/// Bytes read at once. More would leave the nearer caches before it is written to a file.
+pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// The arguments of `bash`.
 #[derive(Debug, Deserialize, JsonSchema)]

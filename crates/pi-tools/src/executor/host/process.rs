@@ -30,10 +30,10 @@ pub(super) fn spawn(command: &Command) -> io::Result<Process> {
 
 pub(super) type Output = std::pin::Pin<Box<dyn tokio::io::AsyncRead + Send>>;
 
-/// What a pipe holds: sixteen times the usual, so that who writes and who reads wait less often
-/// for each other.
+/// What a pipe holds: four times the usual, so that who writes and who reads wait less often for
+/// each other. With more, what is read has left the caches.
 #[cfg(target_os = "linux")]
-const PIPE: usize = 1024 * 1024;
+const PIPE: usize = 256 * 1024;
 
 /// Starts a child that writes everything into one pipe.
 pub(super) fn start_child(
