@@ -3,6 +3,7 @@
 //! The text for the model is what the command wrote, terminal controls included. Whoever shows it
 //! on a terminal takes those out first.
 
+mod decode;
 mod detached;
 mod output;
 mod report;
@@ -45,7 +46,7 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
-/// Bytes read at once: what a pipe holds.
+/// Bytes read at once. More would leave the nearer caches before it is written to a file.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// The arguments of `bash`.
@@ -113,6 +114,7 @@ async fn execute(
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),
+        taken_in: 0,
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel: &invocation.cancel,
@@ -139,6 +141,8 @@ fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
 struct Run<'a> {
     pipe: Pin<Box<dyn AsyncRead + Send>>,
     chunk: Vec<u8>,
+    /// Bytes so far.
+    taken_in: usize,
     output: Output,
     spill: Spill,
     cancel: &'a CancelToken,
@@ -216,10 +220,14 @@ impl Run<'_> {
     /// Takes in one piece of output; false at its end. A piece is never lost half way.
     async fn take_in(&mut self) -> bool {
         self.chunk.clear();
+        // Up to the end of a chunk of the whole: file systems take aligned pieces more easily.
+        let room = CHUNK - self.taken_in % CHUNK;
+        let read = (&mut self.pipe).take(room as u64).read_buf(&mut self.chunk).await;
         // A pipe that cannot be read is as good as closed.
-        if !matches!(self.pipe.read_buf(&mut self.chunk).await, Ok(1..)) {
+        if !matches!(read, Ok(1..)) {
             return false;
         }
+        self.taken_in += self.chunk.len();
         let Progress::Text(teller) = &mut self.progress else {
             self.output.push(&self.chunk);
             self.spill.push(&self.chunk, self.output.exceeds());

@@ -14,6 +14,7 @@
 //! store above [`Limits::store_bytes`] forgets its oldest checkpoints first, never the latest.
 
 mod journal;
+mod name;
 mod objects;
 mod restore;
 mod scan;
@@ -177,7 +178,8 @@ impl Checkpoints {
         self.go(at, after)
     }
 
-    /// The content that a file had at a checkpoint, if it was kept.
+    /// The content that a file had at a checkpoint, if it was kept. The path is written as in
+    /// [`Change::path`].
     pub fn content(&mut self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
         match self.journal.state_at(at)?.items.get(path) {
             Some(Item::File { hash: Some(hash), .. }) => self.objects.read(hash).map(Some),

@@ -1,11 +1,14 @@
-//! Walking a tree with several threads, and the first results by path out of it.
+//! Walking a tree, and the first results by path out of it.
 //!
 //! Which files there are is decided by the crate `ignore`, as for `rg` and `fd`. Results are in
-//! the order of their paths, whichever thread comes first: once there are enough, everything that
-//! would come after the last of them is left out, whole directories unread.
+//! the order of their paths. The walk begins in that order, on one thread: a search that many
+//! entries satisfy is over before there would be a second one. A search that is not goes on with
+//! several, in any order: once there are enough results, everything that would come after the last
+//! of them is left out, whole directories unread.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -24,6 +27,8 @@ use crate::workspace::Workspace;
 
 /// More threads than this wait for each other and for the disk.
 const MAX_THREADS: usize = 8;
+/// Entries that are looked at in order before there are several threads: twice what `find` shows.
+const IN_ORDER: usize = 2000;
 
 /// What a tool says that was told to stop.
 pub(crate) fn aborted() -> ToolError {
@@ -122,13 +127,14 @@ pub(crate) fn builder(root: &Path) -> WalkBuilder {
         // The user's own list of ignored files is found through the environment, which is not
         // for libraries to read.
         .git_global(false)
+        .sort_by_file_name(order_of_names)
         .threads(cores.min(MAX_THREADS));
     builder
 }
 
-/// Walks, and gives each entry below the root (or the root, if it is a file) to the visitor of
-/// its thread, which returns what it found there and how much that counts. The first findings by
-/// path that count at least `limit` together are returned, and how many entries were unreadable.
+/// Walks, and gives each entry below the root to the visitor of its thread, which returns what it
+/// found there and how much that counts. The first findings by path that count at least `limit`
+/// together are returned, and how many entries were unreadable.
 pub(crate) fn first<T: Send, V>(
     builder: &WalkBuilder,
     start: &Start,
@@ -139,46 +145,111 @@ pub(crate) fn first<T: Send, V>(
 where
     V: FnMut(&DirEntry, &Path) -> Visit<T> + Send,
 {
-    let first = First::new(limit);
-    let unread = AtomicUsize::new(0);
-    builder.build_parallel().run(|| {
-        let mut visit = visitor();
-        let (first, unread) = (&first, &unread);
-        Box::new(move |entry| {
-            if cancel.is_cancelled() {
-                return WalkState::Quit;
-            }
-            let Ok(entry) = entry else {
-                unread.fetch_add(1, Memory::Relaxed);
-                return WalkState::Continue;
-            };
-            let Ok(path) = entry.path().strip_prefix(&start.host) else {
-                return WalkState::Continue;
-            };
-            if path.as_os_str().is_empty() && entry.file_type().is_some_and(|kind| kind.is_dir()) {
-                return WalkState::Continue;
-            }
-            if first.comes_too_late(path) {
-                return WalkState::Skip;
-            }
-            if start.is_unreadable(entry.path()) {
-                unread.fetch_add(1, Memory::Relaxed);
-                if entry.file_type().is_some_and(|kind| kind.is_file()) {
-                    return WalkState::Continue;
-                }
-            }
-            match visit(&entry, path) {
-                Visit::Nothing => {}
-                Visit::Unread => drop(unread.fetch_add(1, Memory::Relaxed)),
-                Visit::Found(finding, weight) => first.insert(path, finding, weight),
-            }
-            WalkState::Continue
-        })
-    });
+    let walk = Walk { start, cancel, first: First::new(limit), unread: AtomicUsize::new(0) };
+    if let Some(done) = walk.in_order(builder, visitor()) {
+        walk.in_parallel(builder, &done, visitor);
+    }
     if cancel.is_cancelled() {
         return Err(aborted());
     }
-    Ok((first.into_found(), unread.into_inner()))
+    Ok((walk.first.into_found(), walk.unread.into_inner()))
+}
+
+/// A walk and what it has found.
+struct Walk<'a, T> {
+    start: &'a Start,
+    cancel: &'a CancelToken,
+    first: First<T>,
+    unread: AtomicUsize,
+}
+
+impl<T: Send> Walk<'_, T> {
+    /// Walks in order. Returns the last path if neither the tree nor the search ended with it.
+    fn in_order(
+        &self,
+        builder: &WalkBuilder,
+        mut visit: impl FnMut(&DirEntry, &Path) -> Visit<T>,
+    ) -> Option<PathBuf> {
+        let mut looked_at = 0;
+        for entry in builder.build() {
+            if self.cancel.is_cancelled() {
+                return None;
+            }
+            let Some(entry) = self.readable(entry) else { continue };
+            let Some(path) = self.inside(&entry) else { continue };
+            self.visit(&entry, path, &mut visit);
+            if self.first.is_full() {
+                return None;
+            }
+            looked_at += 1;
+            if looked_at == IN_ORDER {
+                return Some(path.to_owned());
+            }
+        }
+        None
+    }
+
+    /// Walks what comes after a path.
+    fn in_parallel<V>(&self, builder: &WalkBuilder, done: &Path, visitor: impl Fn() -> V)
+    where
+        V: FnMut(&DirEntry, &Path) -> Visit<T> + Send,
+    {
+        builder.build_parallel().run(|| {
+            let mut visit = visitor();
+            Box::new(move |entry| {
+                if self.cancel.is_cancelled() {
+                    return WalkState::Quit;
+                }
+                let Some(entry) = self.readable(entry) else { return WalkState::Continue };
+                let Some(path) = self.inside(&entry) else { return WalkState::Continue };
+                if order(path, done) != Ordering::Greater {
+                    // Of what was looked at, only the way to the last has anything new below it.
+                    return if done.starts_with(path) {
+                        WalkState::Continue
+                    } else {
+                        WalkState::Skip
+                    };
+                }
+                if self.first.comes_too_late(path) {
+                    return WalkState::Skip;
+                }
+                self.visit(&entry, path, &mut visit);
+                WalkState::Continue
+            })
+        });
+    }
+
+    fn readable(&self, entry: Result<DirEntry, ignore::Error>) -> Option<DirEntry> {
+        if entry.is_err() {
+            self.unread.fetch_add(1, Memory::Relaxed);
+        }
+        entry.ok()
+    }
+
+    /// The path from the root on; nothing for the root itself.
+    fn inside<'e>(&self, entry: &'e DirEntry) -> Option<&'e Path> {
+        let path = entry.path().strip_prefix(&self.start.host).ok()?;
+        (!path.as_os_str().is_empty()).then_some(path)
+    }
+
+    fn visit(
+        &self,
+        entry: &DirEntry,
+        path: &Path,
+        visit: &mut impl FnMut(&DirEntry, &Path) -> Visit<T>,
+    ) {
+        if self.start.is_unreadable(entry.path()) {
+            self.unread.fetch_add(1, Memory::Relaxed);
+            if entry.file_type().is_some_and(|kind| kind.is_file()) {
+                return;
+            }
+        }
+        match visit(entry, path) {
+            Visit::Nothing => {}
+            Visit::Unread => drop(self.unread.fetch_add(1, Memory::Relaxed)),
+            Visit::Found(finding, weight) => self.first.insert(path, finding, weight),
+        }
+    }
 }
 
 /// The files of a walk, seen from its root.
@@ -238,9 +309,13 @@ impl<T> First<T> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_full(&self) -> bool {
+        self.full.load(Memory::Relaxed)
+    }
+
     /// Whether nothing at or below a path can be among the first any more.
     fn comes_too_late(&self, path: &Path) -> bool {
-        self.full.load(Memory::Relaxed)
+        self.is_full()
             && self.lock().by_path.last_key_value().is_some_and(|(last, _)| last.is_before(path))
     }
 
@@ -290,13 +365,19 @@ impl PartialOrd for Place {
 
 fn order(a: &Path, b: &Path) -> Ordering {
     fn names(path: &Path) -> impl Iterator<Item = (bool, &[u8])> {
-        let names = path
-            .as_os_str()
-            .as_encoded_bytes()
-            .split(|byte| std::path::is_separator(char::from(*byte)));
-        names.map(|name| (name == b".git", name))
+        let is_separator = |byte: &u8| std::path::is_separator(char::from(*byte));
+        path.as_os_str().as_encoded_bytes().split(is_separator).map(name_key)
     }
     names(a).cmp(names(b))
+}
+
+/// The same for what is in one directory.
+fn order_of_names(a: &OsStr, b: &OsStr) -> Ordering {
+    name_key(a.as_encoded_bytes()).cmp(&name_key(b.as_encoded_bytes()))
+}
+
+fn name_key(name: &[u8]) -> (bool, &[u8]) {
+    (name == b".git", name)
 }
 
 #[cfg(test)]

@@ -1,18 +1,24 @@
 //! What a command has written, as text: all of a little, both ends of a lot.
 
+use super::decode::Decoder;
 use crate::truncate::{MAX_BYTES, MAX_LINES, Truncation, tail};
 
 /// Bytes kept of the beginning, and at least of the end.
 const KEPT: usize = 512 * 1024;
+/// Bytes that are checked, counted and copied before the next: they stay in the nearest cache.
+const BLOCK: usize = 16 * 1024;
 
 /// Output as it arrives, in bounded memory.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
-    /// Bytes of a character that is not complete yet.
-    pending: Vec<u8>,
+    decoder: Decoder,
+    /// Something has arrived.
+    begun: bool,
     head: String,
-    /// What follows the head; of a lot, the end. A byte of a cut character is never left.
-    rest: String,
+    /// What follows the head; of a lot, the end. When the newer part is long enough alone, it
+    /// takes the place of the older one, so that nothing is ever moved.
+    older: String,
+    newer: String,
     total_bytes: usize,
     line_breaks: usize,
     /// Bytes after the last line break, and of the line before it.
@@ -23,59 +29,33 @@ pub(crate) struct Output {
 impl Output {
     /// Takes in bytes, cut anywhere.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
-        let mut joined = std::mem::take(&mut self.pending);
-        let mut bytes = if joined.is_empty() {
-            bytes
-        } else {
-            joined.extend_from_slice(bytes);
-            &joined
-        };
-        // The usual case, without a copy.
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            return self.push_text(text);
+        let mut decoder = std::mem::take(&mut self.decoder);
+        for block in bytes.chunks(BLOCK) {
+            decoder.push(block, |text| self.push_text(text));
         }
-        let mut text = String::with_capacity(bytes.len());
-        while !bytes.is_empty() {
-            match std::str::from_utf8(bytes) {
-                Ok(valid) => {
-                    text.push_str(valid);
-                    break;
-                }
-                Err(error) => {
-                    let (valid, after) = bytes.split_at(error.valid_up_to());
-                    text.push_str(std::str::from_utf8(valid).unwrap_or_default());
-                    let Some(invalid) = error.error_len() else {
-                        self.pending = after.to_vec();
-                        break;
-                    };
-                    text.push(char::REPLACEMENT_CHARACTER);
-                    bytes = &after[invalid..];
-                }
-            }
-        }
-        self.push_text(&text);
+        self.decoder = decoder;
     }
 
-    /// Nothing follows: a character that is not complete never will be.
+    /// Nothing follows.
     pub(crate) fn finish(mut self) -> Self {
-        if !std::mem::take(&mut self.pending).is_empty() {
-            self.push_text("\u{fffd}");
-        }
+        let rest = self.decoder.finish();
+        self.push_text(rest);
         self
     }
 
     fn push_text(&mut self, text: &str) {
         // A mark of byte order says nothing to a model.
-        let first = self.total_bytes == 0;
+        let first = !std::mem::replace(&mut self.begun, true);
         let text = if first { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         self.count(text);
-        let fits = if self.rest.is_empty() { KEPT - self.head.len() } else { 0 };
+        let is_all_head = self.older.is_empty() && self.newer.is_empty();
+        let fits = if is_all_head { KEPT - self.head.len() } else { 0 };
         let (head, rest) = text.split_at(text.floor_char_boundary(fits));
         self.head.push_str(head);
-        self.rest.push_str(rest);
-        if self.rest.len() > 2 * KEPT {
-            let from = self.rest.floor_char_boundary(self.rest.len() - KEPT);
-            self.rest.drain(..from);
+        self.newer.push_str(rest);
+        if self.newer.len() > KEPT {
+            std::mem::swap(&mut self.older, &mut self.newer);
+            self.newer.clear();
         }
     }
 
@@ -110,24 +90,30 @@ impl Output {
     /// The end, as much as is shown.
     pub(crate) fn tail(&self) -> Truncation {
         // More than can be shown, so that it is cut where the whole would be; two bytes would do.
-        let enough = 2 * MAX_BYTES;
-        let from_head = enough.saturating_sub(self.rest.len()).min(self.head.len());
-        let head = &self.head[self.head.floor_char_boundary(self.head.len() - from_head)..];
-        let from_rest = self.rest.len().saturating_sub(enough);
-        let rest = &self.rest[self.rest.floor_char_boundary(from_rest)..];
-        let cut = tail(&format!("{head}{rest}"), MAX_LINES, MAX_BYTES);
+        let cut = tail(&self.end(2 * MAX_BYTES), MAX_LINES, MAX_BYTES);
         Truncation { total_lines: self.lines(), total_bytes: self.total_bytes, ..cut }
     }
 
     /// Both ends and what is missing between them, for programs; and whether something is.
     pub(crate) fn both_ends(&self) -> (String, bool) {
         if self.total_bytes <= 2 * KEPT {
-            return (format!("{}{}", self.head, self.rest), false);
+            return (format!("{}{}{}", self.head, self.older, self.newer), false);
         }
-        let from = self.rest.ceil_char_boundary(self.rest.len() - KEPT);
-        let end = &self.rest[from..];
+        let end = self.end(KEPT);
         let omitted = self.total_bytes - self.head.len() - end.len();
         (format!("{}\n\n[... {omitted} bytes omitted ...]\n\n{end}", self.head), true)
+    }
+
+    /// The last bytes, at most [`KEPT`] of them, and maybe some more to begin with a character.
+    fn end(&self, bytes: usize) -> String {
+        let mut left = bytes;
+        let mut parts = [&self.newer, &self.older, &self.head].map(|part| {
+            let part = &part[part.floor_char_boundary(part.len().saturating_sub(left))..];
+            left = left.saturating_sub(part.len());
+            part
+        });
+        parts.reverse();
+        parts.concat()
     }
 }
 
@@ -143,11 +129,12 @@ mod tests {
 
     #[test]
     fn cuts_between_pieces_do_not_show() {
-        let inputs: [&[u8]; 5] = [
+        let inputs: [&[u8]; 6] = [
             "a\u{e4}\u{20ac}\u{1f600}\n".as_bytes(),
             b"\xf0\x9fX\xc3\xc3Y\n\xff",
             b"\xf0\x9f\x98",
             b"\xef\xbb\xbfabc\n\xef\xbb\xbfdef",
+            b"\xef\xbb\xbf\xef\xbb\xbftwo marks",
             b"\n\n\xe2\x82",
         ];
         for input in inputs {
@@ -172,7 +159,8 @@ mod tests {
             let word = words[(index * index + index / 7) % words.len()];
             whole.push_str(word);
             output.push(word.as_bytes());
-            assert!(output.head.len() + output.rest.len() <= 3 * KEPT + 64);
+            let kept = output.head.len() + output.older.len() + output.newer.len();
+            assert!(kept <= 3 * KEPT + 64);
             if index % 20_011 == 0 {
                 assert_eq!(output.tail(), tail(&whole, MAX_LINES, MAX_BYTES), "{index}");
             }

@@ -7,6 +7,7 @@ use pi_protocol::CancelToken;
 use tokio::sync::mpsc::Sender;
 use tokio::time::Instant;
 
+use super::decode::Decoder;
 use super::output::Output;
 use super::report::End;
 use super::spill::Spill;
@@ -29,10 +30,10 @@ pub struct CommandResult {
     pub full_output_path: Option<PathBuf>,
 }
 
-/// Text from bytes that are cut anywhere, without terminal controls.
+/// What the user is told: text without terminal controls.
 #[derive(Debug, Default)]
 pub(super) struct Teller {
-    undecoded: Vec<u8>,
+    decoder: Decoder,
     plain: Plain,
     /// Nobody listening is no reason to stop.
     pub(super) chunks: Option<Sender<String>>,
@@ -41,28 +42,9 @@ pub(super) struct Teller {
 impl Teller {
     /// The text of a piece.
     pub(super) fn text(&mut self, bytes: &[u8]) -> String {
-        self.undecoded.extend_from_slice(bytes);
-        let incomplete = incomplete_tail(&self.undecoded);
-        let rest = self.undecoded.split_off(self.undecoded.len() - incomplete);
-        let whole = std::mem::replace(&mut self.undecoded, rest);
-        self.plain.push(&String::from_utf8_lossy(&whole))
-    }
-}
-
-/// How many bytes at the end may be the beginning of a character.
-fn incomplete_tail(bytes: &[u8]) -> usize {
-    let tail = &bytes[bytes.len().saturating_sub(3)..];
-    match std::str::from_utf8(tail) {
-        Ok(_) => 0,
-        // Only what is cut at the very end can become a character.
-        Err(_) => (1..=tail.len())
-            .find(|length| {
-                let candidate = &tail[tail.len() - length..];
-                candidate[0] >= 0xc2
-                    && std::str::from_utf8(candidate)
-                        .is_err_and(|error| error.error_len().is_none())
-            })
-            .unwrap_or(0),
+        let mut text = String::with_capacity(bytes.len());
+        self.decoder.push(bytes, |part| text.push_str(&self.plain.push(part)));
+        text
     }
 }
 
@@ -78,6 +60,7 @@ pub async fn run_command(
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),
+        taken_in: 0,
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel,

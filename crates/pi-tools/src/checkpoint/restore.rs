@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::CheckpointError;
+use super::name::to_path;
 use super::objects::{Objects, hash};
 use super::scan::{self, leads_elsewhere, mode};
 use super::state::{Change, Item, State};
@@ -80,7 +81,7 @@ impl Restoration<'_> {
         now: &State,
         covered: Option<&HashSet<String>>,
     ) -> Result<(), CheckpointError> {
-        let path = self.root.join(&change.path);
+        let path = self.root.join(to_path(&change.path));
         let ignored = || covered.is_some_and(|covered| !covered.contains(&change.path));
         let reason = if leads_elsewhere(self.root, &path) {
             Some("behind a link")
@@ -133,7 +134,7 @@ impl Restoration<'_> {
                 if path.is_symlink() {
                     fs::remove_file(path).map_err(failed("remove"))?;
                 }
-                link(target, path).map_err(failed("create"))?;
+                link(&to_path(target), path).map_err(failed("create"))?;
             }
             Some(Item::File { hash, mode, modified, .. }) => {
                 let Some(hash) = hash else { return Ok(None) };
@@ -178,7 +179,7 @@ fn is_in_the_way(item: &Item, path: &Path) -> bool {
     match item {
         Item::Directory { .. } => !metadata.is_dir(),
         Item::Link { target } => {
-            fs::read_link(path).map_or(true, |there| there != Path::new(target))
+            fs::read_link(path).map_or(true, |there| there != *to_path(target))
         }
         Item::File { hash: wanted, .. } => {
             let content = metadata.is_file().then(|| fs::read(path).ok()).flatten();
@@ -286,7 +287,7 @@ fn set_file_mode(_: &fs::File, _: u32) -> std::io::Result<()> {
 }
 
 #[cfg(unix)]
-fn link(target: &str, path: &Path) -> std::io::Result<()> {
+fn link(target: &Path, path: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
@@ -296,6 +297,6 @@ fn set_mode(_: &Path, _: u32) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-fn link(_: &str, _: &Path) -> std::io::Result<()> {
+fn link(_: &Path, _: &Path) -> std::io::Result<()> {
     Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
 }

@@ -10,6 +10,7 @@ use ignore::WalkBuilder;
 use serde::{Deserialize, Serialize};
 
 use super::CheckpointError;
+use super::name::{to_path, to_text};
 use super::objects::{self, Objects};
 use super::state::{Item, State};
 
@@ -78,7 +79,7 @@ pub(super) fn scan(
     let mut state = State::default();
     let now = SystemTime::now();
     for path in covered(root) {
-        let file = root.join(&path);
+        let file = root.join(to_path(&path));
         // What vanishes while we look is not there.
         let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };
         if let Some(item) = look(&file, &path, &metadata, now, index, objects, file_bytes)? {
@@ -86,7 +87,7 @@ pub(super) fn scan(
         }
     }
     for path in known.items.keys() {
-        let file = root.join(path);
+        let file = root.join(to_path(path));
         if state.items.contains_key(path) || leads_elsewhere(root, &file) {
             continue;
         }
@@ -109,8 +110,8 @@ pub(super) fn covered(root: &Path) -> impl Iterator<Item = String> {
         .build();
     walk.filter_map(move |entry| {
         let entry = entry.ok()?;
-        let path = entry.path().strip_prefix(root).ok()?.to_str()?;
-        (!path.is_empty()).then(|| path.to_owned())
+        let path = to_text(entry.path().strip_prefix(root).ok()?)?;
+        (!path.is_empty()).then_some(path)
     })
 }
 
@@ -133,7 +134,7 @@ fn look(
     }
     if metadata.is_symlink() {
         let Ok(target) = std::fs::read_link(file) else { return Ok(None) };
-        return Ok(target.to_str().map(|target| Item::Link { target: target.to_owned() }));
+        return Ok(to_text(&target).map(|target| Item::Link { target }));
     }
     if !metadata.is_file() {
         return Ok(None);

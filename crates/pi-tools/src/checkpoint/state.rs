@@ -26,7 +26,7 @@ pub enum Item {
     },
     /// A symbolic link.
     Link {
-        /// Where it leads.
+        /// Where it leads, written as in [`Change::path`].
         target: String,
     },
 }
@@ -48,7 +48,8 @@ impl Item {
 /// A difference between two states.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The path, from the workspace on.
+    /// The path, from the workspace on. A byte that is no text is written as a zero character,
+    /// which no path has, and two hexadecimal digits.
     pub path: String,
     /// What was there; `None` for nothing.
     pub before: Option<Item>,

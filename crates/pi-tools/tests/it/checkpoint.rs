@@ -49,10 +49,12 @@ fn describe(root: &Path, time: fn(&fs::Metadata) -> String) -> BTreeMap<String, 
         for entry in fs::read_dir(directory).unwrap() {
             let path = entry.unwrap().path();
             let metadata = fs::symlink_metadata(&path).unwrap();
-            let name = path.strip_prefix(root).unwrap().display().to_string();
+            let name = path.strip_prefix(root).unwrap();
+            // Escaped only where it is no text.
+            let name = name.to_str().map_or_else(|| format!("{name:?}"), str::to_owned);
             let mode = metadata.permissions().mode();
             let what = if metadata.is_symlink() {
-                format!("-> {}", fs::read_link(&path).unwrap().display())
+                format!("-> {:?}", fs::read_link(&path).unwrap())
             } else if metadata.is_dir() {
                 open.push(path);
                 format!("directory {mode:o}")
@@ -133,6 +135,41 @@ fn what_somebody_else_changed_since_is_left_alone() {
     );
     assert_eq!(fs::read_to_string(world.path("mine")).unwrap(), "1");
     assert_eq!(fs::read_to_string(world.path("theirs")).unwrap(), "edited by the user");
+}
+
+/// Linux lets a name be any bytes; macOS does not.
+#[cfg(target_os = "linux")]
+#[test]
+fn names_and_targets_that_are_no_text_come_back() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let world = World::new();
+    let path = |name: &[u8]| world.root.join(OsStr::from_bytes(name));
+    fs::create_dir(path(b"d\xff")).unwrap();
+    fs::write(path(b"d\xff/caf\xe9"), "1").unwrap();
+    fs::write(path(b"gone\xf0\x9f"), "1").unwrap();
+    symlink(OsStr::from_bytes(b"caf\xe9"), path(b"d\xff/link")).unwrap();
+    let before = tree(&world.root);
+    let mut checkpoints = world.open(Limits::default());
+    let first = checkpoints.take("before").unwrap();
+    fs::write(path(b"d\xff/caf\xe9"), "22").unwrap();
+    // Names that a lossy text could not tell apart.
+    fs::write(path(b"d\xff/caf\xe8"), "new").unwrap();
+    fs::remove_file(path(b"gone\xf0\x9f")).unwrap();
+    fs::remove_file(path(b"d\xff/link")).unwrap();
+    symlink(OsStr::from_bytes(b"caf\xe8"), path(b"d\xff/link")).unwrap();
+    let after = tree(&world.root);
+    checkpoints.take("after").unwrap();
+    let changed = ["d\0ff/caf\0e8", "d\0ff/caf\0e9", "d\0ff/link", "gone\0f0\09f"];
+    let mut checkpoints = world.open(Limits::default());
+    let content = checkpoints.content(first, changed[3]).unwrap();
+    assert_eq!(content.as_deref(), Some(&b"1"[..]));
+    let mut undone = checkpoints.undo().unwrap();
+    undone.paths.sort();
+    assert_eq!((undone.paths, undone.conflicts), (changed.map(str::to_owned).to_vec(), vec![]));
+    assert_eq!(tree(&world.root), before);
+    checkpoints.redo().unwrap();
+    assert_eq!(tree(&world.root), after);
 }
 
 #[test]

@@ -92,6 +92,45 @@ async fn a_limit_leaves_the_first_whatever_is_found_first() {
     }
 }
 
+/// Beyond the entries that are looked at in order there are several threads; that does not show.
+#[tokio::test]
+async fn a_large_tree_gives_what_a_small_one_does() {
+    let directory = TempDir::new().unwrap();
+    let mut names = Vec::new();
+    for outer in 0..10 {
+        for inner in [".git", "a", "a.d", "z"] {
+            let below = directory.path().join(format!("d{outer}/{inner}"));
+            fs::create_dir_all(&below).unwrap();
+            for file in 0..100 {
+                let name = format!("d{outer}/{inner}/f{file:02}");
+                let text = if file % 10 == 0 { "hit\n" } else { "" };
+                fs::write(directory.path().join(&name), text).unwrap();
+                names.push(name);
+            }
+        }
+    }
+    let git_last = |name: &String| (name[..2].to_owned(), name.contains(".git"));
+    names.sort_by_cached_key(|name| (git_last(name), name.replace('/', "\0")));
+    let hits: Vec<String> = names
+        .iter()
+        .filter(|name| name.ends_with('0'))
+        .map(|name| format!("{name}:1: hit"))
+        .collect();
+    let workspace = workspace(directory.path());
+    let (grep, find) = (grep(Arc::clone(&workspace)), find(workspace));
+    // Below, at and above what is looked at in order, and everything.
+    for limit in [100, 1949, 1951, 1960, 2500, 3999, 5000] {
+        let found = lines(&find, json!({ "pattern": "f*", "limit": limit })).await;
+        let shown = limit.min(names.len());
+        assert_eq!(found[..shown], names[..shown], "{limit}");
+        let found = lines(&grep, json!({ "pattern": "hit", "limit": limit / 10 })).await;
+        let shown = (limit / 10).min(hits.len());
+        assert_eq!(found[..shown], hits[..shown], "{limit}");
+        let is_cut = found.last().unwrap().contains("limit reached");
+        assert_eq!((found.len(), is_cut), (shown + if is_cut { 2 } else { 0 }, limit < 4000));
+    }
+}
+
 #[tokio::test]
 async fn what_is_cancelled_is_aborted() {
     let directory = tree(&["a.txt"]);

@@ -39,11 +39,19 @@ pub(super) fn run(mut start: std::process::Command, command: &Command) -> io::Re
 /// A process: its exit code to come, and its lease.
 pub(super) type Running = (BoxFuture<'static, io::Result<Option<i32>>>, Lease);
 
+/// What a pipe holds: four times the usual, so that who writes and who reads wait less often for
+/// each other. With more, what is read has left the caches.
+#[cfg(target_os = "linux")]
+const PIPE: usize = 256 * 1024;
+
 /// Has everything written into one pipe.
 pub(super) fn one_output(
     start: &mut std::process::Command,
 ) -> io::Result<std::pin::Pin<Box<dyn tokio::io::AsyncRead + Send>>> {
     let (output, input) = io::pipe()?;
+    // A system may refuse so much to somebody who has many pipes already.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
     start.stdout(input.try_clone()?).stderr(input);
     Ok(Box::pin(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?))
 }

@@ -1,0 +1,90 @@
+//! Text from bytes that come in pieces, cut anywhere: in the midst of characters, too.
+//!
+//! What is no text becomes replacement characters, as in `String::from_utf8_lossy` of the whole.
+//! Text that is sound, which is nearly all, is lent and not copied.
+
+/// The bytes of a character that is not complete yet.
+#[derive(Debug, Default)]
+pub(super) struct Decoder {
+    pending: Vec<u8>,
+}
+
+impl Decoder {
+    /// Gives the text of a piece to `take`, in one or more parts.
+    pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str)) {
+        while let (false, Some((next, rest))) = (self.pending.is_empty(), bytes.split_first()) {
+            self.pending.push(*next);
+            match std::str::from_utf8(&self.pending) {
+                Err(error) if error.error_len().is_none() => {
+                    bytes = rest;
+                    continue;
+                }
+                Ok(character) => {
+                    take(character);
+                    bytes = rest;
+                }
+                // It was none; what follows may begin another one.
+                Err(_) => take("\u{fffd}"),
+            }
+            self.pending.clear();
+        }
+        let (whole, cut) = bytes.split_at(bytes.len() - incomplete_end(bytes));
+        self.pending.extend_from_slice(cut);
+        match simdutf8::basic::from_utf8(whole) {
+            Ok("") => {}
+            Ok(text) => take(text),
+            Err(_) => take(&String::from_utf8_lossy(whole)),
+        }
+    }
+
+    /// Nothing follows: a character that is not complete never will be.
+    pub(super) fn finish(&mut self) -> &'static str {
+        let is_cut = !std::mem::take(&mut self.pending).is_empty();
+        if is_cut { "\u{fffd}" } else { "" }
+    }
+}
+
+/// How many bytes at the end may be the beginning of a character.
+fn incomplete_end(bytes: &[u8]) -> usize {
+    let end = &bytes[bytes.len().saturating_sub(3)..];
+    let begins = |length: &usize| {
+        let candidate = &end[end.len() - length..];
+        let is_cut =
+            |error: std::str::Utf8Error| error.valid_up_to() == 0 && error.error_len().is_none();
+        std::str::from_utf8(candidate).is_err_and(is_cut)
+    };
+    (1..=end.len()).find(begins).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn decoded<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> String {
+        let (mut decoder, mut text) = (Decoder::default(), String::new());
+        for piece in pieces {
+            decoder.push(piece, |part| text.push_str(part));
+        }
+        text + decoder.finish()
+    }
+
+    #[test]
+    fn cuts_do_not_show() {
+        let inputs: [&[u8]; 8] = [
+            b"",
+            "a\u{e4}\u{20ac}\u{1f600}\n".as_bytes(),
+            b"\xf0\x9fX\xc3\xc3Y\n\xff",
+            b"\xf0\x9f\x98",
+            b"\xf0\x9f\x98\xf0\x9f\x98\x80\xe2\x82\xe2\x82\xac",
+            b"\xed\xa0\x80 \xc0\x80 \xf4\x90\x80\x80 \xe0\x80\x80",
+            b"\x80\x80\x80\xe2\x82",
+            b"\xef\xbb\xbfabc\n\xef\xbb\xbfdef",
+        ];
+        for input in inputs {
+            let expected = String::from_utf8_lossy(input);
+            for size in 1..=input.len() + 1 {
+                assert_eq!(decoded(input.chunks(size)), expected, "{input:?} by {size}");
+            }
+        }
+    }
+}
