@@ -60,12 +60,11 @@ fn auth(world: &World, line: &str) -> (Option<i32>, String, String) {
 
 #[test]
 fn a_check_says_what_pi_says() {
-    // Observed from pi 1.5.0, but for the last two and the reasons on stderr.
+    // Observed from pi 1.5.0, but for the last three and the reasons on stderr.
     let world = world();
     let missing = "credentials_not_configured";
     for (line, code, word, provider, kind, reason) in [
         ("--provider openai", 0, "ready", "openai", "api_key", ""),
-        ("--provider OpenAI", 0, "ready", "openai", "api_key", ""),
         ("--provider groq", 1, "not_ready", "groq", "", missing),
         ("--provider cerebras", 0, "ready", "cerebras", "api_key", ""),
         ("--provider xai", 1, "not_ready", "xai", "", missing),
@@ -79,6 +78,7 @@ fn a_check_says_what_pi_says() {
         ("--model y1", 0, "ready", "yours", "api_key", ""),
         ("--model zzzz", 2, "invalid", "zzzz", "", "invalid_state"),
         ("--model zzzz --provider openai", 0, "ready", "openai", "api_key", ""),
+        ("--provider OpenAI", 0, "ready", "openai", "api_key", ""),
         ("--provider local", 0, "ready", "local", "none", ""),
         ("--provider openai-codex --no-refresh", 2, "invalid", "openai-codex", "", "invalid_state"),
     ] {
