@@ -16,7 +16,7 @@ mod trust;
 mod value;
 
 pub use auth::{AuthEdit, AuthStore, StoredCredential};
-pub use command::Commands;
+pub use command::{Commands, Runs};
 pub use directories::{SessionPlace, agent_directory, session_place};
 pub use error::ConfigError;
 pub use legacy::{Migrated, migrate_credentials};

@@ -7,7 +7,6 @@
 //! names of models: no record of the catalog is decoded before it is the one that is wanted.
 
 mod choose;
-mod command;
 mod credentials;
 mod definitions;
 mod file;
@@ -22,9 +21,9 @@ mod scope;
 mod violations;
 
 pub use choose::{Choice, ChoiceError, Chosen, Wish, choose};
-pub use credentials::CredentialError;
+pub use credentials::{CredentialError, CredentialSource};
 pub use definitions::Models;
-pub use file::{ModelOverride, ModelRecord, ModelsFile, ProviderRecord, models_schema};
+pub use file::{ModelOverride, ModelRecord, ModelsFile, ProviderRecord};
 pub use initial::{
     DEFAULT_MODELS, Direction, Initial, Preferences, cycle, default_model, initial,
     restore_failure, thinking_level,

@@ -1,5 +1,7 @@
 //! The commands that need no agent, one file each.
 
+mod auth;
+mod credentials;
 mod doctor;
 pub(crate) mod export;
 mod failure;
@@ -31,6 +33,12 @@ pub(crate) fn run(given: &Given) -> ExitCode {
         ["sessions", "fork"] => sessions::fork(given),
         ["sessions", "rm"] => sessions::remove(given),
         ["undo"] => undo::run(given),
+        ["auth", "check"] => auth::check(given),
+        ["auth", "print-api-key"] => auth::api_key(given),
+        ["auth", "print-bearer-token"] => auth::bearer_token(given),
+        ["auth", "list"] => auth::list(given),
+        ["auth", "set"] => auth::set(given),
+        ["auth", "remove"] => auth::remove(given),
         ["doctor"] => doctor::run(given),
         path => Err(Failure::Failed(format!("`pi {}` does nothing yet", path.join(" ")))),
     };

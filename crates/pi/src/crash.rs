@@ -52,7 +52,8 @@ fn on_panic(info: &PanicHookInfo<'_>) {
         return;
     }
     let report = report(info);
-    let written = agent_directory().ok().and_then(|agent| write(&agent.join("crashes"), &report));
+    let agent = agent_directory(&std::env::current_dir().unwrap_or_default());
+    let written = agent.ok().and_then(|agent| write(&agent.join("crashes"), &report));
     if let Ok(mut last) = LAST.lock() {
         *last = Some(written.ok_or(report));
     }

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_coding_agent::Environment;
+use pi_coding_agent::{Environment, config};
+
+/// The variable that names the agent's directory.
+const AGENT: &str = "PI_CODING_AGENT_DIR";
 
 /// Reads it. Fails if there is no working directory: everything that follows depends on it.
 pub(crate) fn read() -> Result<Environment, String> {
@@ -16,9 +19,8 @@ pub(crate) fn read() -> Result<Environment, String> {
     let text = |value: OsString| value.into_string().ok();
     let variables: BTreeMap<String, String> =
         variables.filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect();
-    let agent_directory = agent_directory()?;
     Ok(Environment {
-        agent_directory: cwd.join(agent_directory),
+        agent_directory: agent_directory(&cwd)?,
         cwd,
         home: home(),
         variables: Arc::new(variables),
@@ -26,17 +28,13 @@ pub(crate) fn read() -> Result<Environment, String> {
 }
 
 /// Where the user's settings, credentials and sessions are.
-pub(crate) fn agent_directory() -> Result<PathBuf, String> {
-    match std::env::var_os("PI_CODING_AGENT_DIR").filter(|value| !value.is_empty()) {
-        Some(directory) => Ok(match (directory.to_str(), home()) {
-            (Some("~"), Some(home)) => home,
-            (Some(text), Some(home)) if text.starts_with("~/") => home.join(&text[2..]),
-            _ => directory.into(),
-        }),
-        None => home().map(|home| home.join(".pi").join("agent")).ok_or_else(|| {
-            "there is no home directory; set HOME or PI_CODING_AGENT_DIR".to_owned()
-        }),
+pub(crate) fn agent_directory(cwd: &Path) -> Result<PathBuf, String> {
+    // Otherwise it would count as not set, and everything would be in another place.
+    if std::env::var_os(AGENT).is_some_and(|value| value.to_str().is_none()) {
+        return Err(format!("{AGENT} is not valid UTF-8; name another directory"));
     }
+    let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
+    config::agent_directory(&variable, home().as_deref(), cwd).map_err(|error| error.to_string())
 }
 
 fn home() -> Option<PathBuf> {

@@ -1,129 +1,153 @@
-//! Values that a command prints: `"!pass show key"`.
+//! Values of configuration files that are found elsewhere when they are needed: in variables, or
+//! in what a command prints (`"!pass show key"`).
+//!
+//! A command runs in a process group of its own, so that all of it ends when it takes too long or
+//! nobody waits for it any more.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError, mpsc};
-use std::thread;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use tokio::process::Command;
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
 use super::resolve_value;
 use crate::Environment;
 
-/// A command that asks for a password nobody will type must not hang the program.
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// How long a command may take: somebody may have to unlock a vault, but one that asks for a
+/// password nobody will type must not hang the program.
+const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs commands of configuration files, each once: password managers are slow and ask questions.
-/// Failures are remembered too.
+type Output = Result<String, String>;
+
+/// How often a command runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// Once in the life of the program: password managers are slow and ask questions. Failures are
+    /// remembered too.
+    Once,
+    /// Each time the value is needed: what it prints may be good for minutes only.
+    EachTime,
+}
+
+/// Resolves configured values and runs the commands among them.
 pub struct Commands {
     environment: Environment,
-    timeout: Duration,
-    results: Mutex<HashMap<String, Result<String, String>>>,
+    patience: Duration,
+    /// By command line.
+    known: Mutex<HashMap<String, Arc<OnceCell<Output>>>>,
 }
 
 impl Commands {
     /// Runs them where the environment says, and with its variables.
     pub fn new(environment: Environment) -> Self {
-        Self { environment, timeout: TIMEOUT, results: Mutex::default() }
+        Self { environment, patience: PATIENCE, known: Mutex::default() }
     }
 
     /// Waits no longer than this for a command.
     #[must_use]
-    pub fn with_timeout(self, timeout: Duration) -> Self {
-        Self { timeout, ..self }
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
-    /// What a command prints, without the white space around it; or why that is of no use. Blocks.
-    pub fn output(&self, line: &str) -> Result<String, String> {
-        // Held while it runs: whoever asks for the same meanwhile gets this result.
-        let mut results = self.results.lock().unwrap_or_else(PoisonError::into_inner);
-        match results.entry(line.to_owned()) {
-            Entry::Occupied(known) => known.get().clone(),
-            Entry::Vacant(new) => new.insert(self.run(line)).clone(),
-        }
-    }
-
-    /// What a configured text stands for (see [`resolve_value`]), with variables that count before
-    /// those of the environment; or why it stands for nothing.
-    pub fn resolve(
+    /// What a configured text stands for, with variables that count before those of the
+    /// environment; or why it stands for nothing. Commands do not see these variables.
+    pub async fn resolve(
         &self,
         text: &str,
-        own: &dyn Fn(&str) -> Option<String>,
+        own: &BTreeMap<String, String>,
+        runs: Runs,
     ) -> Result<String, String> {
-        let missing = Mutex::new(None);
-        let note = |problem: String| {
-            missing.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
-        };
-        let variable = |name: &str| {
-            let value = own(name).or_else(|| self.environment.variable(name).map(str::to_owned));
-            if value.as_ref().is_none_or(String::is_empty) {
-                note(format!("the variable {name} is not set"));
-            }
-            value
-        };
-        let command = |line: &str| self.output(line).map_err(note).ok();
-        resolve_value(text, &variable, &command).ok_or_else(|| {
-            let problem = missing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            problem.unwrap_or_else(|| "it is empty".to_owned())
-        })
+        if let Some(line) = text.strip_prefix('!') {
+            return match runs {
+                Runs::Once => self.once(line).await,
+                Runs::EachTime => self.run(line).await,
+            };
+        }
+        let variable = |name: &str| self.variable(name, own);
+        match resolve_value(text, &variable) {
+            Ok(value) if value.is_empty() => Err("it is empty".to_owned()),
+            Ok(value) => Ok(value),
+            Err(name) => Err(format!("the variable {name} is not set")),
+        }
     }
 
-    fn run(&self, line: &str) -> Result<String, String> {
-        let mut command = Command::new("sh");
-        command
-            .args(["-c", line])
-            .current_dir(&self.environment.cwd)
-            .env_clear()
-            .envs(self.environment.variables.iter())
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        // A group of its own, so that all of it can be ended.
-        #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        let mut child =
-            command.spawn().map_err(|error| format!("the command cannot be run: {error}"))?;
-        let Some(output) = read_within(&mut child, self.timeout) else {
-            end(&mut child);
-            let seconds = self.timeout.as_secs_f32();
-            return Err(format!("the command did not end within {seconds} seconds"));
+    /// The same without running anything: whether there may be a value.
+    pub fn may_resolve(&self, text: &str, own: &BTreeMap<String, String>) -> bool {
+        let variable = |name: &str| self.variable(name, own);
+        text.starts_with('!') || resolve_value(text, &variable).is_ok_and(|value| !value.is_empty())
+    }
+
+    /// A variable of a credential, else of the environment.
+    pub fn variable(&self, name: &str, own: &BTreeMap<String, String>) -> Option<String> {
+        own.get(name).cloned().or_else(|| self.environment.variable(name).map(str::to_owned))
+    }
+
+    async fn once(&self, line: &str) -> Output {
+        let cell = {
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(known.entry(line.to_owned()).or_default())
         };
-        let status = child.wait().map_err(|error| format!("the command is lost: {error}"))?;
-        let text = String::from_utf8_lossy(&output).trim().to_owned();
-        match (status.success(), text.is_empty()) {
-            (false, _) => Err(format!("the command failed ({status})")),
-            (true, true) => Err("the command printed nothing".to_owned()),
-            (true, false) => Ok(text),
+        // Whoever asks for the same meanwhile waits for this result.
+        cell.get_or_init(|| self.run(line)).await.clone()
+    }
+
+    /// What a command prints, without the white space around it; or why that is of no use.
+    async fn run(&self, line: &str) -> Output {
+        let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+        let mut command = Command::new(shell);
+        command.arg(flag).arg(line).current_dir(&self.environment.cwd);
+        command.env_clear().envs(self.environment.variables.iter());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command
+            .spawn()
+            .map_err(|error| format!("the command could not be started: {error}"))?;
+        let id = child.id();
+        let mut output = std::pin::pin!(child.wait_with_output());
+        // Dropped before the child: its id is not anybody else's yet.
+        let mut group = Group(id);
+        let output = match timeout(self.patience, &mut output).await {
+            Ok(output) => output.map_err(|error| format!("the command is lost: {error}"))?,
+            Err(_) => {
+                let seconds = self.patience.as_secs_f32();
+                return Err(format!("the command took longer than {seconds} seconds"));
+            }
+        };
+        group.0 = None;
+        if !output.status.success() {
+            let complaint = String::from_utf8_lossy(&output.stderr);
+            let complaint = complaint.lines().rev().find(|line| !line.trim().is_empty());
+            let complaint = complaint.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+            return Err(format!("the command ended with {}{complaint}", output.status));
         }
+        let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        if text.is_empty() { Err("the command printed nothing".to_owned()) } else { Ok(text) }
     }
 }
 
 // What commands print is secret.
 impl fmt::Debug for Commands {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Commands").field("timeout", &self.timeout).finish_non_exhaustive()
+        f.debug_struct("Commands").field("patience", &self.patience).finish_non_exhaustive()
     }
 }
 
-fn read_within(child: &mut Child, timeout: Duration) -> Option<Vec<u8>> {
-    let mut stdout = child.stdout.take()?;
-    let (done, output) = mpsc::channel();
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let _ = stdout.read_to_end(&mut bytes);
-        // Nobody listens after the time is over.
-        let _ = done.send(bytes);
-    });
-    output.recv_timeout(timeout).ok()
-}
+/// The processes of a command that has not ended, by the id of the first one. Ends them.
+struct Group(Option<u32>);
 
-fn end(child: &mut Child) {
-    #[cfg(unix)]
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+impl Drop for Group {
+    fn drop(&mut self) {
+        #[cfg(unix)]
+        if let Some(group) =
+            self.0.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
     }
-    let _ = child.kill();
-    let _ = child.wait();
 }

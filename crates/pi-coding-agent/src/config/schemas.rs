@@ -6,12 +6,14 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
 use super::{Settings, StoredCredential};
+use crate::models::ModelsFile;
 
 /// The name of each file and its schema.
 pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("settings", schema::<Settings>("pi settings")),
         ("auth", schema::<BTreeMap<String, StoredCredential>>("pi credentials, by provider")),
+        ("models", schema::<ModelsFile>("pi models, by provider")),
         ("trust", schema::<BTreeMap<String, Option<bool>>>("pi trust, by directory")),
     ]
 }

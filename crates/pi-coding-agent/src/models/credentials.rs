@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use pi_ai::providers;
 use secrecy::SecretString;
 
-use super::command::{self, Commands};
-use crate::Environment;
-use crate::config::{StoredCredential, resolve_value};
+use crate::config::{Commands, Runs, StoredCredential};
 
 /// There is no key to send.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +44,26 @@ pub enum CredentialError {
         /// What to do.
         advice: String,
     },
+}
+
+/// Where the credential of a provider comes from: never what it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum CredentialSource {
+    /// `--api-key`.
+    Given,
+    /// A key in `auth.json`.
+    StoredKey,
+    /// A login in `auth.json`.
+    Login {
+        /// When it ends, in milliseconds since 1970.
+        expires: f64,
+    },
+    /// `models.json`.
+    ModelsFile,
+    /// The variable of this name.
+    Variable(&'static str),
+    /// The provider takes requests without.
+    NotNeeded,
 }
 
 /// Where the credential of a provider is.
@@ -88,12 +106,6 @@ pub(super) struct Written<'a> {
     pub(super) file: &'static str,
 }
 
-/// Where values are found.
-pub(super) struct Resolver<'a> {
-    pub(super) environment: &'a Environment,
-    pub(super) commands: &'a Commands,
-}
-
 /// The variable that holds a provider's key.
 pub(super) fn variable(
     provider: &str,
@@ -116,110 +128,88 @@ pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<Stri
 /// What to do when there is no key.
 pub(super) fn advice(provider: &str) -> String {
     match providers::provider(provider).map(|info| info.key_env.last()) {
-        Some(Some(name)) => format!("Set {name}, or store a key in auth.json."),
+        Some(Some(name)) => format!("Set {name}, or store a key with `pi auth set {provider}`."),
         Some(None) => "It is reached only by signing in, which this version cannot do.".to_owned(),
         None => "Give the provider an \"apiKey\" in models.json.".to_owned(),
     }
 }
 
 impl Source {
+    /// What may be said about it; `None` if there is none.
+    pub(super) fn public(&self) -> Option<CredentialSource> {
+        Some(match self {
+            Self::Given(_) => CredentialSource::Given,
+            Self::Stored(StoredCredential::ApiKey { .. }) => CredentialSource::StoredKey,
+            Self::Stored(StoredCredential::Oauth { expires, .. }) => {
+                CredentialSource::Login { expires: *expires }
+            }
+            Self::Configured(_) => CredentialSource::ModelsFile,
+            Self::Variable { name, .. } => CredentialSource::Variable(name),
+            Self::NotNeeded => CredentialSource::NotNeeded,
+            Self::Missing => return None,
+        })
+    }
+
     /// There is something to send, as far as can be told without running a command.
-    pub(super) fn is_usable(&self, environment: &Environment) -> bool {
-        let resolvable = |text: &str, env: &BTreeMap<String, String>| {
-            text.starts_with('!')
-                || resolve_value(text, &|name| look_up(name, env, environment), &|_| None)
-                    .is_some_and(|value| !value.is_empty())
-        };
+    pub(super) fn is_usable(&self, commands: &Commands) -> bool {
         match self {
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
-                resolvable(text, env)
+                commands.may_resolve(text, env)
             }
-            Self::Configured(text) => resolvable(text, &BTreeMap::new()),
+            Self::Configured(text) => commands.may_resolve(text, &BTreeMap::new()),
             Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => false,
             Self::Given(_) | Self::Stored(_) | Self::Variable { .. } | Self::NotNeeded => true,
         }
     }
-}
 
-/// A variable of the credential, else of the environment.
-pub(super) fn look_up(
-    name: &str,
-    env: &BTreeMap<String, String>,
-    environment: &Environment,
-) -> Option<String> {
-    env.get(name).cloned().or_else(|| environment.variable(name).map(str::to_owned))
-}
-
-impl Resolver<'_> {
     /// What is sent. `now` is in milliseconds since 1970.
     pub(super) async fn secret(
-        &self,
+        self,
         provider: &str,
-        source: Source,
+        commands: &Commands,
         now: f64,
     ) -> Result<Secret, CredentialError> {
         let plain = |key: String| Secret { key: key.into(), bearer: false, env: BTreeMap::new() };
-        match source {
-            Source::Given(key) => Ok(Secret { key, bearer: false, env: BTreeMap::new() }),
-            Source::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
+        match self {
+            Self::Given(key) => Ok(Secret { key, bearer: false, env: BTreeMap::new() }),
+            Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
                 let written =
                     Written { text: &text, what: "The stored key", provider, file: "auth.json" };
-                let key = match text.strip_prefix('!') {
-                    Some(line) => {
-                        let output = self.commands.once(line, self.environment).await;
-                        output.map_err(|why| written.failed(why))?
-                    }
-                    None => self.template(&written, &env)?,
-                };
-                Ok(Secret { env, ..plain(key) })
+                let key = commands.resolve(&text, &env, Runs::Once).await;
+                Ok(Secret { env, ..plain(key.map_err(|why| written.failed(why))?) })
             }
-            Source::Stored(StoredCredential::Oauth { expires, .. }) if expires <= now => {
+            Self::Stored(StoredCredential::Oauth { expires, .. }) if expires <= now => {
                 let (provider, advice) = (provider.to_owned(), advice(provider));
                 Err(CredentialError::Expired { provider, advice })
             }
-            Source::Stored(StoredCredential::Oauth { access, .. }) => {
+            Self::Stored(StoredCredential::Oauth { access, .. }) => {
                 Ok(Secret { bearer: true, ..plain(access) })
             }
-            Source::Configured(text) => {
+            Self::Configured(text) => {
                 let file = "models.json";
                 let written = Written { text: &text, what: "The apiKey", provider, file };
-                self.value(&written).await.map(plain)
+                written.value(commands).await.map(plain)
             }
-            Source::Variable { name, key, env } => {
+            Self::Variable { name, key, env } => {
                 Ok(Secret { bearer: name == "ANTHROPIC_AUTH_TOKEN", env, ..plain(key) })
             }
             // Wire formats want some key; a server that needs none does not look at it.
-            Source::NotNeeded => Ok(plain("unused".to_owned())),
-            Source::Missing | Source::Stored(StoredCredential::ApiKey { key: None, .. }) => {
+            Self::NotNeeded => Ok(plain("unused".to_owned())),
+            Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => {
                 let (provider, advice) = (provider.to_owned(), advice(provider));
                 Err(CredentialError::Missing { provider, advice })
             }
         }
     }
-
-    /// A value of `models.json`. Its command runs every time: it may give short-lived tokens.
-    pub(super) async fn value(&self, written: &Written<'_>) -> Result<String, CredentialError> {
-        match written.text.strip_prefix('!') {
-            Some(line) => {
-                command::run(line, self.environment).await.map_err(|why| written.failed(why))
-            }
-            None => self.template(written, &BTreeMap::new()),
-        }
-    }
-
-    fn template(
-        &self,
-        written: &Written<'_>,
-        env: &BTreeMap<String, String>,
-    ) -> Result<String, CredentialError> {
-        let lookup = |name: &str| look_up(name, env, self.environment);
-        resolve_value(written.text, &lookup, &|_| None)
-            .filter(|value| !value.is_empty())
-            .ok_or_else(|| written.failed("a variable that it names is not set".to_owned()))
-    }
 }
 
 impl Written<'_> {
+    /// A value of `models.json`. Its command runs every time: it may give short-lived tokens.
+    pub(super) async fn value(&self, commands: &Commands) -> Result<String, CredentialError> {
+        let value = commands.resolve(self.text, &BTreeMap::new(), Runs::EachTime).await;
+        value.map_err(|why| self.failed(why))
+    }
+
     /// The text itself is not repeated: it may be half a secret.
     fn failed(&self, why: String) -> CredentialError {
         let (what, provider) = (self.what.to_owned(), self.provider.to_owned());

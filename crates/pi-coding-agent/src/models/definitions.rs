@@ -136,7 +136,7 @@ impl Models {
 
     /// There is a wire format for the provider's models. Those of some built-in providers are still
     /// to come; unless the user's file says how else to talk to them, they are as good as absent.
-    pub(super) fn is_spoken(&self, provider: &str) -> bool {
+    pub fn is_spoken(&self, provider: &str) -> bool {
         let Some(built_in) = providers::provider(provider) else { return true };
         let own = self.record(provider);
         wire::format(built_in.api).is_some() || own.is_some_and(|record| !record.models.is_empty())

@@ -145,11 +145,6 @@ pub struct CostRecord {
     pub tiers: Option<Vec<CostTier>>,
 }
 
-/// The JSON Schema of the file, made from these types.
-pub fn models_schema() -> Value {
-    schemars::schema_for!(ModelsFile).to_value()
-}
-
 impl ModelsFile {
     /// The file at `path`: empty if there is none, and empty with a diagnostic if it is broken.
     pub fn load(path: &Path) -> (Self, Vec<Diagnostic>) {

@@ -12,16 +12,15 @@ use pi_ai::{Authorization, Client};
 use pi_protocol::Model;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::command::Commands;
 use super::credentials::{
-    CredentialError, Resolver, Secret, Source, Written, address_known, look_up, variable,
+    CredentialError, CredentialSource, Secret, Source, Written, address_known, variable,
 };
 use super::definitions::Models;
 use super::file::ModelsFile;
 use super::local::{self, Endpoint};
 use super::resolve::ModelName;
 use crate::Environment;
-use crate::config::StoredCredential;
+use crate::config::{Commands, StoredCredential};
 
 /// Finds the stored credential of a provider. Asked anew each time: another program may have
 /// changed it.
@@ -60,9 +59,9 @@ impl ModelRegistry {
     ) -> Self {
         let state = State { models: Models::new(file), ..State::default() };
         let shared = Arc::new(Shared {
+            commands: Commands::new(environment.clone()),
             environment,
             stored: Box::new(stored),
-            commands: Commands::default(),
             state: RwLock::new(state),
         });
         let (variables, asked) = (Arc::clone(&shared), Arc::clone(&shared));
@@ -114,8 +113,13 @@ impl ModelRegistry {
         }
         let source = self.shared.source(provider);
         let env = source.env();
-        source.is_usable(&self.shared.environment)
-            && address_known(provider, &|name| look_up(name, &env, &self.shared.environment))
+        let commands = &self.shared.commands;
+        source.is_usable(commands) && address_known(provider, &|name| commands.variable(name, &env))
+    }
+
+    /// Where the credential of a provider comes from; `None` if there is none. Resolves nothing.
+    pub fn credential_source(&self, provider: &str) -> Option<CredentialSource> {
+        self.shared.source(provider).public()
     }
 
     /// The key that a request to this provider would be sent with.
@@ -183,14 +187,18 @@ impl Shared {
         let mut env = BTreeMap::new();
         match (self.stored)(provider) {
             // Stored variables without a key: the key is looked for among them too.
-            Some(StoredCredential::ApiKey { key: None, env: stored, .. }) => env = stored,
+            Some(StoredCredential::ApiKey { key, env: stored, .. })
+                if key.as_ref().is_none_or(String::is_empty) =>
+            {
+                env = stored;
+            }
             Some(stored) => return Source::Stored(stored),
             None => {}
         }
         if let Some(text) = configured {
             return Source::Configured(text);
         }
-        match variable(provider, &|name| look_up(name, &env, &self.environment)) {
+        match variable(provider, &|name| self.commands.variable(name, &env)) {
             Some((name, key)) => Source::Variable { name, key, env },
             None if keyless => Source::NotNeeded,
             None => Source::Missing,
@@ -198,10 +206,9 @@ impl Shared {
     }
 
     async fn secret(&self, provider: &str) -> Result<Secret, CredentialError> {
-        let source = self.source(provider);
-        let resolver = Resolver { environment: &self.environment, commands: &self.commands };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        resolver.secret(provider, source, now.as_secs_f64() * 1000.0).await
+        let now = now.as_secs_f64() * 1000.0;
+        self.source(provider).secret(provider, &self.commands, now).await
     }
 
     /// What a request to `model` is allowed with.
@@ -217,7 +224,6 @@ impl Shared {
                 .iter()
                 .chain(own.into_iter().flat_map(|own| &own.facts.headers))
                 .chain(changed.into_iter().flat_map(|changed| &changed.headers));
-            let resolver = Resolver { environment: &self.environment, commands: &self.commands };
             if record.auth_header {
                 let bearer = format!("Bearer {}", secret.key.expose_secret());
                 headers.insert("Authorization".to_owned(), bearer);
@@ -225,7 +231,7 @@ impl Shared {
             for (name, text) in written {
                 let (what, provider) = (format!("The header {name}"), model.provider.as_str());
                 let written = Written { text, what: &what, provider, file: "models.json" };
-                headers.insert(name.clone(), resolver.value(&written).await?);
+                headers.insert(name.clone(), written.value(&self.commands).await?);
             }
         }
         Ok(Authorization { key: Some(secret.key), bearer: secret.bearer, headers, env: secret.env })

@@ -1,6 +1,7 @@
 //! The files of the user.
 
 mod both;
+mod commands;
 mod credentials;
 mod files;
 mod observed;

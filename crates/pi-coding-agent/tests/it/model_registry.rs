@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::config::StoredCredential;
-use pi_coding_agent::models::{ModelRegistry, ModelsFile};
+use pi_coding_agent::models::{CredentialSource, ModelRegistry, ModelsFile};
 use pi_protocol::{Context, StopReason, StreamOptions};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ async fn keys_come_in_order_and_the_first_place_counts() {
             None,
             false,
             Err(
-                "The apiKey of groq cannot be resolved: a variable that it names is not set. Correct it in models.json.",
+                "The apiKey of groq cannot be resolved: the variable NOPE is not set. Correct it in models.json.",
             ),
         ),
         (
@@ -104,7 +104,15 @@ async fn keys_come_in_order_and_the_first_place_counts() {
             true,
             Err("exit status: 3: oops"),
         ),
-        ("silent", variable, key("!true"), none.clone(), None, true, Err("it printed nothing")),
+        (
+            "silent",
+            variable,
+            key("!true"),
+            none.clone(),
+            None,
+            true,
+            Err("the command printed nothing"),
+        ),
         ("stored", variable, key("configured"), stored("stored"), None, true, Ok("stored")),
         ("stored template", variable, key("configured"), stored("$MINE"), None, true, Ok("mine")),
         (
@@ -115,7 +123,7 @@ async fn keys_come_in_order_and_the_first_place_counts() {
             None,
             false,
             Err(
-                "The stored key of groq cannot be resolved: a variable that it names is not set. Correct it in auth.json.",
+                "The stored key of groq cannot be resolved: the variable NOPE is not set. Correct it in auth.json.",
             ),
         ),
         (
@@ -136,6 +144,7 @@ async fn keys_come_in_order_and_the_first_place_counts() {
             true,
             Ok("own"),
         ),
+        ("stored empty", variable, none.clone(), stored(""), None, true, Ok("variable")),
         ("login", variable, none.clone(), login(9e15), None, true, Ok("token")),
         (
             "old login",
@@ -155,6 +164,9 @@ async fn keys_come_in_order_and_the_first_place_counts() {
         assert_eq!(registry.is_available("groq"), available, "{case}");
         let listed = registry.available().iter().any(|model| model.provider == "groq");
         assert_eq!(listed, available, "{case}");
+        // Whatever a key comes from is named before it is resolved.
+        let missing = expected.is_err_and(|error| error.starts_with("No API key"));
+        assert_eq!(registry.credential_source("groq").is_none(), missing, "{case}");
         let found = registry.api_key("groq").await;
         match (found, expected) {
             (Ok(key), Ok(expected)) => assert_eq!(key.expose_secret(), expected, "{case}"),
@@ -264,6 +276,7 @@ async fn the_command_of_a_stored_key_runs_once() {
     let stored = json!({"groq": {"type": "api_key", "key": "!echo x >> runs; wc -l < runs"},
         "xai": {"type": "api_key", "key": "!echo x >> fails; exit 1"}});
     let registry = registry_in(directory.path(), &[], &json!({}), &stored);
+    assert_eq!(registry.credential_source("groq"), Some(CredentialSource::StoredKey));
     for _ in 0..3 {
         assert_eq!(registry.api_key("groq").await.unwrap().expose_secret(), "1");
         assert!(registry.api_key("xai").await.is_err());

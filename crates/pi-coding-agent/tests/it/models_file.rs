@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use pi_coding_agent::models::{Models, ModelsFile, models_schema};
+use pi_coding_agent::config::schemas;
+use pi_coding_agent::models::{Models, ModelsFile};
 use pi_protocol::{InputKind, Model, ThinkingLevel};
 use serde_json::json;
 
@@ -185,7 +186,7 @@ fn files_on_disk() {
 
 #[test]
 fn the_schema_comes_from_the_types() {
-    let schema = models_schema();
+    let (_, schema) = schemas().into_iter().find(|(name, _)| *name == "models").unwrap();
     assert_eq!(schema["required"], json!(["providers"]));
     let model = &schema["$defs"]["ModelRecord"];
     assert_eq!(model["required"], json!(["id"]));

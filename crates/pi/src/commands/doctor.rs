@@ -3,12 +3,14 @@
 //! A list of checks, each a function from the environment to findings; nothing is changed, and no
 //! secret is printed.
 
+mod choices;
 mod files;
 mod machine;
+mod secrets;
 
 use std::io::{BufWriter, Write as _};
 
-use pi_coding_agent::Environment;
+use pi_coding_agent::{Diagnostic, Environment, Severity};
 use serde_json::{Value, json};
 
 use super::{Done, Failure, plain};
@@ -47,16 +49,28 @@ impl Finding {
     fn error(about: &'static str, message: impl Into<String>, fix: impl Into<String>) -> Self {
         Self { state: State::Error, ..Self::warning(about, message, fix) }
     }
+
+    /// What a library said about a file.
+    fn from(about: &'static str, diagnostic: &Diagnostic, fix: &str) -> Self {
+        let state = match diagnostic.severity {
+            Severity::Warning => State::Warning,
+            Severity::Error => State::Error,
+        };
+        Self { state, ..Self::warning(about, diagnostic.to_string(), fix) }
+    }
 }
 
 const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     machine::program,
     files::agent_directory,
-    files::settings,
-    files::credentials,
+    choices::settings,
+    choices::trust,
+    choices::models,
+    choices::resources,
+    secrets::file,
+    secrets::keys,
     files::sessions,
     files::crashes,
-    machine::keys,
     machine::shell,
     machine::git,
     machine::sandbox,

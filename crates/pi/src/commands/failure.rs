@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use pi_coding_agent::config::ConfigError;
 use pi_session::SessionError;
 use pi_tools::checkpoint::CheckpointError;
 
@@ -11,6 +12,8 @@ use crate::exit::{Exit, complain, on_write_error};
 pub(super) enum Failure {
     Usage(String),
     Failed(String),
+    /// A file of the user cannot be read or written.
+    Configuration(String),
     /// Stdout could not be written.
     Output(io::Error),
 }
@@ -20,6 +23,7 @@ impl Failure {
         match self {
             Self::Usage(message) => complain(message, Exit::Usage),
             Self::Failed(message) => complain(message, Exit::Failed),
+            Self::Configuration(message) => complain(message, Exit::Configuration),
             Self::Output(error) => on_write_error(error),
         }
     }
@@ -39,6 +43,12 @@ impl From<SessionError> for Failure {
             }
             error => Self::Failed(error.to_string()),
         }
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::Configuration(error.diagnostic().to_string())
     }
 }
 

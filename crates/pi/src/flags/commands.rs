@@ -49,7 +49,14 @@ pub(crate) const COMMANDS: &[Command] = &[
             "Every problem comes with what to do about it. The exit code is 1 if one is an error.",
         )
         .flags(&[JSON]),
-    Command::new("auth", "Check and print credentials").commands(AUTH).later(AUTH_LATER),
+    Command::new("auth", "Check, list, print and store credentials")
+        .details(
+            "The key of a provider is the one that is stored in auth.json, else that of \
+             models.json, else a variable such as ANTHROPIC_API_KEY. This version cannot log in \
+             and cannot renew logins; those that other programs have stored are used until they \
+             expire.",
+        )
+        .commands(AUTH),
     Command::new(
         "demo",
         "See the agent at work: a scripted model repairs a file; needs no key and no network",
@@ -140,10 +147,40 @@ const SESSIONS: &[Command] = &[
         .flags(&[Flag::new("yes", Group::General, "Do not ask").short("y"), SESSION_DIR]),
 ];
 
-const AUTH_LATER: &str = "Keys are taken from the environment, for example ANTHROPIC_API_KEY; `pi doctor` lists those it finds.";
+const PROVIDER: Flag = Flag::new("provider", Group::General, "The provider").takes_word("PROVIDER");
+const MODEL: Flag =
+    Flag::new("model", Group::General, "The provider of this model").takes_word("MODEL");
 
 const AUTH: &[Command] = &[
-    Command::new("check", "Say whether a provider can be used"),
-    Command::new("print-api-key", "Print a key"),
-    Command::new("print-bearer-token", "Print a token"),
+    Command::new("check", "Say whether a provider can be used")
+        .details(
+            "Prints ready (exit code 0), not_ready (1) or invalid (2), and on stderr why. Keys \
+             that are commands are run. JSON has status, provider, and authType or reason.",
+        )
+        .flags(&[
+            PROVIDER,
+            MODEL,
+            JSON,
+            Flag::new("credentials", Group::General, "Print the credential if it is ready"),
+            Flag::new(
+                "no-refresh",
+                Group::General,
+                "Do not renew an expired login, which this version never does",
+            ),
+        ]),
+    Command::new("print-api-key", "Print the key of a provider").flags(&[PROVIDER, MODEL]),
+    Command::new("print-bearer-token", "Print the token of a login").flags(&[
+        PROVIDER,
+        MODEL,
+        Flag::new("min-expiry", Group::General, "Only if it is good for so long, such as 30m")
+            .takes_word("DURATION")
+            .details("A number with ms, s, m or h."),
+    ]),
+    Command::new("list", "List where credentials were found, and not what they are").flags(&[JSON]),
+    Command::new("set", "Store a key, read from stdin").words("PROVIDER", 1, 1).details(
+        "For example: read -rs KEY && printf %s \"$KEY\" | pi auth set openai\n\
+             The key is kept in auth.json of the agent directory, which only you can read. To \
+             have it looked up instead, write \"$NAME\" or \"!command\" there.",
+    ),
+    Command::new("remove", "Remove what is stored for a provider").words("PROVIDER", 1, 1),
 ];

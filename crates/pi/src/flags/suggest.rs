@@ -2,7 +2,7 @@
 
 /// The nearest name, if it is near enough to be meant: one letter in three may be wrong, missing
 /// or too much, and two that are swapped count as one.
-pub(super) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
     // Longer than any name: not worth a table of its size.
     if typed.len() > 64 {

@@ -27,7 +27,7 @@ fn help_is_reviewed() {
 #[test]
 fn help_of_commands_is_reviewed() {
     let world = World::new();
-    let commands: [&[&str]; 9] = [
+    let commands: [&[&str]; 12] = [
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "export"],
@@ -36,6 +36,9 @@ fn help_of_commands_is_reviewed() {
         &["completions"],
         &["demo"],
         &["auth"],
+        &["auth", "check"],
+        &["auth", "print-bearer-token"],
+        &["auth", "set"],
         &["mcp"],
     ];
     let mut all = String::new();
@@ -158,11 +161,8 @@ fn mistakes_are_named_and_fail() {
             7,
             "`pi install` is not available yet. This version has no packages yet.",
         ),
-        (
-            &["auth", "check", "--provider", "x"],
-            7,
-            "`pi auth` is not available yet. Keys are taken from the environment, for example ANTHROPIC_API_KEY; `pi doctor` lists those it finds.",
-        ),
+        (&["auth", "check"], 2, "`pi auth check` needs --provider or --model"),
+        (&["auth", "chek"], 2, "There is no command `pi auth chek`; did you mean `pi auth check`?"),
         (
             &["mcp", "add", "x", "--", "y", "-z"],
             7,

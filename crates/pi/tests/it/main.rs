@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod auth;
 mod cli;
 mod completions;
 mod doctor;

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 use super::StoredCredential;
 use crate::Diagnostic;
+use crate::config::ConfigError;
 use crate::config::file::{JsonFile, OpenFile, kind};
-use crate::config::{Commands, ConfigError};
 
 /// A token may be renewed under the lock, which takes the time of a request.
 const STALE: Duration = Duration::from_secs(30);
@@ -70,27 +69,6 @@ impl AuthStore {
     /// has the lock.
     pub fn edit(&self) -> Result<AuthEdit<'_>, ConfigError> {
         Ok(AuthEdit { open: self.file.open()?, store: self })
-    }
-
-    /// The key of an entry, with variables and commands resolved. `None`: there is no entry, or
-    /// none with a key. A key that cannot be resolved is an error, not a reason to look elsewhere.
-    pub fn key(
-        &self,
-        provider: &str,
-        commands: &Commands,
-    ) -> Result<Option<SecretString>, ConfigError> {
-        let Some(StoredCredential::ApiKey { key: Some(key), env, .. }) = self.get(provider)? else {
-            return Ok(None);
-        };
-        if key.is_empty() {
-            return Ok(None);
-        }
-        let own = |name: &str| env.get(name).cloned();
-        let resolved = commands.resolve(&key, &own).map_err(|problem| {
-            let advice = format!("its key is of no use: {problem}; correct it or log in again");
-            self.error(provider, advice)
-        })?;
-        Ok((!resolved.is_empty()).then(|| resolved.into()))
     }
 
     /// What is wrong with the file. Repairs its mode: nobody else may read it.

@@ -1,65 +1,11 @@
-//! Credentials beyond what pi 1.5.0 does: commands, changes from outside, modes, old places.
+//! Credentials beyond what pi 1.5.0 does: changes from outside, modes, old places.
 
 use std::fs;
-use std::time::Duration;
 
-use pi_coding_agent::config::{AuthStore, Commands, StoredCredential, migrate_credentials};
-use secrecy::ExposeSecret;
+use pi_coding_agent::config::{AuthStore, StoredCredential, migrate_credentials};
 use serde_json::{Value, json};
 
 use super::place::{Place, names};
-
-fn key(store: &AuthStore, commands: &Commands) -> String {
-    store.key("p", commands).unwrap().unwrap().expose_secret().to_owned()
-}
-
-#[test]
-fn a_command_runs_once_whether_it_works_or_not() {
-    let place = Place::new();
-    let entry = |command: &str| json!({ "p": { "type": "api_key", "key": command } }).to_string();
-    place.user("auth.json", entry("!echo run >> works; echo key"));
-    let (store, commands) =
-        (AuthStore::new(place.agent()), Commands::new(place.environment.clone()));
-    assert_eq!(key(&store, &commands), "key");
-    assert_eq!(key(&store, &commands), "key");
-    assert_eq!(fs::read_to_string(place.environment.cwd.join("works")).unwrap(), "run\n");
-
-    place.user("auth.json", entry("!echo run >> fails; exit 7"));
-    for _ in 0..2 {
-        let error = store.key("p", &commands).unwrap_err().to_string();
-        assert!(error.contains("the command failed (exit status: 7)"), "{error}");
-        assert!(error.contains("correct it or log in again"), "{error}");
-    }
-    assert_eq!(fs::read_to_string(place.environment.cwd.join("fails")).unwrap(), "run\n");
-}
-
-#[test]
-fn a_command_that_does_not_end_is_ended() {
-    let place = Place::new();
-    let commands = Commands::new(place.environment.clone()).with_timeout(Duration::from_millis(50));
-    let problem = commands.output("cat /dev/zero > /dev/null & echo $! > pid; wait").unwrap_err();
-    assert_eq!(problem, "the command did not end within 0.05 seconds");
-    // If the shell got as far as starting something, that ended too.
-    #[cfg(target_os = "linux")]
-    if let Ok(pid) = fs::read_to_string(place.environment.cwd.join("pid"))
-        && !pid.trim().is_empty()
-    {
-        let status = format!("/proc/{}/stat", pid.trim());
-        while fs::read_to_string(&status).is_ok_and(|stat| !stat.contains(") Z")) {
-            std::thread::yield_now();
-        }
-    }
-}
-
-#[test]
-fn problems_say_what_is_missing() {
-    let place = Place::new();
-    let commands = Commands::new(place.environment);
-    let resolve = |text: &str| commands.resolve(text, &|_| None);
-    assert_eq!(resolve("$PEER_SET").unwrap(), "from the environment");
-    assert_eq!(resolve("${NOT_SET}").unwrap_err(), "the variable NOT_SET is not set");
-    assert_eq!(resolve("!true").unwrap_err(), "the command printed nothing");
-}
 
 #[test]
 fn changes_from_outside_are_seen_and_unknown_entries_kept() {

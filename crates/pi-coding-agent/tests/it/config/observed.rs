@@ -6,10 +6,9 @@ use std::path::Path;
 use pi_agent::QueueMode;
 use pi_coding_agent::config::settings::{CacheWarming, ProjectTrustDefault, Transport};
 use pi_coding_agent::config::{
-    AuthStore, Commands, Scope, Settings, SettingsStore, StoredCredential, TrustStore,
+    AuthStore, Commands, Runs, Scope, Settings, SettingsStore, StoredCredential, TrustStore,
 };
 use pi_session::compaction::CompactionSettings;
-use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 
 use super::place::Place;
@@ -241,9 +240,14 @@ fn auth(case: &Value) -> Value {
         place.user("auth.json", content);
     }
     let store = AuthStore::new(place.agent());
-    let commands = Commands::new(place.environment.clone());
-    let key = match store.key(case["provider"].as_str().unwrap(), &commands) {
-        Ok(key) => key.map_or(Value::Null, |key| key.expose_secret().into()),
+    let key = match store.get(case["provider"].as_str().unwrap()) {
+        Ok(Some(StoredCredential::ApiKey { key: Some(key), env, .. })) if !key.is_empty() => {
+            let commands = Commands::new(place.environment.clone());
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let key = runtime.unwrap().block_on(commands.resolve(&key, &env, Runs::Once));
+            key.map_or(json!("error"), Value::from)
+        }
+        Ok(_) => Value::Null,
         Err(_) => json!("error"),
     };
     let stored = store

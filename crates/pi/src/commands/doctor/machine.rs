@@ -24,27 +24,6 @@ pub(super) fn program(environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Which providers have a key in the environment: the names of the variables, never their values.
-pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for provider in pi_ai::providers::PROVIDERS {
-        let mut names = provider.key_env.iter();
-        if let Some(name) = names.find(|name| environment.variable(name).is_some()) {
-            found.push(format!("{} ({name})", provider.id));
-        }
-    }
-    if found.is_empty() && !environment.agent_directory.join("auth.json").exists() {
-        return vec![Finding::warning(
-            "keys",
-            "no provider has a key in the environment, and nothing is stored",
-            "Set the variable of your provider, for example ANTHROPIC_API_KEY.",
-        )];
-    }
-    let list =
-        if found.is_empty() { "none in the environment".to_owned() } else { found.join(", ") };
-    vec![Finding::good("keys", list)]
-}
-
 /// What commands of the model run in.
 pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "shell";

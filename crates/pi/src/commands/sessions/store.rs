@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::config::{SettingsStore, session_place};
 use pi_session::{ListOptions, SessionError, SessionIndex, SessionInfo};
 use serde_json::{Value, json};
 
@@ -23,10 +24,7 @@ impl Store {
     /// Looks nothing up yet.
     pub(in crate::commands) fn open(given: &Given) -> Result<Self, Failure> {
         let environment = environment::read().map_err(Failure::Failed)?;
-        let chosen = given
-            .value("session-dir")
-            .or_else(|| environment.variable("PI_CODING_AGENT_SESSION_DIR"))
-            .map(|directory| environment.expand(directory, &environment.cwd));
+        let chosen = chosen(&environment, given.value("session-dir"));
         let agent = &environment.agent_directory;
         let index = match &chosen {
             // A cache is about one directory; who chooses another pays with time.
@@ -60,6 +58,17 @@ impl Store {
             || pi_session::session_directory(&environment.agent_directory, &environment.cwd);
         self.chosen.clone().unwrap_or_else(usual)
     }
+}
+
+/// The directory that the flag, the environment or the settings name for sessions of all projects.
+pub(in crate::commands) fn chosen(
+    environment: &Environment,
+    flag: Option<&str>,
+) -> Option<PathBuf> {
+    // Whether the project is trusted does not matter for this one setting.
+    let settings = SettingsStore::load(environment, false);
+    let place = session_place(environment, flag, &settings);
+    place.shared.then_some(place.directory)
 }
 
 /// An exact id, else a beginning among the sessions of `cwd`, else among all.

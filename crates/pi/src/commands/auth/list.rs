@@ -1,0 +1,112 @@
+//! `pi auth list`: which providers have a credential, and where it is. Never what it is.
+
+use std::io::{BufWriter, Write as _};
+use std::process::ExitCode;
+
+use pi_coding_agent::models::CredentialSource;
+use serde_json::{Value, json};
+
+use super::{Credentials, Done, credentials, open, plain, success};
+use crate::exit::{Exit, note};
+use crate::flags::parse::Given;
+
+/// One credential.
+struct Row {
+    provider: String,
+    source: CredentialSource,
+    /// As far as can be told without running a command.
+    usable: bool,
+}
+
+pub(in crate::commands) fn list(given: &Given) -> Done {
+    let credentials = open()?;
+    let stored = credentials.store.list()?;
+    let mut exit: ExitCode = success();
+    for problem in &credentials.problems {
+        note(&problem.to_string());
+        exit = Exit::Configuration.into();
+    }
+    for provider in &stored {
+        if let Err(error) = credentials.store.get(provider) {
+            note(&error.diagnostic().to_string());
+            exit = Exit::Configuration.into();
+        }
+    }
+    let rows = rows(&credentials, stored);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    if given.has("json") {
+        let list: Vec<Value> = rows.iter().map(to_json).collect();
+        serde_json::to_writer_pretty(&mut out, &list)?;
+        writeln!(out)?;
+    } else if rows.is_empty() {
+        note("there are none; set a variable such as ANTHROPIC_API_KEY, or see `pi auth set`");
+    }
+    if !given.has("json") {
+        let names = rows.iter().map(|row| row.provider.chars().count());
+        let width = names.max().unwrap_or_default();
+        for row in &rows {
+            let provider = plain::line(&row.provider, usize::MAX);
+            writeln!(out, "{provider:width$}  {}", describe(row))?;
+        }
+    }
+    out.flush()?;
+    Ok(exit)
+}
+
+/// Those that are stored, in the order of the file, and then all others.
+fn rows(credentials: &Credentials, stored: Vec<String>) -> Vec<Row> {
+    let registry = &credentials.registry;
+    let models = registry.models();
+    let others = models.providers().filter(|provider| stored.iter().all(|name| name != provider));
+    let others: Vec<String> = others.map(str::to_owned).collect();
+    let row = |provider: String| {
+        let source = registry.credential_source(&provider)?;
+        let usable = credentials.known(&provider).is_some() && registry.is_available(&provider);
+        (source != CredentialSource::NotNeeded).then_some(Row { provider, source, usable })
+    };
+    let readable = |provider: &String| credentials.store.get(provider).is_ok();
+    stored.into_iter().filter(readable).chain(others).filter_map(row).collect()
+}
+
+fn describe(row: &Row) -> String {
+    let text = match row.source {
+        CredentialSource::Login { expires } if expires <= credentials::now() => {
+            return format!("login in auth.json, ended {}", credentials::date(expires));
+        }
+        CredentialSource::Login { expires } => {
+            format!("login in auth.json, ends {}", credentials::date(expires))
+        }
+        source => format!("key in {}", place(source)),
+    };
+    let unusable = if row.usable { "" } else { " (cannot be used; see `pi doctor`)" };
+    format!("{text}{unusable}")
+}
+
+/// Where a credential is, in a word.
+fn place(source: CredentialSource) -> &'static str {
+    match source {
+        CredentialSource::Given | CredentialSource::NotNeeded => "none",
+        CredentialSource::StoredKey | CredentialSource::Login { .. } => "auth.json",
+        CredentialSource::ModelsFile => "models.json",
+        CredentialSource::Variable(name) => name,
+    }
+}
+
+fn to_json(row: &Row) -> Value {
+    let (kind, expires, ended) = match row.source {
+        CredentialSource::Login { expires } => {
+            ("oauth", Some(expires), expires <= credentials::now())
+        }
+        _ => ("api_key", None, false),
+    };
+    let mut object = json!({
+        "provider": row.provider,
+        "type": kind,
+        "source": place(row.source),
+        "usable": row.usable && !ended,
+    });
+    if let Some(expires) = expires {
+        object["expires"] = expires.into();
+    }
+    object
+}

@@ -1,0 +1,54 @@
+//! The credentials of the user, and the providers that they open. Read only as far as is needed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use pi_coding_agent::config::AuthStore;
+use pi_coding_agent::models::{ModelRegistry, ModelsFile};
+use pi_coding_agent::{Diagnostic, Environment};
+
+/// Keys, logins and providers.
+pub(super) struct Credentials {
+    pub(super) store: Arc<AuthStore>,
+    pub(super) registry: ModelRegistry,
+    /// What is wrong with `models.json`.
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+impl Credentials {
+    pub(super) fn open(environment: &Environment) -> Self {
+        let store = Arc::new(AuthStore::new(&environment.agent_directory));
+        let (file, problems) = ModelsFile::load(&models_file(&environment.agent_directory));
+        let stored = Arc::clone(&store);
+        // Whoever uses a credential looks first whether its entry can be read.
+        let registry = ModelRegistry::new(environment.clone(), file, move |provider| {
+            stored.get(provider).ok().flatten()
+        });
+        Self { store, registry, problems }
+    }
+
+    /// The provider as it is written, if there is one of this name.
+    pub(super) fn known(&self, provider: &str) -> Option<String> {
+        let models = self.registry.models();
+        let known = models.providers().find(|known| known.eq_ignore_ascii_case(provider));
+        known.map(str::to_owned)
+    }
+}
+
+/// Where the user describes providers and models.
+pub(super) fn models_file(agent_directory: &Path) -> std::path::PathBuf {
+    agent_directory.join("models.json")
+}
+
+/// Now, in milliseconds since 1970.
+pub(super) fn now() -> f64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.unwrap_or_default().as_secs_f64() * 1000.0
+}
+
+/// A time that a file tells in milliseconds since 1970, for people.
+pub(super) fn date(milliseconds: f64) -> String {
+    // Fractions do not matter, and what is beyond all times is shown as such.
+    #[allow(clippy::cast_possible_truncation)]
+    super::plain::date(milliseconds as i64)
+}

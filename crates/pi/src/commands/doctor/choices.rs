@@ -1,0 +1,141 @@
+//! What the user chose: settings, trust, models, and what is put beside the program.
+
+use std::path::Path;
+
+use pi_coding_agent::config::settings::KEYS;
+use pi_coding_agent::config::{
+    Scope, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust,
+};
+use pi_coding_agent::models::ModelsFile;
+use pi_coding_agent::resources::{ResourceFlags, ResourceOptions, ResourceSettings, Resources};
+use pi_coding_agent::{Diagnostic, Environment};
+
+use super::Finding;
+use crate::commands::credentials::models_file;
+use crate::flags::suggest;
+
+const FIX_FILE: &str = "Correct the file, or move it away to begin anew; pi does not overwrite it.";
+
+/// The settings as an agent in this directory would have them.
+pub(super) fn load(environment: &Environment) -> SettingsStore {
+    let mut settings = SettingsStore::load(environment, false);
+    let trusted = decide(environment, &settings).is_ok_and(|trust| trust == Trust::Trusted);
+    settings.set_trusted(trusted);
+    settings
+}
+
+fn decide(environment: &Environment, settings: &SettingsStore) -> Result<Trust, Diagnostic> {
+    let saved = TrustStore::new(&environment.agent_directory).find(&environment.cwd);
+    let saved = saved.map_err(|error| error.diagnostic())?;
+    let question = TrustQuestion {
+        needed: needs_trust(&environment.cwd, environment.home.as_deref()),
+        saved: saved.map(|entry| entry.trusted),
+        default: settings.settings().default_project_trust(),
+        ..TrustQuestion::default()
+    };
+    Ok(question.decide())
+}
+
+/// The files with settings, and keys in them that do nothing.
+pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "settings";
+    let settings = load(environment);
+    let diagnostics = settings.diagnostics();
+    let of_project = environment.project_directory().join("settings.json");
+    let mut files = vec![environment.agent_directory.join("settings.json")];
+    files.extend(settings.is_trusted().then_some(of_project));
+    let whole = |path: &Path| diagnostics.iter().all(|one| one.path.as_deref() != Some(path));
+    let mut findings: Vec<Finding> = files
+        .iter()
+        .filter(|path| path.exists() && whole(path))
+        .map(|path| Finding::good(ABOUT, path.display().to_string()))
+        .collect();
+    findings.extend(diagnostics.iter().map(|one| Finding::from(ABOUT, one, FIX_FILE)));
+    let idle: Vec<&str> = settings.without_effect().iter().map(|key| key.name).collect();
+    if !idle.is_empty() {
+        let message = format!("kept, but without effect in this version: {}", idle.join(", "));
+        findings.push(Finding::good(ABOUT, message));
+    }
+    for name in settings.unknown() {
+        let near = suggest::nearest(name, KEYS.iter().map(|key| key.name));
+        let fix = near.map_or_else(
+            || "Remove it, unless another program needs it.".to_owned(),
+            |near| format!("Did you mean `{near}`?"),
+        );
+        let message = format!("`{name}` is no setting; it is kept and does nothing");
+        findings.push(Finding::warning(ABOUT, message, fix));
+    }
+    findings
+}
+
+/// Whether the project may bring settings and resources of its own.
+pub(super) fn trust(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "trust";
+    let settings = SettingsStore::load(environment, false);
+    let place = environment.cwd.display();
+    let needed = needs_trust(&environment.cwd, environment.home.as_deref());
+    vec![match decide(environment, &settings) {
+        Err(problem) => Finding::from(ABOUT, &problem, FIX_FILE),
+        Ok(Trust::Trusted) if needed => Finding::good(ABOUT, format!("{place} is trusted")),
+        Ok(_) if !needed => {
+            Finding::good(ABOUT, format!("{place} has nothing that needs to be trusted"))
+        }
+        Ok(Trust::Untrusted) => Finding::good(
+            ABOUT,
+            format!("{place} is not trusted, so its settings, skills and prompts are not used"),
+        ),
+        Ok(_) => Finding::warning(
+            ABOUT,
+            format!(
+                "nobody decided whether {place} is trusted, so its settings, skills and prompts \
+                 are not used"
+            ),
+            "Look at what is in .pi, then run pi with --approve or --no-approve, or set \
+             defaultProjectTrust in your settings.json.",
+        ),
+    }]
+}
+
+/// The user's own providers and models.
+pub(super) fn models(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "models";
+    let path = models_file(&environment.agent_directory);
+    let (file, problems) = ModelsFile::load(&path);
+    let fix = "Correct models.json; docs/schemas/models.schema.json says what may be in it.";
+    let mut findings: Vec<Finding> =
+        problems.iter().map(|problem| Finding::from(ABOUT, problem, fix)).collect();
+    if path.exists() && findings.is_empty() {
+        let count = file.providers.len();
+        findings.push(Finding::good(ABOUT, format!("{count} providers in {}", path.display())));
+    }
+    findings
+}
+
+/// Context files, skills, prompts and texts for the system prompt.
+pub(super) fn resources(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "resources";
+    let settings = load(environment);
+    let lists = |scope| {
+        let settings = settings.scope(scope);
+        ResourceSettings {
+            skills: settings.skills.unwrap_or_default(),
+            prompts: settings.prompts.unwrap_or_default(),
+        }
+    };
+    let found = Resources::load(&ResourceOptions {
+        environment: environment.clone(),
+        trusted: settings.is_trusted(),
+        user: lists(Scope::User),
+        project: lists(Scope::Project),
+        packages: Vec::new(),
+        flags: ResourceFlags::default(),
+    });
+    let fix = "Correct or remove the file; until then it is used as far as it can be.";
+    let mut findings: Vec<Finding> =
+        found.diagnostics.iter().map(|one| Finding::from(ABOUT, one, fix)).collect();
+    let (files, skills, prompts) =
+        (found.context_files.len(), found.skills.len(), found.prompts.len());
+    let message = format!("{files} context files, {skills} skills, {prompts} prompts");
+    findings.push(Finding::good(ABOUT, message));
+    findings
+}
