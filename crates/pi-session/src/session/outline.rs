@@ -46,8 +46,9 @@ impl Session {
             let edit = edits.get(&*node.id);
             match node.kind {
                 Kind::Compaction if Some(index) != compaction => continue,
-                Kind::Message(Role::System) | Kind::Compaction => {}
-                Kind::Message(_) | Kind::BranchSummary | Kind::CustomMessage => {
+                // One without a text says nothing.
+                Kind::Message(Role::System) | Kind::Compaction | Kind::BranchSummary => {}
+                Kind::Message(_) | Kind::CustomMessage => {
                     let hidden = edit.is_some_and(|edit| edit.replacement.is_none());
                     outline.message_count += usize::from(!hidden);
                     continue;
