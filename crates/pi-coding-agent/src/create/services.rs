@@ -47,10 +47,8 @@ impl Services {
         problems.extend(broken);
         let auth = AuthStore::new(&environment.agent_directory);
         problems.extend(auth.check());
-        let registry = ModelRegistry::new(environment.clone(), file, move |provider| {
-            // What is wrong with the file was said at the start.
-            auth.get(provider).ok().flatten()
-        });
+        let registry =
+            ModelRegistry::new(environment.clone(), file, move |provider| auth.look_up(provider));
         let resources = Resources::load(&resource_options(options, &settings));
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());

@@ -34,6 +34,14 @@ pub enum CredentialError {
         /// Where it is configured.
         file: &'static str,
     },
+    /// What is stored is no credential.
+    #[error("What is stored for {provider} cannot be used: {why}")]
+    Broken {
+        /// The provider.
+        provider: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The login has ended.
     #[error(
         "The login of {provider} has expired, and this version cannot renew it. Log in again, or use an API key: {advice}"
@@ -73,6 +81,8 @@ pub(super) enum Source {
     Given(SecretString),
     /// The stored one.
     Stored(StoredCredential),
+    /// One is stored that cannot be used, and why.
+    Broken(String),
     /// The key of `models.json`, as it is written.
     Configured(String),
     /// A variable.
@@ -139,7 +149,9 @@ impl Source {
     pub(super) fn public(&self) -> Option<CredentialSource> {
         Some(match self {
             Self::Given(_) => CredentialSource::Given,
-            Self::Stored(StoredCredential::ApiKey { .. }) => CredentialSource::StoredKey,
+            Self::Stored(StoredCredential::ApiKey { .. }) | Self::Broken(_) => {
+                CredentialSource::StoredKey
+            }
             Self::Stored(StoredCredential::Oauth { expires, .. }) => {
                 CredentialSource::Login { expires: *expires }
             }
@@ -157,7 +169,9 @@ impl Source {
                 commands.may_resolve(text, env)
             }
             Self::Configured(text) => commands.may_resolve(text, &BTreeMap::new()),
-            Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => false,
+            Self::Missing
+            | Self::Broken(_)
+            | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => false,
             Self::Given(_) | Self::Stored(_) | Self::Variable { .. } | Self::NotNeeded => true,
         }
     }
@@ -192,6 +206,9 @@ impl Source {
             }
             Self::Variable { name, key, env } => {
                 Ok(Secret { bearer: name == "ANTHROPIC_AUTH_TOKEN", env, ..plain(key) })
+            }
+            Self::Broken(why) => {
+                Err(CredentialError::Broken { provider: provider.to_owned(), why })
             }
             // Wire formats want some key; a server that needs none does not look at it.
             Self::NotNeeded => Ok(plain("unused".to_owned())),

@@ -24,7 +24,7 @@ use crate::config::{Commands, StoredCredential};
 
 /// Finds the stored credential of a provider. Asked anew each time: another program may have
 /// changed it.
-pub type StoredCredentials = dyn Fn(&str) -> Option<StoredCredential> + Send + Sync;
+pub type StoredCredentials = dyn Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync;
 
 /// All models with their credentials. Cheap to clone; clones share what is learnt.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ impl ModelRegistry {
     pub fn new(
         environment: Environment,
         file: ModelsFile,
-        stored: impl Fn(&str) -> Option<StoredCredential> + Send + Sync + 'static,
+        stored: impl Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync + 'static,
     ) -> Self {
         let state = State { models: Models::new(file), ..State::default() };
         let shared = Arc::new(Shared {
@@ -187,13 +187,15 @@ impl Shared {
         let mut env = BTreeMap::new();
         match (self.stored)(provider) {
             // Stored variables without a key: the key is looked for among them too.
-            Some(StoredCredential::ApiKey { key, env: stored, .. })
+            Ok(Some(StoredCredential::ApiKey { key, env: stored, .. }))
                 if key.as_ref().is_none_or(String::is_empty) =>
             {
                 env = stored;
             }
-            Some(stored) => return Source::Stored(stored),
-            None => {}
+            Ok(Some(stored)) => return Source::Stored(stored),
+            // What was meant to be used is not replaced by something else.
+            Err(why) => return Source::Broken(why),
+            Ok(None) => {}
         }
         if let Some(text) = configured {
             return Source::Configured(text);

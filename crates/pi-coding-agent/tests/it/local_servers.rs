@@ -203,7 +203,7 @@ async fn a_server_that_was_found_is_a_provider() {
         agent_directory: PathBuf::from("/nowhere"),
         variables: Arc::default(),
     };
-    let registry = ModelRegistry::new(environment, ModelsFile::default(), |_| None);
+    let registry = ModelRegistry::new(environment, ModelsFile::default(), |_| Ok(None));
     assert!(registry.available().is_empty());
     assert!(server.requests().is_empty(), "nothing is asked before it is needed");
     let endpoint = Endpoint { kind: Kind::Vllm, address: server.address };

@@ -42,7 +42,7 @@ fn registry_in(
     let stored: BTreeMap<String, StoredCredential> =
         serde_json::from_value(stored.clone()).unwrap();
     ModelRegistry::new(environment(cwd, variables), file, move |provider| {
-        stored.get(provider).cloned()
+        Ok(stored.get(provider).cloned())
     })
 }
 
@@ -308,4 +308,20 @@ fn another_version_of_the_file_replaces_the_first() {
     let text = json!({"providers": file("second")}).to_string();
     registry.reload(ModelsFile::parse(&text, Path::new("models.json")).0);
     assert!(registry.find("own", "first").is_none() && registry.find("own", "second").is_some());
+}
+
+#[tokio::test]
+async fn a_stored_credential_that_is_none_is_not_replaced_by_another() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("auth.json"), r#"{"groq": {"type": "magic"}}"#).unwrap();
+    let auth = pi_coding_agent::config::AuthStore::new(directory.path());
+    let variables: &[(&str, &str)] = &[("GROQ_API_KEY", "variable"), ("OPENAI_API_KEY", "other")];
+    let registry = ModelRegistry::new(
+        environment(directory.path(), variables),
+        ModelsFile::default(),
+        move |provider| auth.look_up(provider),
+    );
+    assert!(!registry.is_available("groq") && registry.is_available("openai"));
+    let error = registry.api_key("groq").await.unwrap_err().to_string();
+    assert!(error.contains("What is stored for groq cannot be used"), "{error}");
 }

@@ -20,10 +20,8 @@ impl Credentials {
         let store = Arc::new(AuthStore::new(&environment.agent_directory));
         let (file, problems) = ModelsFile::load(&models_file(&environment.agent_directory));
         let stored = Arc::clone(&store);
-        // Whoever uses a credential looks first whether its entry can be read.
-        let registry = ModelRegistry::new(environment.clone(), file, move |provider| {
-            stored.get(provider).ok().flatten()
-        });
+        let registry =
+            ModelRegistry::new(environment.clone(), file, move |provider| stored.look_up(provider));
         Self { store, registry, problems }
     }
 

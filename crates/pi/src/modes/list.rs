@@ -14,8 +14,7 @@ pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
     problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
     let auth = AuthStore::new(&environment.agent_directory);
     auth.check().iter().for_each(|problem| note(&format!("warning: {problem}")));
-    let registry =
-        ModelRegistry::new(environment, file, move |provider| auth.get(provider).ok().flatten());
+    let registry = ModelRegistry::new(environment, file, move |provider| auth.look_up(provider));
     registry.find_local_servers().await;
     let available = registry.available();
     if available.is_empty() {

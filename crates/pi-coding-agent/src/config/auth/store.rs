@@ -54,6 +54,15 @@ impl AuthStore {
         self.entries()?.get(provider).map(|entry| self.parse(provider, entry)).transpose()
     }
 
+    /// The entry of a provider, for those who look for a key: a file that cannot be read at all
+    /// has none, and [`check`](Self::check) says so.
+    pub fn look_up(&self, provider: &str) -> Result<Option<StoredCredential>, String> {
+        if self.entries().is_err() {
+            return Ok(None);
+        }
+        self.get(provider).map_err(|error| error.to_string())
+    }
+
     /// Stores an entry.
     pub fn set(&self, provider: &str, credential: &StoredCredential) -> Result<(), ConfigError> {
         self.edit()?.set(provider, credential)
