@@ -1,5 +1,5 @@
-//! `cargo xtask bench [--quick] [PART...]`: what streams, turns of the loop, sessions, searches and
-//! commands cost.
+//! `cargo xtask bench [--quick] [PART...]`: what streams, turns of the loop, sessions, searches,
+//! commands and the program itself cost.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It shows numbers and marks those over budget; it never fails
@@ -13,6 +13,8 @@ mod clock;
 mod commands;
 #[cfg(any(feature = "bench", test))]
 mod feed;
+#[cfg(any(feature = "bench", test))]
+mod modes;
 #[cfg(any(feature = "bench", test))]
 mod process;
 #[cfg(any(feature = "bench", test))]
@@ -32,7 +34,7 @@ use crate::repository;
 pub(crate) use commands::perform;
 
 /// What can be measured by itself.
-const PARTS: [&str; 5] = ["streams", "agent", "sessions", "search", "commands"];
+const PARTS: [&str; 6] = ["streams", "agent", "sessions", "search", "commands", "modes"];
 
 /// Why there are no numbers.
 #[derive(Debug, thiserror::Error)]
@@ -70,6 +72,7 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
             "agent" => agent::print(clock, quick),
             "sessions" => sessions::print(clock, quick),
             "search" => search::print(quick),
+            "modes" => modes::print(quick),
             _ => commands::print(clock, quick),
         }
     }
