@@ -1,0 +1,17 @@
+//! What may run.
+//!
+//! Two halves that do not trust each other: a policy that decides before anything runs, from the
+//! text of a command, and a confinement that holds when the policy was wrong, by the operating
+//! system. Neither asks anybody: whoever uses this crate does that with what it answers.
+//!
+//! # What this crate must not know
+//!
+//! Agents, sessions, models, terminals, and any async runtime.
+//!
+//! # Where to start reading
+//!
+//! [`Decision`] is what everything comes down to.
+
+mod decision;
+
+pub use decision::Decision;

@@ -1,0 +1,3 @@
+//! What the guard decides and holds, seen from outside.
+
+#![allow(clippy::unwrap_used)]
