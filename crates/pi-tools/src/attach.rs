@@ -50,7 +50,8 @@ pub async fn attach(workspace: &Workspace, name: &str) -> Result<(PathBuf, Attac
             UserBlock::Image(image) => content = Some(image),
             // The first line says that it is an image, which everybody knows.
             other => {
-                hints.extend(other.as_text().unwrap_or_default().lines().skip(1).map(str::to_owned));
+                hints
+                    .extend(other.as_text().unwrap_or_default().lines().skip(1).map(str::to_owned));
             }
         }
     }
