@@ -11,6 +11,7 @@ mod choose;
 mod compact;
 mod event;
 mod listen;
+mod patient;
 mod prompt;
 mod queue;
 mod retry;
@@ -263,10 +264,11 @@ impl AgentSession {
     pub fn new(parts: SessionParts) -> Result<Self, SessionError> {
         let mut session = parts.session;
         let context = session.context()?;
-        if session.is_empty() {
-            if let Some(model) = &parts.model {
-                session.append_model(&model.provider, &model.id)?;
-            }
+        let is_new = context.messages.is_empty();
+        if let Some(model) = parts.model.as_ref().filter(|_| is_new) {
+            session.append_model(&model.provider, &model.id)?;
+        }
+        if is_new || !session.names_thinking_level() {
             session.append_thinking_level(parts.thinking_level.as_str())?;
         }
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
@@ -492,8 +494,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Stands where there is no model; it is never asked.
-fn no_model() -> Model {
-    Model { id: "unknown".to_owned(), provider: "unknown".to_owned(), ..Model::default() }
+pub(crate) fn no_model() -> Model {
+    let unknown = || "unknown".to_owned();
+    Model {
+        id: unknown(),
+        name: unknown(),
+        api: unknown(),
+        provider: unknown(),
+        ..Model::default()
+    }
 }
 
 impl std::fmt::Debug for AgentSession {
