@@ -86,11 +86,11 @@ async fn output(path: &Path) -> Result<Output, CommandsError> {
     let peak = peak_memory().unwrap_or_default();
     let text: String = result.content.iter().filter_map(UserBlock::as_text).collect();
     // The last line but for the notice of what was cut.
-    let nanoseconds = text.lines().filter_map(|line| {
+    let mut nanoseconds = text.lines().filter_map(|line| {
         let numbers: Result<Vec<u64>, _> = line.split(' ').map(str::parse).collect();
         numbers.ok().filter(|numbers| numbers.len() == 3).map(|numbers| numbers[0])
     });
-    let nanoseconds = nanoseconds.last();
+    let nanoseconds = nanoseconds.next_back();
     let supervisor = nanoseconds.map(Duration::from_nanos).unwrap_or_default();
     Ok(Output { own: millis(own), supervisor: millis(supervisor), peak })
 }
