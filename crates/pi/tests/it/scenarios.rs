@@ -122,7 +122,8 @@ fn the_real_pi_does_what_is_recorded() {
 #[ignore = "a report, not a test; cargo xtask interop modes --pending"]
 fn pending_scenarios_are_shown() {
     let record = std::env::var_os("PI_RECORD").is_some();
-    let reason = std::env::var("PI_REASON").ok().filter(|reason| !reason.is_empty());
+    let reason = std::env::var_os("PI_REASON").filter(|reason| !reason.is_empty());
+    let reason = reason.map(|reason| reason.to_string_lossy().into_owned());
     for mut scenario in wanted().into_iter().filter(|scenario| scenario.ours == Ours::Pending) {
         let seen = match play(&scenario, &ours()) {
             Ok(seen) => seen,
