@@ -189,8 +189,8 @@ pub enum Request {
     Command {
         /// Comes back with the answer.
         id: Option<Value>,
-        /// The name, for the answer, if it has one.
-        name: Option<String>,
+        /// What stands for its name, for the answer.
+        name: Option<Value>,
         /// What is asked, or why it cannot be.
         command: Result<Box<Command>, String>,
     },
@@ -218,10 +218,11 @@ impl Request {
         };
         let name = match fields.get("type") {
             Some(Value::String(name)) => name.clone(),
-            other => {
-                let shown = other.map_or_else(|| "undefined".to_owned(), Value::to_string);
+            _ => {
+                let name = fields.remove("type");
+                let shown = name.as_ref().map_or_else(|| "undefined".to_owned(), Value::to_string);
                 let command = Err(format!("Unknown command: {shown}"));
-                return Self::Command { id: fields.remove("id"), name: None, command };
+                return Self::Command { id: fields.remove("id"), name, command };
             }
         };
         if name == "extension_ui_response" {
@@ -232,7 +233,7 @@ impl Request {
             };
             return Self::UiResponse { id, fields };
         }
-        let id = fields.remove("id").filter(|id| !id.is_null());
+        let id = fields.remove("id");
         let command = if Command::NAMES.contains(&name.as_str()) {
             serde_json::from_value(Value::Object(fields))
                 .map(Box::new)
@@ -240,7 +241,7 @@ impl Request {
         } else {
             Err(format!("Unknown command: {name}"))
         };
-        Self::Command { id, name: Some(name), command }
+        Self::Command { id, name: Some(name.into()), command }
     }
 }
 

@@ -134,6 +134,7 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
             nothing()
         }
         Command::Bash { command, exclude_from_context } => {
+            let id = id.filter(|id| !id.is_null());
             let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
             let exclude_from_context = exclude_from_context.unwrap_or(false);
             let options = BashOptions { exclude_from_context, id };

@@ -36,7 +36,7 @@ struct Response<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    command: Option<&'a str>,
+    command: Option<&'a Value>,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a RawValue>,
@@ -124,10 +124,10 @@ impl Server {
     /// Answers one line.
     async fn answer(&self, line: String) {
         match Request::parse(&line) {
-            Request::Unreadable(error) => self.respond(None, Some("parse"), &Err(error)),
+            Request::Unreadable(error) => self.respond(None, Some(&"parse".into()), &Err(error)),
             Request::UiResponse { id, fields } => self.ui.answer(&id, fields),
             Request::Command { id, name, command } => {
-                let (id, name) = (id.as_ref(), name.as_deref());
+                let (id, name) = (id.as_ref(), name.as_ref());
                 let handled = match command {
                     Ok(command) => Box::pin(handle(self, id, *command)).await,
                     Err(error) => Err(error),
@@ -148,7 +148,7 @@ impl Server {
     fn respond(
         &self,
         id: Option<&Value>,
-        command: Option<&str>,
+        command: Option<&Value>,
         result: &Result<Option<Box<RawValue>>, String>,
     ) {
         let response = Response {
