@@ -18,8 +18,12 @@ use crate::tool::{AgentTool, Invocation, ToolOutput, Updates};
 const ABORTED: &str = "Operation aborted";
 const BLOCKED: &str = "Tool execution was blocked";
 
-/// How long a tool may go on after it was cancelled before it is dropped.
-const GRACE: Duration = Duration::from_millis(20);
+/// How long a tool may go on after it was cancelled before it is dropped. One that listens has to
+/// end what it started and say how far it came; whoever aborts should not have to wait.
+const TOOL_GRACE: Duration = Duration::from_millis(40);
+
+/// The same for a hook, which has nothing to end.
+const HOOK_GRACE: Duration = Duration::from_millis(20);
 
 /// What surrounds the calls of one message.
 #[derive(Clone)]
@@ -55,6 +59,7 @@ pub(crate) struct Prepared {
 pub(crate) struct Executed {
     args: Map<String, Value>,
     result: ToolOutput,
+    is_error: bool,
     duration_ms: u64,
 }
 
@@ -77,7 +82,7 @@ pub async fn run_tool_call(
 impl FinishedCall {
     /// A call that did not run.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self { result: ToolOutput::error(text), is_error: true, duration_ms: None }
+        Self { result: thrown(text), is_error: true, duration_ms: None }
     }
 }
 
@@ -158,15 +163,23 @@ pub(crate) async fn execute(
     };
     let started = Instant::now();
     let running = AssertUnwindSafe(async { tool.execute(invocation).await }).catch_unwind();
-    let result = match until_dropped(running, cancel).await {
-        None => ToolOutput::error(ABORTED),
-        Some(Err(panic)) => ToolOutput::error(panic_text(&*panic)),
-        Some(Ok(Err(error))) => ToolOutput::error(error.0),
-        Some(Ok(Ok(output))) => output,
+    let (result, is_error) = match until_dropped(running, cancel, TOOL_GRACE).await {
+        None => (thrown(ABORTED), true),
+        Some(Err(panic)) => (thrown(panic_text(&*panic)), true),
+        Some(Ok(Err(error))) => (thrown(error.0), true),
+        Some(Ok(Ok(output))) => {
+            let is_error = output.is_error;
+            (output, is_error)
+        }
     };
     open.store(false, Ordering::Release);
     let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-    Ok(Executed { args, result, duration_ms })
+    Ok(Executed { args, result, is_error, duration_ms })
+}
+
+/// A failure that is no result of the tool. Only a result that says so itself is marked as one.
+fn thrown(text: impl Into<String>) -> ToolOutput {
+    ToolOutput { is_error: false, ..ToolOutput::error(text) }
 }
 
 /// Lets the application change what came of a call.
@@ -175,29 +188,36 @@ pub(crate) async fn finish(
     call: &ToolCall,
     context: &CallContext,
 ) -> FinishedCall {
-    let Executed { args, result, duration_ms } = executed;
-    let result = match &context.hooks.after_tool_call {
-        None => result,
+    let Executed { args, result, is_error, duration_ms } = executed;
+    let (result, is_error) = match &context.hooks.after_tool_call {
+        None => (result, is_error),
         Some(after) => {
             let question = AfterToolCall {
                 assistant_message: Arc::clone(&context.assistant_message),
                 tool_call: call.clone(),
                 args,
-                is_error: result.is_error,
+                is_error,
                 result: result.clone(),
                 context: context.context.clone(),
             };
             match contained(after, question, &context.context.cancel).await {
-                Ok(change) => change.apply(result),
-                Err(error) => ToolOutput::error(error.0),
+                Ok(change) => {
+                    let is_error = change.is_error.unwrap_or(is_error);
+                    (change.apply(result), is_error)
+                }
+                Err(error) => (thrown(error.0), true),
             }
         }
     };
-    FinishedCall { is_error: result.is_error, result, duration_ms: Some(duration_ms) }
+    FinishedCall { result, is_error, duration_ms: Some(duration_ms) }
 }
 
-/// Waits for a tool; once cancelled, not for long.
-async fn until_dropped<F: Future>(running: F, cancel: &CancelToken) -> Option<F::Output> {
+/// Waits for a tool or a hook; once cancelled, not for long.
+async fn until_dropped<F: Future>(
+    running: F,
+    cancel: &CancelToken,
+    grace: Duration,
+) -> Option<F::Output> {
     let mut running = std::pin::pin!(running);
     let mut cancelled = std::pin::pin!(cancel.cancelled());
     tokio::select! {
@@ -205,7 +225,7 @@ async fn until_dropped<F: Future>(running: F, cancel: &CancelToken) -> Option<F:
         output = &mut running => return Some(output),
         () = &mut cancelled => {}
     }
-    tokio::time::timeout(GRACE, running).await.ok()
+    tokio::time::timeout(grace, running).await.ok()
 }
 
 /// Asks a hook. A panic is a failure; once cancelled, it is not waited for.
@@ -215,7 +235,7 @@ pub(crate) async fn contained<A, R>(
     cancel: &CancelToken,
 ) -> Result<R, HookError> {
     let asking = AssertUnwindSafe(async { hook(argument).await }).catch_unwind();
-    match until_dropped(asking, cancel).await {
+    match until_dropped(asking, cancel, HOOK_GRACE).await {
         None => Err(HookError(ABORTED.to_owned())),
         Some(Ok(answer)) => answer,
         Some(Err(panic)) => Err(HookError(panic_text(&*panic))),

@@ -50,7 +50,7 @@
 //! - **Hooks** ([`Hooks`]) allow or block calls, change results, swap model or tools between
 //!   requests, end or prolong a run.
 //! - **Abort** ([`Agent::abort`]) reaches the model's stream, running tools and hooks; one that does
-//!   not listen is dropped after 20 ms.
+//!   not listen is dropped after 40 ms.
 //! - **Limits** ([`Limits`]) and **circles** ([`RepetitionLimits`]) end a run with an outcome that
 //!   says which. Both are off by default.
 //!

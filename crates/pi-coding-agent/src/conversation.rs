@@ -47,6 +47,16 @@ pub enum ConversationError {
         /// Its working directory.
         cwd: String,
     },
+    /// Its working directory is gone, and with it everything that the conversation is about.
+    #[error(
+        "Stored session working directory does not exist: {cwd}\nMake it again, or continue a copy of the session where you are with --fork {file}"
+    )]
+    DirectoryGone {
+        /// The directory.
+        cwd: PathBuf,
+        /// The file of the conversation.
+        file: PathBuf,
+    },
     /// There is one already.
     #[error("Session already exists with id '{0}'")]
     Exists(String),
@@ -107,8 +117,18 @@ impl Conversation {
 }
 
 fn open(path: &Path, environment: &Environment) -> Result<Session, ConversationError> {
-    let cwd = environment.cwd.clone();
-    Ok(Session::open(path, &OpenOptions { cwd, ..OpenOptions::append() })?)
+    open_existing(path, &environment.cwd)
+}
+
+/// Opens a conversation to go on with it. One that names no directory is about `cwd`.
+pub(crate) fn open_existing(path: &Path, cwd: &Path) -> Result<Session, ConversationError> {
+    let cwd = cwd.to_owned();
+    let session = Session::open(path, &OpenOptions { cwd, ..OpenOptions::append() })?;
+    if !session.cwd().is_dir() {
+        let (cwd, file) = (session.cwd().to_owned(), path.to_owned());
+        return Err(ConversationError::DirectoryGone { cwd, file });
+    }
+    Ok(session)
 }
 
 /// The file that is meant, and whose it is if it is of another directory.

@@ -135,6 +135,14 @@ pub async fn create_agent_session(options: AgentOptions) -> Result<Created, Crea
         session_place(&options.environment, options.session_dir.as_deref(), &settings)
     };
     let mut conversation = options.conversation.open(&options.environment, &place)?;
+    if let Conversation::WithId(id) = &options.conversation
+        && conversation.is_empty()
+    {
+        let message = format!(
+            "No project session found with id '{id}'; creating a new session with that id."
+        );
+        diagnostics.push(Diagnostic::warning(None, message));
+    }
     let reason = if conversation.is_empty() { "startup" } else { "resume" };
     if let Some(name) = options.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         conversation.append_name(name).map_err(ConversationError::from)?;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::BoxFuture;
-use pi_session::{ForkPosition, NewSession, OpenOptions, Session, SessionError};
+use pi_session::{ForkPosition, NewSession, Session, SessionError};
 
+use crate::conversation::{ConversationError, open_existing};
 use crate::extension::{BeforeFork, BeforeSwitch, Notice};
 use crate::session::AgentSession;
 
@@ -26,6 +27,9 @@ pub enum ReplaceError {
     /// The other one cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The other one cannot be gone on with.
+    #[error(transparent)]
+    Conversation(#[from] ConversationError),
     /// The other one cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
@@ -91,7 +95,7 @@ impl AgentRuntime {
             return Ok(Replaced::default());
         }
         let cwd = current.with_entries(|entries| entries.cwd().to_owned());
-        let conversation = Session::open(path, &OpenOptions { cwd, ..OpenOptions::append() })?;
+        let conversation = open_existing(path, &cwd)?;
         self.replace(conversation, "resume").await?;
         Ok(Replaced::default())
     }

@@ -11,6 +11,8 @@ mod choose;
 mod compact;
 mod event;
 mod listen;
+mod parts;
+mod patient;
 mod prompt;
 mod queue;
 mod retry;
@@ -31,13 +33,13 @@ use pi_protocol::{
 use pi_session::compaction::Tries;
 use pi_session::{Outline, Session, SessionError};
 use pi_tools::Workspace;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 
 pub use choose::{ModelCycle, ScopedModel};
 pub use compact::CompactError;
 pub use event::{CompactionReason, CompactionResult, LoopEvent, SessionEvent, SessionNews};
+pub use parts::{CommandInfo, ExpandFn, SectionsFn, SessionParts};
 pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior, Submitted};
 pub use run::Run;
 pub use settings::{RetrySettings, SessionSettings, SettingChange};
@@ -45,103 +47,8 @@ pub use shell::{BashOptions, BashResult};
 pub use stats::{ContextUsage, SessionTotals};
 pub use tree::{Navigation, NavigationResult};
 
-use crate::extension::{ExtensionContext, Extensions, NoUi, Ui};
+use crate::extension::{ExtensionContext, Extensions, Ui};
 use crate::models::ModelRegistry;
-
-/// The sections of the system prompt for these active tools.
-pub type SectionsFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> Map<String, Value> + Send + Sync>;
-
-/// What a text of the user stands for: `/skill:name`, a prompt template. `None` for itself.
-pub type ExpandFn = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
-
-/// A slash command as the user may call it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CommandInfo {
-    /// Its name, without the slash.
-    pub name: String,
-    /// What it does.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
-    /// `extension`, `prompt` or `skill`.
-    pub source: &'static str,
-    /// Where it comes from.
-    pub source_info: Value,
-}
-
-/// Everything a session is made of.
-pub struct SessionParts {
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
-    /// Which models there are; without a registry, the one that is given and no other.
-    pub models: Option<Arc<ModelRegistry>>,
-    /// Images are made to fit the model.
-    pub auto_resize_images: bool,
-    /// The conversation.
-    pub session: Session,
-    /// The model; without one, prompts fail and say so.
-    pub model: Option<Arc<Model>>,
-    /// How much it thinks.
-    pub thinking_level: ThinkingLevel,
-    /// Models to cycle through.
-    pub scoped_models: Vec<ScopedModel>,
-    /// Where tools work.
-    pub workspace: Arc<Workspace>,
-    /// All tools there are.
-    pub tools: Vec<Arc<dyn AgentTool>>,
-    /// The names of those that the model has.
-    pub active_tools: Vec<String>,
-    /// The system prompt.
-    pub sections: SectionsFn,
-    /// Skills and templates.
-    pub expand: ExpandFn,
-    /// Skills and templates as the user may call them.
-    pub commands: Vec<CommandInfo>,
-    /// The tools are those that the conversation says the model has, if it says so.
-    pub restore_tools: bool,
-    /// What of the user's settings matters here.
-    pub settings: SessionSettings,
-    /// Keeps changes of settings that the user makes through the session.
-    pub save_setting: Option<Arc<dyn Fn(&SettingChange) + Send + Sync>>,
-    /// How models are asked.
-    pub options: StreamOptions,
-    /// Who takes part.
-    pub extensions: Extensions,
-    /// The way to the user.
-    pub ui: Arc<dyn Ui>,
-}
-
-impl SessionParts {
-    /// A session with a model and nothing else.
-    pub fn new(
-        provider: Arc<dyn Provider>,
-        model: Option<Arc<Model>>,
-        session: Session,
-        workspace: Arc<Workspace>,
-    ) -> Self {
-        Self {
-            provider,
-            models: None,
-            auto_resize_images: true,
-            session,
-            model,
-            thinking_level: ThinkingLevel::Off,
-            scoped_models: Vec::new(),
-            workspace,
-            tools: Vec::new(),
-            active_tools: Vec::new(),
-            sections: Arc::new(|_| Map::new()),
-            expand: Arc::new(|_| Ok(None)),
-            commands: Vec::new(),
-            restore_tools: true,
-            settings: SessionSettings::default(),
-            save_setting: None,
-            options: StreamOptions::default(),
-            extensions: Extensions::default(),
-            ui: Arc::new(NoUi),
-        }
-    }
-}
 
 /// A handle to a session; clones are the same session.
 #[derive(Clone)]
@@ -268,10 +175,11 @@ impl AgentSession {
     pub fn new(parts: SessionParts) -> Result<Self, SessionError> {
         let mut session = parts.session;
         let outline = session.outline()?;
-        if session.is_empty() {
-            if let Some(model) = &parts.model {
-                session.append_model(&model.provider, &model.id)?;
-            }
+        let is_new = outline.message_count == 0;
+        if let Some(model) = parts.model.as_ref().filter(|_| is_new) {
+            session.append_model(&model.provider, &model.id)?;
+        }
+        if is_new || !session.names_thinking_level() {
             session.append_thinking_level(parts.thinking_level.as_str())?;
         }
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
@@ -531,8 +439,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Stands where there is no model; it is never asked.
-fn no_model() -> Model {
-    Model { id: "unknown".to_owned(), provider: "unknown".to_owned(), ..Model::default() }
+pub(crate) fn no_model() -> Model {
+    let unknown = || "unknown".to_owned();
+    Model {
+        id: unknown(),
+        name: unknown(),
+        api: unknown(),
+        provider: unknown(),
+        ..Model::default()
+    }
 }
 
 impl std::fmt::Debug for AgentSession {
@@ -544,12 +459,6 @@ impl std::fmt::Debug for AgentSession {
 impl std::fmt::Debug for WeakAgentSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("WeakAgentSession")
-    }
-}
-
-impl std::fmt::Debug for SessionParts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("SessionParts").field("session", &self.session).finish_non_exhaustive()
     }
 }
 

@@ -26,7 +26,7 @@ mod history;
 pub mod json;
 mod message;
 mod model;
-mod number;
+pub mod number;
 mod options;
 mod partial_json;
 mod provider;

@@ -10,10 +10,11 @@ use serde::{Deserialize, Deserializer, Serializer};
 const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 
 /// `#[serde(with = "number::js")]` for an `f64`.
-pub(crate) mod js {
+pub mod js {
     use super::{Deserialize, Deserializer, MAX_SAFE_INTEGER, Serializer};
 
-    pub(crate) fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Writes it.
+    pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         if value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER {
             // In range by the check above.
             serializer.serialize_i64(*value as i64)
@@ -22,26 +23,26 @@ pub(crate) mod js {
         }
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(0.0))
     }
 }
 
 /// `#[serde(with = "number::js_option")]` for an `Option<f64>`.
-pub(crate) mod js_option {
+pub mod js_option {
     use super::{Deserialize, Deserializer, Serializer, js};
 
-    pub(crate) fn serialize<S: Serializer>(
-        value: &Option<f64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
+    /// Writes it.
+    pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => js::serialize(value, serializer),
             None => serializer.serialize_none(),
         }
     }
 
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+    /// Reads it.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<f64>, D::Error> {
         Option::<f64>::deserialize(deserializer)

@@ -29,7 +29,8 @@ pub trait Source: Send {
 /// an `Err`. Memory for the message is held once, here, and lent out by [`Self::message`].
 ///
 /// Cancelling the token the stream was made with drops the source at once, even if nobody polls.
-/// Events that had arrived are still delivered, then `Error` with reason `Aborted`.
+/// Events that had arrived are still delivered, open blocks end, then comes `Error` with reason
+/// `Aborted`.
 pub struct AssistantStream {
     state: State,
     source: SharedSource,
@@ -125,6 +126,8 @@ impl Stream for AssistantStream {
         let State::Streaming(builder) = &mut this.state else { return Poll::Ready(None) };
         loop {
             if this.cancel.is_cancelled() && !builder.is_finished() {
+                // Whoever follows the events is told that nothing more comes of any block.
+                builder.end_all();
                 builder.fail(StopReason::Aborted, ABORTED);
             }
             if builder.is_finished() {

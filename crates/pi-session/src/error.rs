@@ -38,7 +38,7 @@ pub enum SessionError {
     #[error("{} was opened for reading only", .0.display())]
     ReadOnly(PathBuf),
     /// The session exists in memory only so far.
-    #[error("the session has not been saved yet; send a message first")]
+    #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
     NotSaved,
     /// There is no entry with this id.
     #[error("Entry ID not found: {0}")]

@@ -23,7 +23,7 @@ use pi_protocol::{AgentMessage, Entry, EntryBody, Extra, SessionHeader};
 use serde::de::IgnoredAny;
 
 use crate::SessionError;
-use crate::log::{Durability, Head, Log, Reader, split_message};
+use crate::log::{Durability, Head, Kind, Log, Reader, split_message};
 use crate::tree::{Index, Tree};
 
 pub use append::NewCompaction;
@@ -208,6 +208,12 @@ impl Session {
     /// The id of the current entry; `None` before the first.
     pub fn leaf_id(&self) -> Option<&str> {
         self.leaf.map(|leaf| &*self.tree.node(leaf).id)
+    }
+
+    /// An entry of the current branch says how much the model thinks. Reads nothing.
+    pub fn names_thinking_level(&self) -> bool {
+        let path = self.tree.path(self.leaf);
+        path.iter().any(|index| self.tree.node(*index).kind == Kind::ThinkingLevelChange)
     }
 
     /// There is an entry with this id.

@@ -46,6 +46,8 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
+/// The same after an abort: whoever aborts waits for this, and not for a busy machine.
+const ABORTED: Duration = Duration::from_millis(10);
 /// Bytes read at once. More would leave the nearer caches before it is written to a file.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
@@ -168,9 +170,13 @@ impl Run<'_> {
     ) -> End {
         let end = self.until_silence(exit, started, limit).await;
         // What does not die in time is not waited for; it is killed nevertheless.
-        let _ = timeout(DEATH, lease.end()).await;
+        let (death, silence) = match end {
+            End::Aborted => (ABORTED, ABORTED),
+            _ => (DEATH, SILENCE),
+        };
+        let _ = timeout(death, lease.end()).await;
         // Nobody can write any more, so this ends at once.
-        let _ = timeout(SILENCE, async { while self.take_in().await {} }).await;
+        let _ = timeout(silence, async { while self.take_in().await {} }).await;
         end
     }
 

@@ -40,7 +40,9 @@ const server = createServer(async (request, response) => {
   response.writeHead(200, { "content-type": "text/event-stream", connection: "close" });
   let reason = "stop";
   if (words.includes("<conversation>")) {
-    delta({ content: "## Goal\nsummary" });
+    // With all the sections that a summary has: one that has not is not taken for one by everybody.
+    const sections = ["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context"];
+    delta({ content: ["Goal\nsummary", ...sections].map((section) => `## ${section}\n- none\n`).join("\n") });
   } else if (words.startsWith("tool") && last.role === "user") {
     reason = "tool_calls";
     delta({ tool_calls: [{ index: 0, id: "c1", type: "function", function: { name: "bash", arguments: '{"command":"echo from-tool"}' } }] });

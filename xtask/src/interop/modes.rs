@@ -17,7 +17,7 @@ const OURS: &str = "scenarios::pending_scenarios_are_shown";
 
 /// Runs the task with the arguments after its name.
 pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
-    let (mut folder, mut only, mut record, mut pending) = (None, "", false, false);
+    let (mut folder, mut only, mut record, mut pending, mut reason) = (None, "", false, false, "");
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| usage(argument));
@@ -26,13 +26,14 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
             "--only" => only = value()?,
             "--record" => record = true,
             "--pending" => pending = true,
+            "--reason" => reason = value()?,
             other => return Err(usage(other)),
         }
     }
     let mut cargo = repository::cargo();
     cargo.args(["test", "--quiet", "--package", "pi", "--test", "it", "--"]);
     cargo.args(["--ignored", "--nocapture", "--exact", if pending { OURS } else { THEIRS }]);
-    cargo.env("PI_SCENARIOS", only);
+    cargo.env("PI_SCENARIOS", only).env("PI_REASON", reason);
     if record {
         cargo.env("PI_RECORD", "1");
     }
@@ -48,6 +49,6 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
 
 fn usage(argument: &str) -> InteropError {
     InteropError::Usage(format!(
-        "modes [--dir PATH] [--only NAMES] [--record] [--pending] with {argument}"
+        "modes [--dir PATH] [--only NAMES] [--record] [--pending] [--reason TEXT] with {argument}"
     ))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::AgentTool;
-use pi_protocol::{Provider, RetryOptions, StreamOptions, Timeouts};
+use pi_protocol::{Provider, RetryOptions, StreamOptions, ThinkingLevel, Timeouts};
 use pi_session::Session;
 use pi_tools::{BashSettings, Host, Images, Workspace, toolset};
 use serde_json::Value;
@@ -109,7 +109,7 @@ impl Services {
         let mut parts =
             SessionParts::new(provider, chosen.model.clone(), conversation, Arc::clone(&workspace));
         parts.models = options.custom_model.is_none().then(|| Arc::new(self.registry.clone()));
-        parts.thinking_level = chosen.level.unwrap_or(settings.default_thinking_level());
+        parts.thinking_level = chosen.level.unwrap_or(ThinkingLevel::Off);
         parts.scoped_models = chosen.scoped;
         parts.tools = tools.tools;
         parts.active_tools = tools.active;

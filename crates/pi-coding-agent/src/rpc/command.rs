@@ -189,8 +189,8 @@ pub enum Request {
     Command {
         /// Comes back with the answer.
         id: Option<Value>,
-        /// The name, for the answer.
-        name: String,
+        /// What stands for its name, for the answer.
+        name: Option<Value>,
         /// What is asked, or why it cannot be.
         command: Result<Box<Command>, String>,
     },
@@ -212,13 +212,18 @@ impl Request {
             |error: String| Self::Unreadable(format!("Failed to parse command: {error}"));
         let mut fields = match serde_json::from_str::<Value>(line) {
             Ok(Value::Object(fields)) => fields,
-            Ok(_) => return unreadable("a command is a JSON object".to_owned()),
+            // What is no object has no type, and no id.
+            Ok(_) => Map::new(),
             Err(error) => return unreadable(error.to_string()),
         };
         let name = match fields.get("type") {
             Some(Value::String(name)) => name.clone(),
-            Some(_) => return unreadable("\"type\" must be a string".to_owned()),
-            None => return unreadable("\"type\" is missing".to_owned()),
+            _ => {
+                let name = fields.remove("type");
+                let shown = name.as_ref().map_or_else(|| "undefined".to_owned(), Value::to_string);
+                let command = Err(format!("Unknown command: {shown}"));
+                return Self::Command { id: fields.remove("id"), name, command };
+            }
         };
         if name == "extension_ui_response" {
             let Some(Value::String(id)) = fields.remove("id") else {
@@ -228,7 +233,7 @@ impl Request {
             };
             return Self::UiResponse { id, fields };
         }
-        let id = fields.remove("id").filter(|id| !id.is_null());
+        let id = fields.remove("id");
         let command = if Command::NAMES.contains(&name.as_str()) {
             serde_json::from_value(Value::Object(fields))
                 .map(Box::new)
@@ -236,7 +241,7 @@ impl Request {
         } else {
             Err(format!("Unknown command: {name}"))
         };
-        Self::Command { id, name, command }
+        Self::Command { id, name: Some(name.into()), command }
     }
 }
 

@@ -16,7 +16,7 @@ use super::serve::Server;
 use super::{Command, PROTOCOL_VERSION};
 use crate::session::{
     AgentSession, BashOptions, Navigation, PromptOptions, Run, SettingChange, StreamingBehavior,
-    Submitted,
+    Submitted, no_model,
 };
 
 /// What a command answers, and the run that it began.
@@ -31,8 +31,7 @@ type Answer = Result<Handled, String>;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    model: Option<Arc<Model>>,
+    model: Arc<Model>,
     thinking_level: ThinkingLevel,
     is_streaming: bool,
     is_compacting: bool,
@@ -135,6 +134,7 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
             nothing()
         }
         Command::Bash { command, exclude_from_context } => {
+            let id = id.filter(|id| !id.is_null());
             let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
             let exclude_from_context = exclude_from_context.unwrap_or(false);
             let options = BashOptions { exclude_from_context, id };
@@ -244,7 +244,7 @@ fn state(session: &AgentSession) -> State {
     let settings = session.settings();
     let (steering, follow_up) = session.queued();
     State {
-        model: session.model(),
+        model: session.model().unwrap_or_else(|| Arc::new(no_model())),
         thinking_level: session.thinking_level(),
         is_streaming: session.is_streaming(),
         is_compacting: session.is_compacting(),
@@ -292,25 +292,29 @@ fn tree(session: &AgentSession) -> Answer {
     })
 }
 
-fn export_html(session: &AgentSession, path: Option<&str>) -> Result<PathBuf, String> {
-    let path = match path {
-        Some(path) => session.workspace().resolve(path),
-        None => {
+/// Writes a page and returns its name: as it was given, or one in the working directory.
+fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, String> {
+    if session.messages().is_empty() {
+        return Err("Nothing to export yet - start a conversation first".to_owned());
+    }
+    let name = path.map_or_else(
+        || {
             let file = session.file();
-            let stem = file
-                .as_deref()
-                .and_then(Path::file_stem)
-                .map_or_else(|| session.id(), |stem| stem.to_string_lossy().into_owned());
-            session.workspace().cwd().join(format!("pi-session-{stem}.html"))
-        }
-    };
+            let stem = file.as_deref().and_then(Path::file_stem);
+            let stem =
+                stem.map_or_else(|| session.id(), |stem| stem.to_string_lossy().into_owned());
+            format!("pi-session-{stem}.html")
+        },
+        str::to_owned,
+    );
+    let path = session.workspace().resolve(&name);
     let cannot = |error: std::io::Error| format!("Cannot write {}: {error}", path.display());
     session.with_entries(|conversation| {
         let mut out = BufWriter::new(std::fs::File::create(&path).map_err(cannot)?);
         conversation.export_html(&HtmlOptions::default(), &mut out).map_err(text)?;
         out.flush().map_err(cannot)
     })?;
-    Ok(path)
+    Ok(name)
 }
 
 fn list_sessions(session: &AgentSession, all: bool) -> Answer {

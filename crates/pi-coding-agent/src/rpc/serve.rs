@@ -35,7 +35,8 @@ struct Response<'a> {
     id: Option<&'a Value>,
     #[serde(rename = "type")]
     kind: &'static str,
-    command: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a Value>,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a RawValue>,
@@ -123,22 +124,22 @@ impl Server {
     /// Answers one line.
     async fn answer(&self, line: String) {
         match Request::parse(&line) {
-            Request::Unreadable(error) => self.respond(None, "parse", &Err(error)),
+            Request::Unreadable(error) => self.respond(None, Some(&"parse".into()), &Err(error)),
             Request::UiResponse { id, fields } => self.ui.answer(&id, fields),
             Request::Command { id, name, command } => {
-                let id = id.as_ref();
+                let (id, name) = (id.as_ref(), name.as_ref());
                 let handled = match command {
                     Ok(command) => Box::pin(handle(self, id, *command)).await,
                     Err(error) => Err(error),
                 };
                 match handled {
                     Ok(Handled { data, run }) => {
-                        self.respond(id, &name, &Ok(data));
+                        self.respond(id, name, &Ok(data));
                         if let Some(run) = run {
                             Box::pin(run.finish()).await;
                         }
                     }
-                    Err(error) => self.respond(id, &name, &Err(error)),
+                    Err(error) => self.respond(id, name, &Err(error)),
                 }
             }
         }
@@ -147,7 +148,7 @@ impl Server {
     fn respond(
         &self,
         id: Option<&Value>,
-        command: &str,
+        command: Option<&Value>,
         result: &Result<Option<Box<RawValue>>, String>,
     ) {
         let response = Response {

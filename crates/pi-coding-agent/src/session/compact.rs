@@ -199,6 +199,9 @@ impl AgentSession {
         will_retry: bool,
         cancel: &CancelToken,
     ) -> Result<CompactionResult, CompactError> {
+        // Answers that are kept are from before this, those that follow from after it. Its end will
+        // not do: the next answer may begin in the same millisecond.
+        let began = pi_protocol::now_ms();
         let branch: Vec<_> = {
             let entries = self.entries();
             entries.branch_entries(None)?.collect::<Result<_, _>>()?
@@ -227,7 +230,7 @@ impl AgentSession {
                     (new, 0, true)
                 }
                 CompactAnswer::Proceed => {
-                    let made = self.summarize(&plan, instructions, cancel).await?;
+                    let made = self.summarize(&plan, reason, instructions, cancel).await?;
                     let after = made.tokens_after;
                     (as_new(&made)?, after, false)
                 }
@@ -251,7 +254,7 @@ impl AgentSession {
         let entry = self.entries().entry(&id)?;
         {
             let mut state = self.state();
-            state.compacted_at = Some(Some(pi_protocol::now_ms()));
+            state.compacted_at = Some(Some(began));
             state.edited = false;
             state.last_turn_entries.clear();
         }
@@ -263,13 +266,15 @@ impl AgentSession {
     async fn summarize(
         &self,
         plan: &Plan,
+        reason: CompactionReason,
         instructions: Option<&str>,
         cancel: &CancelToken,
     ) -> Result<Compacted, CompactError> {
         let model = self.model().ok_or(CompactError::NoModel)?;
         let level = self.state().thinking_level;
+        let patient = self.patient(Some(reason));
         let summarizer = Summarizer {
-            provider: &*self.0.provider,
+            provider: &patient,
             model,
             thinking_level: Some(level),
             cancel: cancel.clone(),

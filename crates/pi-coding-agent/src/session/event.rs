@@ -139,6 +139,27 @@ pub enum SessionNews<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<&'a str>,
     },
+    /// A failed request for a summary is made again after a pause.
+    SummarizationRetryScheduled {
+        /// Which try, counted from 1.
+        attempt: u32,
+        /// The last there will be.
+        max_attempts: u32,
+        /// The pause.
+        delay_ms: u64,
+        /// What failed.
+        error_message: &'a str,
+    },
+    /// The pause is over.
+    SummarizationRetryAttemptStart {
+        /// `compaction` or `branchSummary`.
+        source: &'static str,
+        /// Why there is a compaction.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reason: Option<CompactionReason>,
+    },
+    /// No more tries for this summary.
+    SummarizationRetryFinished,
     /// A command of the user prints something.
     BashExecutionUpdate {
         /// Which command.

@@ -8,12 +8,16 @@ use pi_agent::{
     TurnDecision, hook,
 };
 use pi_protocol::{
-    AgentMessage, ImageContent, Message, MessageContent, StopReason, UserBlock, UserContent,
+    AgentMessage, History, ImageContent, Message, MessageContent, StopReason, SystemMessage,
+    Transcript, UserBlock, UserContent,
 };
 use pi_session::{ExtensionMessage, SessionError, to_llm};
 
 use super::{AgentSession, LoopEvent, SessionEvent, WeakAgentSession};
 use crate::extension::{BoundaryEvent, Notice};
+
+/// Changes the messages of a request.
+pub(super) type RequestHook = Option<pi_agent::Hook<pi_agent::ContextView, History<AgentMessage>>>;
 
 /// What a model reads of a message.
 pub(super) fn convert(block_images: bool) -> Convert {
@@ -21,6 +25,26 @@ pub(super) fn convert(block_images: bool) -> Convert {
         return Arc::new(to_llm);
     }
     Arc::new(|message| to_llm(message).map(without_images))
+}
+
+/// The messages under another prompt. The tools that the system messages declare stay.
+fn with_prompt(messages: &History<AgentMessage>, prompt: String) -> History<AgentMessage> {
+    let mut declared = Transcript::default();
+    let mut others = Vec::new();
+    for message in messages.iter() {
+        match message {
+            AgentMessage::Llm(Message::System(system)) => declared.apply(system),
+            other => others.push(other.clone()),
+        }
+    }
+    let system = SystemMessage {
+        content: MessageContent::Text(prompt),
+        tools_added: declared.tools,
+        timestamp: declared.timestamp.unwrap_or_default(),
+        ..SystemMessage::default()
+    };
+    let first = AgentMessage::from(Message::System(Arc::new(system)));
+    std::iter::once(first).chain(others).collect()
 }
 
 /// Images stay in the session; the model is told that there was one.
@@ -67,17 +91,6 @@ impl AgentSession {
         self.0.agent.add_listener(Arc::new(LoopListener(this.clone()))).forever();
         let interests = self.0.extensions.interests();
         let mut hooks = Hooks::default();
-        if interests.context {
-            let this = this.clone();
-            hooks.transform_context = hook(move |view: pi_agent::ContextView| {
-                let this = this.clone();
-                async move {
-                    let Some(session) = this.upgrade() else { return Ok(view.messages) };
-                    let context = session.extension_context();
-                    Ok(session.0.extensions.context(view.messages, &context).await)
-                }
-            });
-        }
         if interests.messages {
             let this = this.clone();
             hooks.finish_message = hook(move |message: AgentMessage| {
@@ -130,6 +143,31 @@ impl AgentSession {
             }
         });
         self.0.agent.configure(|settings| settings.hooks = hooks);
+    }
+
+    /// What becomes of the messages of each request of the coming run. Nothing, unless somebody
+    /// wants it: looking at all messages costs more the more there are.
+    pub(super) fn request_hook(&self) -> RequestHook {
+        let forced = self.state().forced_prompt.clone();
+        if forced.is_none() && !self.0.extensions.interests().context {
+            return None;
+        }
+        let this = self.downgrade();
+        hook(move |view: pi_agent::ContextView| {
+            let (this, forced) = (this.clone(), forced.clone());
+            async move {
+                let Some(session) = this.upgrade() else { return Ok(view.messages) };
+                let messages = match forced {
+                    Some(prompt) => with_prompt(&view.messages, prompt),
+                    None => view.messages,
+                };
+                let extensions = &session.0.extensions;
+                if !extensions.interests().context {
+                    return Ok(messages);
+                }
+                Ok(extensions.context(messages, &session.extension_context()).await)
+            }
+        })
     }
 
     async fn heard(&self, event: &AgentEvent, scene: Scene<'_>) -> Heard {

@@ -225,7 +225,9 @@ impl AgentSession {
                 this.upgrade()?.0.extensions.before_provider_request(payload)
             }));
         }
+        let transform_context = self.request_hook();
         self.0.agent.configure(|settings| {
+            settings.hooks.transform_context = transform_context;
             settings.model = Arc::clone(model);
             settings.thinking_level = level;
             settings.tools = tools;

@@ -16,6 +16,7 @@ pub struct ContextUsage {
     /// What there is room for.
     pub context_window: u64,
     /// The one as a part of the other, in percent.
+    #[serde(serialize_with = "pi_protocol::number::js_option::serialize")]
     pub percent: Option<f64>,
 }
 

@@ -143,8 +143,9 @@ impl AgentSession {
             let state = self.state();
             (state.thinking_level, state.settings.branch_summary.clone())
         };
+        let patient = self.patient(None);
         let summarizer = Summarizer {
-            provider: &*self.0.provider,
+            provider: &patient,
             model,
             thinking_level: Some(level),
             cancel: cancel.clone(),

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod beginnings;
 mod config;
 mod expansion;
+mod forced_prompt;
 mod local_servers;
 mod model_listing;
 mod model_registry;
@@ -16,4 +18,5 @@ mod scratch;
 mod session;
 mod socket;
 mod stage;
+mod summaries;
 mod system_prompt;

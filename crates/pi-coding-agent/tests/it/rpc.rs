@@ -86,7 +86,7 @@ async fn what_is_wrong_is_said() {
         .collect();
     assert_eq!(errors.len(), 7, "{records:#?}");
     assert!(errors[0].1.starts_with("Failed to parse command: "));
-    assert_eq!(errors[2].1, "Failed to parse command: a command is a JSON object");
+    assert_eq!(errors[2], (&Value::Null, "Unknown command: undefined"));
     assert_eq!(errors[3], (&json!("2"), "Unknown command: nope"));
     assert_eq!(errors[4], (&json!(3), "Invalid prompt command: missing field `message`"));
     assert_eq!(errors[5], (&json!("4"), "Session name cannot be empty"));

@@ -192,14 +192,14 @@ async fn messages_queue_during_a_run_and_are_taken_off_the_list() {
     assert_eq!(user_texts(&stage), ["Go", "now", "then"]);
 }
 
-fn small_window(parts: &mut pi_coding_agent::session::SessionParts) {
+pub(crate) fn small_window(parts: &mut pi_coding_agent::session::SessionParts) {
     let mut model = Faux::model();
     model.context_window = 20_000;
     parts.model = Some(Arc::new(model));
     parts.settings.compaction.keep_recent_tokens = 200;
 }
 
-fn summary() -> Reply {
+pub(crate) fn summary() -> Reply {
     Reply::new().text(
         "## Goal\nTalk.\n\n## Constraints & Preferences\n- none\n\n## Progress\n### Done\n- talked\n\n### In Progress\n- none\n\n### Blocked\n- none\n\n## Key Decisions\n- none\n\n## Next Steps\n1. talk\n\n## Critical Context\n- none",
     )

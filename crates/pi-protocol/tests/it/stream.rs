@@ -129,12 +129,13 @@ fn cancelling_drops_the_source_though_nobody_polls() {
     cancel.cancel();
     assert!(dropped.load(Ordering::SeqCst), "at the moment of cancellation");
     let (events, stream) = all(stream);
-    // What had arrived is still delivered.
+    // What had arrived is still delivered, and what was open ends.
     assert_eq!(
         events,
         [
             AssistantEvent::TextStart { content_index: 0 },
             AssistantEvent::TextDelta { content_index: 0, delta: "part".into() },
+            AssistantEvent::TextEnd { content_index: 0 },
             AssistantEvent::Error { reason: StopReason::Aborted },
         ]
     );

@@ -198,5 +198,9 @@ pub(super) fn sum(a: &Usage, b: &Usage) -> Usage {
     sum.cost.cache_read += b.cost.cache_read;
     sum.cost.cache_write += b.cost.cache_write;
     sum.cost.total += b.cost.total;
+    sum.cost.total_from_provider = match (a.cost.total_from_provider, b.cost.total_from_provider) {
+        (Some(a), Some(b)) => Some(a && b),
+        (a, b) => a.or(b),
+    };
     sum
 }

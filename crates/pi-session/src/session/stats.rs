@@ -24,6 +24,7 @@ pub struct SessionStats {
     /// Tokens, summaries and other side work included.
     pub tokens: TokenTotals,
     /// US dollars.
+    #[serde(serialize_with = "pi_protocol::number::js::serialize")]
     pub cost: f64,
 }
 

@@ -39,7 +39,9 @@ pub(super) async fn create(
         Err(error) => {
             let exit = match &error {
                 CreateError::Model(_) => Exit::NoModel,
-                CreateError::Conversation(ConversationError::Session(_))
+                CreateError::Conversation(
+                    ConversationError::Session(_) | ConversationError::DirectoryGone { .. },
+                )
                 | CreateError::Build(_) => Exit::Failed,
                 CreateError::Conversation(_) => Exit::Usage,
             };

@@ -90,7 +90,8 @@ async fn output(path: &Path) -> Result<Output, CommandsError> {
         let numbers: Result<Vec<u64>, _> = line.split(' ').map(str::parse).collect();
         numbers.ok().filter(|numbers| numbers.len() == 3).map(|numbers| numbers[0])
     });
-    let supervisor = nanoseconds.next_back().map(Duration::from_nanos).unwrap_or_default();
+    let nanoseconds = nanoseconds.next_back();
+    let supervisor = nanoseconds.map(Duration::from_nanos).unwrap_or_default();
     Ok(Output { own: millis(own), supervisor: millis(supervisor), peak })
 }
 

@@ -181,7 +181,12 @@ impl ChunkDecoder {
                 return Err(StreamError::Provider(format!("Provider finish_reason: {reason}")));
             }
             None if counted || silent => StopReason::Stop,
-            None => return Err(StreamError::Truncated("Stream ended without finish_reason")),
+            None => {
+                // The stream came to its end, so the blocks did; what is missing is the reason.
+                self.close(out);
+                out.end_all();
+                return Err(StreamError::Truncated("Stream ended without finish_reason"));
+            }
         };
         self.close(out);
         // Not every server distinguishes a call from an answer.

@@ -45,13 +45,15 @@ fn one_run(run: &SeenRun, names: &mut Names) -> Value {
     for line in run.stdout.split_terminator('\n') {
         match serde_json::from_str::<Value>(line) {
             Ok(record) if record["type"] == "response" => responses.push(record),
-            Ok(record) => events.extend(event(&record, names)),
-            Err(_) => events.push(json!({ "not JSON": names.text(line) })),
+            Ok(record) => events.extend(event(record)),
+            Err(_) => events.push(json!({ "not JSON": line })),
         }
     }
+    // Joined first: what is long is shortened with the rest.
+    let events: Vec<Value> = join(events).iter().map(|record| names.value(record)).collect();
     responses.sort_by_key(|record| order(&record["id"]));
     let responses: Vec<Value> = responses.iter().map(|record| response(record, names)).collect();
-    result["events"] = join(events).into();
+    result["events"] = events.into();
     if !responses.is_empty() {
         result["responses"] = responses.into();
     }
@@ -78,8 +80,7 @@ fn order(id: &Value) -> (u64, String) {
 }
 
 /// An event without what depends on how quick the reader was.
-fn event(record: &Value, names: &mut Names) -> Option<Value> {
-    let mut record = names.value(record);
+fn event(mut record: Value) -> Option<Value> {
     match record["type"].as_str() {
         // How often a tool tells of its progress is a matter of time; the result has it all.
         Some("tool_execution_update") => return None,
