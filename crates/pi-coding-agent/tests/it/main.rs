@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod config;
+mod examples;
 mod expansion;
 mod local_servers;
 mod model_listing;
@@ -12,6 +13,7 @@ mod models_file;
 mod resource_files;
 mod resources;
 mod rpc;
+mod rpc_document;
 mod scratch;
 mod session;
 mod socket;

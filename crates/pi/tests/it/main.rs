@@ -6,6 +6,7 @@ mod bad_input;
 mod cli;
 mod completions;
 mod doctor;
+mod examples;
 mod scenarios;
 mod sessions;
 mod undo;
