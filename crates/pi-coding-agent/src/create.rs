@@ -9,12 +9,14 @@ mod model;
 mod services;
 mod tools;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use pi_agent::AgentTool;
 use pi_protocol::{Model, Provider, ThinkingLevel};
 use pi_tools::supervisor::Supervisor;
 use secrecy::SecretString;
+use serde_json::{Map, Value};
 
 pub use tools::{ToolChoice, ToolSelection};
 
@@ -24,6 +26,7 @@ use crate::extension::{Extension, NoUi, Ui};
 use crate::models::ChoiceError;
 use crate::resources::ResourceFlags;
 use crate::runtime::{AgentRuntime, Build, BuildError};
+use crate::session::AgentSession;
 use crate::{Diagnostic, Environment};
 use services::Services;
 
@@ -64,6 +67,8 @@ pub struct AgentOptions {
     pub supervisor: Option<Supervisor>,
     /// Another model than those that can be configured.
     pub custom_model: Option<(Arc<dyn Provider>, Arc<Model>)>,
+    /// Settings that count more than those of the user and the project, and are not saved.
+    pub settings: Map<String, Value>,
     /// The state of the workspace is kept before a run changes it.
     pub checkpoints: bool,
 }
@@ -89,6 +94,7 @@ impl AgentOptions {
             ui: Arc::new(NoUi),
             supervisor: None,
             custom_model: None,
+            settings: Map::new(),
             checkpoints: true,
         }
     }
@@ -117,6 +123,17 @@ pub enum CreateError {
     Build(#[from] BuildError),
 }
 
+/// There is no agent.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct NotCreated {
+    /// Why.
+    #[source]
+    pub error: CreateError,
+    /// What is wrong with files of the user: often the cause.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
 /// An agent, and what there is to say about how it came to be.
 #[derive(Debug)]
 pub struct Created {
@@ -127,9 +144,20 @@ pub struct Created {
 }
 
 /// Puts an agent together.
-pub async fn create_agent_session(options: AgentOptions) -> Result<Created, CreateError> {
+pub async fn create_agent_session(options: AgentOptions) -> Result<Created, NotCreated> {
     let services = Services::load(&options);
     let mut diagnostics = services.diagnostics();
+    match Box::pin(assemble(&options, services, &mut diagnostics)).await {
+        Ok(runtime) => Ok(Created { runtime, diagnostics }),
+        Err(error) => Err(NotCreated { error, diagnostics }),
+    }
+}
+
+async fn assemble(
+    options: &AgentOptions,
+    services: Services,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<AgentRuntime, CreateError> {
     let place = {
         let settings = services.settings();
         session_place(&options.environment, options.session_dir.as_deref(), &settings)
@@ -147,9 +175,10 @@ pub async fn create_agent_session(options: AgentOptions) -> Result<Created, Crea
     if let Some(name) = options.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
         conversation.append_name(name).map_err(ConversationError::from)?;
     }
-    let services = services.beside(&conversation, &options);
+    let services = services.beside(&conversation, options);
     let (session, more) = services.build(conversation, true).await?;
     diagnostics.extend(more);
+    diagnostics.extend(damage(&session));
     let build: Build = {
         let options = options.clone();
         Arc::new(move |conversation| {
@@ -160,6 +189,31 @@ pub async fn create_agent_session(options: AgentOptions) -> Result<Created, Crea
             })
         })
     };
-    let runtime = AgentRuntime::new(session, build, reason).await;
-    Ok(Created { runtime, diagnostics })
+    Ok(AgentRuntime::new(session, build, reason).await)
+}
+
+/// Lines of the conversation that were found to be broken while it was read.
+fn damage(session: &AgentSession) -> Option<Diagnostic> {
+    session.with_entries(|entries| {
+        let (count, first) = (entries.problems().len(), entries.problems().first()?);
+        let path = entries.path().map(Path::to_owned);
+        let place = path.as_deref().and_then(|path| line_at(path, first.offset));
+        let place = place.map(|line| format!("line {line}: ")).unwrap_or_default();
+        let rest = match count {
+            1 => "it is".to_owned(),
+            more => format!("this line and {} more are", more - 1),
+        };
+        let message = format!(
+            "{place}{}; {rest} kept in the file and left out of the conversation",
+            first.reason
+        );
+        Some(Diagnostic::warning(path, message))
+    })
+}
+
+/// The number of the line that begins at a byte of a file, from 1.
+fn line_at(path: &Path, offset: u64) -> Option<usize> {
+    let content = std::fs::read(path).ok()?;
+    let before = content.get(..usize::try_from(offset).ok()?)?;
+    Some(before.iter().filter(|byte| **byte == b'\n').count() + 1)
 }

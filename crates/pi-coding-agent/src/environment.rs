@@ -19,6 +19,16 @@ pub struct Environment {
 }
 
 impl Environment {
+    /// A place and nothing else: no home, no variables.
+    pub fn new(cwd: impl Into<PathBuf>, agent_directory: impl Into<PathBuf>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            home: None,
+            agent_directory: agent_directory.into(),
+            variables: Arc::default(),
+        }
+    }
+
     /// A variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())

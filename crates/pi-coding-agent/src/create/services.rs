@@ -42,6 +42,7 @@ impl Services {
         let environment = &options.environment;
         let mut problems = Vec::new();
         let mut settings = SettingsStore::load(environment, false);
+        settings.set_overrides(options.settings.clone());
         settings.set_trusted(is_trusted(options, settings.settings(), &mut problems));
         let (file, broken) = ModelsFile::load(&environment.agent_directory.join("models.json"));
         problems.extend(broken);

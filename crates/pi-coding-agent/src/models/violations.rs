@@ -10,8 +10,16 @@ use super::file::{ModelOverride, ModelRecord, ProviderRecord};
 
 /// The values that have the wrong form, as paths with what is wrong; none if `text` is no JSON.
 pub(super) fn violations(text: &str) -> Vec<String> {
-    let Ok(Value::Object(root)) = serde_json::from_str::<Value>(text) else { return Vec::new() };
-    let Some(Value::Object(providers)) = root.get("providers") else { return Vec::new() };
+    let root = match serde_json::from_str::<Value>(text) {
+        Ok(Value::Object(root)) => root,
+        Ok(_) => return vec!["the file must be an object in braces".to_owned()],
+        Err(_) => return Vec::new(),
+    };
+    let providers = match root.get("providers") {
+        Some(Value::Object(providers)) => providers,
+        Some(_) => return vec!["providers: must be an object".to_owned()],
+        None => return Vec::new(),
+    };
     let mut found = Vec::new();
     for (id, provider) in providers {
         let path = format!("providers.{id}");

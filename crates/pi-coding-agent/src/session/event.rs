@@ -23,6 +23,22 @@ pub enum SessionEvent<'a> {
     Session(SessionNews<'a>),
 }
 
+impl SessionEvent<'_> {
+    /// More text of the answer, if that is what it is.
+    pub fn text_delta(&self) -> Option<&str> {
+        match self {
+            Self::Agent(LoopEvent {
+                event:
+                    AgentEvent::MessageUpdate {
+                        assistant_message_event: AssistantEvent::TextDelta { delta, .. },
+                    },
+                ..
+            }) => Some(delta),
+            _ => None,
+        }
+    }
+}
+
 /// An event of the loop, with what belongs to it.
 #[derive(Debug)]
 pub struct LoopEvent<'a> {

@@ -4,6 +4,7 @@
 
 mod beginnings;
 mod config;
+mod examples;
 mod expansion;
 mod forced_prompt;
 mod local_servers;
@@ -14,6 +15,7 @@ mod models_file;
 mod resource_files;
 mod resources;
 mod rpc;
+mod rpc_document;
 mod scratch;
 mod session;
 mod socket;

@@ -68,7 +68,10 @@ async fn perform(given: &Given, environment: Environment) -> ExitCode {
     }
     let created = match Box::pin(create_agent_session(options)).await {
         Ok(created) => created,
-        Err(error) => return complain(&error.to_string(), Exit::NoModel),
+        Err(failed) => {
+            failed.diagnostics.iter().for_each(|diagnostic| note(&diagnostic.to_string()));
+            return complain(&failed.to_string(), Exit::NoModel);
+        }
     };
     created.diagnostics.iter().for_each(|diagnostic| note(&diagnostic.to_string()));
     let session = created.runtime.session();

@@ -69,7 +69,8 @@ async fn write(session: &AgentSession, prompts: Vec<Prompt>, output: &LineWriter
             Err(error) => on_write_error(&error),
         },
         written = &mut drain => {
-            session.abort().await;
+            // The run has to go on to come to its end.
+            tokio::join!(session.abort(), all);
             written.map_or_else(|error| on_write_error(&error), |()| Exit::Success.into())
         }
     }

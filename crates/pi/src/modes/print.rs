@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_agent::Outcome;
-use pi_ai::{AssistantBlock, StopReason};
+use pi_agent::{AgentMessage, Outcome};
+use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
 use pi_coding_agent::Environment;
 use pi_coding_agent::session::{AgentSession, PromptError, PromptOptions, Submitted};
 
@@ -78,28 +78,44 @@ fn show(session: &AgentSession) -> ExitCode {
     };
     let error = answer.error_message.as_deref();
     match &answer.stop_reason {
-        StopReason::Error => return complain(error.unwrap_or("Request error"), Exit::Failed),
+        StopReason::Error => {
+            // One that could not be written down was given all the same.
+            let before = messages.iter().rev().nth(1).and_then(AgentMessage::as_assistant);
+            if let Some(unkept) = before.filter(|answer| is_whole(answer)) {
+                let _ = write(unkept);
+            }
+            return complain(error.unwrap_or("Request error"), Exit::Failed);
+        }
         StopReason::Aborted => {
             return complain(error.unwrap_or("Request aborted"), Exit::Interrupted);
         }
         _ => {}
     }
-    let texts: Vec<&str> = answer.content.iter().filter_map(AssistantBlock::as_text).collect();
-    if texts.iter().all(|text| text.trim().is_empty()) {
+    if texts(&answer).all(|text| text.trim().is_empty()) {
         return complain("the model gave no answer", Exit::Failed);
     }
-    let mut stdout = std::io::stdout().lock();
-    for text in texts {
-        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.write_all(b"\n"));
-        if let Err(error) = written {
-            return on_write_error(&error);
-        }
-    }
-    if let Err(error) = stdout.flush() {
+    if let Err(error) = write(&answer) {
         return on_write_error(&error);
     }
     if answer.stop_reason == StopReason::Length {
         return complain("the answer was cut at the model's output limit", Exit::Truncated);
     }
     Exit::Success.into()
+}
+
+fn texts(answer: &AssistantMessage) -> impl Iterator<Item = &str> {
+    answer.content.iter().filter_map(AssistantBlock::as_text)
+}
+
+fn write(answer: &AssistantMessage) -> std::io::Result<()> {
+    let mut stdout = std::io::stdout().lock();
+    for text in texts(answer) {
+        stdout.write_all(text.as_bytes())?;
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
+}
+
+fn is_whole(answer: &AssistantMessage) -> bool {
+    matches!(answer.stop_reason, StopReason::Stop | StopReason::Length)
 }

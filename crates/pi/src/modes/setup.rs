@@ -6,8 +6,8 @@ use std::sync::Arc;
 use pi_coding_agent::extension::Ui;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
-    AgentOptions, Conversation, ConversationError, CreateError, Created, Environment, Severity,
-    ToolChoice, ToolSelection, create_agent_session,
+    AgentOptions, Conversation, ConversationError, CreateError, Created, Diagnostic, Environment,
+    NotCreated, Severity, ToolChoice, ToolSelection, create_agent_session,
 };
 use pi_tools::supervisor::Supervisor;
 
@@ -27,26 +27,32 @@ pub(super) async fn create(
     options.ui = ui;
     match Box::pin(create_agent_session(options)).await {
         Ok(created) => {
-            for diagnostic in &created.diagnostics {
-                let severity = match diagnostic.severity {
-                    Severity::Warning => "warning",
-                    Severity::Error => "error",
-                };
-                note(&format!("{severity}: {diagnostic}"));
-            }
+            created.diagnostics.iter().for_each(say);
             Ok(created)
         }
-        Err(error) => {
-            let exit = match &error {
-                CreateError::Model(_) => Exit::NoModel,
-                CreateError::Conversation(
-                    ConversationError::Session(_) | ConversationError::DirectoryGone { .. },
-                )
-                | CreateError::Build(_) => Exit::Failed,
-                CreateError::Conversation(_) => Exit::Usage,
-            };
-            Err(complain(&error.to_string(), exit))
+        Err(NotCreated { error, diagnostics }) => {
+            diagnostics.iter().for_each(say);
+            Err(complain(&error.to_string(), exit(&error)))
         }
+    }
+}
+
+fn say(diagnostic: &Diagnostic) {
+    let severity = match diagnostic.severity {
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    };
+    note(&format!("{severity}: {diagnostic}"));
+}
+
+fn exit(error: &CreateError) -> Exit {
+    match error {
+        CreateError::Model(_) => Exit::NoModel,
+        CreateError::Conversation(
+            ConversationError::Session(_) | ConversationError::DirectoryGone { .. },
+        )
+        | CreateError::Build(_) => Exit::Failed,
+        CreateError::Conversation(_) => Exit::Usage,
     }
 }
 

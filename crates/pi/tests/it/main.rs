@@ -3,9 +3,11 @@
 #![allow(clippy::unwrap_used)]
 
 mod auth;
+mod bad_input;
 mod cli;
 mod completions;
 mod doctor;
+mod examples;
 mod scenarios;
 mod sessions;
 mod undo;

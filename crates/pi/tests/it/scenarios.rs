@@ -5,9 +5,9 @@
 //! the real one, through the ignored tests at the end.
 
 mod compare;
-mod format;
+pub(crate) mod format;
 mod normal;
-mod server;
+pub(crate) mod server;
 mod stage;
 mod transcript;
 

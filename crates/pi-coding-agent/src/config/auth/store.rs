@@ -98,8 +98,10 @@ impl AuthStore {
     fn repair_mode(&self) -> Option<Diagnostic> {
         use std::os::unix::fs::PermissionsExt;
         let path = self.path().to_owned();
-        let mode = fs::metadata(&path).ok()?.permissions().mode() & 0o777;
-        if mode & 0o077 == 0 {
+        let metadata = fs::metadata(&path).ok()?;
+        let mode = metadata.permissions().mode() & 0o777;
+        // What is not a file is not ours, and is reported as what cannot be read.
+        if mode & 0o077 == 0 || !metadata.is_file() {
             return None;
         }
         let message = match fs::set_permissions(&path, Permissions::from_mode(0o600)) {

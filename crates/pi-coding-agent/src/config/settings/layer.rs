@@ -93,11 +93,19 @@ fn prune_below(
                 prune_below(inner, path, problems);
                 object.insert(name, value);
             } else {
-                problems.push((path.join("."), problem.to_string()));
+                problems.push((path.join("."), in_words(&problem.to_string())));
                 object.shift_remove(&name);
             }
         }
         path.pop();
+    }
+}
+
+/// What a value should have been, without the names of our types.
+fn in_words(problem: &str) -> String {
+    match problem.split_once("expected struct ") {
+        Some((found, _)) => format!("{found}expected an object in braces"),
+        None => problem.to_owned(),
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) struct Capture {
 /// An answer of the model: a text alone, or parts in their order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Reply {
+pub(crate) enum Reply {
     Text(String),
     Parts(Vec<Part>),
 }
@@ -121,7 +121,7 @@ pub(super) enum Reply {
 /// A part of an answer. A stream that no part ends is ended as it should be.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Part {
+pub(crate) enum Part {
     Text(String),
     Thinking(String),
     Call(Call),
@@ -139,29 +139,31 @@ pub(super) enum Part {
     Hang,
     /// No stream at all but this answer.
     Status(Status),
+    /// Not even an answer: these characters, then the connection ends.
+    Raw(String),
 }
 
 /// A call of a tool.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
-    pub(super) id: String,
-    pub(super) name: String,
+pub(crate) struct Call {
+    pub(crate) id: String,
+    pub(crate) name: String,
     /// A text is sent as it is.
-    pub(super) args: Value,
+    pub(crate) args: Value,
     /// Into how many chunks the arguments are cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) pieces: Option<usize>,
+    pub(crate) pieces: Option<usize>,
 }
 
 /// An answer that is no stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Status {
-    pub(super) code: u16,
+pub(crate) struct Status {
+    pub(crate) code: u16,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) body: Value,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) body: Value,
 }
 
 /// Tells `null` from a field that is not there.

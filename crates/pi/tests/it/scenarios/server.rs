@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::format::{Call, Part, Reply, Status};
 
 /// A server that answers until it is dropped.
-pub(super) struct Server {
+pub(crate) struct Server {
     port: u16,
     shared: Arc<Shared>,
 }
@@ -34,7 +34,7 @@ struct State {
 
 impl Server {
     /// Listens on a free port of this machine.
-    pub(super) fn start(replies: Vec<Reply>) -> io::Result<Self> {
+    pub(crate) fn start(replies: Vec<Reply>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared::default());
@@ -53,12 +53,12 @@ impl Server {
         Ok(Self { port, shared })
     }
 
-    pub(super) fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }
 
     /// The bodies of the requests so far.
-    pub(super) fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.shared.state.lock().unwrap().requests.clone()
     }
 
@@ -69,7 +69,7 @@ impl Server {
     }
 
     /// Waits for this many requests; whether they came in time.
-    pub(super) fn wait_for_requests(&self, count: usize, patience: Duration) -> bool {
+    pub(crate) fn wait_for_requests(&self, count: usize, patience: Duration) -> bool {
         let state = self.shared.state.lock().unwrap();
         let waiting = |state: &mut State| state.requests.len() < count;
         !self.shared.changed.wait_timeout_while(state, patience, waiting).unwrap().1.timed_out()
@@ -144,6 +144,9 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
     if let [Part::Hang] = parts {
         return until_gone(socket);
     }
+    if let [Part::Raw(answer)] = parts {
+        return socket.write_all(answer.as_bytes());
+    }
     let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n";
     write!(socket, "{head}transfer-encoding: chunked\r\n\r\n")?;
     let mut calls = 0;
@@ -169,7 +172,9 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
             Part::Drop => return socket.flush(),
             Part::Hang => return until_gone(socket),
             Part::End => finished = true,
-            Part::Status(_) => return Err(io::Error::other("a status is a reply of its own")),
+            Part::Status(_) | Part::Raw(_) => {
+                return Err(io::Error::other("this part is a reply of its own"));
+            }
         }
     }
     if !finished {

@@ -1,0 +1,63 @@
+//! Conversations: in memory, on disk, continued, named by id, listed.
+//!
+//!     cargo run -p pi-coding-agent --example sessions
+
+use std::error::Error;
+use std::sync::Arc;
+
+use pi_ai::faux::{Faux, Reply};
+use pi_coding_agent::session::{AgentSession, PromptOptions};
+use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_session::{ListOptions, SessionIndex};
+
+#[allow(dead_code)] // the tests call `run`
+#[allow(clippy::print_stdout)]
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    for line in run().await? {
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Returns what each step found.
+pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let environment = Environment::new(directory.path(), directory.path().join("agent"));
+    let mut options = AgentOptions::new(environment);
+    let model = Faux::responding(|_| Reply::new().text("Noted."));
+    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
+    let mut seen = Vec::new();
+
+    let memory = open(&options, Conversation::InMemory).await?;
+    memory.prompt("Nobody will know.", PromptOptions::default()).await?;
+    seen.push(format!("in memory: {:?}", memory.file()));
+
+    let id = {
+        let kept = open(&options, Conversation::New).await?;
+        kept.prompt("Remember the milk.", PromptOptions::default()).await?;
+        kept.id()
+    };
+    {
+        let latest = open(&options, Conversation::Latest).await?;
+        latest.prompt("And bread.", PromptOptions::default()).await?;
+        seen.push(format!("the latest is the same: {}", latest.id() == id));
+    }
+    let again = open(&options, Conversation::Existing(id)).await?;
+    seen.push(format!("by id: {} messages of the user", again.user_messages()?.len()));
+
+    let root = options.environment.agent_directory.join("sessions");
+    let listing = SessionIndex::new(root, None).list(&ListOptions::default());
+    for session in listing.sessions {
+        seen.push(format!("listed: {}", session.first_message));
+    }
+    Ok(seen)
+}
+
+async fn open(
+    options: &AgentOptions,
+    conversation: Conversation,
+) -> Result<AgentSession, Box<dyn Error>> {
+    let options = AgentOptions { conversation, ..options.clone() };
+    Ok(create_agent_session(options).await?.runtime.session())
+}

@@ -1,0 +1,40 @@
+//! Settings: those of the user, and those of a program that count more and are not saved.
+//!
+//!     cargo run -p pi-coding-agent --example settings
+
+use std::error::Error;
+use std::sync::Arc;
+
+use pi_ai::faux::Faux;
+use pi_coding_agent::config::{Scope, SettingsStore};
+use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use serde_json::json;
+
+#[allow(dead_code)] // the tests call `run`
+#[allow(clippy::print_stdout)]
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    println!("{:?}", run().await?);
+    Ok(())
+}
+
+/// Returns how often a failed request is made again, whether contexts are compacted, and the
+/// user's file.
+pub async fn run() -> Result<(u32, bool, String), Box<dyn Error>> {
+    let directory = tempfile::tempdir()?;
+    let environment = Environment::new(directory.path(), directory.path().join("agent"));
+
+    // Only the fields that are set are changed; whatever else is in the file stays.
+    let mut user = SettingsStore::load(&environment, false);
+    user.update(Scope::User, |changes| changes.set(&["retry", "maxRetries"], 7))?;
+
+    let mut options = AgentOptions::new(environment.clone());
+    options.conversation = Conversation::InMemory;
+    options.custom_model = Some((Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.settings.insert("compaction".to_owned(), json!({"enabled": false}));
+    let session = create_agent_session(options).await?.runtime.session();
+
+    let settings = session.settings();
+    let file = std::fs::read_to_string(environment.agent_directory.join("settings.json"))?;
+    Ok((settings.retry.max_retries, settings.compaction.enabled, file))
+}
