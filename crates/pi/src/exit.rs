@@ -3,6 +3,8 @@
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
+use crate::commands::plain::Plain;
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -93,8 +95,9 @@ pub(crate) fn complain(message: &str, exit: Exit) -> ExitCode {
 
 /// Says something that is not output, on stderr.
 pub(crate) fn note(message: &str) {
-    // There is nowhere left to report a stderr that cannot be written.
-    let _ = writeln!(std::io::stderr(), "pi: {message}");
+    // What servers and files say may be quoted in it. And there is nowhere left to report a
+    // stderr that cannot be written.
+    let _ = writeln!(Plain::new(std::io::stderr()), "pi: {message}");
 }
 
 /// Prints a text to stdout.

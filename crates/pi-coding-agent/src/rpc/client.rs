@@ -106,7 +106,8 @@ type Waiting = Mutex<Option<HashMap<String, oneshot::Sender<Value>>>>;
 /// A connection to an agent. Clones share it.
 #[derive(Clone)]
 pub struct Client {
-    writer: Arc<tokio::sync::Mutex<Box<dyn AsyncWrite + Send + Unpin>>>,
+    /// `None` when it was closed.
+    writer: Arc<tokio::sync::Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
     waiting: Arc<Waiting>,
     next: Arc<AtomicU64>,
 }
@@ -123,7 +124,7 @@ impl Client {
         let (events, receiver) = mpsc::channel(EVENTS);
         tokio::spawn(read(from, Arc::clone(&waiting), events));
         let writer: Box<dyn AsyncWrite + Send + Unpin> = Box::new(to);
-        let writer = Arc::new(tokio::sync::Mutex::new(writer));
+        let writer = Arc::new(tokio::sync::Mutex::new(Some(writer)));
         (Self { writer, waiting, next: Arc::default() }, receiver)
     }
 
@@ -158,6 +159,7 @@ impl Client {
         let mut line = record.to_string().into_bytes();
         line.push(b'\n');
         let mut writer = self.writer.lock().await;
+        let writer = writer.as_mut().ok_or(ClientError::Gone)?;
         writer.write_all(&line).await?;
         Ok(writer.flush().await?)
     }
@@ -255,7 +257,11 @@ impl Client {
 
     /// Ends the agent's input, which ends the agent.
     pub async fn close(&self) -> Result<(), ClientError> {
-        Ok(self.writer.lock().await.shutdown().await?)
+        // A pipe is closed by dropping it and by nothing else.
+        match self.writer.lock().await.take() {
+            Some(mut writer) => Ok(writer.shutdown().await?),
+            None => Ok(()),
+        }
     }
 
     /// Answers a question of an extension: the fields of an `extension_ui_response` beside its id.

@@ -24,7 +24,7 @@ pub(super) fn date(milliseconds: i64) -> String {
 }
 
 /// Leaves out control characters, other than tabs and line ends.
-pub(super) struct Plain<W> {
+pub(crate) struct Plain<W> {
     inner: W,
     /// The last byte was the first of a character that may be a control character.
     pending: bool,
@@ -34,7 +34,7 @@ pub(super) struct Plain<W> {
 const LEAD: u8 = 0xC2;
 
 impl<W: Write> Plain<W> {
-    pub(super) fn new(inner: W) -> Self {
+    pub(crate) fn new(inner: W) -> Self {
         Self { inner, pending: false }
     }
 }

@@ -1,6 +1,6 @@
 //! Print mode: prompts in, the last answer out, and an exit code that says whether it is one.
 
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,6 +14,7 @@ use super::progress::{self, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
+use crate::commands::plain::Plain;
 use crate::exit::{Exit, complain, on_write_error};
 
 /// Runs the prompts and prints the last answer.
@@ -107,13 +108,16 @@ fn texts(answer: &AssistantMessage) -> impl Iterator<Item = &str> {
     answer.content.iter().filter_map(AssistantBlock::as_text)
 }
 
+/// As it is for other programs, without control characters on a terminal.
 fn write(answer: &AssistantMessage) -> std::io::Result<()> {
-    let mut stdout = std::io::stdout().lock();
+    let stdout = std::io::stdout().lock();
+    let mut out: Box<dyn Write> =
+        if stdout.is_terminal() { Box::new(Plain::new(stdout)) } else { Box::new(stdout) };
     for text in texts(answer) {
-        stdout.write_all(text.as_bytes())?;
-        stdout.write_all(b"\n")?;
+        out.write_all(text.as_bytes())?;
+        out.write_all(b"\n")?;
     }
-    stdout.flush()
+    out.flush()
 }
 
 fn is_whole(answer: &AssistantMessage) -> bool {

@@ -18,7 +18,7 @@ fn rpc_client_drives_the_program() {
         "\"from a command\\n\" with code Some(0)",
         "1 message(s), busy: false",
         "set_model: Model not found: nobody/nothing",
-        "events: [\"bash_execution_update\", \"message_start\", \"message_end\"]",
+        "events: [\"bash_execution_update\"]",
     ];
     assert_eq!(said, expected);
 }

@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::{Command, Stdio};
 
+use crate::scenarios::format::{Part, Reply, Status};
+
 use super::{Place, finish};
 
 /// A pipe whose reader has gone, as in `pi | head -0`.
@@ -125,4 +127,36 @@ fn nothing_to_say_is_a_wrong_command_line() {
         ended.failed(2, &["there is nothing to say; give a message or pipe one in"]);
         assert!(place.server.requests().is_empty() && place.sessions().is_empty());
     }
+}
+
+/// Colours, titles and worse are for the user to choose: a terminal gets text. Other programs get
+/// what the model said.
+#[test]
+fn a_terminal_gets_no_control_characters() {
+    let answer = "An \u{1b}[31manswer\u{9b}2J\u{7}.\tEnd";
+    let place = Place::new(vec![Reply::Text(answer.to_owned()); 2]);
+    let ended = place.run(&["-p", "Hello"]);
+    assert_eq!(ended.stdout, format!("{answer}\n"));
+    let pi = place.world.command(&["-p", "Hello"]);
+    // Gives a program a terminal of its own.
+    let mut script = Command::new("script");
+    let program = format!("'{}' -p Hello", pi.get_program().to_str().unwrap());
+    script.args(["--quiet", "--return", "--command", &program, "/dev/null"]);
+    script.current_dir(pi.get_current_dir().unwrap()).env_clear().stdin(Stdio::null());
+    script.envs(pi.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let ended = finish(script, &[]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.trim(), "An [31manswer2J.\tEnd", "{ended:?}");
+}
+
+/// What a server says is no text of ours either.
+#[test]
+fn errors_that_are_quoted_have_no_control_characters() {
+    let status = Status {
+        code: 400,
+        headers: Default::default(),
+        body: "no \u{1b}]0;title\u{7} here".into(),
+    };
+    let place = Place::new(vec![Reply::Parts(vec![Part::Status(status)])]);
+    place.run(&["-p", "Hello"]).failed(1, &["400 no ]0;title here"]);
 }
