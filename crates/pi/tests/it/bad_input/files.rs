@@ -31,7 +31,6 @@ fn a_broken_file_is_reported_and_left_alone() {
         ("auth.json", NOT_UTF8, AT_THE_BYTE),
         ("auth.json", b"// why\n{}", COMMENT),
         ("auth.json", b"[]", LIST),
-        ("auth.json", b"{\"mock\": \"key\"}", &["the entry for \"mock\"", "log in again"]),
         ("auth.json", b"{\"x\": {\"type\": 5}}", &["the entry for \"x\"", "log in again"]),
         ("auth.json", b"\xef\xbb\xbf{}", &[]),
         ("auth.json", b"", &[]),
@@ -50,6 +49,17 @@ fn a_broken_file_is_reported_and_left_alone() {
         }
         assert_eq!(fs::read(&path).unwrap(), *content, "{name}");
     }
+}
+
+/// What was meant to be used is not replaced by a key from elsewhere.
+#[test]
+fn a_credential_that_is_none_ends_the_run() {
+    let place = Place::with_answer();
+    let content = b"{\"mock\": \"key\"}";
+    let path = place.write("auth.json", content);
+    let ended = place.run(&["-p", "--model", "mock/m1", "Hello"]);
+    ended.failed(5, &["the entry for \"mock\"", "log in again"]);
+    assert_eq!(fs::read(&path).unwrap(), *content);
 }
 
 /// Without its models a run cannot begin, and the file is why.

@@ -66,7 +66,8 @@ fn without_a_home_there_is_advice() {
     // Nobody knows the user of this number.
     unshare.args(["--user", "--map-user=4242", "--map-group=4242"]);
     let Some(command) = super::in_namespace(&command, unshare, "no home at all") else { return };
-    finish(command, &[]).failed(6, &["no home directory; set HOME or PI_CODING_AGENT_DIR"]);
+    finish(command, &[])
+        .failed(6, &["no home directory is known; set HOME or PI_CODING_AGENT_DIR"]);
 }
 
 /// Told where the user's files are, it needs no home.
