@@ -36,16 +36,17 @@ use pi_tools::Workspace;
 use serde_json::json;
 use tokio::sync::watch;
 
-pub use choose::{ModelCycle, ScopedModel};
+pub use choose::{ChooseError, ModelCycle, ScopedModel};
 pub use compact::CompactError;
 pub use event::{CompactionReason, CompactionResult, LoopEvent, SessionEvent, SessionNews};
 pub use parts::{CommandInfo, ExpandFn, SectionsFn, SessionParts};
 pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior, Submitted};
+pub use queue::Delivery;
 pub use run::Run;
 pub use settings::{RetrySettings, SessionSettings, SettingChange};
-pub use shell::{BashOptions, BashResult};
+pub use shell::{BashError, BashOptions, BashResult};
 pub use stats::{ContextUsage, SessionTotals};
-pub use tree::{Navigation, NavigationResult};
+pub use tree::{Navigation, NavigationError, NavigationResult};
 
 use crate::extension::{ExtensionContext, Extensions, Ui};
 use crate::models::ModelRegistry;
