@@ -13,80 +13,64 @@ pub enum WidgetPlacement {
     BelowEditor,
 }
 
-/// A way to the user. Questions that nobody answers resolve to `None` or `false`.
+/// A way to the user. As it stands, nobody is there: questions resolve to `None` or `false`, and
+/// what is told is lost.
 pub trait Ui: Send + Sync {
     /// There is somebody to ask.
-    fn is_present(&self) -> bool;
+    fn is_present(&self) -> bool {
+        false
+    }
 
     /// One of several options.
-    fn select<'a>(&'a self, title: &'a str, options: &'a [String])
-    -> BoxFuture<'a, Option<String>>;
+    fn select<'a>(
+        &'a self,
+        _title: &'a str,
+        _options: &'a [String],
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// Yes or no.
-    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> BoxFuture<'a, bool>;
+    fn confirm<'a>(&'a self, _title: &'a str, _message: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(false))
+    }
 
     /// A line of text.
     fn input<'a>(
         &'a self,
-        title: &'a str,
-        placeholder: Option<&'a str>,
-    ) -> BoxFuture<'a, Option<String>>;
+        _title: &'a str,
+        _placeholder: Option<&'a str>,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// Several lines of text.
     fn editor<'a>(
         &'a self,
-        title: &'a str,
-        prefill: Option<&'a str>,
-    ) -> BoxFuture<'a, Option<String>>;
+        _title: &'a str,
+        _prefill: Option<&'a str>,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(None))
+    }
 
     /// A message. `kind` is `info`, `warning` or `error`.
-    fn notify(&self, message: &str, kind: &str);
+    fn notify(&self, _message: &str, _kind: &str) {}
 
     /// A text in the status line; `None` removes it.
-    fn set_status(&self, key: &str, text: Option<&str>);
+    fn set_status(&self, _key: &str, _text: Option<&str>) {}
 
     /// Lines beside the editor; `None` removes them.
-    fn set_widget(&self, key: &str, lines: Option<&[String]>, placement: WidgetPlacement);
+    fn set_widget(&self, _key: &str, _lines: Option<&[String]>, _placement: WidgetPlacement) {}
 
     /// The title of the window.
-    fn set_title(&self, title: &str);
+    fn set_title(&self, _title: &str) {}
 
     /// The text in the editor.
-    fn set_editor_text(&self, text: &str);
+    fn set_editor_text(&self, _text: &str) {}
 }
 
 /// Nobody is there.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoUi;
 
-impl Ui for NoUi {
-    fn is_present(&self) -> bool {
-        false
-    }
-
-    fn select<'a>(&'a self, _: &'a str, _: &'a [String]) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn confirm<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(false))
-    }
-
-    fn input<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn editor<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn notify(&self, _: &str, _: &str) {}
-
-    fn set_status(&self, _: &str, _: Option<&str>) {}
-
-    fn set_widget(&self, _: &str, _: Option<&[String]>, _: WidgetPlacement) {}
-
-    fn set_title(&self, _: &str) {}
-
-    fn set_editor_text(&self, _: &str) {}
-}
+impl Ui for NoUi {}

@@ -2,9 +2,12 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use pi_agent::BoxFuture;
 use serde::Serialize;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
+
+use crate::session::{SessionEvent, SessionListener};
 
 /// Whoever writes waits when this much has not been taken by the other end.
 const MOST_UNWRITTEN: usize = 1024 * 1024;
@@ -104,5 +107,18 @@ impl LineWriter {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes every event of a session.
+impl SessionListener for LineWriter {
+    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()> {
+        let added = self.add(event);
+        Box::pin(async move {
+            if added.is_ok() {
+                // If nobody reads any more, whoever drains it finds out.
+                let _ = self.ready().await;
+            }
+        })
     }
 }

@@ -6,7 +6,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use pi_agent::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -15,7 +14,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite};
 use super::handle::{Handled, handle};
 use super::{LineWriter, Request, RpcUi};
 use crate::runtime::AgentRuntime;
-use crate::session::{AgentSession, Listening, SessionEvent, SessionListener};
+use crate::session::{AgentSession, Listening};
 
 /// Why serving ended.
 #[derive(Debug)]
@@ -53,21 +52,6 @@ struct ExtensionFailed<'a> {
     extension_path: &'a str,
     event: &'a str,
     error: &'a str,
-}
-
-/// Writes every event of a session.
-struct Forward(LineWriter);
-
-impl SessionListener for Forward {
-    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()> {
-        let added = self.0.add(event);
-        Box::pin(async move {
-            if added.is_ok() {
-                // If nobody reads any more, the server ends.
-                let _ = self.0.ready().await;
-            }
-        })
-    }
 }
 
 /// What all commands share.
@@ -180,7 +164,7 @@ impl Server {
                 error: &failure.error,
             });
         });
-        let listening = session.add_listener(Arc::new(Forward(self.output.clone())));
+        let listening = session.add_listener(Arc::new(self.output.clone()));
         *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(listening);
     }
 }

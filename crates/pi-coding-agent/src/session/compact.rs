@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pi_agent::FinishedTurn;
 use pi_ai::{is_context_overflow, is_recoverable_length};
 use pi_protocol::{
-    AgentMessage, AssistantMessage, CancelToken, EntryBody, Message, Model, StopReason,
+    AgentMessage, AssistantMessage, CancelToken, EntryBody, Message, Model, Provider, StopReason,
 };
 use pi_session::compaction::{
     Check, Compacted, CompactionSettings, Decision, Overflow, Preparation, Summarizer,
@@ -271,15 +271,8 @@ impl AgentSession {
         cancel: &CancelToken,
     ) -> Result<Compacted, CompactError> {
         let model = self.model().ok_or(CompactError::NoModel)?;
-        let level = self.state().thinking_level;
         let patient = self.patient(Some(reason));
-        let summarizer = Summarizer {
-            provider: &patient,
-            model,
-            thinking_level: Some(level),
-            cancel: cancel.clone(),
-            options: self.0.options.clone(),
-        };
+        let summarizer = self.summarizer(&patient, model, cancel);
         let made =
             compact(&summarizer, &plan.preparation, instructions, plan.keep_more.as_ref()).await;
         made.map_err(|error| match error {
@@ -288,6 +281,22 @@ impl AgentSession {
             }
             error => CompactionFailed::Summary(error).into(),
         })
+    }
+
+    /// Has summaries written by a model, as answers are.
+    pub(super) fn summarizer<'a>(
+        &self,
+        provider: &'a dyn Provider,
+        model: Arc<Model>,
+        cancel: &CancelToken,
+    ) -> Summarizer<'a> {
+        Summarizer {
+            provider,
+            model,
+            thinking_level: Some(self.thinking_level()),
+            cancel: cancel.clone(),
+            options: self.0.options.clone(),
+        }
     }
 
     async fn tell_end(

@@ -1,7 +1,7 @@
 //! Going elsewhere in the conversation, naming it, labelling its entries.
 
 use pi_protocol::{AgentMessage, BranchSummary, CancelToken, Entry, EntryBody, Message};
-use pi_session::compaction::{BranchInstructions, Summarizer, summarize_branch};
+use pi_session::compaction::{BranchInstructions, summarize_branch};
 use pi_session::{SessionError, text_of};
 
 use super::{AgentSession, SessionNews};
@@ -139,18 +139,9 @@ impl AgentSession {
             return Ok(Some((None, answer.label)));
         }
         let model = self.model().ok_or(NavigationError::NoModel)?;
-        let (level, settings) = {
-            let state = self.state();
-            (state.thinking_level, state.settings.branch_summary.clone())
-        };
+        let settings = self.settings().branch_summary;
         let patient = self.patient(None);
-        let summarizer = Summarizer {
-            provider: &patient,
-            model,
-            thinking_level: Some(level),
-            cancel: cancel.clone(),
-            options: self.0.options.clone(),
-        };
+        let summarizer = self.summarizer(&patient, model, cancel);
         let wanted = answer.instructions.as_deref().or(options.instructions.as_deref());
         let instructions = match wanted {
             None => BranchInstructions::Standard,

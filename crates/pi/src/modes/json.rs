@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_agent::BoxFuture;
 use pi_coding_agent::Environment;
 use pi_coding_agent::rpc::LineWriter;
-use pi_coding_agent::session::{AgentSession, SessionEvent, SessionListener};
+use pi_coding_agent::session::AgentSession;
 
 use super::input::{Prompt, prompts};
 use super::print::say;
@@ -15,20 +14,6 @@ use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
 use crate::exit::{Exit, complain, on_write_error};
-
-struct Forward(LineWriter);
-
-impl SessionListener for Forward {
-    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()> {
-        let added = self.0.add(event);
-        Box::pin(async move {
-            if added.is_ok() {
-                // If nobody reads any more, the mode ends.
-                let _ = self.0.ready().await;
-            }
-        })
-    }
-}
 
 /// Runs the prompts and writes every event.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
@@ -44,7 +29,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     let output = LineWriter::default();
     // Nobody listens yet, so it is the first line.
     let _ = session.with_entries(|entries| output.add(entries.header()));
-    session.add_listener(Arc::new(Forward(output.clone()))).forever();
+    session.add_listener(Arc::new(output.clone())).forever();
     until_signal(&created.runtime, write(&session, prompts, &output)).await
 }
 

@@ -3,8 +3,8 @@
 
 use std::io::IsTerminal as _;
 
-use pi_agent::{AgentEvent, BoxFuture};
-use pi_coding_agent::extension::{NoUi, Ui, WidgetPlacement};
+use pi_agent::AgentEvent;
+use pi_coding_agent::extension::Ui;
 use pi_coding_agent::session::{AgentSession, SessionEvent, SessionNews};
 use serde_json::Value;
 
@@ -62,39 +62,7 @@ fn line(event: &SessionEvent<'_>) -> Option<String> {
 pub(super) struct StderrUi;
 
 impl Ui for StderrUi {
-    fn is_present(&self) -> bool {
-        false
-    }
-
-    fn select<'a>(
-        &'a self,
-        title: &'a str,
-        options: &'a [String],
-    ) -> BoxFuture<'a, Option<String>> {
-        NoUi.select(title, options)
-    }
-
-    fn confirm<'a>(&'a self, _: &'a str, _: &'a str) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(false))
-    }
-
-    fn input<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
-    fn editor<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
-        Box::pin(std::future::ready(None))
-    }
-
     fn notify(&self, message: &str, kind: &str) {
         note(&format!("{kind}: {message}"));
     }
-
-    fn set_status(&self, _: &str, _: Option<&str>) {}
-
-    fn set_widget(&self, _: &str, _: Option<&[String]>, _: WidgetPlacement) {}
-
-    fn set_title(&self, _: &str) {}
-
-    fn set_editor_text(&self, _: &str) {}
 }
