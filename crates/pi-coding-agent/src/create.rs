@@ -6,6 +6,7 @@
 
 mod checkpointing;
 mod model;
+mod packages;
 mod services;
 mod tools;
 

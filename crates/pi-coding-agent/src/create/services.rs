@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::checkpointing::Checkpointing;
 use super::model::choose_model;
+use super::packages;
 use super::{AgentOptions, CreateError};
 use crate::config::{
     AuthStore, Scope, Settings, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust,
@@ -50,7 +51,9 @@ impl Services {
         problems.extend(auth.check());
         let registry =
             ModelRegistry::new(environment.clone(), file, move |provider| auth.look_up(provider));
-        let resources = Resources::load(&resource_options(options, &settings));
+        let mut wanted = resource_options(options, &settings);
+        wanted.packages = packages::installed(environment, &settings, &mut problems);
+        let resources = Resources::load(&wanted);
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
         Self {

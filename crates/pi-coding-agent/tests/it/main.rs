@@ -12,6 +12,7 @@ mod model_listing;
 mod model_registry;
 mod model_resolution;
 mod models_file;
+mod packages;
 mod resource_files;
 mod resources;
 mod rpc;

@@ -1,0 +1,98 @@
+//! Where installed packages are. Installing them is not done here; what is installed already, by
+//! whatever program, is used.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::settings::PackageSource;
+use crate::config::{Scope, SettingsStore};
+use crate::resources::{PackageRoot, Scope as ResourceScope};
+use crate::{Diagnostic, Environment};
+
+/// The packages that the settings name and that are there. The project's come first, so that they
+/// win; what is named and not there is reported.
+pub(super) fn installed(
+    environment: &Environment,
+    settings: &SettingsStore,
+    problems: &mut Vec<Diagnostic>,
+) -> Vec<PackageRoot> {
+    let places = [
+        (Scope::Project, ResourceScope::Project, environment.project_directory()),
+        (Scope::User, ResourceScope::User, environment.agent_directory.clone()),
+    ];
+    let mut roots: Vec<PackageRoot> = Vec::new();
+    for (scope, resource_scope, base) in places {
+        for package in settings.scope(scope).packages.unwrap_or_default() {
+            let (source, skills, prompts) = match package {
+                PackageSource::Whole(source) => (source, None, None),
+                PackageSource::Part { source, autoload, skills, prompts, .. } => {
+                    // Without autoload, only what is named.
+                    let none = || (autoload == Some(false)).then(Vec::new);
+                    (source, skills.or_else(none), prompts.or_else(none))
+                }
+            };
+            let directory = directory(&source, &base, environment);
+            if roots.iter().any(|root| root.directory == directory) {
+                continue;
+            }
+            if directory.is_dir() {
+                roots.push(PackageRoot {
+                    directory,
+                    scope: resource_scope,
+                    source,
+                    skills,
+                    prompts,
+                });
+            } else {
+                let message = format!(
+                    "the package {source} is not installed; this version cannot install packages, so what is in it is not used"
+                );
+                problems.push(Diagnostic::warning(directory, message));
+            }
+        }
+    }
+    roots
+}
+
+/// Where a package is, by how it is named.
+fn directory(source: &str, base: &Path, environment: &Environment) -> PathBuf {
+    if let Some(name) = source.strip_prefix("npm:") {
+        // `@scope/name@version`: the version is what follows an `@` that is not the first letter.
+        let end =
+            name.char_indices().skip(1).find(|(_, c)| *c == '@').map_or(name.len(), |(at, _)| at);
+        return base.join("npm/node_modules").join(&name[..end]);
+    }
+    let address = source.strip_prefix("git:").unwrap_or(source);
+    let remote = ["https://", "http://", "ssh://", "git@"];
+    if source.starts_with("git:") || remote.iter().any(|start| address.starts_with(start)) {
+        let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+        let rest =
+            rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, r)| r);
+        // `host:path` is how ssh writes it; what follows an `@` is a version.
+        let rest = rest.split_once('@').map_or(rest, |(rest, _)| rest).replacen(':', "/", 1);
+        return base.join("git").join(rest.trim_end_matches(".git"));
+    }
+    environment.expand(source, base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_where_the_typescript_pi_puts_them() {
+        let environment = Environment::new("/proj", "/agent");
+        for (source, expected) in [
+            ("npm:pi-tools", "/agent/npm/node_modules/pi-tools"),
+            ("npm:@scope/name@1.2.3", "/agent/npm/node_modules/@scope/name"),
+            ("git:github.com/user/repo@v1", "/agent/git/github.com/user/repo"),
+            ("git:git@github.com:user/repo", "/agent/git/github.com/user/repo"),
+            ("https://github.com/user/repo.git", "/agent/git/github.com/user/repo"),
+            ("ssh://git@host/user/repo@main", "/agent/git/host/user/repo"),
+            ("./local", "/agent/./local"),
+            ("/absolute", "/absolute"),
+        ] {
+            let found = directory(source, Path::new("/agent"), &environment);
+            assert_eq!(found, Path::new(expected), "{source}");
+        }
+    }
+}
