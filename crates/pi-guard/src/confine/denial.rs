@@ -4,7 +4,7 @@
 //! A guess from words: programs say it in their own way, and a refusal may have other reasons
 //! (an ordinary file mode). So this never decides anything.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -31,8 +31,13 @@ pub enum Denied {
     Operation,
 }
 
-const OF_FILES: [&str; 3] =
-    ["Permission denied", "Read-only file system", "Invalid cross-device link"];
+const OF_FILES: [&str; 4] = [
+    "Permission denied",
+    "Read-only file system",
+    "Invalid cross-device link",
+    // A protected path is a mount point.
+    "Device or resource busy",
+];
 const OF_THE_NETWORK: [&str; 7] = [
     "Could not resolve host",
     "Network is unreachable",
@@ -63,7 +68,7 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
         return None;
     }
     if let Some(path) = path(line) {
-        let path = cwd.join(path);
+        let path = plain(&cwd.join(path));
         let rule = rule(confined, &path)?;
         return Some(Denial { denied: Denied::Path(path), rule });
     }
@@ -73,6 +78,21 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
     }
     let rule = "other processes and the system are out of reach".to_owned();
     says(&["Operation not permitted"]).then_some(Denial { denied: Denied::Operation, rule })
+}
+
+/// The path without `.` and `..`, as text: what was denied need not exist.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
 }
 
 /// The path a message is about: quoted, or a word with a slash, or the word before the reason.
