@@ -20,10 +20,13 @@
 //!   created, renamed or removed *directly in* a directory that has a protected path below it
 //!   (the root itself and `.git`, as a rule); everything below its other children can. Whoever
 //!   would rather have a `git commit` than protected hooks says so with fewer `protected` paths.
-//!   Modes, owners and times of one's own files are not guarded there while anything is writable.
+//!   Modes, owners and times of one's own files are not guarded there while anything is writable,
+//!   the directories on the way to something hidden cannot be listed, `/tmp` and `/dev/shm` cannot
+//!   be written, and there is no loopback network.
 //! * Of a repository, hooks and configuration are protected, not its whole meaning: a command
-//!   that may write to `.git` can lead a later `git` astray with a `commondir` file. Protect
-//!   `.git` where commits are not wanted.
+//!   that may write to `.git` can lead a later `git` astray with a `commondir` file, one that may
+//!   write to a submodule with that one's configuration. Protect `.git` where commits are not
+//!   wanted, and the directory of `core.hooksPath` where that is set.
 
 #[cfg(target_os = "linux")]
 mod bubblewrap;
@@ -160,8 +163,11 @@ pub enum ConfineError {
         /// Why not.
         source: io::Error,
     },
-    /// The whole machine as a root.
-    #[error("{0} cannot be a writable root because the system is in it; name what is needed")]
+    /// The whole machine as a root, or a temporary directory around one.
+    #[error(
+        "{0} cannot be writable as a whole because the system or the workspace is in it; \
+             name what is needed"
+    )]
     TooWide(PathBuf),
     /// A protected path that could be led elsewhere.
     #[error("{0} is protected and is a symbolic link, which cannot be held; make it a directory")]
@@ -209,6 +215,15 @@ impl Confinement {
             for root in named {
                 *root = roots::real(root)?;
             }
+        }
+        // What is temporary has nothing protected in it.
+        if let Some(tmp) = confinement.private_tmp()
+            && confinement.roots().iter().any(|root| root.starts_with(tmp))
+        {
+            return Err(ConfineError::TooWide(tmp.to_owned()));
+        }
+        for hidden in &mut confinement.hidden {
+            *hidden = std::fs::canonicalize(&hidden).unwrap_or_else(|_| hidden.clone());
         }
         let confined = Confined {
             confinement,
@@ -295,7 +310,9 @@ impl Confined {
             return Ok(Vec::new());
         }
         let plan = roots::plan(&self.confinement)?;
-        Ok(plan.into_iter().flat_map(|root| root.missing).collect())
+        // Where nothing can be created, nothing need be covered.
+        let covered = plan.into_iter().filter(|root| root.absent.is_empty());
+        Ok(covered.flat_map(|root| root.missing).collect())
     }
 
     /// The command that runs this command confined. It must be started in `cwd` as well.
@@ -329,7 +346,7 @@ impl Confined {
             before.extend(["-p".into(), seatbelt_profile(confinement).into(), "--".into()]);
             "/usr/bin/sandbox-exec".into()
         } else {
-            // Paths that are not text were refused with the roots, so this always works.
+            // Fails for a path that is not text; the helper then refuses to run anything.
             let specification = serde_json::to_string(self).unwrap_or_default();
             before.extend([ARGUMENT.into(), specification.into(), cwd.into()]);
             self.helper.clone().into_os_string()

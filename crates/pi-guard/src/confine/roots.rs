@@ -9,13 +9,15 @@ use std::path::{Path, PathBuf};
 
 use super::{ConfineError, Confinement};
 
-/// Files that shells run when they start, in a home.
+/// What shells run when they start, in a home, and what leads `git` and `ssh` to run something.
 pub(super) const START_UP: &[&str] = &[
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
     ".config/fish",
+    ".config/git",
+    ".gitconfig",
     ".inputrc",
     ".kshrc",
     ".login",
@@ -127,22 +129,26 @@ pub(super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError>
             missing: Vec::new(),
             absent: Vec::new(),
         };
+        let home = confinement.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
+        let home = home.filter(|home| home.starts_with(path));
         // What is protected in a named root is so also where that lies inside another.
-        for base in named.iter().filter(|base| base.starts_with(path)) {
+        let bases = named.iter().copied().chain(home.as_deref());
+        for base in bases.filter(|base| base.starts_with(path)) {
             for protected in &confinement.protected {
                 if !protected.is_absolute() || protected.starts_with(base) {
                     protect(&mut root, &base.join(protected))?;
                 }
             }
         }
-        let home = confinement.home.as_ref().and_then(|home| fs::canonicalize(home).ok());
-        if let Some(home) = home.filter(|home| home.starts_with(path)) {
-            for name in START_UP {
-                let file = home.join(name);
-                match fs::symlink_metadata(&file) {
-                    Ok(_) => root.present.push(file),
-                    Err(_) => root.absent.push(file),
+        for file in START_UP.iter().filter_map(|name| Some(home.as_ref()?.join(name))) {
+            match fs::symlink_metadata(&file) {
+                Ok(found) => {
+                    // People keep these files elsewhere and link to them.
+                    let target = fs::canonicalize(&file).ok().filter(|_| found.is_symlink());
+                    root.present.extend(target.filter(|target| target.starts_with(path)));
+                    root.present.push(file);
                 }
+                Err(_) => root.absent.push(file),
             }
         }
         // What lies in something that is kept is kept with it.
@@ -255,12 +261,24 @@ mod tests {
     #[test]
     fn a_home_keeps_its_start_up_files() {
         let folder = tempfile::tempdir().unwrap();
-        let home = fs::canonicalize(folder.path()).unwrap();
+        let home = fs::canonicalize(folder.path()).unwrap().join("me");
+        fs::create_dir(&home).unwrap();
         fs::write(home.join(".bashrc"), "").unwrap();
+        fs::create_dir(home.join("dotfiles")).unwrap();
+        fs::write(home.join("dotfiles/profile"), "").unwrap();
+        std::os::unix::fs::symlink("dotfiles/profile", home.join(".profile")).unwrap();
         let mut confinement = confinement(&home);
         confinement.home = Some(home.clone());
         let roots = plan(&confinement).unwrap();
         assert!(roots[0].present.contains(&home.join(".bashrc")));
         assert!(roots[0].absent.contains(&home.join(".zshenv")));
+        assert!(roots[0].present.contains(&home.join("dotfiles/profile")));
+        // A root around the home holds what is in the home.
+        let above = home.parent().unwrap().to_owned();
+        confinement.mode =
+            Mode::WorkspaceWrite { workspace: above, extra_roots: Vec::new(), private_tmp: None };
+        let roots = plan(&confinement).unwrap();
+        assert!(roots[0].present.contains(&home.join(".bashrc")));
+        assert!(roots[0].missing.contains(&home.join(".pi")));
     }
 }
