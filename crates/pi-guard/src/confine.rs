@@ -36,9 +36,9 @@ mod descriptors;
 mod detect;
 mod environment;
 #[cfg(target_os = "linux")]
-mod helper;
-#[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod launch;
 mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -310,9 +310,7 @@ impl Confined {
             return Ok(Vec::new());
         }
         let plan = roots::plan(&self.confinement)?;
-        // Where nothing can be created, nothing need be covered.
-        let covered = plan.into_iter().filter(|root| root.absent.is_empty());
-        Ok(covered.flat_map(|root| root.missing).collect())
+        Ok(plan.iter().flat_map(roots::Root::covered).collect())
     }
 
     /// The command that runs this command confined. It must be started in `cwd` as well.
@@ -364,7 +362,7 @@ pub fn main_if_asked() {
     {
         let mut arguments = std::env::args_os().skip(1);
         if arguments.next().is_some_and(|argument| argument == ARGUMENT) {
-            helper::run(arguments.collect());
+            launch::run(arguments.collect());
         }
     }
 }

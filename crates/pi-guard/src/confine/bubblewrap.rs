@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::roots::Root;
 use super::{Confinement, Network};
@@ -85,24 +85,22 @@ fn run(confinement: &Confinement, view: &mut View) {
 }
 
 fn writable(root: &Root, view: &mut View) {
-    if !root.absent.is_empty() {
-        for given in root.narrow() {
-            view.two("--bind", &given, &given);
-        }
-        return;
+    let given = root.beside_absent();
+    for path in &given {
+        view.two("--bind", path, path);
     }
-    view.two("--bind", &root.path, &root.path);
+    let in_given = |path: &&PathBuf| given.iter().any(|given| path.starts_with(given));
     // A directory on the way to something protected could be renamed, and another put in its
     // place; a mount point cannot.
-    for way in root.ways() {
-        view.two("--bind", &way, &way);
+    for way in root.ways().iter().filter(in_given) {
+        view.two("--bind", way, way);
     }
-    for present in &root.present {
+    for present in root.present.iter().filter(in_given) {
         view.two("--ro-bind", present, present);
     }
-    for missing in &root.missing {
-        view.one("--tmpfs", missing);
-        view.one("--remount-ro", missing);
+    for missing in root.covered() {
+        view.one("--tmpfs", &missing);
+        view.one("--remount-ro", &missing);
     }
 }
 

@@ -47,6 +47,7 @@ pub(super) struct Root {
 }
 
 impl Root {
+    #[cfg(any(target_os = "linux", test))]
     fn protected(&self) -> impl Iterator<Item = &PathBuf> {
         self.present.iter().chain(&self.missing).chain(&self.absent)
     }
@@ -65,8 +66,25 @@ impl Root {
         ways
     }
 
+    /// What can be given as a whole where mounts protect the rest: the root, or, where files are
+    /// absent that must stay so, what is beside these.
+    pub(super) fn beside_absent(&self) -> Vec<PathBuf> {
+        let mut given = Vec::new();
+        let absent: Vec<&Path> = self.absent.iter().map(PathBuf::as_path).collect();
+        without(&self.path, &absent, &mut given);
+        given
+    }
+
+    /// What is missing and could be made, so that something must be put in its place.
+    pub(super) fn covered(&self) -> Vec<PathBuf> {
+        let given = self.beside_absent();
+        let could = |path: &&PathBuf| given.iter().any(|given| path.starts_with(given));
+        self.missing.iter().filter(could).cloned().collect()
+    }
+
     /// What can be given as a whole so that nothing protected is given: the root if nothing in it
     /// is, else those of its children, and so on. What is created later is not among it.
+    #[cfg(any(target_os = "linux", test))]
     pub(super) fn narrow(&self) -> Vec<PathBuf> {
         let mut given = Vec::new();
         let protected: Vec<&Path> = self.protected().map(PathBuf::as_path).collect();
@@ -142,13 +160,13 @@ pub(super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError>
         }
         for file in START_UP.iter().filter_map(|name| Some(home.as_ref()?.join(name))) {
             match fs::symlink_metadata(&file) {
-                Ok(found) => {
-                    // People keep these files elsewhere and link to them.
-                    let target = fs::canonicalize(&file).ok().filter(|_| found.is_symlink());
+                Ok(found) if !found.is_symlink() => root.present.push(file),
+                // People keep these files elsewhere and link to them. A link cannot be covered.
+                _ => {
+                    let target = fs::canonicalize(&file).ok();
                     root.present.extend(target.filter(|target| target.starts_with(path)));
-                    root.present.push(file);
+                    root.absent.push(file);
                 }
-                Err(_) => root.absent.push(file),
             }
         }
         // What lies in something that is kept is kept with it.

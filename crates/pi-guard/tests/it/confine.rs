@@ -136,14 +136,28 @@ fn a_helper_that_is_told_nonsense_runs_nothing() {
 fn covers_leave_empty_directories_and_say_which() {
     for (rung, machine) in rungs() {
         let bed = Bed::new();
-        let confined = confined(&bed.confinement(), &machine);
+        // A workspace inside another root is protected like any other.
+        let mut confinement = bed.confinement();
+        if let Mode::WorkspaceWrite { extra_roots, .. } = &mut confinement.mode {
+            extra_roots.push(bed.path("home/project"));
+        }
+        let confined = confined(&confinement, &machine);
         let masks = confined.masks().unwrap();
+        let inner = bed.run(Some(&confined), "home/project", "echo x > new", None, &[]);
+        assert_eq!(inner.status.success(), rung == Rung::Bubblewrap, "{}", text(&inner));
+        let inner = bed.run(Some(&confined), "home/project", "mkdir -p .pi/x", None, &[]);
+        assert!(!inner.status.success(), "{rung}");
         bed.run(Some(&confined), "ws", "true", None, &[]);
         // What is left does not change what holds.
         let again = bed.run(Some(&confined), "ws", "echo x > .agents/x", None, &[]);
         assert!(!again.status.success(), "{rung}");
         if rung == Rung::Bubblewrap {
-            assert_eq!(masks, [bed.path("ws/.agents")]);
+            let project = bed.path("home/project");
+            let names = [".agents", ".git", ".pi"].map(|name| project.join(name));
+            let (of_project, others): (Vec<_>, Vec<_>) =
+                masks.iter().cloned().partition(|mask| mask.starts_with(&project));
+            assert_eq!(of_project, names);
+            assert_eq!(others, [bed.path("ws/.agents")]);
         } else {
             assert!(masks.is_empty());
         }

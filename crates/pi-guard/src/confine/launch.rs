@@ -17,7 +17,7 @@ use super::kernel::{self, KernelError};
 use super::{ARGUMENT, ConfineError, Confined, Rung, bubblewrap, descriptors, roots};
 
 #[derive(Debug, thiserror::Error)]
-enum HelperError {
+enum LaunchError {
     #[error("its arguments are not understood; was the program replaced while it ran? Restart it")]
     Arguments,
     #[error("{0}")]
@@ -43,8 +43,8 @@ pub(super) fn run(arguments: Vec<OsString>) -> ! {
         Err(error) => error,
     };
     let code = match &error {
-        HelperError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
-        HelperError::Start { .. } => 126,
+        LaunchError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+        LaunchError::Start { .. } => 126,
         _ => 125,
     };
     // Nobody is left to tell if this fails.
@@ -52,7 +52,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> ! {
     std::process::exit(code)
 }
 
-fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, HelperError> {
+fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, LaunchError> {
     let mut flag = |name: &str| {
         let found = arguments.first().is_some_and(|argument| argument == name);
         if found {
@@ -63,17 +63,17 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Helper
     let inside = flag(INSIDE);
     let closed = flag(CLOSED);
     let [specification, cwd, command @ ..] = arguments.as_slice() else {
-        return Err(HelperError::Arguments);
+        return Err(LaunchError::Arguments);
     };
-    let text = specification.to_str().ok_or(HelperError::Arguments)?;
-    let confined: Confined = serde_json::from_str(text).map_err(|_| HelperError::Arguments)?;
-    let [program, rest @ ..] = command else { return Err(HelperError::Arguments) };
+    let text = specification.to_str().ok_or(LaunchError::Arguments)?;
+    let confined: Confined = serde_json::from_str(text).map_err(|_| LaunchError::Arguments)?;
+    let [program, rest @ ..] = command else { return Err(LaunchError::Arguments) };
 
     if !inside {
         let inherited = descriptors::inherited();
         if !inherited.is_empty() {
             if closed {
-                return Err(HelperError::Descriptors(inherited));
+                return Err(LaunchError::Descriptors(inherited));
             }
             let (shell, script) = descriptors::closer(&inherited);
             let mut again = Command::new(shell);
@@ -83,7 +83,7 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Helper
     }
     let roots = roots::plan(&confined.confinement)?;
     if confined.rung == Rung::Bubblewrap && !inside {
-        let outer = confined.bubblewrap.as_deref().ok_or(HelperError::Arguments)?;
+        let outer = confined.bubblewrap.as_deref().ok_or(LaunchError::Arguments)?;
         let this = this_program()?;
         let view = bubblewrap::arguments(&confined.confinement, &roots, &this, Path::new(cwd));
         let mut wrapped = Command::new(outer);
@@ -94,18 +94,18 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Helper
     Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()))
 }
 
-fn become_command(command: &mut Command, program: &str) -> HelperError {
+fn become_command(command: &mut Command, program: &str) -> LaunchError {
     let source = command.exec();
-    HelperError::Start { program: program.to_owned(), source }
+    LaunchError::Start { program: program.to_owned(), source }
 }
 
 /// The path of this program, if it still leads to this program.
-fn this_program() -> Result<PathBuf, HelperError> {
+fn this_program() -> Result<PathBuf, LaunchError> {
     const SELF: &str = "/proc/self/exe";
-    let path = fs::read_link(SELF).map_err(|_| HelperError::Replaced)?;
+    let path = fs::read_link(SELF).map_err(|_| LaunchError::Replaced)?;
     let same = |a: fs::Metadata, b: fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();
     match (fs::metadata(&path), fs::metadata(SELF)) {
         (Ok(named), Ok(running)) if same(named.clone(), running.clone()) => Ok(path),
-        _ => Err(HelperError::Replaced),
+        _ => Err(LaunchError::Replaced),
     }
 }
