@@ -120,7 +120,6 @@ int main(int argc, char **argv) {
 
     // Processes.
     if (IS("kill")) return end(kill(NUMBER(2), SIGTERM));
-    if (IS("kill-all")) return end(kill(NUMBER(2), 0));
     if (IS("tgkill")) return end(syscall(SYS_tgkill, NUMBER(2), NUMBER(2), SIGTERM));
     if (IS("queue")) return end(sigqueue(NUMBER(2), SIGTERM, (union sigval){0}));
     if (IS("pidfd-signal")) {
@@ -229,13 +228,6 @@ int main(int argc, char **argv) {
         if (socketpair(AF_UNIX, NUMBER(3), 0, pair) < 0) return end(-1);
         size = address(&to, TEXT(2), 0);
         return end(sendto(pair[0], "x", 1, 0, (struct sockaddr *)&to, size));
-    }
-    if (IS("pair-reconnect")) {
-        int pair[2];
-        if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) return end(-1);
-        close(pair[1]);
-        size = address(&to, TEXT(2), 0);
-        return end(connect(pair[0], (struct sockaddr *)&to, size));
     }
     if (IS("pair")) {  // what everybody may
         int pair[2];
