@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt as _;
@@ -149,9 +149,16 @@ pub(crate) async fn execute(
     }
     let Prepared { tool, args } = prepared;
     let open = Arc::new(AtomicBool::new(true));
-    let is_open = Arc::clone(&open);
+    let last_words = Arc::new(Mutex::new(None));
+    let (is_open, heard, cancelled) = (Arc::clone(&open), Arc::clone(&last_words), cancel.clone());
     let updates = Updates::new(move |output| {
-        if is_open.load(Ordering::Acquire) {
+        if !is_open.load(Ordering::Acquire) {
+            return;
+        }
+        // After an abort nobody follows the progress, but it may be all there will be.
+        if cancelled.is_cancelled() {
+            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
+        } else {
             updates.send(output);
         }
     });
@@ -164,7 +171,11 @@ pub(crate) async fn execute(
     let started = Instant::now();
     let running = AssertUnwindSafe(async { tool.execute(invocation).await }).catch_unwind();
     let (result, is_error) = match until_dropped(running, cancel, TOOL_GRACE).await {
-        None => (thrown(ABORTED), true),
+        None => {
+            let last_words = last_words.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let said = |output: ToolOutput| ToolOutput { content: output.content, ..thrown("") };
+            (last_words.map_or_else(|| thrown(ABORTED), said), true)
+        }
         Some(Err(panic)) => (thrown(panic_text(&*panic)), true),
         Some(Ok(Err(error))) => (thrown(error.0), true),
         Some(Ok(Ok(output))) => {

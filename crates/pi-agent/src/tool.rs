@@ -82,7 +82,8 @@ pub struct Invocation {
     pub updates: Updates,
 }
 
-/// Takes progress reports of a tool. Reports after the tool has ended are ignored.
+/// Takes progress reports of a tool. Reports after the tool has ended are ignored. One after an
+/// abort is told nobody; if the tool does not end in time, it is the result.
 #[derive(Clone)]
 pub struct Updates(Arc<dyn Fn(ToolOutput) + Send + Sync>);
 

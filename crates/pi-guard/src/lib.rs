@@ -10,8 +10,9 @@
 //!
 //! # Where to start reading
 //!
-//! [`Decision`] is what everything comes down to.
+//! [`Decision`] is what everything comes down to; [`confine`] is the half that holds.
 
+pub mod confine;
 mod decision;
 
 pub use decision::Decision;

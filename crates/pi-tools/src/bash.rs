@@ -12,6 +12,7 @@ mod shell;
 mod spill;
 mod user;
 
+use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +33,7 @@ pub(crate) use output::Output;
 use report::{End, Report};
 pub use settings::BashSettings;
 pub(crate) use shell::start;
-use spill::Spill;
+use spill::{Spill, Spilled};
 use user::Teller;
 pub use user::{CommandResult, run_command};
 
@@ -46,8 +47,6 @@ pub(crate) const SILENCE: Duration = Duration::from_millis(100);
 const AFTERMATH: Duration = Duration::from_secs(2);
 /// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
 const DEATH: Duration = Duration::from_secs(5);
-/// The same after an abort: whoever aborts waits for this, and not for a busy machine.
-const ABORTED: Duration = Duration::from_millis(10);
 /// Bytes read at once. More would leave the nearer caches before it is written to a file.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
@@ -170,13 +169,12 @@ impl Run<'_> {
     ) -> End {
         let end = self.until_silence(exit, started, limit).await;
         // What does not die in time is not waited for; it is killed nevertheless.
-        let (death, silence) = match end {
-            End::Aborted => (ABORTED, ABORTED),
-            _ => (DEATH, SILENCE),
-        };
-        let _ = timeout(death, lease.end()).await;
+        if end == End::Aborted {
+            self.last_words(started);
+        }
+        let _ = timeout(DEATH, lease.end()).await;
         // Nobody can write any more, so this ends at once.
-        let _ = timeout(silence, async { while self.take_in().await {} }).await;
+        let _ = timeout(SILENCE, async { while self.take_in().await {} }).await;
         end
     }
 
@@ -249,6 +247,17 @@ impl Run<'_> {
             teller.chunks = None;
         }
         true
+    }
+
+    /// What the result will be, for whoever does not wait until everything is gone.
+    fn last_words(&self, started: Instant) {
+        let Progress::Updates(updates) = self.progress else { return };
+        let spilled = Spilled { path: self.spill.path().map(Path::to_owned), incomplete: None };
+        let elapsed = started.elapsed();
+        let report = Report { output: &self.output, spilled, end: End::Aborted, elapsed };
+        if let Err(error) = report.into_result() {
+            updates.send(ToolOutput::text(error.0));
+        }
     }
 
     fn report_progress(&self) {

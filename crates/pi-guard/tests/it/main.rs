@@ -1,3 +1,14 @@
 //! What the guard decides and holds, seen from outside.
 
 #![allow(clippy::unwrap_used)]
+// What a machine cannot show must be said.
+#![allow(clippy::print_stderr)]
+
+#[cfg(target_os = "linux")]
+mod bed;
+#[cfg(target_os = "linux")]
+mod confine;
+#[cfg(target_os = "linux")]
+mod escapes;
+#[cfg(target_os = "linux")]
+mod work;

@@ -1,0 +1,368 @@
+//! What a command can do, held by the operating system whatever the policy thought of it.
+//!
+//! A [`Confinement`] says what is wanted. [`Confinement::on`] looks at what the [`Machine`] offers
+//! and chooses the highest [`Rung`] of a ladder, or refuses; the [`Confined`] it gives rewrites
+//! commands so that they start confined. Nothing is started here: whoever starts processes starts
+//! the rewritten command, which is this program once more, as the helper ([`main_if_asked`]) that
+//! gives up its rights and then becomes the command.
+//!
+//! # What holds, and where it does not
+//!
+//! Everything is readable except what is `hidden`; only the writable roots can be written to, and
+//! in them not the protected paths. Sockets of the host are unreachable because no Unix socket can
+//! be opened at all (pairs of streams can). Capabilities are dropped, also for root, so a root
+//! that is confined cannot read or write files of other users any more.
+//!
+//! * With bubblewrap, a protected path that does not exist is covered by an empty directory, for
+//!   which an empty directory must be left behind; [`Confined::masks`] names those. A process may
+//!   open sockets of the network also where it is off, but there is nobody else in it.
+//! * With Landlock alone nothing can be taken away below what was given. So nothing can be
+//!   created, renamed or removed *directly in* a directory that has a protected path below it
+//!   (the root itself and `.git`, as a rule); everything below its other children can. Whoever
+//!   would rather have a `git commit` than protected hooks says so with fewer `protected` paths.
+//!   Modes, owners and times of one's own files are not guarded there while anything is writable,
+//!   the directories on the way to something hidden cannot be listed, `/tmp` and `/dev/shm` cannot
+//!   be written, and there is no loopback network.
+//! * Of a repository, hooks and configuration are protected, not its whole meaning: a command
+//!   that may write to `.git` can lead a later `git` astray with a `commondir` file, one that may
+//!   write to a submodule with that one's configuration. Protect `.git` where commits are not
+//!   wanted, and the directory of `core.hooksPath` where that is set.
+
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+mod denial;
+#[cfg(target_os = "linux")]
+mod descriptors;
+mod detect;
+mod environment;
+#[cfg(target_os = "linux")]
+mod kernel;
+#[cfg(target_os = "linux")]
+mod launch;
+mod roots;
+mod seatbelt;
+#[cfg(target_os = "linux")]
+mod syscalls;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+pub use denial::{Denial, Denied, explain_denial};
+pub use detect::Machine;
+pub use environment::without_secrets;
+pub use seatbelt::seatbelt_profile;
+
+/// The first argument that makes a program the helper.
+pub const ARGUMENT: &str = "--pi-confine";
+
+/// What stays read-only inside writable roots unless the caller says otherwise.
+pub const PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".pi", ".agents"];
+
+/// What is wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confinement {
+    /// What can be written.
+    pub mode: Mode,
+    /// Who can be reached.
+    pub network: Network,
+    /// What stays as it is although a writable root contains it. A relative path means that path
+    /// in every root.
+    pub protected: Vec<PathBuf>,
+    /// What cannot even be read.
+    pub hidden: Vec<PathBuf>,
+    /// The user's home: where it is writable, its shell start-up files are protected too.
+    pub home: Option<PathBuf>,
+    /// Names of environment variables with secrets, besides those that look like it.
+    pub secrets: Vec<String>,
+}
+
+/// What can be written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Nothing.
+    ReadOnly,
+    /// The workspace, what is named, and a temporary directory of one's own.
+    WorkspaceWrite {
+        /// Where the work is.
+        workspace: PathBuf,
+        /// What else can be written.
+        extra_roots: Vec<PathBuf>,
+        /// A directory for temporary files, made by the caller, who also removes it.
+        private_tmp: Option<PathBuf>,
+    },
+    /// Everything: no confinement.
+    Off,
+}
+
+/// Who can be reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// Nobody.
+    Off,
+    /// Everybody, but no raw sockets and no sockets of this machine's services.
+    On,
+    /// Only these hosts.
+    Hosts(Vec<String>),
+}
+
+/// How much the machine can hold, the highest last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Rung {
+    /// Nothing holds.
+    None,
+    /// The kernel refuses: Landlock and a filter of system calls.
+    Landlock,
+    /// The system's own sandbox of macOS.
+    Seatbelt,
+    /// Besides, the command sees files, processes and networks of its own.
+    Bubblewrap,
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::None => "no confinement",
+            Self::Landlock => "Landlock and seccomp",
+            Self::Seatbelt => "Seatbelt",
+            Self::Bubblewrap => "bubblewrap, Landlock and seccomp",
+        })
+    }
+}
+
+/// Why a confinement cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfineError {
+    /// The machine does not offer enough.
+    #[error(
+        "{required} is required but this machine offers {offered} ({why}); \
+         install what is missing or choose a profile that requires less"
+    )]
+    NotAvailable {
+        /// What is required.
+        required: Rung,
+        /// What there is.
+        offered: Rung,
+        /// What is missing.
+        why: String,
+    },
+    /// A list of hosts was asked for.
+    #[error("a network limited to named hosts is not available yet; choose `off` or `on`")]
+    Hosts,
+    /// A root is not there, or not a directory.
+    #[error("{path} cannot be a writable root: {source}")]
+    Root {
+        /// The root.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+    /// The whole machine as a root, or a temporary directory around one.
+    #[error(
+        "{0} cannot be writable as a whole because the system or the workspace is in it; \
+             name what is needed"
+    )]
+    TooWide(PathBuf),
+    /// A protected path that could be led elsewhere.
+    #[error("{0} is protected and is a symbolic link, which cannot be held; make it a directory")]
+    Link(PathBuf),
+}
+
+impl Confinement {
+    /// A confinement with the usual protected paths.
+    pub fn new(mode: Mode, network: Network) -> Self {
+        Self {
+            mode,
+            network,
+            protected: PROTECTED.iter().map(PathBuf::from).collect(),
+            hidden: Vec::new(),
+            home: None,
+            secrets: Vec::new(),
+        }
+    }
+
+    /// Chooses the highest rung the machine offers, and refuses if that is lower than `required`
+    /// or if the confinement cannot be held at all. `helper` is a program that calls
+    /// [`main_if_asked`]; `/proc/self/exe` is this one.
+    pub fn on(
+        &self,
+        machine: &Machine,
+        required: Rung,
+        helper: impl Into<PathBuf>,
+    ) -> Result<Confined, ConfineError> {
+        let offered = if self.mode == Mode::Off { Rung::None } else { machine.rung() };
+        if offered < required {
+            let why = if self.mode == Mode::Off {
+                "confinement is switched off".to_owned()
+            } else {
+                machine.missing()
+            };
+            return Err(ConfineError::NotAvailable { required, offered, why });
+        }
+        if matches!(self.network, Network::Hosts(_)) {
+            return Err(ConfineError::Hosts);
+        }
+        let mut confinement = self.clone();
+        if let Mode::WorkspaceWrite { workspace, extra_roots, private_tmp } = &mut confinement.mode
+        {
+            let named = [workspace].into_iter().chain(extra_roots).chain(private_tmp);
+            for root in named {
+                *root = roots::real(root)?;
+            }
+        }
+        // What is temporary has nothing protected in it.
+        if let Some(tmp) = confinement.private_tmp()
+            && confinement.roots().iter().any(|root| root.starts_with(tmp))
+        {
+            return Err(ConfineError::TooWide(tmp.to_owned()));
+        }
+        for hidden in &mut confinement.hidden {
+            *hidden = std::fs::canonicalize(&hidden).unwrap_or_else(|_| hidden.clone());
+        }
+        let confined = Confined {
+            confinement,
+            rung: offered,
+            abi: machine.landlock,
+            bubblewrap: machine.bubblewrap.clone(),
+            helper: helper.into(),
+        };
+        roots::plan(&confined.confinement)?;
+        Ok(confined)
+    }
+
+    /// The roots that can be written, without the temporary directory.
+    pub(crate) fn roots(&self) -> Vec<&Path> {
+        match &self.mode {
+            Mode::WorkspaceWrite { workspace, extra_roots, .. } => {
+                [workspace].into_iter().chain(extra_roots).map(PathBuf::as_path).collect()
+            }
+            Mode::ReadOnly | Mode::Off => Vec::new(),
+        }
+    }
+
+    pub(crate) fn private_tmp(&self) -> Option<&Path> {
+        match &self.mode {
+            Mode::WorkspaceWrite { private_tmp, .. } => private_tmp.as_deref(),
+            Mode::ReadOnly | Mode::Off => None,
+        }
+    }
+}
+
+/// A confinement that this machine can hold, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confined {
+    confinement: Confinement,
+    rung: Rung,
+    /// The version of Landlock, 0 without.
+    abi: u8,
+    bubblewrap: Option<PathBuf>,
+    helper: PathBuf,
+}
+
+/// A command as it is to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// The program.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Its whole environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Confined {
+    /// What holds: to be announced and recorded.
+    pub fn rung(&self) -> Rung {
+        self.rung
+    }
+
+    /// What this rung does not hold, in sentences for people.
+    pub fn limits(&self) -> Vec<&'static str> {
+        let mut limits = Vec::new();
+        if self.rung == Rung::None {
+            limits.push("Commands can do whatever you can.");
+        }
+        if self.rung == Rung::Landlock {
+            if self.abi < 6 {
+                limits.push("Commands can send signals to your other processes.");
+            }
+            if self.confinement.mode != Mode::ReadOnly {
+                limits.push("Commands can change modes and times of your files anywhere.");
+                limits.push(
+                    "Commands cannot create, rename or remove files directly in a directory \
+                     that contains something protected.",
+                );
+            }
+        }
+        limits
+    }
+
+    /// The protected paths that do not exist and are covered while commands run; where one is an
+    /// empty directory after the last command, that is what is left of the cover.
+    pub fn masks(&self) -> Result<Vec<PathBuf>, ConfineError> {
+        if self.rung != Rung::Bubblewrap {
+            return Ok(Vec::new());
+        }
+        let plan = roots::plan(&self.confinement)?;
+        Ok(plan.iter().flat_map(roots::Root::covered).collect())
+    }
+
+    /// The command that runs this command confined. It must be started in `cwd` as well.
+    pub fn command(
+        &self,
+        program: &OsString,
+        arguments: &[OsString],
+        cwd: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Command {
+        let confinement = &self.confinement;
+        if self.rung == Rung::None {
+            return Command {
+                program: program.clone(),
+                arguments: arguments.to_vec(),
+                environment: environment.to_vec(),
+            };
+        }
+        let mut environment = without_secrets(environment, &confinement.secrets);
+        let tmp = match (self.rung, confinement.private_tmp()) {
+            (Rung::Bubblewrap, _) => Some(Path::new("/tmp")),
+            (_, tmp) => tmp,
+        };
+        if let Some(tmp) = tmp {
+            const NAMES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
+            environment.retain(|(name, _)| !NAMES.iter().any(|tmp| name == tmp));
+            environment.push(("TMPDIR".into(), tmp.into()));
+        }
+        let mut before: Vec<OsString> = Vec::new();
+        let outer = if self.rung == Rung::Seatbelt {
+            before.extend(["-p".into(), seatbelt_profile(confinement).into(), "--".into()]);
+            "/usr/bin/sandbox-exec".into()
+        } else {
+            // Fails for a path that is not text; the helper then refuses to run anything.
+            let specification = serde_json::to_string(self).unwrap_or_default();
+            before.extend([ARGUMENT.into(), specification.into(), cwd.into()]);
+            self.helper.clone().into_os_string()
+        };
+        before.push(program.clone());
+        before.extend_from_slice(arguments);
+        Command { program: outer, arguments: before, environment }
+    }
+}
+
+/// Makes this process the helper if its arguments say so, and does not return then. To be called
+/// at the very beginning of `main`, before there are other threads.
+pub fn main_if_asked() {
+    #[cfg(target_os = "linux")]
+    {
+        let mut arguments = std::env::args_os().skip(1);
+        if arguments.next().is_some_and(|argument| argument == ARGUMENT) {
+            launch::run(arguments.collect());
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The view of the machine that bubblewrap gives to a command, as its arguments.
+//!
+//! Later arguments cover earlier ones, so the order is: everything read-only, the system's own
+//! places, temporary files, writable roots, what is protected in them, what is hidden.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::roots::Root;
+use super::{Confinement, Network};
+
+/// Own processes, own shared memory, no rights, and an end together with the parent. Where user
+/// namespaces are not to be had, root does without.
+pub(super) const NAMESPACES: &[&str] = &[
+    "--new-session",
+    "--die-with-parent",
+    "--unshare-user-try",
+    "--unshare-pid",
+    "--unshare-ipc",
+    "--unshare-cgroup-try",
+    "--cap-drop",
+    "ALL",
+];
+
+/// Places in `/run` that programs need and where nobody listens.
+const NEEDED_OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
+
+/// All arguments up to the program; `helper` is the program that goes on inside.
+pub(super) fn arguments(
+    confinement: &Confinement,
+    roots: &[Root],
+    helper: &Path,
+    cwd: &Path,
+) -> Vec<OsString> {
+    let mut view = View(NAMESPACES.iter().map(OsString::from).collect());
+    if confinement.network == Network::Off {
+        view.0.push("--unshare-net".into());
+    }
+    view.two("--ro-bind", "/", "/");
+    view.one("--dev", "/dev");
+    view.one("--proc", "/proc");
+    run(confinement, &mut view);
+    match confinement.private_tmp() {
+        Some(tmp) => view.two("--bind", tmp, "/tmp"),
+        None => view.one("--tmpfs", "/tmp"),
+    }
+    for root in roots {
+        writable(root, &mut view);
+    }
+    for hidden in &confinement.hidden {
+        match fs::metadata(hidden) {
+            Ok(found) if found.is_dir() => {
+                view.0.extend(["--perms".into(), "0000".into()]);
+                view.one("--tmpfs", hidden);
+                view.one("--remount-ro", hidden);
+            }
+            Ok(_) => view.two("--ro-bind", "/dev/null", hidden),
+            Err(_) => {}
+        }
+    }
+    if ["/tmp", "/run"].iter().any(|covered| helper.starts_with(covered)) {
+        view.two("--ro-bind", helper, helper);
+    }
+    view.one("--chdir", cwd);
+    view.0.push("--".into());
+    view.0
+}
+
+/// `/run` is where services listen; names of hosts are looked up with a file that may be there.
+fn run(confinement: &Confinement, view: &mut View) {
+    if !Path::new("/run").is_dir() {
+        return;
+    }
+    view.one("--tmpfs", "/run");
+    for needed in NEEDED_OF_RUN {
+        view.two("--ro-bind-try", needed, needed);
+    }
+    let names = fs::canonicalize("/etc/resolv.conf").ok();
+    if let Some(names) = names.filter(|names| names.starts_with("/run"))
+        && confinement.network != Network::Off
+    {
+        view.two("--ro-bind", &names, &names);
+    }
+}
+
+fn writable(root: &Root, view: &mut View) {
+    let given = root.beside_absent();
+    for path in &given {
+        view.two("--bind", path, path);
+    }
+    let in_given = |path: &&PathBuf| given.iter().any(|given| path.starts_with(given));
+    // A directory on the way to something protected could be renamed, and another put in its
+    // place; a mount point cannot.
+    for way in root.ways().iter().filter(in_given) {
+        view.two("--bind", way, way);
+    }
+    for present in root.present.iter().filter(in_given) {
+        view.two("--ro-bind", present, present);
+    }
+    for missing in root.covered() {
+        view.one("--tmpfs", &missing);
+        view.one("--remount-ro", &missing);
+    }
+}
+
+struct View(Vec<OsString>);
+
+impl View {
+    fn one(&mut self, option: &str, path: impl AsRef<Path>) {
+        self.0.extend([option.into(), path.as_ref().into()]);
+    }
+
+    fn two(&mut self, option: &str, from: impl AsRef<Path>, to: impl AsRef<Path>) {
+        self.0.extend([option.into(), from.as_ref().into(), to.as_ref().into()]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Recognising in what a command said that it was denied something, so that model and user know
+//! what to ask for.
+//!
+//! A guess from words: programs say it in their own way, and a refusal may have other reasons
+//! (an ordinary file mode). So this never decides anything.
+
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Confined, Mode, Network, Rung, roots};
+
+/// Something a command was denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// What.
+    pub denied: Denied,
+    /// Which rule, as a sentence.
+    pub rule: String,
+}
+
+/// What was denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Denied {
+    /// A file.
+    Path(PathBuf),
+    /// A host, or the network as a whole if no host was named.
+    Host(Option<String>),
+    /// Something about other processes or the system.
+    Operation,
+}
+
+const OF_FILES: [&str; 4] = [
+    "Permission denied",
+    "Read-only file system",
+    "Invalid cross-device link",
+    // A protected path is a mount point.
+    "Device or resource busy",
+];
+const OF_THE_NETWORK: [&str; 7] = [
+    "Could not resolve host",
+    "Network is unreachable",
+    "Temporary failure in name resolution",
+    "Name or service not known",
+    "Could not resolve hostname",
+    "getaddrinfo EAI_AGAIN",
+    "getaddrinfo ENOTFOUND",
+];
+const OF_ANYTHING: [&str; 4] = ["Operation not permitted", "EPERM", "PermissionError", "EACCES"];
+
+/// Finds the last denial in the output of a command that failed. Nothing if nothing looks like it.
+pub fn explain_denial(confined: &Confined, cwd: &Path, output: &str) -> Option<Denial> {
+    if confined.rung == Rung::None {
+        return None;
+    }
+    output.lines().rev().find_map(|line| explain_line(confined, cwd, line))
+}
+
+fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
+    let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    let network_off = confined.confinement.network == Network::Off;
+    if says(&OF_THE_NETWORK) {
+        let rule = "the network is off".to_owned();
+        return network_off.then(|| Denial { denied: Denied::Host(host(line)), rule });
+    }
+    if !says(&OF_FILES) && !says(&OF_ANYTHING) {
+        return None;
+    }
+    if let Some(path) = path(line) {
+        let path = plain(&cwd.join(path));
+        let rule = rule(confined, &path)?;
+        return Some(Denial { denied: Denied::Path(path), rule });
+    }
+    if network_off && says(&["socket", "connect", "Socket"]) {
+        let rule = "the network is off, and services of this machine cannot be reached".to_owned();
+        return Some(Denial { denied: Denied::Host(None), rule });
+    }
+    let rule = "other processes and the system are out of reach".to_owned();
+    says(&["Operation not permitted"]).then_some(Denial { denied: Denied::Operation, rule })
+}
+
+/// The path without `.` and `..`, as text: what was denied need not exist.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The path a message is about: quoted, or a word with a slash, or the word before the reason.
+fn path(line: &str) -> Option<&str> {
+    for (open, close) in [('\'', '\''), ('"', '"'), ('‘', '’'), ('`', '`')] {
+        let quoted = line.split_once(open).and_then(|(_, rest)| rest.split_once(close));
+        if let Some((path, _)) = quoted.filter(|(path, _)| !path.is_empty()) {
+            return Some(path);
+        }
+    }
+    let trim = |word: &'_ str| -> usize { word.trim_end_matches([':', ',', ')']).len() };
+    let words = line.split_whitespace().map(|word| &word[..trim(word)]);
+    // Not the program that speaks, which comes first.
+    let slash = words.skip(1).filter(|word| word.contains('/') && !word.contains("://")).last();
+    slash.or_else(|| {
+        let at = OF_FILES.iter().chain(&OF_ANYTHING).find_map(|reason| line.find(reason))?;
+        let before = line[..at].trim_end().strip_suffix(':')?;
+        let (who, name) = before.rsplit_once(": ")?;
+        let plain = !who.is_empty() && !name.contains(char::is_whitespace);
+        plain.then_some(name)
+    })
+}
+
+fn host(line: &str) -> Option<String> {
+    let named = ["resolve host: ", "resolve host ", "hostname ", "ENOTFOUND ", "EAI_AGAIN "];
+    let rest = named.iter().find_map(|before| line.split_once(before))?.1;
+    let end = rest.find(|c: char| !(c.is_alphanumeric() || "-.".contains(c)));
+    let host = &rest[..end.unwrap_or(rest.len())];
+    (!host.is_empty()).then(|| host.to_owned())
+}
+
+/// The rule that keeps this path from being written; none if it can be written.
+fn rule(confined: &Confined, path: &Path) -> Option<String> {
+    let confinement = &confined.confinement;
+    if confinement.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+        return Some("this path is hidden".to_owned());
+    }
+    if confinement.mode == Mode::ReadOnly {
+        return Some("nothing can be written (mode read-only)".to_owned());
+    }
+    let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
+    if temporary || (confined.rung == Rung::Bubblewrap && path.starts_with("/tmp")) {
+        return None;
+    }
+    let roots = roots::plan(confinement).ok()?;
+    let Some(root) = roots.iter().find(|root| path.starts_with(&root.path)) else {
+        return Some("only the workspace and named roots can be written".to_owned());
+    };
+    let protected = root.present.iter().chain(&root.missing).chain(&root.absent);
+    for kept in protected {
+        if path.starts_with(kept) {
+            return Some(format!("{} is protected", kept.display()));
+        }
+        if confined.rung == Rung::Landlock && path.parent().is_some_and(|to| kept.starts_with(to)) {
+            return Some(format!(
+                "nothing can be created beside {}, which is protected (only Landlock holds here)",
+                kept.display()
+            ));
+        }
+    }
+    None
+}

@@ -1,0 +1,145 @@
+//! Giving up rights: capabilities, Landlock, system calls. Everything here is for good and holds
+//! for whatever this process starts or becomes.
+
+use std::path::{Path, PathBuf};
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+use super::roots::{self, Root};
+use super::{Confinement, Network, Rung, syscalls};
+
+/// Why rights could not be given up; then the command must not run.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum KernelError {
+    #[error("capabilities cannot be dropped: {0}")]
+    Capabilities(#[from] rustix::io::Errno),
+    #[error("Landlock: {0}")]
+    Ruleset(#[from] landlock::RulesetError),
+    #[error("Landlock holds only a part of what it should")]
+    Partial,
+    #[error("system calls cannot be filtered: {0}")]
+    Filter(#[from] seccompiler::BackendError),
+    #[error("system calls cannot be filtered: {0}")]
+    Apply(#[from] seccompiler::Error),
+}
+
+/// Devices without memory, and terminals.
+const DEVICES: [&str; 8] = [
+    "/dev/full",
+    "/dev/null",
+    "/dev/ptmx",
+    "/dev/pts",
+    "/dev/random",
+    "/dev/tty",
+    "/dev/urandom",
+    "/dev/zero",
+];
+
+/// Gives up everything the confinement does not leave.
+pub(super) fn give_up(
+    confinement: &Confinement,
+    roots: &[Root],
+    rung: Rung,
+    abi: u8,
+) -> Result<(), KernelError> {
+    let none = CapabilitySet::empty();
+    rustix::thread::set_no_new_privs(true)?;
+    rustix::thread::clear_ambient_capability_set()?;
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    rustix::thread::set_capabilities(None, sets)?;
+    files(confinement, roots, rung, abi)?;
+    for filter in syscalls::filters(rung, &confinement.mode, &confinement.network)? {
+        seccompiler::apply_filter(&filter)?;
+    }
+    Ok(())
+}
+
+fn files(
+    confinement: &Confinement,
+    roots: &[Root],
+    rung: Rung,
+    abi: u8,
+) -> Result<(), KernelError> {
+    let version = match abi {
+        0..=3 => ABI::V3,
+        4 => ABI::V4,
+        5 => ABI::V5,
+        _ => ABI::V6,
+    };
+    let all = AccessFs::from_all(version);
+    let mut ruleset =
+        Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(all)?;
+    let own_network = rung == Rung::Bubblewrap;
+    if abi >= 4 && confinement.network == Network::Off && !own_network {
+        ruleset = ruleset.handle_access(AccessNet::from_all(version))?;
+    }
+    if abi >= 6 {
+        ruleset = ruleset.scope(Scope::from_all(version))?;
+    }
+    let mut given = Given { ruleset: Some(ruleset.create()?), version };
+
+    let mut readable = vec![PathBuf::from("/")];
+    let mut writable: Vec<PathBuf> = Vec::new();
+    if own_network {
+        // What is protected or hidden is so by mounts.
+        writable.push("/dev".into());
+        writable.push("/tmp".into());
+        writable.extend(roots.iter().map(|root| root.path.clone()));
+    } else {
+        readable = outside(&confinement.hidden);
+        writable.extend(confinement.private_tmp().map(Path::to_owned));
+        let hidden: Vec<&Path> = confinement.hidden.iter().map(PathBuf::as_path).collect();
+        for path in roots.iter().flat_map(Root::narrow) {
+            roots::without(&path, &hidden, &mut writable);
+        }
+        for device in DEVICES {
+            given.add(Path::new(device), all & !DANGEROUS)?;
+        }
+    }
+    for path in &readable {
+        given.add(path, AccessFs::from_read(version))?;
+    }
+    for path in &writable {
+        given.add(path, all & !DANGEROUS)?;
+    }
+    let Some(ruleset) = given.ruleset else { return Err(KernelError::Partial) };
+    if ruleset.restrict_self()?.ruleset != RulesetStatus::FullyEnforced {
+        return Err(KernelError::Partial);
+    }
+    Ok(())
+}
+
+/// Nobody's business who works on code.
+const DANGEROUS: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{MakeBlock | MakeChar});
+
+/// Everything but what is hidden.
+fn outside(hidden: &[PathBuf]) -> Vec<PathBuf> {
+    let real: Vec<PathBuf> =
+        hidden.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
+    let real: Vec<&Path> = real.iter().map(PathBuf::as_path).collect();
+    let mut given = Vec::new();
+    roots::without(Path::new("/"), &real, &mut given);
+    given
+}
+
+struct Given {
+    ruleset: Option<RulesetCreated>,
+    version: ABI,
+}
+
+impl Given {
+    /// What is not there needs no rule.
+    fn add(&mut self, path: &Path, rights: BitFlags<AccessFs>) -> Result<(), KernelError> {
+        let Ok(descriptor) = PathFd::new(path) else { return Ok(()) };
+        let rights =
+            if path.is_dir() { rights } else { rights & AccessFs::from_file(self.version) };
+        if let Some(ruleset) = self.ruleset.take() {
+            self.ruleset = Some(ruleset.add_rule(PathBeneath::new(descriptor, rights))?);
+        }
+        Ok(())
+    }
+}

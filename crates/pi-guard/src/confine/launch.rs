@@ -1,0 +1,111 @@
+//! The program as the helper: it gives up its rights and becomes the command.
+//!
+//! With bubblewrap it does so in two steps: outside, it becomes bubblewrap with a view of the
+//! machine; bubblewrap starts it again inside, and there it does the rest. What goes wrong is
+//! said on standard error, and the command does not run: exit code 125, or 126 and 127 as shells
+//! have it for commands that cannot be started.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::kernel::{self, KernelError};
+use super::{ARGUMENT, ConfineError, Confined, Rung, bubblewrap, descriptors, roots};
+
+#[derive(Debug, thiserror::Error)]
+enum LaunchError {
+    #[error("its arguments are not understood; was the program replaced while it ran? Restart it")]
+    Arguments,
+    #[error("{0}")]
+    Confine(#[from] ConfineError),
+    #[error("{0}")]
+    Kernel(#[from] KernelError),
+    #[error("the program was replaced or removed while it ran; restart it")]
+    Replaced,
+    #[error("open files would be inherited (descriptors {0:?}) and cannot be closed")]
+    Descriptors(Vec<u32>),
+    #[error("{program} cannot be started: {source}")]
+    Start { program: String, source: io::Error },
+}
+
+/// Where this process stands; the last word of the arguments before the command's own.
+const INSIDE: &str = "--inside";
+const CLOSED: &str = "--closed";
+
+/// Does not return.
+pub(super) fn run(arguments: Vec<OsString>) -> ! {
+    let error = match step(arguments) {
+        Ok(never) => match never {},
+        Err(error) => error,
+    };
+    let code = match &error {
+        LaunchError::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => 127,
+        LaunchError::Start { .. } => 126,
+        _ => 125,
+    };
+    // Nobody is left to tell if this fails.
+    let _ = writeln!(io::stderr(), "pi: the command was not run: {error}");
+    std::process::exit(code)
+}
+
+fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, LaunchError> {
+    let mut flag = |name: &str| {
+        let found = arguments.first().is_some_and(|argument| argument == name);
+        if found {
+            arguments.remove(0);
+        }
+        found
+    };
+    let inside = flag(INSIDE);
+    let closed = flag(CLOSED);
+    let [specification, cwd, command @ ..] = arguments.as_slice() else {
+        return Err(LaunchError::Arguments);
+    };
+    let text = specification.to_str().ok_or(LaunchError::Arguments)?;
+    let confined: Confined = serde_json::from_str(text).map_err(|_| LaunchError::Arguments)?;
+    let [program, rest @ ..] = command else { return Err(LaunchError::Arguments) };
+
+    if !inside {
+        let inherited = descriptors::inherited();
+        if !inherited.is_empty() {
+            if closed {
+                return Err(LaunchError::Descriptors(inherited));
+            }
+            let (shell, script) = descriptors::closer(&inherited);
+            let mut again = Command::new(shell);
+            again.args(["-c", &script, shell]).arg(this_program()?).args([ARGUMENT, CLOSED]);
+            return Err(become_command(again.args(&arguments), shell));
+        }
+    }
+    let roots = roots::plan(&confined.confinement)?;
+    if confined.rung == Rung::Bubblewrap && !inside {
+        let outer = confined.bubblewrap.as_deref().ok_or(LaunchError::Arguments)?;
+        let this = this_program()?;
+        let view = bubblewrap::arguments(&confined.confinement, &roots, &this, Path::new(cwd));
+        let mut wrapped = Command::new(outer);
+        wrapped.args(view).arg(&this).args([ARGUMENT, INSIDE]).args(&arguments);
+        return Err(become_command(&mut wrapped, &outer.display().to_string()));
+    }
+    kernel::give_up(&confined.confinement, &roots, confined.rung, confined.abi)?;
+    Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()))
+}
+
+fn become_command(command: &mut Command, program: &str) -> LaunchError {
+    let source = command.exec();
+    LaunchError::Start { program: program.to_owned(), source }
+}
+
+/// The path of this program, if it still leads to this program.
+fn this_program() -> Result<PathBuf, LaunchError> {
+    const SELF: &str = "/proc/self/exe";
+    let path = fs::read_link(SELF).map_err(|_| LaunchError::Replaced)?;
+    let same = |a: fs::Metadata, b: fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();
+    match (fs::metadata(&path), fs::metadata(SELF)) {
+        (Ok(named), Ok(running)) if same(named.clone(), running.clone()) => Ok(path),
+        _ => Err(LaunchError::Replaced),
+    }
+}

@@ -1,0 +1,268 @@
+//! The system calls a confined command does not get.
+//!
+//! A list of what is denied, not of what is allowed: programs of developers use everything, and
+//! files are held by other means. What is here would reach other processes, the kernel's own
+//! workings, or a new set of namespaces with new rights in it. Calls of other architectures (32-bit
+//! programs) end the program; those of x32 are denied like their plain counterparts.
+
+use std::collections::BTreeMap;
+
+use seccompiler::SeccompCmpArgLen::Dword;
+use seccompiler::SeccompCmpOp::{self, Eq, MaskedEq, Ne};
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+};
+
+use super::{Mode, Network, Rung};
+
+/// Never needed by a command that is not the system's.
+const DENIED: &[i64] = &[
+    // Other processes.
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_process_madvise,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_kcmp,
+    // A second way to every system call.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // The view of the file system.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    OPEN_TREE_ATTR,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_setns,
+    libc::SYS_fanotify_init,
+    // Keys are shared by all processes of a user.
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    // The kernel.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_syslog,
+    libc::SYS_vhangup,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_iopl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_ioperm,
+];
+
+/// Shared memory and queues of all processes of a user, where there is no namespace for them.
+const SHARED: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// What Landlock does not see: everything about a file except its content and its name.
+const METADATA: &[i64] = &[
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    SETXATTRAT,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    REMOVEXATTRAT,
+    FILE_SETATTR,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chmod,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utime,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_utimes,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_futimesat,
+];
+
+// Numbers that are the same everywhere and that the C library's tables do not all have yet.
+const FCHMODAT2: i64 = 452;
+const SETXATTRAT: i64 = 463;
+const REMOVEXATTRAT: i64 = 466;
+const OPEN_TREE_ATTR: i64 = 467;
+const FILE_SETATTR: i64 = 469;
+
+/// x32, the 32-bit pointers of x86-64: its calls have this bit, and some have their own numbers.
+#[cfg(target_arch = "x86_64")]
+const X32: i64 = 0x4000_0000;
+#[cfg(target_arch = "x86_64")]
+const X32_ONLY: &[i64] = &[
+    // ioctl, ptrace, kexec_load, process_vm_readv and process_vm_writev.
+    514, 521, 528, 539, 540,
+];
+
+/// Namespaces of every kind (`CLONE_NEW*`); the one of time is only for `unshare`.
+const NAMESPACES: [i32; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+const CLONE_NEWTIME: i32 = 0x80;
+
+/// Requests that type on a terminal as if the user did, or change attributes of files.
+const REQUESTS: [u64; 4] = [0x5412, 0x541C, 0x4008_6602, 0x401C_5820];
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Failure = seccompiler::BackendError;
+
+/// The filters of a command.
+pub(super) fn filters(
+    rung: Rung,
+    mode: &Mode,
+    network: &Network,
+) -> Result<Vec<BpfProgram>, Failure> {
+    let mut rules = Rules::new();
+    let mut denied = DENIED.to_vec();
+    if rung != Rung::Bubblewrap {
+        denied.extend(SHARED);
+        if *mode == Mode::ReadOnly {
+            denied.extend(METADATA);
+        }
+        if *network == Network::Off {
+            denied.push(libc::SYS_socket);
+        }
+    }
+    namespaces(&mut rules)?;
+    sockets(&mut rules)?;
+    set_id(&mut rules)?;
+    for request in REQUESTS {
+        when(&mut rules, libc::SYS_ioctl, &[(1, Eq, request)])?;
+    }
+    // Limits of another process can end it.
+    when(&mut rules, libc::SYS_prlimit64, &[(0, Ne, 0)])?;
+    // No rule at all for a call means: always.
+    for call in denied {
+        rules.insert(call, Vec::new());
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        for (call, of_call) in rules.clone() {
+            rules.insert(call | X32, of_call);
+        }
+        for call in X32_ONLY {
+            rules.insert(call | X32, Vec::new());
+        }
+    }
+    // Its flags are in memory, where no filter can look; the C library then uses the older one.
+    let mut unknown = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    #[cfg(target_arch = "x86_64")]
+    unknown.insert(libc::SYS_clone3 | X32, Vec::new());
+    Ok(vec![compile(rules, libc::EPERM)?, compile(unknown, libc::ENOSYS)?])
+}
+
+fn namespaces(rules: &mut Rules) -> Result<(), Failure> {
+    for flag in NAMESPACES {
+        let flag = u64::from(flag.cast_unsigned());
+        when(rules, libc::SYS_clone, &[(0, MaskedEq(flag), flag)])?;
+        when(rules, libc::SYS_unshare, &[(0, MaskedEq(flag), flag)])?;
+    }
+    let time = u64::from(CLONE_NEWTIME.cast_unsigned());
+    when(rules, libc::SYS_unshare, &[(0, MaskedEq(time), time)])
+}
+
+/// Only the Internet, and questions about the network to the kernel. No Unix sockets: whom they
+/// would reach cannot be told from the call. Of pairs, datagrams could be sent to others by name.
+fn sockets(rules: &mut Rules) -> Result<(), Failure> {
+    const UNIX: u64 = libc::AF_UNIX as u64;
+    const NETLINK: u64 = libc::AF_NETLINK as u64;
+    const KIND: SeccompCmpOp = MaskedEq(0xF);
+    const DATAGRAM: u64 = libc::SOCK_DGRAM as u64;
+    const RAW: u64 = libc::SOCK_RAW as u64;
+    let internet = [(0, Ne, libc::AF_INET as u64), (0, Ne, libc::AF_INET6 as u64)];
+    when(rules, libc::SYS_socket, &[internet[0].clone(), internet[1].clone(), (0, Ne, NETLINK)])?;
+    when(rules, libc::SYS_socket, &[(0, Ne, NETLINK), (1, KIND, RAW)])?;
+    when(rules, libc::SYS_socket, &[(0, Eq, NETLINK), (2, Ne, libc::NETLINK_ROUTE as u64)])?;
+    when(rules, libc::SYS_socketpair, &[(0, Ne, UNIX)])?;
+    when(rules, libc::SYS_socketpair, &[(1, KIND, DATAGRAM)])?;
+    when(rules, libc::SYS_socketpair, &[(1, KIND, RAW)])
+}
+
+/// No program that others would run with this user's rights.
+fn set_id(rules: &mut Rules) -> Result<(), Failure> {
+    let changes = [
+        (libc::SYS_fchmod, 1),
+        (libc::SYS_fchmodat, 2),
+        (FCHMODAT2, 2),
+        (libc::SYS_mknodat, 2),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_chmod, 1),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_mknod, 1),
+    ];
+    for (call, argument) in changes {
+        when(rules, call, &[(argument, MaskedEq(0o4000), 0o4000)])?;
+        when(rules, call, &[(argument, MaskedEq(0o2000), 0o2000)])?;
+    }
+    Ok(())
+}
+
+/// Denies `call` when all conditions (argument, comparison, value) hold. All that are compared
+/// here are 32-bit values, whose upper half the kernel ignores.
+fn when(rules: &mut Rules, call: i64, all: &[(u8, SeccompCmpOp, u64)]) -> Result<(), Failure> {
+    let condition = |(argument, compare, value): &(u8, SeccompCmpOp, u64)| {
+        SeccompCondition::new(*argument, Dword, compare.clone(), *value)
+    };
+    let rule = SeccompRule::new(all.iter().map(condition).collect::<Result<_, _>>()?)?;
+    rules.entry(call).or_default().push(rule);
+    Ok(())
+}
+
+fn compile(rules: Rules, error: i32) -> Result<BpfProgram, Failure> {
+    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
+    let denied = SeccompAction::Errno(error.cast_unsigned());
+    SeccompFilter::new(rules, SeccompAction::Allow, denied, arch)?.try_into()
+}

@@ -1,0 +1,226 @@
+//! How a confinement is chosen, refused, explained, and what it leaves behind.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use pi_guard::confine::{
+    ConfineError, Confinement, Denied, Machine, Mode, Network, Rung, explain_denial,
+};
+
+use crate::bed::{Bed, TESTBED, confined, rungs, text};
+
+fn machine(landlock: u8, bubblewrap: bool) -> Machine {
+    Machine {
+        landlock,
+        user_namespaces: bubblewrap,
+        bubblewrap: bubblewrap.then(|| "/usr/bin/bwrap".into()),
+        bubblewrap_problem: (!bubblewrap).then(|| "bubblewrap is not installed".to_owned()),
+        seatbelt: false,
+    }
+}
+
+#[test]
+fn the_ladder() {
+    let read_only = Confinement::new(Mode::ReadOnly, Network::Off);
+    let cases = [
+        (machine(6, true), Rung::Bubblewrap, 0),
+        (machine(6, false), Rung::Landlock, 0),
+        (machine(3, false), Rung::Landlock, 1),
+        // Bubblewrap without Landlock, or with one that leaks, is not half a confinement.
+        (machine(2, true), Rung::None, 1),
+        (machine(0, false), Rung::None, 1),
+    ];
+    for (machine, offered, limits) in cases {
+        for required in [Rung::None, Rung::Landlock, Rung::Bubblewrap] {
+            match read_only.on(&machine, required, TESTBED) {
+                Ok(confined) => {
+                    assert!(required <= offered);
+                    assert_eq!(confined.rung(), offered);
+                    assert_eq!(confined.limits().len(), limits, "{:?}", confined.limits());
+                }
+                Err(error) => {
+                    assert!(required > offered, "{error}");
+                    let text = error.to_string();
+                    assert!(text.contains(&required.to_string()), "{text}");
+                    assert!(text.contains(&offered.to_string()), "{text}");
+                    assert!(matches!(error, ConfineError::NotAvailable { .. }));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn off_is_off_and_never_enough() {
+    let off = Confinement::new(Mode::Off, Network::On);
+    let confined = off.on(&machine(6, true), Rung::None, TESTBED).unwrap();
+    assert_eq!(confined.rung(), Rung::None);
+    let environment = [(OsString::from("A_KEY"), OsString::from("x"))];
+    let command = confined.command(&"true".into(), &["a".into()], Path::new("/"), &environment);
+    assert_eq!((command.program, command.arguments), ("true".into(), vec!["a".into()]));
+    assert_eq!(command.environment, environment);
+    assert!(off.on(&machine(6, true), Rung::Landlock, TESTBED).is_err());
+}
+
+#[test]
+fn what_cannot_be_held_is_refused() {
+    let bed = Bed::new();
+    symlink("src", bed.path("ws/.agents")).unwrap();
+    let on = |confinement: &Confinement| confinement.on(&machine(6, true), Rung::None, TESTBED);
+    assert!(matches!(on(&bed.confinement()), Err(ConfineError::Link(_))));
+    let write = |workspace: &Path| {
+        let mode = Mode::WorkspaceWrite {
+            workspace: workspace.to_owned(),
+            extra_roots: Vec::new(),
+            private_tmp: None,
+        };
+        on(&Confinement::new(mode, Network::Off))
+    };
+    assert!(matches!(write(Path::new("/")), Err(ConfineError::TooWide(_))));
+    assert!(matches!(write(Path::new("/etc")), Err(ConfineError::TooWide(_))));
+    assert!(matches!(write(&bed.path("nowhere")), Err(ConfineError::Root { .. })));
+    assert!(matches!(write(&bed.path("outside/file")), Err(ConfineError::Root { .. })));
+    let mut around = bed.confinement();
+    if let Mode::WorkspaceWrite { private_tmp, .. } = &mut around.mode {
+        *private_tmp = Some(bed.base.clone());
+    }
+    assert!(matches!(on(&around), Err(ConfineError::TooWide(_))));
+    let hosts = Network::Hosts(vec!["example.com".to_owned()]);
+    let hosts = Confinement::new(Mode::ReadOnly, hosts);
+    assert!(matches!(on(&hosts), Err(ConfineError::Hosts)));
+}
+
+#[test]
+fn a_root_that_became_a_link_is_refused_when_the_command_starts() {
+    for (rung, machine) in rungs() {
+        let bed = Bed::new();
+        let confined = confined(&bed.confinement(), &machine);
+        fs::rename(bed.path("home"), bed.path("moved")).unwrap();
+        symlink(bed.path("outside"), bed.path("home")).unwrap();
+        let output = bed.run(Some(&confined), "ws", "echo x > $HOMEDIR/new", None, &[]);
+        assert_eq!(output.status.code(), Some(125), "{rung}: {}", text(&output));
+        assert!(!bed.path("outside/new").exists());
+    }
+}
+
+#[test]
+fn exit_codes_and_streams_pass() {
+    for (rung, machine) in rungs() {
+        let bed = Bed::new();
+        let confined = confined(&bed.confinement(), &machine);
+        let output = bed.run(Some(&confined), "ws", "echo out; echo err >&2; exit 42", None, &[]);
+        assert_eq!(output.status.code(), Some(42), "{rung}");
+        assert_eq!(output.stdout, b"out\n", "{rung}");
+        assert_eq!(output.stderr, b"err\n", "{rung}");
+        let missing = confined.command(&"no-such-program".into(), &[], &bed.path("ws"), &[]);
+        let mut command = Command::new(missing.program);
+        let output = command.args(missing.arguments).current_dir(bed.path("ws")).output().unwrap();
+        assert_eq!(output.status.code(), Some(127), "{rung}: {}", text(&output));
+        assert!(text(&output).contains("no-such-program cannot be started"), "{rung}");
+    }
+}
+
+#[test]
+fn a_helper_that_is_told_nonsense_runs_nothing() {
+    for arguments in [&["--pi-confine"][..], &["--pi-confine", "{}", "/", "true"]] {
+        let output = Command::new(TESTBED).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(125));
+    }
+    assert_eq!(Command::new(TESTBED).status().unwrap().code(), Some(99));
+}
+
+#[test]
+fn covers_leave_empty_directories_and_say_which() {
+    for (rung, machine) in rungs() {
+        let bed = Bed::new();
+        // A workspace inside another root is protected like any other.
+        let mut confinement = bed.confinement();
+        if let Mode::WorkspaceWrite { extra_roots, .. } = &mut confinement.mode {
+            extra_roots.push(bed.path("home/project"));
+        }
+        let confined = confined(&confinement, &machine);
+        let masks = confined.masks().unwrap();
+        let inner = bed.run(Some(&confined), "home/project", "echo x > new", None, &[]);
+        assert_eq!(inner.status.success(), rung == Rung::Bubblewrap, "{}", text(&inner));
+        let inner = bed.run(Some(&confined), "home/project", "mkdir -p .pi/x", None, &[]);
+        assert!(!inner.status.success(), "{rung}");
+        bed.run(Some(&confined), "ws", "true", None, &[]);
+        // What is left does not change what holds.
+        let again = bed.run(Some(&confined), "ws", "echo x > .agents/x", None, &[]);
+        assert!(!again.status.success(), "{rung}");
+        if rung == Rung::Bubblewrap {
+            let project = bed.path("home/project");
+            let names = [".agents", ".git", ".pi"].map(|name| project.join(name));
+            let (of_project, others): (Vec<_>, Vec<_>) =
+                masks.iter().cloned().partition(|mask| mask.starts_with(&project));
+            assert_eq!(of_project, names);
+            assert_eq!(others, [bed.path("ws/.agents")]);
+        } else {
+            assert!(masks.is_empty());
+        }
+        for mask in masks.iter().filter(|mask| mask.exists()) {
+            fs::remove_dir(mask).unwrap();
+        }
+        assert!(!bed.path("ws/.agents").exists(), "{rung}");
+    }
+}
+
+#[test]
+fn temporary_files_are_private() {
+    for (rung, machine) in rungs() {
+        let bed = Bed::new();
+        let confined = confined(&bed.confinement(), &machine);
+        let script = "echo x > $TMPDIR/mine && mktemp";
+        let output = bed.run(Some(&confined), "ws", script, None, &[]);
+        assert!(output.status.success(), "{rung}: {}", text(&output));
+        assert_eq!(fs::read(bed.path("tmp/mine")).unwrap(), b"x\n", "{rung}");
+    }
+}
+
+#[test]
+fn denials_are_explained() {
+    let bed = Bed::new();
+    let ws = bed.path("ws");
+    let out = bed.path("outside/new");
+    let cases: &[(&str, Option<&str>, &str)] = &[
+        ("echo x > $OUT/new", Some("outside/new"), "only the workspace"),
+        ("touch $OUT/new", Some("outside/new"), "only the workspace"),
+        ("cp src/mine ../outside/new", Some("outside/new"), "only the workspace"),
+        ("echo x > .git/hooks/pre-commit", Some("ws/.git/hooks/pre-commit"), "hooks is protected"),
+        ("rm -f .git/config", Some("ws/.git/config"), "config is protected"),
+        ("mkdir .pi/extensions", Some("ws/.pi/extensions"), ".pi is protected"),
+        ("cat $HIDDEN/key", Some("hidden/key"), "hidden"),
+        ("python3 -c 'open(\"../outside/new\", \"w\")'", Some("outside/new"), "only the"),
+        ("echo 1; ls /nowhere", None, ""),
+        ("cat src/none", None, ""),
+    ];
+    for (rung, machine) in rungs() {
+        let confined = confined(&bed.confinement(), &machine);
+        for (script, path, rule) in cases {
+            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            let denial = explain_denial(&confined, &ws, &text(&output));
+            let Some(path) = path else {
+                assert_eq!(denial, None, "{rung}, {script}");
+                continue;
+            };
+            let denial = denial.unwrap_or_else(|| panic!("{rung}, {script}: {}", text(&output)));
+            assert_eq!(denial.denied, Denied::Path(bed.path(path)), "{rung}, {script}");
+            assert!(denial.rule.contains(rule), "{rung}, {script}: {}", denial.rule);
+        }
+        assert!(!out.exists());
+        let said = "curl: (6) Could not resolve host: example.com";
+        let denial = explain_denial(&confined, &ws, said).unwrap();
+        assert_eq!(denial.denied, Denied::Host(Some("example.com".to_owned())));
+        let output = bed.run(Some(&confined), "ws", "unshare -Ur true", None, &[]);
+        let denial = explain_denial(&confined, &ws, &text(&output)).unwrap();
+        assert_eq!(denial.denied, Denied::Operation, "{rung}");
+        if rung == Rung::Landlock {
+            let output = bed.run(Some(&confined), "ws", "touch beside", None, &[]);
+            let denial = explain_denial(&confined, &ws, &text(&output)).unwrap();
+            assert!(denial.rule.contains("only Landlock"), "{}", denial.rule);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Ordinary work that must go on in a confinement: real tools, every rung the machine offers.
+
+use std::process::Command;
+
+use pi_guard::confine::Rung;
+
+use crate::bed::{Bed, confined, rungs, text};
+
+/// Where a command works.
+#[derive(Clone, Copy, PartialEq)]
+enum Works {
+    /// On every rung.
+    Everywhere,
+    /// Only in a view of its own: it creates files beside something protected, insists on `/tmp`
+    /// or on shared memory, or talks to itself over the network. Landlock alone refuses these.
+    InAView,
+}
+use Works::{Everywhere, InAView};
+
+/// The program that must be there, and a script that runs in a directory of the workspace.
+const COMMANDS: &[(&str, Works, &str)] = &[
+    // Files.
+    ("sh", Everywhere, "echo hello > a && test \"$(cat a)\" = hello"),
+    ("mkdir", Everywhere, "mkdir -p a/b/c && touch a/b/c/d && rm -r a && ! test -e a"),
+    ("mv", Everywhere, "mkdir a b && touch a/x && mv a/x b/y && test -e b/y"),
+    ("mv", Everywhere, "mkdir a b && touch a/x && mv a b/ && test -e b/a/x"),
+    ("cp", Everywhere, "mkdir a && touch a/x && cp -a a b && test -e b/x"),
+    ("ln", Everywhere, "touch a && ln -s a b && ln a c && test -e b && test a -ef c"),
+    (
+        "chmod",
+        Everywhere,
+        "printf '#!/bin/sh\\necho ran' > run && chmod +x run && ./run | grep ran",
+    ),
+    ("install", Everywhere, "echo x > a && install -D -m 755 a out/bin/a && test -x out/bin/a"),
+    ("sed", Everywhere, "echo one > a && sed -i s/one/two/ a && grep two a"),
+    ("truncate", Everywhere, "truncate -s 1M a && test $(stat -c %s a) = 1048576"),
+    ("touch", Everywhere, "touch -d 2001-01-01 a && ls -l a"),
+    ("mkfifo", Everywhere, "mkfifo p && (echo x > p &) && grep x p"),
+    ("tar", Everywhere, "echo x > a && tar -czf a.tgz a && rm a && tar -xzf a.tgz && grep x a"),
+    (
+        "find",
+        Everywhere,
+        "touch a.c b.c && test $(find . -name '*.c' -exec echo {} \\; | wc -l) = 2",
+    ),
+    ("rsync", Everywhere, "mkdir a && touch a/x && rsync -a a/ b/ && test -e b/x"),
+    ("diff", Everywhere, "echo 1 > a; echo 2 > b; diff -u a b > p; patch a p && cmp a b"),
+    ("dd", Everywhere, "dd if=/dev/zero of=a bs=1k count=4 2>/dev/null && test -s a"),
+    ("flock", Everywhere, "flock lock true"),
+    // The home is writable too, below its top.
+    ("sh", Everywhere, "echo x > $HOMEDIR/project/a && cat $HOMEDIR/project/a"),
+    // Shells.
+    ("seq", Everywhere, "seq 1000 | sort -rn | head -1 | grep 1000"),
+    ("bash", Everywhere, "diff <(echo a) <(echo a)"),
+    ("bash", Everywhere, "cat <<EOF | grep middle\nstart\nmiddle\n$(seq 30000)\nEOF"),
+    ("bash", Everywhere, "(sleep 0.01; echo late) & wait; kill -0 $$"),
+    ("bash", Everywhere, "sleep 30 & kill $! && ! wait $!"),
+    ("bash", Everywhere, "trap 'echo caught; exit 0' TERM; kill $$; exit 1"),
+    ("timeout", Everywhere, "timeout 0.05 sleep 10; test $? = 124"),
+    ("xargs", Everywhere, "seq 8 | xargs -P 4 -n 1 echo | wc -l | grep 8"),
+    ("tee", Everywhere, "echo x | tee a > /dev/null && grep x a && echo y > /dev/stderr"),
+    (
+        "mktemp",
+        Everywhere,
+        "f=$(mktemp) && echo x > $f && grep x $f && rm $f && d=$(mktemp -d) && touch $d/x",
+    ),
+    ("sh", InAView, "echo x > /tmp/fixed-name && grep x /tmp/fixed-name"),
+    ("env", Everywhere, "env | grep ^PATH= && env | grep ^HOME="),
+    ("setsid", Everywhere, "setsid -w true && nohup true"),
+    ("id", Everywhere, "id && id -g"),
+    ("ps", Everywhere, "ps ax > /dev/null"),
+    ("script", Everywhere, "script -qec 'tty; echo on a terminal' /dev/null | grep terminal"),
+    ("sh", InAView, "echo x > $WS/new && mkdir $WS/build && mv $WS/new $WS/build/"),
+    // Git.
+    (
+        "git",
+        Everywhere,
+        "git init -q . && git config user.name me && git config user.email me@here",
+    ),
+    (
+        "git",
+        Everywhere,
+        "git init -q . && echo x > a && git add a && git -c user.name=me -c user.email=m@h commit -qm one && git log --oneline | grep one",
+    ),
+    (
+        "git",
+        Everywhere,
+        "git init -q . && echo x > a && git add a && git -c user.name=me -c user.email=m@h commit -qm one && git checkout -qb other && echo y > a && git diff | grep +y && git stash -q 2>/dev/null; git switch -q -",
+    ),
+    (
+        "git",
+        Everywhere,
+        "git init -q a && cd a && touch x && git add x && git -c user.name=me -c user.email=m@h commit -qm one && cd .. && git clone -q a b && test -e b/x",
+    ),
+    (
+        "git",
+        Everywhere,
+        "git init -q a && cd a && touch x && git add x && git -c user.name=me -c user.email=m@h commit -qm one && git worktree add -q ../b && git gc -q && git tag v1",
+    ),
+    ("git", Everywhere, "cd $WS && git status --short | grep src"),
+    (
+        "git",
+        InAView,
+        "cd $WS && git add src && git -c user.name=me -c user.email=m@h commit -qm one && git log --oneline | grep one",
+    ),
+    // Compilers and builds.
+    ("cc", Everywhere, "echo 'int main(void){return 0;}' > a.c && cc a.c -o a && ./a"),
+    (
+        "ar",
+        Everywhere,
+        "echo 'int f(void){return 0;}' > a.c && cc -c a.c && ar rcs liba.a a.o && nm liba.a | grep f",
+    ),
+    (
+        "make",
+        Everywhere,
+        "printf 'all: a b\\na b:\\n\\ttouch $@\\n' > Makefile && make -j4 && test -e b",
+    ),
+    (
+        "cmake",
+        Everywhere,
+        "printf 'cmake_minimum_required(VERSION 3.10)\\nproject(a C)\\nadd_executable(a a.c)\\n' > CMakeLists.txt && echo 'int main(void){return 0;}' > a.c && cmake -B build > /dev/null && cmake --build build && build/a",
+    ),
+    (
+        "cargo",
+        Everywhere,
+        "cargo new --quiet --vcs none tiny && cd tiny && cargo build --quiet --offline && cargo run --quiet --offline | grep Hello",
+    ),
+    (
+        "cargo",
+        Everywhere,
+        "cargo new --quiet --vcs none --lib tiny && cd tiny && cargo test --quiet --offline | grep 'test result: ok'",
+    ),
+    ("rustc", Everywhere, "echo 'fn main(){}' > a.rs && rustc a.rs && ./a"),
+    (
+        "go",
+        Everywhere,
+        "go mod init tiny && echo 'package main\nfunc main(){}' > a.go && GOCACHE=$PWD/.c GOFLAGS=-mod=mod go build -o a && ./a",
+    ),
+    // Interpreters.
+    (
+        "python3",
+        Everywhere,
+        "python3 -c 'import json,sqlite3,subprocess; subprocess.check_call([\"true\"])'",
+    ),
+    (
+        "python3",
+        Everywhere,
+        "python3 -m venv --without-pip v && v/bin/python -c 'import sys; assert sys.prefix != sys.base_prefix'",
+    ),
+    (
+        "python3",
+        Everywhere,
+        "echo 'import unittest\nclass T(unittest.TestCase):\n  def test(self): pass' > test_a.py && python3 -m unittest -q test_a",
+    ),
+    (
+        "python3",
+        Everywhere,
+        "python3 -c 'import tempfile; f=tempfile.NamedTemporaryFile(); f.write(b\"x\")'",
+    ),
+    (
+        "python3",
+        Everywhere,
+        "python3 -c 'import sqlite3; c=sqlite3.connect(\"a.db\"); c.execute(\"create table t(x)\"); c.commit()'",
+    ),
+    ("python3", Everywhere, "python3 -c 'import asyncio; asyncio.run(asyncio.sleep(0))'"),
+    (
+        "python3",
+        Everywhere,
+        "python3 -c 'from concurrent.futures import ThreadPoolExecutor as T; print(sum(T().map(abs, range(9))))'",
+    ),
+    (
+        "python3",
+        InAView,
+        "python3 -c 'from multiprocessing import Pool\nif __name__ == \"__main__\":\n  print(sum(Pool(2).map(abs, range(9))))'",
+    ),
+    (
+        "python3",
+        InAView,
+        "python3 -c 'import socket; s=socket.create_server((\"127.0.0.1\", 0)); c=socket.create_connection(s.getsockname()); s.accept()'",
+    ),
+    (
+        "pytest",
+        Everywhere,
+        "echo 'def test(tmp_path): (tmp_path/\"a\").write_text(\"x\")' > test_a.py && pytest -q -p no:cacheprovider",
+    ),
+    (
+        "perl",
+        Everywhere,
+        "perl -e 'open F, \">a\"; print F 1; close F; system(\"true\") == 0 or die'",
+    ),
+    (
+        "node",
+        Everywhere,
+        "node -e 'require(\"fs\").writeFileSync(\"a\", \"x\"); require(\"child_process\").execSync(\"cat a\")'",
+    ),
+    (
+        "npm",
+        Everywhere,
+        "echo '{\"name\":\"a\",\"scripts\":{\"hi\":\"echo hi\"}}' > package.json && npm_config_cache=$PWD/.c npm run -s hi | grep hi",
+    ),
+    ("awk", Everywhere, "seq 3 | awk '{s+=$1} END {exit s != 6}'"),
+    // Editors write beside the file and rename.
+    (
+        "vim",
+        Everywhere,
+        "echo one > a && vim -es -u NONE -i NONE -c 's/one/two/' -c wq a; grep two a",
+    ),
+    ("ed", InAView, "echo one > a && printf 's/one/two/\\nw\\nq\\n' | ed -s a && grep two a"),
+    ("sh", Everywhere, "echo x > .a.swp && mv .a.swp a && ln -s me@here.1:1 '.#a' && rm '.#a'"),
+];
+
+fn is_here(program: &str) -> bool {
+    let found = Command::new("sh").args(["-c", "command -v \"$0\"", program]).output().unwrap();
+    found.status.success()
+}
+
+#[test]
+fn ordinary_commands_work() {
+    for (rung, machine) in rungs() {
+        let mut worked = 0;
+        let mut broken = Vec::new();
+        for (program, works, script) in COMMANDS {
+            if !is_here(program) {
+                eprintln!("NOT TESTED, {program} is not installed: {script}");
+                continue;
+            }
+            let bed = Bed::new();
+            let confined = confined(&bed.confinement(), &machine);
+            let output = bed.run(Some(&confined), "ws/project", script, None, &[]);
+            let expected = *works == Everywhere || rung == Rung::Bubblewrap;
+            if output.status.success() != expected {
+                broken.push(format!("{script}\n  (worked: {}) {}", !expected, text(&output)));
+            }
+            worked += usize::from(output.status.success());
+        }
+        assert!(broken.is_empty(), "{rung}: {} broken:\n{}", broken.len(), broken.join("\n"));
+        assert!(worked >= 40, "{rung}: only {worked} commands");
+    }
+}

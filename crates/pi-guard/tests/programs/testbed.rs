@@ -1,0 +1,7 @@
+//! A program that is its own helper, as every program that confines commands must be.
+
+fn main() {
+    pi_guard::confine::main_if_asked();
+    // Asked for nothing: the tests must see that.
+    std::process::exit(99);
+}
