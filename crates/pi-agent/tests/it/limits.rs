@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::{
-    Agent, CallContext, ContextView, ExecutionMode, Hooks, Limit, Limits, Outcome, Repetition,
-    RepetitionLimits, RunSettings, SteeringDelivery, ToolOutput, Updates, run_tool_call,
+    Agent, AgentMessage, CallContext, ContextView, ExecutionMode, FnTool, Hooks, Limit, Limits,
+    Outcome, Repetition, RepetitionLimits, RunSettings, SteeringDelivery, ToolError, ToolOutput,
+    Updates, run_tool_call,
 };
 use pi_ai::faux::{Faux, Reply};
-use pi_protocol::{AssistantMessage, CancelToken, Message, ToolCall, Usage};
+use pi_protocol::{AssistantMessage, CancelToken, Message, Tool, ToolCall, Usage};
 use serde_json::json;
 
 use crate::notation::show;
@@ -170,6 +171,40 @@ async fn abort_reaches_whatever_is_running() {
         let ended = tokio::time::timeout(Duration::from_secs(10), run).await;
         assert_eq!(ended.unwrap().unwrap(), Ok(Outcome::Aborted), "{what}");
     }
+}
+
+#[tokio::test]
+async fn what_an_aborted_tool_says_last_is_its_result() {
+    let tool = FnTool::new(
+        Tool::new(
+            "slow",
+            "Says how far it came, and then does not end.",
+            json!({"type": "object"}),
+        ),
+        |call| async move {
+            call.updates.send(ToolOutput::text("begun"));
+            call.cancel.cancelled().await;
+            call.updates.send(ToolOutput::text("half way"));
+            std::future::pending::<Result<ToolOutput, ToolError>>().await
+        },
+    );
+    let stage = Stage::new(vec![tool], vec![calls(&[("1", "slow")])], |_| {});
+    let agent = stage.agent.clone();
+    let run = tokio::spawn(async move { agent.prompt("go").await });
+    while !stage.log.entries().iter().any(|entry| entry.starts_with("XU")) {
+        tokio::task::yield_now().await;
+    }
+    stage.agent.abort();
+    assert_eq!(run.await.unwrap(), Ok(Outcome::Aborted));
+    let updates = stage.log.entries().iter().filter(|entry| entry.starts_with("XU")).count();
+    assert_eq!(updates, 1, "nobody follows what comes after an abort");
+    let result = stage.agent.messages().iter().find_map(|message| match message {
+        AgentMessage::Llm(Message::ToolResult(result)) => Some(Arc::clone(result)),
+        _ => None,
+    });
+    let result = result.unwrap();
+    assert!(result.is_error);
+    assert_eq!(result.content[0].as_text(), Some("half way"));
 }
 
 #[tokio::test]
