@@ -13,5 +13,6 @@
 //! [`Decision`] is what everything comes down to.
 
 mod decision;
+pub mod shell;
 
 pub use decision::Decision;
