@@ -10,9 +10,11 @@
 //!
 //! # Where to start reading
 //!
-//! [`Decision`] is what everything comes down to.
+//! [`Decision`] is what everything comes down to. [`shell::analyse`] finds what a script would run,
+//! [`policy::Policy::check`] decides about it.
 
 mod decision;
+pub mod policy;
 pub mod shell;
 
 pub use decision::Decision;

@@ -73,6 +73,45 @@ const STRUCTURE: &[&str] = &[
     "heredoc_redirect",
 ];
 
+/// Nodes that are words, or end in one. Two of them without space between are one to the shell.
+const WORDS: &[&str] = &[
+    "word",
+    "string",
+    "raw_string",
+    "ansi_c_string",
+    "number",
+    "concatenation",
+    "command_name",
+    "simple_expansion",
+    "expansion",
+    "command_substitution",
+    "process_substitution",
+    "arithmetic_expansion",
+    "brace_expression",
+    "extglob_pattern",
+    "variable_assignment",
+    "command",
+];
+
+/// Nodes whose parts may touch.
+const WHOLES: &[&str] = &[
+    "concatenation",
+    "string",
+    "expansion",
+    "heredoc_body",
+    "arithmetic_expansion",
+    "test_command",
+    "binary_expression",
+    "unary_expression",
+    "regex",
+    "subscript",
+    "brace_expression",
+    "parenthesized_expression",
+    "ternary_expression",
+    "postfix_expression",
+    "case_item",
+];
+
 /// Words that begin a construct. As the name of a command they mean that the grammar and the
 /// shell see different things.
 const RESERVED: &[&str] = &[
@@ -168,7 +207,13 @@ impl Walk<'_> {
             self.token(node);
         }
         let mut cursor = node.walk();
+        let mut word_end = None;
         for child in node.children(&mut cursor) {
+            let is_word = WORDS.contains(&child.kind());
+            if is_word && word_end == Some(child.start_byte()) && !WHOLES.contains(&node.kind()) {
+                self.analysis.doubt(Doubt::Syntax);
+            }
+            word_end = is_word.then(|| child.end_byte());
             self.visit(child, depth + 1);
         }
     }
@@ -205,8 +250,14 @@ impl Walk<'_> {
 
     fn command(&mut self, node: Node<'_>) -> Command {
         let mut command = Command::default();
+        let mut word: Vec<Node<'_>> = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
+            // The grammar breaks some words in two; to the shell only white space does that.
+            if word.last().is_some_and(|last| last.end_byte() != child.start_byte()) {
+                command.words.push(word::read_joined(&word, self.script));
+                word.clear();
+            }
             match child.kind() {
                 "variable_assignment" => command.assignments.push(self.assignment(child)),
                 "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
@@ -217,8 +268,11 @@ impl Walk<'_> {
                 kind if !child.is_named() && node.kind() != "command" => {
                     command.words.push(Word::plain(kind));
                 }
-                _ => command.words.push(word::read(child, self.script)),
+                _ => word.push(child),
             }
+        }
+        if !word.is_empty() {
+            command.words.push(word::read_joined(&word, self.script));
         }
         if let Some(parent) = node.parent().filter(|p| p.kind() == "redirected_statement") {
             self.redirects(parent, &mut command);

@@ -70,11 +70,21 @@ impl Word {
 
 /// Reads the word that `node` is.
 pub(super) fn read(node: Node<'_>, source: &str) -> Word {
-    let raw = slice(node, source);
+    read_joined(&[node], source)
+}
+
+/// Reads the word that adjacent nodes make up together.
+pub(super) fn read_joined(nodes: &[Node<'_>], source: &str) -> Word {
     let mut builder = Builder::default();
-    builder.add(node, source, false);
+    let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
+        return builder.finish("", false);
+    };
+    for node in nodes {
+        builder.add(*node, source, false);
+    }
+    let raw = source.get(first.start_byte()..last.end_byte()).unwrap_or_default();
     // `$"…"` is translated by the locale.
-    let translated = node.kind() == "string" && source[..node.start_byte()].ends_with('$');
+    let translated = first.kind() == "string" && source[..first.start_byte()].ends_with('$');
     builder.finish(raw, translated)
 }
 

@@ -1,3 +1,6 @@
 //! What the guard decides and holds, seen from outside.
 
 #![allow(clippy::unwrap_used)]
+
+mod evasion;
+mod rule_files;
