@@ -109,3 +109,19 @@ fn bounds_hold() {
         assert!(!analyse(&script).is_certain());
     }
 }
+
+/// The grammar's C code must not see these.
+#[test]
+fn no_character_is_too_odd() {
+    for c in ['\u{10FFFF}', '\u{1F600}', '\u{FFFF}', '\u{4E00}', '\u{0}', '\u{80}', 'é'] {
+        for shape in
+            ["c", "<<c\nc\nc", "${c}", "$c", "{c..c}", "a=c", "c=1", "[[ a =~ c ]] && x", "\"$c\""]
+        {
+            let script = shape.replace('c', &c.to_string());
+            assert!(
+                !analyse(&script).commands.is_empty() || !analyse(&script).is_certain(),
+                "{script}"
+            );
+        }
+    }
+}

@@ -93,6 +93,20 @@ const WORDS: &[&str] = &[
     "command",
 ];
 
+/// Nodes whose parts are on one line.
+const LINES: &[&str] = &[
+    "command",
+    "command_name",
+    "concatenation",
+    "file_redirect",
+    "herestring_redirect",
+    "declaration_command",
+    "unset_command",
+    "redirected_statement",
+    "variable_assignments",
+    "variable_assignment",
+];
+
 /// Nodes whose parts may touch.
 const WHOLES: &[&str] = &[
     "concatenation",
@@ -149,7 +163,11 @@ fn parse(script: &str) -> Option<Tree> {
             if steps > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut progress);
-        let bytes = script.as_bytes();
+        // The grammar's C code looks characters up in tables that end with ASCII, and crashes
+        // beyond. No other character means anything to the shell, so a plain one stands for each.
+        let plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+        let bytes: Vec<u8> =
+            script.bytes().map(|byte| if plain(byte) { byte } else { b'%' }).collect();
         let tree = parser.parse_with_options(
             &mut |at, _| bytes.get(at..).unwrap_or_default(),
             None,
@@ -208,12 +226,19 @@ impl Walk<'_> {
         }
         let mut cursor = node.walk();
         let mut word_end = None;
+        let mut end = node.start_byte();
         for child in node.children(&mut cursor) {
             let is_word = WORDS.contains(&child.kind());
             if is_word && word_end == Some(child.start_byte()) && !WHOLES.contains(&node.kind()) {
                 self.analysis.doubt(Doubt::Syntax);
             }
             word_end = is_word.then(|| child.end_byte());
+            // A newline that the grammar takes for a space ends the command in the shell.
+            let space = self.script.get(end..child.start_byte()).unwrap_or_default();
+            if LINES.contains(&node.kind()) && space.replace("\\\n", "").contains('\n') {
+                self.analysis.doubt(Doubt::Syntax);
+            }
+            end = child.end_byte();
             self.visit(child, depth + 1);
         }
     }
