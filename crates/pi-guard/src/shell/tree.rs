@@ -257,6 +257,10 @@ impl Walk<'_> {
             _ if node.is_named() => has_substitution(text),
             _ => false,
         };
+        // The grammar lets `\\x` on a new line go on with the word before.
+        if node.kind() == "word" && text.replace("\\\n", "").contains('\n') {
+            self.analysis.doubt(Doubt::Syntax);
+        }
         if hides {
             self.analysis.doubt(Doubt::Hidden);
         }

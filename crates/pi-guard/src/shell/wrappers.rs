@@ -149,7 +149,8 @@ impl Wrapper {
                     Some(takes_next) => at += usize::from(takes_next),
                     None => return Inner::Unclear(format!("{} {text}", self.name)),
                 }
-            } else if self.assigns && is_assignment(text) {
+            // `env` sets any name, also those that the shell would not.
+            } else if self.assigns && text.contains('=') {
                 options = false;
                 assignments.push(at);
             } else if operands > 0 {
@@ -182,10 +183,4 @@ impl Wrapper {
         }
         Some(false)
     }
-}
-
-fn is_assignment(text: &str) -> bool {
-    text.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-    })
 }
