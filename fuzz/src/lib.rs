@@ -5,6 +5,7 @@
 //! that a crash file holds everything needed to repeat the crash.
 
 mod events;
+mod policy;
 mod sessions;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use pi_ai::{
 use serde_json::{Map, Value};
 
 pub use events::Promise;
+pub use policy::policy_check;
 pub use sessions::{session_load, session_migrate};
 
 /// Any bytes, cut anyhow, give the same server-sent events.

@@ -30,6 +30,7 @@ const TARGETS: &[&str] = &[
     "message_roundtrip",
     "session_load",
     "session_migrate",
+    "policy_check",
 ];
 
 /// What all targets together get if nothing is said.

@@ -10,9 +10,12 @@
 //!
 //! # Where to start reading
 //!
-//! [`Decision`] is what everything comes down to; [`confine`] is the half that holds.
+//! [`Decision`] is what everything comes down to. [`shell::analyse`] finds what a script would run,
+//! [`policy::Policy::check`] decides about it, and [`confine`] is the half that holds.
 
 pub mod confine;
 mod decision;
+pub mod policy;
+pub mod shell;
 
 pub use decision::Decision;

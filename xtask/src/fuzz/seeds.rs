@@ -47,6 +47,9 @@ const MESSAGES: &[&str] = &[
     r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{"type":"text","text":"ok"}],"details":null,"usage":{"input":1},"isError":true,"timestamp":1,"durationMs":0.5,"nestedCalls":[]}"#,
 ];
 
+/// Shell scripts that try to get past the policy, one per line after the decision they get.
+const SCRIPTS: &str = "crates/pi-guard/tests/it/evasion/spellings.txt";
+
 /// Session files of all kinds, odd ones too.
 const SESSIONS: &str = "crates/pi-session/tests/fixtures/sessions";
 
@@ -82,6 +85,7 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
             MESSAGES.iter().enumerate().map(number).collect()
         }
         "session_load" | "session_migrate" => sessions()?,
+        "policy_check" => scripts()?,
         "partial_json" | "json_repair" => {
             let payloads = bodies.iter().flat_map(|(_, body)| payloads(body));
             let seed = |(at, text): (usize, &str)| match target {
@@ -114,6 +118,16 @@ fn recordings(folder: &str) -> Result<Vec<(String, String)>, FuzzError> {
     }
     bodies.sort();
     Ok(bodies)
+}
+
+fn scripts() -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
+    let path = repository::path(SCRIPTS);
+    let text = fs::read_to_string(&path)
+        .map_err(|source| FuzzError::File { path: path.clone(), source })?;
+    let scripts = text.lines().filter(|line| !line.starts_with('#'));
+    let scripts = scripts.filter_map(|line| line.split_once(' ')).map(|(_, script)| script);
+    let seed = |(at, script): (usize, &str)| (format!("{at}"), script.replace('⏎', "\n").into());
+    Ok(scripts.filter(|script| script.len() > CUTS.len()).enumerate().map(seed).collect())
 }
 
 /// The session files among the tests' data. The long ones teach nothing more.

@@ -12,3 +12,6 @@ mod confine;
 mod escapes;
 #[cfg(target_os = "linux")]
 mod work;
+
+mod evasion;
+mod rule_files;

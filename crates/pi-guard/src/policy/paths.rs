@@ -1,0 +1,220 @@
+//! Rules on files and hosts: patterns, and what is protected in every project.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::Decision;
+
+/// What must not be changed by accident, because something else runs or trusts it.
+pub const PROTECTED: &[&str] = &[
+    ".git/hooks",
+    ".git/config",
+    ".git/info/attributes",
+    ".pi",
+    ".agents",
+    "~/.bashrc",
+    "~/.bash_profile",
+    "~/.bash_login",
+    "~/.bash_logout",
+    "~/.profile",
+    "~/.zshrc",
+    "~/.zshenv",
+    "~/.zprofile",
+    "~/.zlogin",
+    "~/.config/fish",
+    "~/.ssh",
+    "~/.gitconfig",
+    "~/.config/git",
+    "~/.pi",
+    "~/.aws",
+    "~/.gnupg",
+    "~/.npmrc",
+    "~/.cargo/config.toml",
+    "~/.cargo/credentials.toml",
+    "~/.config/autostart",
+    "~/.config/systemd",
+    "~/.local/bin",
+    "/etc",
+    "/boot",
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/var/spool/cron",
+];
+
+/// What a rule on files is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Reading.
+    Read,
+    /// Changing, creating and removing.
+    Write,
+    /// Both.
+    Any,
+}
+
+/// A rule on files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathRule {
+    /// Patterns: `~/x`, `/x`, `x` in the working directory, `**/x` anywhere. Each also covers
+    /// everything below.
+    pub patterns: Vec<String>,
+    /// What is done with the file.
+    pub reach: Reach,
+    /// What is decided.
+    pub decision: Decision,
+    /// Why.
+    pub justification: Option<String>,
+    /// File and line.
+    pub origin: String,
+}
+
+/// The folders that patterns and paths are relative to.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Folders<'a> {
+    pub(super) cwd: &'a Path,
+    pub(super) home: Option<&'a Path>,
+}
+
+impl PathRule {
+    pub(super) fn covers(&self, path: &Path, reach: Reach, folders: Folders<'_>) -> bool {
+        (self.reach == Reach::Any || self.reach == reach)
+            && self.patterns.iter().any(|pattern| covers(pattern, path, folders))
+    }
+}
+
+impl Folders<'_> {
+    /// The absolute path that `text` means, without looking at the disk.
+    pub(super) fn absolute(&self, text: &str, cwd: &Path) -> PathBuf {
+        let path = match (text.strip_prefix('~'), self.home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                home.join(rest.trim_start_matches('/'))
+            }
+            _ => cwd.join(text),
+        };
+        normal(&path)
+    }
+}
+
+/// Whether the pattern covers the absolute path.
+pub(super) fn covers(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
+    let pattern = if pattern.starts_with("**") {
+        Path::new("/").join(pattern)
+    } else {
+        folders.absolute(pattern, folders.cwd)
+    };
+    let pattern = components(&pattern);
+    matches(&pattern, &components(path))
+}
+
+/// Whether the path is above what the pattern names, so that removing it removes that too.
+pub(super) fn is_above(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
+    let pattern = folders.absolute(pattern, folders.cwd);
+    pattern != path && pattern.starts_with(path)
+}
+
+fn components(path: &Path) -> Vec<String> {
+    path.components().map(|part| part.as_os_str().to_string_lossy().to_lowercase()).collect()
+}
+
+fn matches(pattern: &[String], path: &[String]) -> bool {
+    match (pattern.split_first(), path.split_first()) {
+        (None, _) => true,
+        (Some((first, rest)), _) if first == "**" => {
+            (0..=path.len()).any(|skip| matches(rest, &path[skip..]))
+        }
+        (Some((first, rest)), Some((part, below))) => glob(first, part) && matches(rest, below),
+        (Some(_), None) => false,
+    }
+}
+
+/// `*` and `?` within one name. Without recursion: patterns may come from a project.
+pub(super) fn glob(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&'*') {
+            star = Some((p, t));
+            p += 1;
+        } else if pattern.get(p).is_some_and(|c| *c == '?' || *c == text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((at, from)) = star {
+            p = at + 1;
+            t = from + 1;
+            star = Some((at, from + 1));
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|c| *c == '*')
+}
+
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// The host in a URL or in `user@host:path`, if there is one.
+pub(super) fn host_in(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = host.strip_prefix('[').map_or_else(
+        || host.split(':').next().unwrap_or(host),
+        |six| six.split(']').next().unwrap_or(six),
+    );
+    (!host.is_empty()).then(|| host.trim_end_matches('.').to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_cover_paths() {
+        let folders = Folders { cwd: Path::new("/w"), home: Some(Path::new("/home/u")) };
+        for (pattern, text, expected) in [
+            (".git/hooks", ".git/hooks/pre-commit", true),
+            (".git/hooks", "x/../.git/./hooks", true),
+            (".git/hooks", ".GIT/Hooks/x", true),
+            (".git/hooks", ".git/hooksx", false),
+            ("~/.ssh", "/home/u/.ssh/id", true),
+            ("~/.ssh", "~/.ssh", true),
+            ("**/.env", "a/b/.env", true),
+            ("**/.env", "a/b/.envrc", false),
+            ("**/*.pem", "/etc/x.pem", true),
+            ("src/*.rs", "src/a.rs", true),
+            ("src/*.rs", "src/a/b.rs", false),
+            ("/etc", "../etc/passwd", true),
+        ] {
+            let path = folders.absolute(text, folders.cwd);
+            assert_eq!(covers(pattern, &path, folders), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_found_in_urls() {
+        for (text, host) in [
+            ("https://User:pw@Example.com.:8080/x", Some("example.com")),
+            ("ssh://[::1]:22/x", Some("::1")),
+            ("https://a.com\\@b.com/", Some("a.com")),
+            ("a/b", None),
+        ] {
+            assert_eq!(host_in(text).as_deref(), host, "{text}");
+        }
+    }
+}

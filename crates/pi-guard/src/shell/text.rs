@@ -1,0 +1,50 @@
+//! What can be said of a script before it is parsed: characters that deceive, and lines that are
+//! continued in the middle of a word.
+
+use super::doubt::Doubt;
+
+/// Characters that are not what they look like, or cannot be seen.
+pub(super) fn doubts(script: &str) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    for character in script.chars() {
+        let what = match character {
+            '\n' | '\t' | ' '..='~' => continue,
+            '\r' => "a carriage return".to_owned(),
+            c if c.is_control() => format!("a control character (U+{:04X})", u32::from(c)),
+            c if c.is_whitespace() || is_invisible(c) => {
+                format!("an invisible character (U+{:04X})", u32::from(c))
+            }
+            // Quotes and dashes as a word processor makes them; the shell takes them literally.
+            '\u{2018}'..='\u{201F}' | '\u{FF01}'..='\u{FF5E}' => {
+                format!("a look-alike of a shell character (U+{:04X})", u32::from(character))
+            }
+            _ => continue,
+        };
+        let doubt = Doubt::Character(what);
+        if !doubts.contains(&doubt) {
+            doubts.push(doubt);
+        }
+    }
+    // `${x@P}` runs the substitutions in the value of x.
+    if script.contains("@P}") {
+        doubts.push(Doubt::Hidden);
+    }
+    doubts
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+        | '\u{180B}'..='\u{180E}' | '\u{200B}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{206F}' | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
+        | '\u{E0000}'..='\u{E0FFF}')
+}
+
+/// The script without `\`-newline, if one of them is inside a word.
+pub(super) fn without_continuations(script: &str) -> Option<String> {
+    let within_a_word = script.match_indices("\\\n").any(|(at, _)| {
+        let before = script[..at].chars().next_back();
+        before.is_some_and(|c| !c.is_whitespace()) || script[at + 2..].starts_with("\\\n")
+    });
+    within_a_word.then(|| script.replace("\\\n", ""))
+}

@@ -1,0 +1,432 @@
+//! From the syntax tree to commands.
+//!
+//! The grammar is not bash. Where the two may differ, the walk says so: tokens that the grammar
+//! skipped, substitutions that it took for text, kinds of node that are not in the lists here.
+
+use std::cell::RefCell;
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, Parser, Tree};
+
+use super::doubt::Doubt;
+use super::word::{self, Word, slice};
+use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, launch};
+
+/// The parser reports its progress every hundred steps or so; this many reports are far more
+/// than any script of the permitted length needs, unless it is made to be slow.
+const MAX_PROGRESS: usize = 20_000;
+
+/// Nodes that only hold others.
+const STRUCTURE: &[&str] = &[
+    "program",
+    "list",
+    "pipeline",
+    "redirected_statement",
+    "subshell",
+    "compound_statement",
+    "if_statement",
+    "elif_clause",
+    "else_clause",
+    "while_statement",
+    "for_statement",
+    "c_style_for_statement",
+    "case_statement",
+    "case_item",
+    "do_group",
+    "negated_command",
+    "test_command",
+    "command_name",
+    "concatenation",
+    "string",
+    "string_content",
+    "raw_string",
+    "ansi_c_string",
+    "translated_string",
+    "word",
+    "number",
+    "simple_expansion",
+    "expansion",
+    "command_substitution",
+    "process_substitution",
+    "arithmetic_expansion",
+    "brace_expression",
+    "array",
+    "subscript",
+    "variable_name",
+    "special_variable_name",
+    "file_descriptor",
+    "comment",
+    "heredoc_start",
+    "heredoc_end",
+    "heredoc_body",
+    "heredoc_content",
+    "test_operator",
+    "binary_expression",
+    "unary_expression",
+    "ternary_expression",
+    "postfix_expression",
+    "parenthesized_expression",
+    "regex",
+    "extglob_pattern",
+    "file_redirect",
+    "herestring_redirect",
+    "heredoc_redirect",
+];
+
+/// Nodes that are words, or end in one. Two of them without space between are one to the shell.
+const WORDS: &[&str] = &[
+    "word",
+    "string",
+    "raw_string",
+    "ansi_c_string",
+    "number",
+    "concatenation",
+    "command_name",
+    "simple_expansion",
+    "expansion",
+    "command_substitution",
+    "process_substitution",
+    "arithmetic_expansion",
+    "brace_expression",
+    "extglob_pattern",
+    "variable_assignment",
+    "command",
+];
+
+/// Nodes whose parts are on one line.
+const LINES: &[&str] = &[
+    "command",
+    "command_name",
+    "concatenation",
+    "file_redirect",
+    "herestring_redirect",
+    "declaration_command",
+    "unset_command",
+    "redirected_statement",
+    "variable_assignments",
+    "variable_assignment",
+];
+
+/// Nodes whose parts may touch.
+const WHOLES: &[&str] = &[
+    "concatenation",
+    "string",
+    "expansion",
+    "heredoc_body",
+    "arithmetic_expansion",
+    "test_command",
+    "binary_expression",
+    "unary_expression",
+    "regex",
+    "subscript",
+    "brace_expression",
+    "parenthesized_expression",
+    "ternary_expression",
+    "postfix_expression",
+    "case_item",
+];
+
+/// Words that begin a construct. As the name of a command they mean that the grammar and the
+/// shell see different things.
+const RESERVED: &[&str] = &[
+    "coproc", "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until",
+    "for", "select", "function", "in", "{", "}", "[[", "]]", "!",
+];
+
+thread_local! {
+    // Setting up a parser costs more than reading a short script with it.
+    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
+}
+
+pub(super) fn read(script: &str, analysis: &mut Analysis, through: &[String]) {
+    let Some(tree) = parse(script) else { return analysis.doubt(Doubt::TooMuch) };
+    let root = tree.root_node();
+    if root.has_error() {
+        analysis.doubt(Doubt::Syntax);
+    }
+    let mut walk = Walk { script, analysis, through, reached: 0 };
+    walk.visit(root, 0);
+    walk.gap(script.len());
+}
+
+fn parse(script: &str) -> Option<Tree> {
+    PARSER.with_borrow_mut(|kept| {
+        if kept.is_none() {
+            let mut parser = Parser::new();
+            parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
+            *kept = Some(parser);
+        }
+        let parser = kept.as_mut()?;
+        let mut steps = 0;
+        let mut progress = |_: &tree_sitter::ParseState| {
+            steps += 1;
+            if steps > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let options = ParseOptions::new().progress_callback(&mut progress);
+        // The grammar's C code looks characters up in tables that end with ASCII, and crashes
+        // beyond. No other character means anything to the shell, so a plain one stands for each.
+        let plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
+        let bytes: Vec<u8> =
+            script.bytes().map(|byte| if plain(byte) { byte } else { b'%' }).collect();
+        let tree = parser.parse_with_options(
+            &mut |at, _| bytes.get(at..).unwrap_or_default(),
+            None,
+            Some(options),
+        );
+        parser.reset();
+        tree
+    })
+}
+
+struct Walk<'a> {
+    script: &'a str,
+    analysis: &'a mut Analysis,
+    through: &'a [String],
+    /// Up to where tokens were seen.
+    reached: usize,
+}
+
+impl Walk<'_> {
+    fn visit(&mut self, node: Node<'_>, depth: usize) {
+        if depth > MAX_DEPTH {
+            return self.analysis.doubt(Doubt::TooDeep);
+        }
+        match node.kind() {
+            "command" | "declaration_command" | "unset_command" => {
+                let command = self.command(node);
+                self.push(command);
+            }
+            "variable_assignment" if !has_parent(node, &["command", "declaration_command"]) => {
+                let assignments = vec![self.assignment(node)];
+                self.push(Command { assignments, ..Command::default() });
+            }
+            "redirected_statement" if !body_is_command(node) => {
+                let mut command = Command::default();
+                self.redirects(node, &mut command);
+                self.push(command);
+            }
+            "function_definition" => {
+                let name = node.child_by_field_name("name").map(|name| slice(name, self.script));
+                let name = name.unwrap_or_default().to_owned();
+                if super::wrappers::is_meaningful(&name) {
+                    self.analysis.doubt(Doubt::Renames(name.clone()));
+                }
+                self.analysis.functions.push(name);
+            }
+            "variable_assignment" | "variable_assignments" => {}
+            "ERROR" => self.analysis.doubt(Doubt::Syntax),
+            // Its parent reads it.
+            kind if node.is_named() && !STRUCTURE.contains(&kind) => {
+                self.analysis.doubt(Doubt::Construct(kind.replace('_', " ")));
+            }
+            _ => {}
+        }
+        if node.child_count() == 0 {
+            self.token(node);
+        }
+        let mut cursor = node.walk();
+        let mut word_end = None;
+        let mut end = node.start_byte();
+        for child in node.children(&mut cursor) {
+            let is_word = WORDS.contains(&child.kind());
+            if is_word && word_end == Some(child.start_byte()) && !WHOLES.contains(&node.kind()) {
+                self.analysis.doubt(Doubt::Syntax);
+            }
+            word_end = is_word.then(|| child.end_byte());
+            // A newline that the grammar takes for a space ends the command in the shell.
+            let space = self.script.get(end..child.start_byte()).unwrap_or_default();
+            if LINES.contains(&node.kind()) && space.replace("\\\n", "").contains('\n') {
+                self.analysis.doubt(Doubt::Syntax);
+            }
+            end = child.end_byte();
+            self.visit(child, depth + 1);
+        }
+    }
+
+    /// Looks at a token: nothing may lie between it and the last, or be hidden in it.
+    fn token(&mut self, node: Node<'_>) {
+        self.gap(node.start_byte());
+        self.reached = self.reached.max(node.end_byte());
+        let text = slice(node, self.script);
+        let hides = match node.kind() {
+            "comment" | "heredoc_start" | "heredoc_end" => false,
+            "heredoc_body" | "heredoc_content" if is_quoted_heredoc(node, self.script) => false,
+            // What an array index holds is run when it is calculated, whatever the quotes.
+            "raw_string" | "ansi_c_string" => text.contains("[$(") || text.contains("[`"),
+            "string_content" if text.contains("[\\$(") || text.contains("[\\`") => true,
+            _ if node.is_named() => has_substitution(text),
+            _ => false,
+        };
+        // The grammar lets `\\x` on a new line go on with the word before.
+        if node.kind() == "word" && text.replace("\\\n", "").contains('\n') {
+            self.analysis.doubt(Doubt::Syntax);
+        }
+        if hides {
+            self.analysis.doubt(Doubt::Hidden);
+        }
+    }
+
+    /// Between tokens there may only be white space.
+    fn gap(&mut self, until: usize) {
+        let skipped = self.script.get(self.reached..until).unwrap_or_default();
+        if skipped.trim().is_empty() {
+            return;
+        }
+        if !skipped.replace("\\\n", "").trim().is_empty() {
+            self.analysis.doubt(Doubt::Syntax);
+        }
+    }
+
+    fn command(&mut self, node: Node<'_>) -> Command {
+        let mut command = Command::default();
+        let mut word: Vec<Node<'_>> = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            // The grammar breaks some words in two; to the shell only white space does that.
+            if word.last().is_some_and(|last| last.end_byte() != child.start_byte()) {
+                command.words.push(word::read_joined(&word, self.script));
+                word.clear();
+            }
+            match child.kind() {
+                "variable_assignment" => command.assignments.push(self.assignment(child)),
+                "file_redirect" | "herestring_redirect" | "heredoc_redirect" => {
+                    self.redirect(child, &mut command);
+                }
+                "$" | "comment" => {}
+                // The keyword of a declaration.
+                kind if !child.is_named() && node.kind() != "command" => {
+                    command.words.push(Word::plain(kind));
+                }
+                _ => word.push(child),
+            }
+        }
+        if !word.is_empty() {
+            command.words.push(word::read_joined(&word, self.script));
+        }
+        if let Some(parent) = node.parent().filter(|p| p.kind() == "redirected_statement") {
+            self.redirects(parent, &mut command);
+        }
+        command
+    }
+
+    fn assignment(&self, node: Node<'_>) -> Assignment {
+        let text = slice(node, self.script);
+        let name = node.child_by_field_name("name").map(|name| slice(name, self.script));
+        let name = name.unwrap_or(text).to_owned();
+        let value = node
+            .child_by_field_name("value")
+            .map_or_else(|| Word::plain(""), |value| word::read(value, self.script));
+        Assignment { name, value }
+    }
+
+    fn redirects(&mut self, statement: Node<'_>, command: &mut Command) {
+        let mut cursor = statement.walk();
+        for child in statement.children_by_field_name("redirect", &mut cursor) {
+            self.redirect(child, command);
+        }
+    }
+
+    /// The grammar gives the words after a redirection to the redirection: `cat >a b` reads `b`.
+    fn redirect(&mut self, node: Node<'_>, command: &mut Command) {
+        let mut cursor = node.walk();
+        let mut sign = "";
+        let mut targets = 0;
+        for child in node.children(&mut cursor) {
+            match child.kind() {
+                "file_descriptor" | "heredoc_start" | "heredoc_body" | "heredoc_end" => {}
+                "file_redirect" | "herestring_redirect" => self.redirect(child, command),
+                _ if node.kind() == "heredoc_redirect" => {
+                    let field = (0..node.child_count())
+                        .find(|i| node.child(u32::try_from(*i).unwrap_or(0)) == Some(child))
+                        .and_then(|i| node.field_name_for_child(u32::try_from(i).unwrap_or(0)));
+                    if field == Some("argument") {
+                        command.words.push(word::read(child, self.script));
+                    }
+                }
+                kind if !child.is_named() => sign = kind,
+                _ => {
+                    targets += 1;
+                    let word = word::read(child, self.script);
+                    if targets > 1 {
+                        command.words.push(word);
+                    } else if node.kind() == "file_redirect" {
+                        file(sign, word, command);
+                    }
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, command: Command) {
+        if self.analysis.commands.len() >= MAX_COMMANDS {
+            return self.analysis.doubt(Doubt::TooMuch);
+        }
+        if let Some(word) = command.words.first() {
+            match word.literal() {
+                Some(name) if RESERVED.contains(&name) => {
+                    self.analysis.doubt(Doubt::Construct(format!("`{name}`")));
+                }
+                Some(name) if !name.is_ascii() => {
+                    self.analysis.doubt(Doubt::Character(format!("a program name like `{name}`")));
+                }
+                _ => {}
+            }
+        }
+        launch::push(command, self.analysis, self.through);
+    }
+}
+
+fn file(sign: &str, target: Word, command: &mut Command) {
+    let number = target.literal().is_some_and(|t| {
+        !t.is_empty() && t.trim_end_matches('-').chars().all(|c| c.is_ascii_digit())
+    });
+    // `2>&1` and `<&-` are about descriptors, not files.
+    if sign.ends_with('&') && (number || sign.ends_with("&-")) {
+        return;
+    }
+    let access = match sign {
+        "<" | "<&" | "<&-" => Access::Read,
+        ">>" | "&>>" => Access::Append,
+        _ => Access::Write,
+    };
+    command.redirects.push(Redirect { access, target });
+}
+
+fn has_parent(node: Node<'_>, kinds: &[&str]) -> bool {
+    node.parent().is_some_and(|parent| kinds.contains(&parent.kind()))
+}
+
+fn body_is_command(node: Node<'_>) -> bool {
+    node.child_by_field_name("body").is_some_and(|body| {
+        matches!(body.kind(), "command" | "declaration_command" | "unset_command")
+    })
+}
+
+fn is_quoted_heredoc(node: Node<'_>, script: &str) -> bool {
+    let mut at = node.parent();
+    while let Some(parent) = at {
+        if parent.kind() == "heredoc_redirect" {
+            let mut cursor = parent.walk();
+            let start = parent.children(&mut cursor).find(|c| c.kind() == "heredoc_start");
+            return start.is_some_and(|s| slice(s, script).contains(['\'', '"', '\\']));
+        }
+        at = parent.parent();
+    }
+    false
+}
+
+/// Whether there is a `` ` `` or `$(` that is not escaped.
+fn has_substitution(text: &str) -> bool {
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' => {
+                characters.next();
+            }
+            '`' => return true,
+            '$' | '<' | '>' if characters.peek() == Some(&'(') => return true,
+            _ => {}
+        }
+    }
+    false
+}
