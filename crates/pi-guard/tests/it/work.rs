@@ -122,12 +122,12 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     (
         "cargo",
         Everywhere,
-        "cargo new --quiet --vcs none tiny && cd tiny && cargo build --quiet --offline && cargo run --quiet --offline | grep Hello",
+        "mkdir -p tiny/src && cd tiny && printf '[package]\\nname = \"tiny\"\\nversion = \"0.1.0\"\\nedition = \"2024\"\\n[workspace]\\n' > Cargo.toml && echo 'fn main() { println!(\"Hello\") }' > src/main.rs && cargo build --quiet --offline && cargo run --quiet --offline | grep Hello",
     ),
     (
         "cargo",
         Everywhere,
-        "cargo new --quiet --vcs none --lib tiny && cd tiny && cargo test --quiet --offline | grep 'test result: ok'",
+        "mkdir -p tiny/src && cd tiny && printf '[package]\\nname = \"tiny\"\\nversion = \"0.1.0\"\\nedition = \"2024\"\\n[workspace]\\n' > Cargo.toml && echo '#[test] fn works() {}' > src/lib.rs && cargo test --quiet --offline | grep 'test result: ok'",
     ),
     ("rustc", Everywhere, "echo 'fn main(){}' > a.rs && rustc a.rs && ./a"),
     (
