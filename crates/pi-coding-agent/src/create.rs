@@ -19,6 +19,7 @@ use pi_tools::supervisor::Supervisor;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+pub use services::load_resources;
 pub use tools::{ToolChoice, ToolSelection};
 
 use crate::config::session_place;

@@ -34,7 +34,8 @@ pub mod session;
 pub use checkpoints::checkpoint_directory;
 pub use conversation::{Conversation, ConversationError};
 pub use create::{
-    AgentOptions, CreateError, Created, NotCreated, ToolChoice, ToolSelection, create_agent_session,
+    AgentOptions, CreateError, Created, NotCreated, ToolChoice, ToolSelection,
+    create_agent_session, load_resources,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

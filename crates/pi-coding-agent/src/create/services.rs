@@ -20,7 +20,7 @@ use crate::conversation::ConversationError;
 use crate::extension::{Extension, Extensions};
 use crate::models::{ModelRegistry, ModelsFile};
 use crate::resources::system_prompt::{self, PromptInput, ToolPrompt};
-use crate::resources::{ResourceOptions, ResourceSettings, Resources};
+use crate::resources::{ResourceFlags, ResourceOptions, ResourceSettings, Resources};
 use crate::session::{
     AgentSession, CommandInfo, RetrySettings, SectionsFn, SessionParts, SessionSettings,
     SettingChange,
@@ -51,9 +51,7 @@ impl Services {
         problems.extend(auth.check());
         let registry =
             ModelRegistry::new(environment.clone(), file, move |provider| auth.look_up(provider));
-        let mut wanted = resource_options(options, &settings);
-        wanted.packages = packages::installed(environment, &settings, &mut problems);
-        let resources = Resources::load(&wanted);
+        let resources = load_resources(environment, &settings, &options.resources);
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
         Self {
@@ -297,7 +295,12 @@ fn is_trusted(options: &AgentOptions, settings: &Settings, problems: &mut Vec<Di
     question.decide() == Trust::Trusted
 }
 
-fn resource_options(options: &AgentOptions, settings: &SettingsStore) -> ResourceOptions {
+/// What users put beside the program, as an agent with these settings finds it.
+pub fn load_resources(
+    environment: &Environment,
+    settings: &SettingsStore,
+    flags: &ResourceFlags,
+) -> Resources {
     let lists = |scope| {
         let settings: Settings = settings.scope(scope);
         ResourceSettings {
@@ -305,14 +308,17 @@ fn resource_options(options: &AgentOptions, settings: &SettingsStore) -> Resourc
             prompts: settings.prompts.unwrap_or_default(),
         }
     };
-    ResourceOptions {
-        environment: options.environment.clone(),
+    let mut missing = Vec::new();
+    let mut resources = Resources::load(&ResourceOptions {
+        environment: environment.clone(),
         trusted: settings.is_trusted(),
         user: lists(Scope::User),
         project: lists(Scope::Project),
-        packages: Vec::new(),
-        flags: options.resources.clone(),
-    }
+        packages: packages::installed(environment, settings, &mut missing),
+        flags: flags.clone(),
+    });
+    resources.diagnostics.extend(missing);
+    resources
 }
 
 fn session_settings(settings: &Settings) -> SessionSettings {

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::scratch::Scratch;
 
 fn options(scratch: &Scratch, model: &Faux, conversation: Conversation) -> AgentOptions {
-    let mut options = AgentOptions::new(scratch.environment("home/work"));
+    let mut options = AgentOptions::new(scratch.environment("home/proj"));
     options.conversation = conversation;
     options.custom_model = Some((Arc::new(model.clone()), Arc::new(Faux::model())));
     options.checkpoints = false;
@@ -65,7 +65,7 @@ fn old_session(scratch: &Scratch, cwd: &str) -> String {
 #[tokio::test]
 async fn a_conversation_that_goes_on_gets_the_level_it_lacks_and_gets_it_once() {
     let (scratch, model) = (Scratch::new(), Faux::new());
-    let conversation = Conversation::Existing(old_session(&scratch, "home/work"));
+    let conversation = Conversation::Existing(old_session(&scratch, "home/proj"));
     let created = create_agent_session(options(&scratch, &model, conversation.clone())).await;
     let entries = answered(&created.unwrap(), &model).await;
     let expected = ["session", "user", "thinking_level_change", "system", "user", "assistant"];

@@ -47,12 +47,12 @@ fn says_what_is_wrong_with_a_skill() {
 fn a_name_that_is_taken_says_by_what() {
     let scratch = Scratch::new();
     scratch.write("home/.pi/agent/prompts/p.md", "user");
-    scratch.write("home/work/.pi/prompts/p.md", "project");
+    scratch.write("home/proj/.pi/prompts/p.md", "project");
     let resources = Resources::load(&scratch.options());
     assert_eq!(
         messages(&resources, &scratch),
         ["$ROOT/home/.pi/agent/prompts/p.md: the name \"p\" is taken by \
-          $ROOT/home/work/.pi/prompts/p.md, so this one is not used; rename one of them"]
+          $ROOT/home/proj/.pi/prompts/p.md, so this one is not used; rename one of them"]
     );
     assert_eq!(resources.prompts[0].description, "project");
 }
@@ -87,17 +87,17 @@ fn what_was_named_and_is_missing_is_said() {
 #[test]
 fn instructions_that_are_not_text_are_used_as_far_as_they_are() {
     let scratch = Scratch::new();
-    scratch.write("home/work/AGENTS.md", b"one\ntwo \xff\nthree");
-    scratch.write("home/work/.pi/SYSTEM.md", b"\xffsystem");
+    scratch.write("home/proj/AGENTS.md", b"one\ntwo \xff\nthree");
+    scratch.write("home/proj/.pi/SYSTEM.md", b"\xffsystem");
     let resources = Resources::load(&scratch.options());
     assert_eq!(resources.context_files[0].content, "one\ntwo \u{fffd}\nthree");
     assert_eq!(resources.system_prompt.as_ref().unwrap().text, "\u{fffd}system");
     let said = messages(&resources, &scratch);
     let (first, second) = (&said[0], &said[1]);
-    let start = "$ROOT/home/work/AGENTS.md: this file is not UTF-8 (first at line 2)";
+    let start = "$ROOT/home/proj/AGENTS.md: this file is not UTF-8 (first at line 2)";
     assert!(first.starts_with(start), "{first}");
     assert!(
-        second.starts_with("$ROOT/home/work/.pi/SYSTEM.md: this file is not UTF-8"),
+        second.starts_with("$ROOT/home/proj/.pi/SYSTEM.md: this file is not UTF-8"),
         "{second}"
     );
     assert_eq!(said.len(), 2);
@@ -109,16 +109,16 @@ fn instructions_that_are_not_text_are_used_as_far_as_they_are() {
 fn what_cannot_be_read_is_said() {
     let scratch = Scratch::new();
     for name in ["AGENTS.md", ".pi/SYSTEM.md", ".pi/skills/s/SKILL.md", ".pi/prompts/p.md"] {
-        link("/proc/self/mem", &scratch.path("home/work").join(name));
+        link("/proc/self/mem", &scratch.path("home/proj").join(name));
     }
     scratch.write("home/AGENTS.md", "still here");
     let resources = Resources::load(&scratch.options());
     let said = messages(&resources, &scratch);
     let expected = [
-        "$ROOT/home/work/AGENTS.md: these instructions are not used",
-        "$ROOT/home/work/.pi/skills/s/SKILL.md: this skill cannot be read",
-        "$ROOT/home/work/.pi/prompts/p.md: this prompt template is not used: it cannot be read",
-        "$ROOT/home/work/.pi/SYSTEM.md: this part of the system prompt cannot be read",
+        "$ROOT/home/proj/AGENTS.md: these instructions are not used",
+        "$ROOT/home/proj/.pi/skills/s/SKILL.md: this skill cannot be read",
+        "$ROOT/home/proj/.pi/prompts/p.md: this prompt template is not used: it cannot be read",
+        "$ROOT/home/proj/.pi/SYSTEM.md: this part of the system prompt cannot be read",
     ];
     assert_eq!(said.len(), expected.len(), "{said:#?}");
     for (said, expected) in said.iter().zip(expected) {

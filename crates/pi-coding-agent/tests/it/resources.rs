@@ -104,7 +104,7 @@ fn load(case: &Case) -> Map<String, Value> {
     }
     let real = |list: &[String]| list.iter().map(|text| scratch.real(text)).collect::<Vec<_>>();
     let mut options = scratch.options();
-    options.environment = scratch.environment(case.cwd.as_deref().unwrap_or("home/work"));
+    options.environment = scratch.environment(case.cwd.as_deref().unwrap_or("home/proj"));
     options.trusted = case.trusted.unwrap_or(true);
     for (settings, into) in [(&case.user, &mut options.user), (&case.project, &mut options.project)]
     {

@@ -19,7 +19,7 @@ impl Scratch {
         let directory = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(directory.path()).unwrap();
         fs::create_dir_all(root.join("home/.pi/agent")).unwrap();
-        fs::create_dir_all(root.join("home/work")).unwrap();
+        fs::create_dir_all(root.join("home/proj")).unwrap();
         Self { directory, root }
     }
 
@@ -55,10 +55,10 @@ impl Scratch {
         }
     }
 
-    /// A trusted project in `home/work` with nothing special.
+    /// A trusted project in `home/proj` with nothing special.
     pub(crate) fn options(&self) -> ResourceOptions {
         ResourceOptions {
-            environment: self.environment("home/work"),
+            environment: self.environment("home/proj"),
             trusted: true,
             user: ResourceSettings::default(),
             project: ResourceSettings::default(),

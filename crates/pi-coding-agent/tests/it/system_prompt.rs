@@ -42,7 +42,7 @@ fn text(prompt: &Map<String, Value>) -> String {
 fn the_whole_prompt() {
     let scratch = Scratch::new();
     scratch.write("home/.pi/agent/AGENTS.md", "Prefer small <changes> & tests.\n\n");
-    scratch.write("home/work/CLAUDE.md", "Use `just test`.");
+    scratch.write("home/proj/CLAUDE.md", "Use `just test`.");
     scratch.write("home/AGENTS.md", "  \n");
     scratch.write("home/.pi/agent/APPEND_SYSTEM.md", "Speak French.\n");
     let skill = "---\ndescription: Makes <b> & \"c\" 'd'\n---\n";

@@ -17,14 +17,7 @@ const MOVERS: &[&str] = &["rm", "mv", "rmdir", "shred", "ln", "chmod", "chown", 
 
 pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdict {
     let analysis = shell::analyse(script);
-    let mut check = Check {
-        policy,
-        scene,
-        folders: folders(scene),
-        parts: Vec::new(),
-        cwds: vec![],
-        lost: false,
-    };
+    let mut check = Check::new(policy, scene);
     check.folders_entered(&analysis);
     for command in &analysis.commands {
         check.command(command, &analysis);
@@ -53,14 +46,7 @@ pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdic
 }
 
 pub(super) fn path(policy: &Policy, path: &Path, reach: Reach, scene: &Scene<'_>) -> Verdict {
-    let mut check = Check {
-        policy,
-        scene,
-        folders: folders(scene),
-        parts: Vec::new(),
-        cwds: vec![],
-        lost: false,
-    };
+    let mut check = Check::new(policy, scene);
     let text = path.to_string_lossy();
     if !check.file(&text, reach) {
         let decision = match reach {
@@ -127,7 +113,12 @@ struct Check<'a> {
     lost: bool,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
+    fn new(policy: &'a Policy, scene: &'a Scene<'a>) -> Self {
+        let (parts, cwds) = (Vec::new(), Vec::new());
+        Self { policy, scene, folders: folders(scene), parts, cwds, lost: false }
+    }
+
     fn part(&mut self, what: &str, decision: Decision, rule: Option<String>, reason: &str) {
         self.parts.push(Part {
             what: what.to_owned(),

@@ -3,12 +3,10 @@
 use std::path::Path;
 
 use pi_coding_agent::config::settings::KEYS;
-use pi_coding_agent::config::{
-    Scope, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust,
-};
+use pi_coding_agent::config::{SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust};
 use pi_coding_agent::models::ModelsFile;
-use pi_coding_agent::resources::{ResourceFlags, ResourceOptions, ResourceSettings, Resources};
-use pi_coding_agent::{Diagnostic, Environment};
+use pi_coding_agent::resources::ResourceFlags;
+use pi_coding_agent::{Diagnostic, Environment, load_resources};
 
 use super::Finding;
 use crate::commands::credentials::models_file;
@@ -115,21 +113,7 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
 pub(super) fn resources(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "resources";
     let settings = load(environment);
-    let lists = |scope| {
-        let settings = settings.scope(scope);
-        ResourceSettings {
-            skills: settings.skills.unwrap_or_default(),
-            prompts: settings.prompts.unwrap_or_default(),
-        }
-    };
-    let found = Resources::load(&ResourceOptions {
-        environment: environment.clone(),
-        trusted: settings.is_trusted(),
-        user: lists(Scope::User),
-        project: lists(Scope::Project),
-        packages: Vec::new(),
-        flags: ResourceFlags::default(),
-    });
+    let found = load_resources(environment, &settings, &ResourceFlags::default());
     let fix = "Correct or remove the file; until then it is used as far as it can be.";
     let mut findings: Vec<Finding> =
         found.diagnostics.iter().map(|one| Finding::from(ABOUT, one, fix)).collect();
