@@ -12,6 +12,7 @@ mod file;
 mod known;
 mod paths;
 mod rule;
+mod scope;
 mod verdict;
 
 use std::path::{Path, PathBuf};
@@ -23,6 +24,7 @@ use crate::Decision;
 pub use file::{Layer, PolicyError, RuleFile};
 pub use paths::{PROTECTED, PathRule, Reach};
 pub use rule::CommandRule;
+pub use scope::Scope;
 pub use verdict::{Part, Verdict};
 
 /// What happens to a script that cannot be analysed with certainty.
@@ -149,6 +151,17 @@ impl Policy {
     #[must_use]
     pub fn unanalysable(&self) -> Unanalysable {
         self.rules.unanalysable.unwrap_or(self.defaults.unanalysable)
+    }
+
+    /// Whether any rule asks or forbids: something that a command could try to get past.
+    #[must_use]
+    pub fn restricts(&self) -> bool {
+        let rules = &self.rules;
+        let decisions = (rules.commands.iter().map(|rule| rule.decision))
+            .chain(rules.paths.iter().map(|rule| rule.decision))
+            .chain(rules.hosts.iter().map(|rule| rule.decision))
+            .chain(rules.tools.iter().map(|rule| rule.decision));
+        decisions.max() > Some(Decision::Allow)
     }
 
     /// Decides about a shell script.

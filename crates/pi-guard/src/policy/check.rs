@@ -8,7 +8,7 @@ use super::destructive::{self, Harm};
 use super::known;
 use super::paths::{self, Folders, PROTECTED, Reach};
 use super::rule::{Fit, Program};
-use super::{Part, Policy, Scene, Unanalysable, Verdict};
+use super::{Part, Policy, Scene, Scope, Unanalysable, Verdict};
 use crate::Decision;
 use crate::shell::{self, Access, Analysis, Command, Role, Word, base_name};
 
@@ -18,10 +18,13 @@ const MOVERS: &[&str] = &["rm", "mv", "rmdir", "shred", "ln", "chmod", "chown", 
 pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdict {
     let analysis = shell::analyse(script);
     let mut check = Check::new(policy, scene);
+    check.script = Scope::Script { text: script.to_owned() };
     check.folders_entered(&analysis);
     for command in &analysis.commands {
+        check.scope = Scope::of_command(command, script);
         check.command(command, &analysis);
     }
+    check.scope = check.script.clone();
     if destructive::is_fork_bomb(script, &analysis) {
         check.part(script, Decision::Forbid, None, "it starts itself without end");
     }
@@ -48,6 +51,8 @@ pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdic
 pub(super) fn path(policy: &Policy, path: &Path, reach: Reach, scene: &Scene<'_>) -> Verdict {
     let mut check = Check::new(policy, scene);
     let text = path.to_string_lossy();
+    let absolute = check.folders.absolute(&text, scene.cwd);
+    check.scope = Scope::of_path(&absolute, reach, scene.cwd);
     if !check.file(&text, reach) {
         let decision = match reach {
             Reach::Read => Decision::Allow,
@@ -65,7 +70,8 @@ pub(super) fn host(policy: &Policy, host: &str) -> Option<Part> {
         rule.hosts.iter().any(|pattern| paths::glob(&pattern.to_ascii_lowercase(), &host))
     });
     let rule = fitting.max_by_key(|rule| rule.decision)?;
-    Some(ruled(host.clone(), rule.decision, &rule.origin, rule.justification.as_deref()))
+    let scope = Scope::Host { host: host.clone() };
+    Some(ruled(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
 }
 
 pub(super) fn tool(policy: &Policy, name: &str, arguments: &Value) -> Option<Part> {
@@ -80,14 +86,16 @@ pub(super) fn tool(policy: &Policy, name: &str, arguments: &Value) -> Option<Par
             && rule.arguments.iter().all(|(key, pattern)| fits(key, pattern))
     });
     let rule = fitting.max_by_key(|rule| rule.decision)?;
-    Some(ruled(name.to_owned(), rule.decision, &rule.origin, rule.justification.as_deref()))
+    let scope = Scope::Tool { name: name.to_owned() };
+    let why = rule.justification.as_deref();
+    Some(ruled(name.to_owned(), rule.decision, &rule.origin, why, scope))
 }
 
 fn folders<'a>(scene: &Scene<'a>) -> Folders<'a> {
     Folders { cwd: scene.cwd, home: scene.home }
 }
 
-fn ruled(what: String, decision: Decision, origin: &str, why: Option<&str>) -> Part {
+fn ruled(what: String, decision: Decision, origin: &str, why: Option<&str>, scope: Scope) -> Part {
     let reason = why.unwrap_or(match decision {
         Decision::Allow => "a rule allows it",
         Decision::Ask => "a rule says to ask",
@@ -99,6 +107,7 @@ fn ruled(what: String, decision: Decision, origin: &str, why: Option<&str>) -> P
         confined: false,
         rule: Some(origin.to_owned()),
         reason: reason.to_owned(),
+        scope,
     }
 }
 
@@ -111,12 +120,23 @@ struct Check<'a> {
     cwds: Vec<PathBuf>,
     /// Whether it may be anywhere.
     lost: bool,
+    /// What approving the part at hand is remembered for.
+    scope: Scope,
+    /// What approving what is not understood is remembered for.
+    script: Scope,
 }
 
 impl<'a> Check<'a> {
     fn new(policy: &'a Policy, scene: &'a Scene<'a>) -> Self {
         let (parts, cwds) = (Vec::new(), Vec::new());
-        Self { policy, scene, folders: folders(scene), parts, cwds, lost: false }
+        let nothing = Scope::Script { text: String::new() };
+        let (scope, script) = (nothing.clone(), nothing);
+        Self { policy, scene, folders: folders(scene), parts, cwds, lost: false, scope, script }
+    }
+
+    /// A part that a rule decided.
+    fn by(&self, decision: Decision, what: &str, origin: &str, why: Option<&str>) -> Part {
+        ruled(what.to_owned(), decision, origin, why, self.scope.clone())
     }
 
     fn part(&mut self, what: &str, decision: Decision, rule: Option<String>, reason: &str) {
@@ -126,6 +146,7 @@ impl<'a> Check<'a> {
             confined: false,
             rule,
             reason: reason.to_owned(),
+            scope: self.scope.clone(),
         });
     }
 
@@ -141,6 +162,7 @@ impl<'a> Check<'a> {
             confined,
             rule: None,
             reason: reason.to_owned(),
+            scope: self.script.clone(),
         });
     }
 
@@ -218,8 +240,7 @@ impl<'a> Check<'a> {
             }
         }
         if let Some(rule) = best {
-            let part =
-                ruled(text.to_owned(), rule.decision, &rule.origin, rule.justification.as_deref());
+            let part = self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
             self.parts.push(part);
         }
         if let Some(rule) = may {
@@ -318,12 +339,8 @@ impl<'a> Check<'a> {
                 })
             };
             if let Some(rule) = rules.iter().filter(fits).max_by_key(|rule| rule.decision) {
-                let part = ruled(
-                    text.to_owned(),
-                    rule.decision,
-                    &rule.origin,
-                    rule.justification.as_deref(),
-                );
+                let part =
+                    self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
                 self.parts.push(part);
             }
         }
@@ -349,6 +366,9 @@ impl<'a> Check<'a> {
             }
             return;
         }
+        let absolute = self.folders.absolute(text, self.scene.cwd);
+        let scope = Scope::of_path(&absolute, reach, self.scene.cwd);
+        let scope = std::mem::replace(&mut self.scope, scope);
         if !self.file(text, reach) && reach == Reach::Write {
             self.part(
                 text,
@@ -357,6 +377,7 @@ impl<'a> Check<'a> {
                 "no rule speaks of writing this file",
             );
         }
+        self.scope = scope;
     }
 
     /// Judges a file; says whether a rule or what is protected decided.
@@ -375,8 +396,7 @@ impl<'a> Check<'a> {
         if let Some(rule) =
             allowing.filter(|_| !hidden && (!self.lost || text.starts_with(['/', '~'])))
         {
-            let part =
-                ruled(text.to_owned(), rule.decision, &rule.origin, rule.justification.as_deref());
+            let part = self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
             self.parts.push(part);
             return true;
         }
@@ -389,6 +409,8 @@ impl<'a> Check<'a> {
                 .iter()
                 .any(|p| candidates.iter().any(|path| paths::covers(p, path, self.folders)));
         if protected {
+            let path = candidates[0].clone();
+            self.scope = Scope::Path { path, access: reach };
             self.part(text, self.policy.defaults.destructive, None, "the file is protected");
         }
         protected

@@ -44,7 +44,7 @@ pub const PROTECTED: &[&str] = &[
 ];
 
 /// What a rule on files is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
     /// Reading.

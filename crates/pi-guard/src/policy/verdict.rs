@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
+use super::Scope;
 use crate::Decision;
 
 /// The decision about a script, a file, a host or a tool call, and what led to it.
@@ -33,6 +34,8 @@ pub struct Part {
     pub rule: Option<String>,
     /// Why, in words for the user and the model.
     pub reason: String,
+    /// What an approval of it would be remembered for.
+    pub scope: Scope,
 }
 
 impl Verdict {

@@ -1,0 +1,266 @@
+//! What an approval can be remembered for, and the rule it could become.
+//!
+//! Narrow on purpose: a program that runs whatever its arguments say (an interpreter, a wrapper, a
+//! downloader) is remembered word for word, and no lasting rule is proposed for it.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::Reach;
+use crate::shell::{Command, Word, base_name};
+
+/// What an approval is for: the next question with the same scope need not be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Scope {
+    /// Commands that begin with these words.
+    Command {
+        /// The words.
+        prefix: Vec<String>,
+    },
+    /// This command and no other.
+    Exactly {
+        /// Its words.
+        words: Vec<String>,
+    },
+    /// This script and no other, because nobody knows all of what it does.
+    Script {
+        /// The script.
+        text: String,
+    },
+    /// A file, or a folder with everything in it.
+    Path {
+        /// The file or folder.
+        path: PathBuf,
+        /// What may be done with it.
+        access: Reach,
+    },
+    /// A host.
+    Host {
+        /// Its name.
+        host: String,
+    },
+    /// Calls of a tool.
+    Tool {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// Programs that do whatever their arguments say, or whose harm depends on them.
+const OPEN_ENDED: &str = "sh bash zsh dash fish ksh csh tcsh busybox python python2 python3 node \
+    deno bun perl ruby php lua luajit tclsh osascript awk gawk mawk nawk sed ed ex vi vim nvim \
+    emacs env sudo doas su pkexec runuser xargs parallel nohup timeout nice ionice time setsid \
+    stdbuf watch script expect ssh mosh find fd make gmake just ninja npx bunx uvx pipx eval exec \
+    source . command builtin trap curl wget nc ncat netcat socat telnet ftp sftp scp rsync rclone \
+    rm mv cp ln dd tee install truncate shred chmod chown chgrp mkfs mount docker podman nerdctl \
+    kubectl helm terraform ansible systemctl crontab at batch gdb strace ltrace tmux screen gcc \
+    clang java jshell go kill pkill killall";
+
+/// Programs whose first operand says what they do.
+const WITH_SUBCOMMAND: &str = "git cargo npm pnpm yarn pip pip3 uv poetry gh glab rustup brew apt \
+    apt-get dnf yum pacman apk bundle gem rake composer mvn gradle dotnet swift mix cabal stack \
+    nix pi";
+
+/// Subcommands that do whatever the rest says.
+const OPEN_SUBCOMMANDS: &str = "run exec x dlx config alias -c script eval shell develop api";
+
+impl Scope {
+    /// What approving this command is remembered for.
+    pub(super) fn of_command(command: &Command, script: &str) -> Self {
+        let literals: Option<Vec<String>> =
+            command.words.iter().map(|word| word.literal().map(str::to_owned)).collect();
+        let assigned = !command.assignments.is_empty();
+        let Some(words) = literals.filter(|words| !words.is_empty() && !assigned) else {
+            return Self::Script { text: script.to_owned() };
+        };
+        match prefix(&words) {
+            Some(prefix) => Self::Command { prefix },
+            None => Self::Exactly { words },
+        }
+    }
+
+    /// What approving this file is remembered for: the working directory if it is in there.
+    pub(super) fn of_path(path: &Path, access: Reach, cwd: &Path) -> Self {
+        let path = if path.starts_with(cwd) && path != cwd { cwd } else { path };
+        Self::Path { path: path.to_owned(), access }
+    }
+
+    /// Whether an approval of this scope answers a question of the other.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Path { path, access }, Self::Path { path: inner, access: asked }) => {
+                inner.starts_with(path) && (access == asked || *access == Reach::Any)
+            }
+            (Self::Command { prefix }, Self::Exactly { words }) => words.starts_with(prefix),
+            (one, other) => one == other,
+        }
+    }
+
+    /// What is remembered, in words for people.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Command { prefix } => format!("commands that begin with `{}`", quoted(prefix)),
+            Self::Exactly { words } => format!("exactly `{}`", quoted(words)),
+            Self::Script { text } => format!("exactly this script: {text}"),
+            Self::Path { path, access } => {
+                let doing = match access {
+                    Reach::Read => "reading",
+                    Reach::Write => "writing",
+                    Reach::Any => "reading and writing",
+                };
+                format!("{doing} {} and what is in it", path.display())
+            }
+            Self::Host { host } => format!("connections to {host}"),
+            Self::Tool { name } => format!("calls of the tool {name}"),
+        }
+    }
+
+    /// The rule that would make it last, as a part of a rule file. None where a rule would permit
+    /// more than anybody can oversee.
+    #[must_use]
+    pub fn rule(&self) -> Option<String> {
+        // What JSON makes of a text is also what TOML reads as one.
+        let text = |text: &str| serde_json::Value::from(text).to_string();
+        let strings =
+            |words: &[String]| words.iter().map(|word| text(word)).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::Command { prefix } => {
+                Some(format!("[[command]]\nprefix = [{}]\ndecision = \"allow\"\n", strings(prefix)))
+            }
+            Self::Path { path, access } if path.parent().is_some() => {
+                let access = match access {
+                    Reach::Read => "read",
+                    Reach::Write => "write",
+                    Reach::Any => "any",
+                };
+                Some(format!(
+                    "[[path]]\npaths = [{}]\naccess = \"{access}\"\ndecision = \"allow\"\n",
+                    text(&path.to_string_lossy())
+                ))
+            }
+            Self::Host { host } => {
+                Some(format!("[[host]]\nhosts = [{}]\ndecision = \"allow\"\n", text(host)))
+            }
+            Self::Tool { name } => {
+                Some(format!("[[tool]]\nname = {}\ndecision = \"allow\"\n", text(name)))
+            }
+            Self::Exactly { .. } | Self::Script { .. } | Self::Path { .. } => None,
+        }
+    }
+}
+
+/// The words that say what a command does; nothing if that depends on all of them.
+fn prefix(words: &[String]) -> Option<Vec<String>> {
+    let has = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
+    let (program, rest) = words.split_first()?;
+    let base = base_name(program);
+    let versioned = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    // A program by its path is not known by its name.
+    if base != program || has(OPEN_ENDED, base) || has(OPEN_ENDED, versioned) {
+        return None;
+    }
+    if !has(WITH_SUBCOMMAND, base) {
+        let subcommand = rest.first().filter(|word| is_name(word));
+        return Some([program].into_iter().chain(subcommand).cloned().collect());
+    }
+    let subcommand = rest.first().filter(|word| is_name(word))?;
+    if !has(OPEN_SUBCOMMANDS, subcommand) {
+        return Some(vec![program.clone(), subcommand.clone()]);
+    }
+    // `npm run build` is one thing to do; `cargo run -- x` is not.
+    let named = rest.get(1).filter(|word| is_name(word))?;
+    let scripts = has("npm pnpm yarn", base) && subcommand == "run";
+    scripts.then(|| vec![program.clone(), subcommand.clone(), named.clone()])
+}
+
+/// A word that looks like the name of something to do, not like an option, a file or a value.
+fn is_name(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
+}
+
+fn quoted(words: &[String]) -> String {
+    let words: Vec<String> = words
+        .iter()
+        .map(|word| match Word::plain(word).raw() {
+            "" => "''".to_owned(),
+            raw if raw
+                .contains(|c: char| c.is_whitespace() || "'\"$`\\;&|<>(){}*?[]#~!".contains(c)) =>
+            {
+                format!("'{}'", raw.replace('\'', "'\\''"))
+            }
+            raw => raw.to_owned(),
+        })
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell;
+
+    #[test]
+    fn what_is_remembered_of_a_command() {
+        for (script, remembered, rule) in [
+            ("cargo test --all", "commands that begin with `cargo test`", true),
+            ("git commit -m x", "commands that begin with `git commit`", true),
+            ("npm run build", "commands that begin with `npm run build`", true),
+            ("pytest -q", "commands that begin with `pytest`", true),
+            ("touch a.txt", "commands that begin with `touch`", true),
+            ("git -C x push", "exactly `git -C x push`", false),
+            ("git config x y", "exactly `git config x y`", false),
+            ("cargo run -- x", "exactly `cargo run -- x`", false),
+            ("npm exec x", "exactly `npm exec x`", false),
+            ("python3.12 -c 'a b'", "exactly `python3.12 -c 'a b'`", false),
+            ("sudo ls", "exactly `sudo ls`", false),
+            ("rm x", "exactly `rm x`", false),
+            ("curl x", "exactly `curl x`", false),
+            ("/opt/tool go", "exactly `/opt/tool go`", false),
+            ("A=b tool", "exactly this script: A=b tool", false),
+            ("tool $X", "exactly this script: tool $X", false),
+        ] {
+            let analysis = shell::analyse(script);
+            let scope = Scope::of_command(&analysis.commands[0], script);
+            assert_eq!(scope.describe(), remembered, "{script}");
+            assert_eq!(scope.rule().is_some(), rule, "{script}");
+        }
+    }
+
+    #[test]
+    fn what_an_approval_answers() {
+        let path = |path: &str, access| Scope::Path { path: path.into(), access };
+        let command =
+            |words: &str| Scope::Command { prefix: words.split(' ').map(str::to_owned).collect() };
+        for (given, asked, expected) in [
+            (path("/w", Reach::Write), path("/w/a", Reach::Write), true),
+            (path("/w", Reach::Any), path("/w/a", Reach::Read), true),
+            (path("/w", Reach::Read), path("/w/a", Reach::Write), false),
+            (path("/w/a", Reach::Write), path("/w", Reach::Write), false),
+            (path("/w", Reach::Write), path("/ww", Reach::Write), false),
+            (command("git commit"), command("git commit"), true),
+            (command("git commit"), command("git push"), false),
+        ] {
+            assert_eq!(given.covers(&asked), expected, "{given:?} {asked:?}");
+        }
+    }
+
+    #[test]
+    fn proposed_rules_are_rules() {
+        let scopes = [
+            Scope::Command { prefix: vec!["a\"b".into(), "c\\d".into()] },
+            Scope::Path { path: "/w/it's".into(), access: Reach::Any },
+            Scope::Host { host: "example.com".into() },
+            Scope::Tool { name: "mcp__x".into() },
+        ];
+        for scope in scopes {
+            let rule = scope.rule().unwrap();
+            super::super::RuleFile::parse("x", &rule, super::super::Layer::User)
+                .unwrap_or_else(|error| panic!("{rule}: {error}"));
+        }
+    }
+}
