@@ -20,6 +20,7 @@ pub use command::{Commands, Runs};
 pub use directories::{SessionPlace, agent_directory, session_place};
 pub use error::ConfigError;
 pub use legacy::{Migrated, migrate_credentials};
+pub(crate) use lock::with_lock;
 pub use schemas::schemas;
 pub use settings::{Changes, Scope, Settings, SettingsStore};
 pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, needs_trust};

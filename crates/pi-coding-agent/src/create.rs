@@ -5,6 +5,7 @@
 //! what stays when one conversation takes the place of another.
 
 mod checkpointing;
+mod guarding;
 mod model;
 mod packages;
 mod services;
@@ -25,6 +26,7 @@ pub use tools::{ToolChoice, ToolSelection};
 use crate::config::session_place;
 use crate::conversation::{Conversation, ConversationError};
 use crate::extension::{Extension, NoUi, Ui};
+use crate::guard::{Approvals, Approver, GuardError};
 use crate::models::ChoiceError;
 use crate::resources::ResourceFlags;
 use crate::runtime::{AgentRuntime, Build, BuildError};
@@ -73,6 +75,10 @@ pub struct AgentOptions {
     pub settings: Map<String, Value>,
     /// The state of the workspace is kept before a run changes it.
     pub checkpoints: bool,
+    /// Who says yes to what needs it, instead of the user.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// What was approved before; sub-agents share what their parent has.
+    pub approvals: Approvals,
 }
 
 impl AgentOptions {
@@ -98,6 +104,8 @@ impl AgentOptions {
             custom_model: None,
             settings: Map::new(),
             checkpoints: true,
+            approver: None,
+            approvals: Approvals::default(),
         }
     }
 }
@@ -120,6 +128,9 @@ pub enum CreateError {
     /// The conversation cannot be had.
     #[error(transparent)]
     Conversation(#[from] ConversationError),
+    /// Nothing may run.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
     /// The session cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),

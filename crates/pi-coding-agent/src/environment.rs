@@ -14,6 +14,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// Where the user's settings, credentials and sessions are: usually `~/.pi/agent`.
     pub agent_directory: PathBuf,
+    /// Where the machine's own rules are: usually `/etc/pi`.
+    pub system_directory: Option<PathBuf>,
     /// The variables of the process, as far as they are text.
     pub variables: Arc<BTreeMap<String, String>>,
 }
@@ -25,6 +27,7 @@ impl Environment {
             cwd: cwd.into(),
             home: None,
             agent_directory: agent_directory.into(),
+            system_directory: None,
             variables: Arc::default(),
         }
     }

@@ -15,7 +15,7 @@
 //! [`create_agent_session`] puts an agent together, [`session::AgentSession`] is one, and
 //! [`extension::Extension`] is how to take part in it. [`Environment`] is what the program was told
 //! about the world, [`config`] the files of the user, [`resources`] what users put beside the program
-//! to make it theirs, [`models`] which models there are and which one is meant, [`rpc`] how other
+//! to make it theirs, [`guard`] what the agent may do, [`models`] which models there are and which one is meant, [`rpc`] how other
 //! programs drive an agent.
 
 mod checkpoints;
@@ -25,6 +25,7 @@ mod create;
 mod diagnostic;
 mod environment;
 pub mod extension;
+pub mod guard;
 pub mod models;
 pub mod resources;
 pub mod rpc;

@@ -7,6 +7,7 @@
 //! `prompt` is the way in, `run` what happens until everything is settled, `listen` what becomes
 //! of each event. `retry`, `compact`, `shell`, `choose`, `tree` and `stats` are the rest.
 
+mod announce;
 mod choose;
 mod compact;
 mod event;
@@ -49,6 +50,7 @@ pub use stats::{ContextUsage, SessionTotals};
 pub use tree::{Navigation, NavigationError, NavigationResult};
 
 use crate::extension::{ExtensionContext, Extensions, Ui};
+use crate::guard::{Guard, Guarded};
 use crate::models::ModelRegistry;
 
 /// A handle to a session; clones are the same session.
@@ -80,6 +82,7 @@ struct Inner {
     options: StreamOptions,
     extensions: Extensions,
     ui: Arc<dyn Ui>,
+    guard: Option<Arc<Guard>>,
     this: WeakAgentSession,
     session: Mutex<Session>,
     state: Mutex<State>,
@@ -131,6 +134,8 @@ struct State {
     unread: Option<Outline>,
     /// The conversation has changed in a way that the run does not know of.
     diverged: bool,
+    /// What holds was told.
+    guard_told: bool,
 }
 
 /// Hears what happens in a session, one event after the other; the session waits for it.
@@ -215,6 +220,7 @@ impl AgentSession {
             forced_prompt: None,
             unread: Some(outline),
             diverged: false,
+            guard_told: false,
         };
         let extension_tools = parts.extensions.tools();
         let replaced = |tool: &Arc<dyn AgentTool>| {
@@ -222,7 +228,10 @@ impl AgentSession {
             extension_tools.iter().any(|other| other.declaration().name == *name)
         };
         let mut tools: Vec<_> = parts.tools.into_iter().filter(|tool| !replaced(tool)).collect();
-        tools.extend(extension_tools.iter().cloned());
+        tools.extend(extension_tools.iter().map(|tool| match &parts.guard {
+            Some(guard) => Guarded::wrap(Arc::clone(tool), guard, &parts.workspace, false),
+            None => Arc::clone(tool),
+        }));
         let session = Self(Arc::new_cyclic(|this| Inner {
             agent,
             provider: parts.provider,
@@ -237,6 +246,7 @@ impl AgentSession {
             options: parts.options,
             extensions: parts.extensions,
             ui: parts.ui,
+            guard: parts.guard,
             this: WeakAgentSession(this.clone()),
             session: Mutex::new(session),
             state: Mutex::new(state),
@@ -315,6 +325,11 @@ impl AgentSession {
     /// The loop behind it.
     pub fn agent(&self) -> &Agent {
         &self.0.agent
+    }
+
+    /// What the tools may do.
+    pub fn guard(&self) -> Option<&Arc<Guard>> {
+        self.0.guard.as_ref()
     }
 
     /// Where tools work.

@@ -11,6 +11,7 @@ mod destructive;
 mod file;
 mod known;
 mod paths;
+mod programs;
 mod rule;
 mod scope;
 mod verdict;
@@ -185,7 +186,11 @@ impl Policy {
 
     /// Decides about a call of a tool. `None` if no rule speaks of it.
     #[must_use]
-    pub fn check_tool(&self, name: &str, arguments: &serde_json::Value) -> Option<Verdict> {
+    pub fn check_tool(
+        &self,
+        name: &str,
+        arguments: &serde_json::Map<String, serde_json::Value>,
+    ) -> Option<Verdict> {
         check::tool(self, name, arguments).map(|part| Verdict::of(vec![part]))
     }
 }

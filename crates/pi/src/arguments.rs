@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use pi_ai::ThinkingLevel;
 use secrecy::SecretString;
+use serde_json::{Map, Value};
 
 /// The command line of a run.
 #[derive(Debug, Clone, Default)]
@@ -50,6 +51,9 @@ pub(crate) struct Arguments {
     pub(crate) no_mcp: bool,
     /// Whether the project's own files are trusted; `None` to ask the trust store.
     pub(crate) approve: Option<bool>,
+
+    /// Settings that count for this run.
+    pub(crate) settings: Map<String, Value>,
 
     pub(crate) screen: Screen,
     pub(crate) offline: bool,

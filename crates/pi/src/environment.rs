@@ -23,6 +23,7 @@ pub(crate) fn read() -> Result<Environment, String> {
         agent_directory: agent_directory(&cwd)?,
         cwd,
         home: home(),
+        system_directory: Some(PathBuf::from("/etc/pi")),
         variables: Arc::new(variables),
     })
 }

@@ -16,6 +16,7 @@ pub(crate) enum Exit {
     NoModel,
     Configuration,
     Unavailable,
+    NotConfined,
     Crashed,
     HungUp,
     Interrupted,
@@ -34,6 +35,7 @@ impl Exit {
         Self::NoModel,
         Self::Configuration,
         Self::Unavailable,
+        Self::NotConfined,
         Self::Crashed,
         Self::HungUp,
         Self::Interrupted,
@@ -51,6 +53,7 @@ impl Exit {
             Self::NoModel => 5,
             Self::Configuration => 6,
             Self::Unavailable => 7,
+            Self::NotConfined => 8,
             // What Rust programs exit with after a panic.
             Self::Crashed => 101,
             // As shells report a process that was ended by SIGHUP, SIGINT, SIGPIPE or SIGTERM.
@@ -72,6 +75,7 @@ impl Exit {
             Self::NoModel => "No model, or no credentials for it",
             Self::Configuration => "A file of the configuration cannot be used",
             Self::Unavailable => "This version cannot do that yet",
+            Self::NotConfined => "Commands cannot be confined as the profile requires",
             Self::Crashed => "Crashed; a report was written",
             Self::HungUp => "The terminal went away",
             Self::Interrupted => "Interrupted",

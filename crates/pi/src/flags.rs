@@ -1,6 +1,6 @@
 //! The command line as data.
 //!
-//! One table of options ([`options::OPTIONS`]) and one of commands ([`commands::COMMANDS`]). The
+//! One table of options ([`options::all`]) and one of commands ([`commands::COMMANDS`]). The
 //! parser, `--help`, the man page, the shell completions and `docs/cli.md` are all made from these
 //! two, so none of them can know something that the others do not.
 
@@ -11,6 +11,7 @@ pub(crate) mod man;
 pub(crate) mod markdown;
 pub(crate) mod options;
 pub(crate) mod parse;
+mod safety;
 pub(crate) mod suggest;
 #[cfg(test)]
 mod tests;
@@ -67,6 +68,7 @@ pub(crate) enum Group {
     Prompt,
     Session,
     Tools,
+    Safety,
     Resources,
     Screen,
     General,
@@ -80,6 +82,7 @@ impl Group {
         Self::Prompt,
         Self::Session,
         Self::Tools,
+        Self::Safety,
         Self::Resources,
         Self::Screen,
         Self::General,
@@ -92,6 +95,7 @@ impl Group {
             Self::Prompt => "System prompt",
             Self::Session => "Sessions",
             Self::Tools => "Tools",
+            Self::Safety => "What the agent may do",
             Self::Resources => "Extensions, skills and project files",
             Self::Screen => "Only with a screen",
             Self::General => "General",

@@ -21,6 +21,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// Beyond the time after which a dead program's lock may be taken.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Does something to a file while nobody else changes it. Its directory must be there.
+pub(crate) fn with_lock<T>(file: &Path, change: impl FnOnce() -> T) -> Result<T, ConfigError> {
+    const STALE: Duration = Duration::from_secs(10);
+    let _lock = Lock::take(file, STALE)?;
+    Ok(change())
+}
+
 /// A file that is ours to change.
 #[derive(Debug)]
 pub(super) struct Lock {

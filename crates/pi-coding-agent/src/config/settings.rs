@@ -5,6 +5,7 @@
 
 mod choices;
 mod effective;
+mod guard;
 mod keys;
 mod layer;
 mod number;
@@ -22,6 +23,10 @@ pub use choices::{
     ShareDestination, TerminalImages, Transport, TreeFilter, TuiMode, WheelLines,
 };
 pub use effective::{DEFAULT_TOOLS, ProviderRetry, Retry, apply_tool_modifiers};
+pub use guard::{
+    ApprovalPolicy, GuardSettings, NetworkChoice, NetworkSwitch, Profile, RequiredRung,
+    ReviewerSettings, SandboxMode, UnknownWord,
+};
 pub use keys::{KEYS, SettingKey};
 pub use number::Timeout;
 pub use store::{Changes, Scope, SettingsStore};
@@ -73,6 +78,9 @@ pub struct Settings {
     pub default_tools: Option<Vec<String>>,
     /// Tools called from scripts.
     pub codemode: Option<Codemode>,
+
+    /// What may be done, and what holds it. Only in the user's file.
+    pub guard: Option<GuardSettings>,
 
     /// Where sessions are kept. In a project's file it counts before the project is trusted.
     pub session_dir: Option<String>,

@@ -22,6 +22,7 @@ const PROTECTED: &[&str] = &[
     "skills",
     "prompts",
     "themes",
+    "rules",
     "SYSTEM.md",
     "APPEND_SYSTEM.md",
 ];

@@ -18,6 +18,7 @@ use crate::config::{
 };
 use crate::conversation::ConversationError;
 use crate::extension::{Extension, Extensions};
+use crate::guard::{Guard, GuardError, Guarded};
 use crate::models::{ModelRegistry, ModelsFile};
 use crate::resources::system_prompt::{self, PromptInput, ToolPrompt};
 use crate::resources::{ResourceFlags, ResourceOptions, ResourceSettings, Resources};
@@ -30,9 +31,9 @@ use crate::{Diagnostic, Environment};
 /// Everything but the conversation.
 #[derive(Clone)]
 pub(super) struct Services {
-    options: Arc<AgentOptions>,
+    pub(super) options: Arc<AgentOptions>,
     settings: Arc<Mutex<SettingsStore>>,
-    registry: ModelRegistry,
+    pub(super) registry: ModelRegistry,
     resources: Arc<Resources>,
     problems: Vec<Diagnostic>,
 }
@@ -99,14 +100,20 @@ impl Services {
             (options.model, options.provider, options.thinking_level) = (None, None, None);
         }
         let chosen = choose_model(&self.registry, &options, &settings, known.as_ref()).await?;
-        let workspace = Arc::new(self.workspace(&settings, &conversation));
-        let mut builtin = toolset::all(&workspace);
-        builtin.sort_by_key(|tool| order(&tool.declaration().name));
-        let tools = options.tools.choose(builtin, options.custom_tools.clone(), &settings);
         let provider: Arc<dyn Provider> = match &options.custom_model {
             Some((provider, _)) => Arc::clone(provider),
             None => Arc::new(self.registry.client().clone()),
         };
+        let guard = self.guard(&settings, &provider, chosen.model.as_ref(), first).await?;
+        let workspace = Arc::new(self.workspace(&settings, &conversation, &guard)?);
+        let mut builtin = toolset::all(&workspace);
+        builtin.sort_by_key(|tool| order(&tool.declaration().name));
+        let behind = |tools: Vec<Arc<dyn AgentTool>>, ours| {
+            let tools = tools.into_iter();
+            tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, ours)).collect::<Vec<_>>()
+        };
+        let custom = behind(options.custom_tools.clone(), false);
+        let tools = options.tools.choose(behind(builtin, true), custom, &settings);
         let extensions = self.extensions(&options, &workspace, &conversation);
         let mut parts =
             SessionParts::new(provider, chosen.model.clone(), conversation, Arc::clone(&workspace));
@@ -125,11 +132,17 @@ impl Services {
         parts.auto_resize_images = settings.auto_resize_images();
         parts.extensions = Extensions::new(extensions);
         parts.ui = Arc::clone(&options.ui);
+        parts.guard = Some(guard);
         let session = AgentSession::new(parts).map_err(ConversationError::from)?;
         Ok((session, chosen.diagnostics))
     }
 
-    fn workspace(&self, settings: &Settings, conversation: &Session) -> Workspace {
+    fn workspace(
+        &self,
+        settings: &Settings,
+        conversation: &Session,
+        guard: &Arc<Guard>,
+    ) -> Result<Workspace, GuardError> {
         let options = &self.options;
         let environment = &options.environment;
         let mut variables: BTreeMap<_, _> = environment
@@ -151,13 +164,14 @@ impl Services {
             output_directory: Some(environment.temporary()),
             ..BashSettings::default()
         };
-        let host = Host { supervisor: options.supervisor.clone() };
+        let plain = || Host { supervisor: options.supervisor.clone(), confined: None };
+        let host = guard.host()?.unwrap_or_else(plain);
         let workspace =
             Workspace::new(Arc::new(host), environment.cwd.clone(), environment.home.clone());
-        let workspace = workspace.with_bash(bash);
+        let workspace = workspace.with_bash(bash).with_unreadable(guard.unreadable());
         workspace
             .set_images(Images { auto_resize: settings.auto_resize_images(), ..Images::default() });
-        workspace
+        Ok(workspace)
     }
 
     fn extensions(

@@ -13,6 +13,8 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use crate::guard::GuardStatus;
+
 /// Something that happened.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
@@ -90,6 +92,12 @@ pub enum SessionNews<'a> {
     AgentSettled {
         /// It was aborted.
         aborted: bool,
+    },
+    /// What holds in this session, before its first run. Not told where nothing is held.
+    Guard {
+        /// What.
+        #[serde(flatten)]
+        status: &'a GuardStatus,
     },
     /// Other messages wait.
     QueueUpdate {

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{ScopedModel, SessionSettings, SettingChange};
 use crate::extension::{Extensions, NoUi, Ui};
+use crate::guard::Guard;
 use crate::models::ModelRegistry;
 
 /// The sections of the system prompt for these active tools.
@@ -74,6 +75,8 @@ pub struct SessionParts {
     pub extensions: Extensions,
     /// The way to the user.
     pub ui: Arc<dyn Ui>,
+    /// What the tools may do; those that are given here are behind it already.
+    pub guard: Option<Arc<Guard>>,
 }
 
 impl SessionParts {
@@ -104,6 +107,7 @@ impl SessionParts {
             options: StreamOptions::default(),
             extensions: Extensions::default(),
             ui: Arc::new(NoUi),
+            guard: None,
         }
     }
 }

@@ -44,6 +44,7 @@ impl Run {
     pub async fn finish(mut self) -> Outcome {
         let session = self.session.clone();
         let messages = std::mem::take(&mut self.messages);
+        session.announce_guard().await;
         let mut outcome = ended(session.0.agent.prompt_messages(messages).await);
         loop {
             match session.after_run().await {

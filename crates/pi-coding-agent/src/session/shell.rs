@@ -80,6 +80,9 @@ impl AgentSession {
         if let Some(result) = asked.map_err(|error| BashError::Failed(error.0))? {
             return Ok(result);
         }
+        if let Some(guard) = &self.0.guard {
+            guard.check_user_command(command).map_err(BashError::Failed)?;
+        }
         let (chunks, mut received) = tokio::sync::mpsc::channel::<String>(64);
         let told = async {
             while let Some(delta) = received.recv().await {

@@ -198,6 +198,7 @@ async fn a_server_that_was_found_is_a_provider() {
     })
     .await;
     let environment = Environment {
+        system_directory: None,
         cwd: PathBuf::from("/"),
         home: None,
         agent_directory: PathBuf::from("/nowhere"),

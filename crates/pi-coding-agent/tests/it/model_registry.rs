@@ -19,6 +19,7 @@ fn environment(cwd: &Path, variables: &[(&str, &str)]) -> Environment {
     let path = std::iter::once(&("PATH", PATH));
     let variables = path.chain(variables).map(|(k, v)| ((*k).to_owned(), (*v).to_owned()));
     Environment {
+        system_directory: None,
         cwd: cwd.to_owned(),
         home: None,
         agent_directory: PathBuf::from("/nowhere"),

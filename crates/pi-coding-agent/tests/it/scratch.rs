@@ -48,6 +48,7 @@ impl Scratch {
     pub(crate) fn environment(&self, cwd: &str) -> Environment {
         fs::create_dir_all(self.path(cwd)).unwrap();
         Environment {
+            system_directory: None,
             cwd: self.path(cwd),
             home: Some(self.path("home")),
             agent_directory: self.path("home/.pi/agent"),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::destructive::{self, Harm};
 use super::known;
@@ -74,7 +74,7 @@ pub(super) fn host(policy: &Policy, host: &str) -> Option<Part> {
     Some(ruled(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
 }
 
-pub(super) fn tool(policy: &Policy, name: &str, arguments: &Value) -> Option<Part> {
+pub(super) fn tool(policy: &Policy, name: &str, arguments: &Map<String, Value>) -> Option<Part> {
     let fits = |key: &str, pattern: &str| match arguments.get(key) {
         Some(Value::String(text)) => paths::glob(pattern, text),
         Some(other) => paths::glob(pattern, &other.to_string()),

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Scope;
 use crate::Decision;
@@ -20,14 +20,14 @@ pub struct Verdict {
 }
 
 /// The decision about one command, file, host or doubt.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// What it is about.
     pub what: String,
     /// What was decided.
     pub decision: Decision,
     /// Whether that holds only under confinement.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
     /// The rule that decided: file and line. `None` for what is built in.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,9 @@ pub struct Part {
 }
 
 impl Verdict {
-    pub(super) fn of(parts: Vec<Part>) -> Self {
+    /// The verdict that these parts make.
+    #[must_use]
+    pub fn of(parts: Vec<Part>) -> Self {
         let decision = parts.iter().map(|part| part.decision).max().unwrap_or(Decision::Allow);
         let confined = parts.iter().any(|part| part.confined);
         Self { decision, confined, parts }

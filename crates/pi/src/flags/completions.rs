@@ -8,7 +8,7 @@ mod fish;
 mod zsh;
 
 use super::commands::COMMANDS;
-use super::options::OPTIONS;
+use super::options::all;
 use super::{Command, Completes, Flag, Group, Words};
 
 /// The script for a shell; `None` if there is none for it.
@@ -33,7 +33,7 @@ struct Place {
 /// All of them, `pi` itself first.
 fn places() -> Vec<Place> {
     let words = Words { completes: Completes::Files, ..Command::new("", "").words };
-    let flags = OPTIONS.iter().map(|option| option.flag).collect();
+    let flags = all().map(|option| option.flag).collect();
     let mut places = vec![Place { path: Vec::new(), flags, commands: COMMANDS, words }];
     add(&mut places, &[], COMMANDS);
     places

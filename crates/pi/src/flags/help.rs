@@ -1,7 +1,7 @@
 //! `pi --help` and `pi help COMMAND`: the tables as text for a terminal of 80 columns.
 
 use super::commands::COMMANDS;
-use super::options::OPTIONS;
+use super::options::all;
 use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
@@ -27,7 +27,7 @@ pub(crate) fn general() -> String {
     text.push_str("\n`pi help COMMAND` says more about one; `pi man` is the whole manual.\n");
     for group in Group::ALL {
         text.push_str(&format!("\n{}:\n", group.title()));
-        let options = OPTIONS.iter().filter(|option| option.flag.group == *group);
+        let options = all().filter(|option| option.flag.group == *group);
         options.for_each(|option| flag(&mut text, &option.flag));
     }
     text.push_str("\nExamples:\n");

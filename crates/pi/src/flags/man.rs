@@ -1,7 +1,7 @@
 //! `pi man`: the manual page, in roff.
 
 use super::commands::COMMANDS;
-use super::options::OPTIONS;
+use super::options::all;
 use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
@@ -18,7 +18,7 @@ pub(crate) fn page() -> String {
     page.push_str(&format!(".SH DESCRIPTION\n{}\n.SH OPTIONS\n", text(WORDS)));
     for group in Group::ALL {
         page.push_str(&format!(".SS {}\n", text(group.title())));
-        let options = OPTIONS.iter().filter(|option| option.flag.group == *group);
+        let options = all().filter(|option| option.flag.group == *group);
         options.for_each(|option| flag(&mut page, &option.flag));
     }
     page.push_str(".SH COMMANDS\n");

@@ -1,7 +1,7 @@
 //! `docs/cli.md`: the same as the manual page, for people who read it in a browser.
 
 use super::commands::COMMANDS;
-use super::options::OPTIONS;
+use super::options::all;
 use super::texts::{EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
@@ -15,7 +15,7 @@ pub(crate) fn page() -> String {
     page.push_str(&format!("\n{WORDS}\n\n## Options\n"));
     for group in Group::ALL {
         page.push_str(&format!("\n### {}\n\n", group.title()));
-        let options = OPTIONS.iter().filter(|option| option.flag.group == *group);
+        let options = all().filter(|option| option.flag.group == *group);
         options.for_each(|option| flag(&mut page, &option.flag));
     }
     page.push_str("\n## Commands\n");

@@ -32,12 +32,16 @@ const SCREENS: &[&str] = &["regular", "fullscreen"];
 const NO_EXTENSIONS: &str = "This version has no extensions yet; leave the option out.";
 const NO_SCREEN: &str = "This version has no screen yet; find the session with `pi sessions list` and name it with --session.";
 
-const fn option(flag: Flag, set: Set) -> Setting {
+pub(super) const fn option(flag: Flag, set: Set) -> Setting {
     Setting { flag, set }
 }
 
 /// All of them.
-pub(crate) const OPTIONS: &[Setting] = &[
+pub(crate) fn all() -> impl Iterator<Item = &'static Setting> {
+    OPTIONS.iter().chain(super::safety::OPTIONS)
+}
+
+const OPTIONS: &[Setting] = &[
     option(
         Flag::new("print", Output, "Answer the message, print the answer and exit")
             .short("p")
@@ -267,6 +271,6 @@ pub(crate) const OPTIONS: &[Setting] = &[
 ];
 
 /// The parts of a list with commas.
-fn list(text: &str) -> Vec<String> {
+pub(super) fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }

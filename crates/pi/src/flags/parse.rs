@@ -8,7 +8,7 @@ use std::iter::Peekable;
 use std::vec::IntoIter;
 
 use super::commands::COMMANDS;
-use super::options::{OPTIONS, Set};
+use super::options::{Set, all};
 use super::{Command, Flag, Value, suggest};
 use crate::arguments::Arguments;
 
@@ -76,7 +76,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
 }
 
 fn unknown_long(name: &str) -> String {
-    let known = OPTIONS.iter().map(|option| option.flag.long);
+    let known = all().map(|option| option.flag.long);
     let hint = suggest::nearest(name, known).map(|near| format!("; did you mean --{near}?"));
     format!("Unknown option: --{name}{}", hint.unwrap_or_default())
 }
@@ -86,7 +86,7 @@ fn unavailable(arguments: &Arguments) -> Option<String> {
     let given =
         [("resume", arguments.resume), ("extension", !arguments.extensions.paths.is_empty())];
     let (name, _) = given.into_iter().find(|(_, given)| *given)?;
-    let flag = OPTIONS.iter().map(|option| &option.flag).find(|flag| flag.long == name)?;
+    let flag = all().map(|option| &option.flag).find(|flag| flag.long == name)?;
     Some(format!("--{name} is not available yet. {}", flag.later?))
 }
 
@@ -117,7 +117,7 @@ fn option(
     rest: &mut Peekable<IntoIter<String>>,
 ) -> Result<(), String> {
     let (name, attached) = split(word);
-    if let Some(option) = OPTIONS.iter().find(|option| option.flag.is_named(name)) {
+    if let Some(option) = all().find(|option| option.flag.is_named(name)) {
         let value = value(&option.flag, attached, rest)?;
         match option.set {
             Set::Switch(set) => set(arguments),
@@ -128,7 +128,7 @@ fn option(
         return Ok(());
     }
     let Some(unknown) = name.strip_prefix("--") else {
-        let flags = OPTIONS.iter().map(|option| option.flag);
+        let flags = all().map(|option| option.flag);
         return Err(unknown_short(word, &flags.collect::<Vec<_>>()));
     };
     // An extension's option: what follows is its value, unless it looks like something else.

@@ -6,7 +6,7 @@ use secrecy::ExposeSecret as _;
 use serde_json::{Map, Value as Json, json};
 
 use super::commands::COMMANDS;
-use super::options::{OPTIONS, Set};
+use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
 use super::{Command, Flag, Value};
 use crate::arguments::{Arguments, Mode, Resource, ToolChange, ToolChoice};
@@ -22,7 +22,7 @@ fn all_commands(commands: &'static [Command]) -> Vec<&'static Command> {
 /// The flags that can be given at one place.
 fn flag_tables() -> Vec<Vec<Flag>> {
     let commands = all_commands(COMMANDS).into_iter().map(|command| command.flags.to_vec());
-    std::iter::once(OPTIONS.iter().map(|option| option.flag).collect()).chain(commands).collect()
+    std::iter::once(all().map(|option| option.flag).collect()).chain(commands).collect()
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn texts_are_in_shape() {
 
 #[test]
 fn what_an_option_does_fits_what_it_takes() {
-    for option in OPTIONS {
+    for option in all() {
         let fits = match (option.set, option.flag.value) {
             (Set::Switch(_), value) => value == Value::None,
             (Set::Maybe(_), value) => matches!(value, Value::Optional(_)),
@@ -187,7 +187,7 @@ fn arguments_mean_what_they_mean_to_pi() {
         }
         // To pi, an option without its value, and one with an equals sign, is an unknown one.
         let unknown = theirs["unknownFlags"].as_object().unwrap();
-        let is_known = |name: &String| OPTIONS.iter().any(|option| option.flag.long == name);
+        let is_known = |name: &String| all().any(|option| option.flag.long == name);
         assert!(
             unknown.len() == 1 && unknown.keys().all(is_known),
             "{argv:?}: {ours} and {theirs}"
@@ -200,7 +200,7 @@ fn arguments_mean_what_they_mean_to_pi() {
 
 #[test]
 fn an_equals_sign_means_what_a_space_means() {
-    for option in OPTIONS {
+    for option in all() {
         let flag = option.flag;
         let long = format!("--{}", flag.long);
         let value = flag.choices.first().copied().unwrap_or("a=b");

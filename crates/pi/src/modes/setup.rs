@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::extension::Ui;
+use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
     AgentOptions, Conversation, ConversationError, CreateError, Created, Diagnostic, Environment,
@@ -28,6 +29,10 @@ pub(super) async fn create(
     match Box::pin(create_agent_session(options)).await {
         Ok(created) => {
             created.diagnostics.iter().for_each(say);
+            let session = created.runtime.session();
+            if let Some(status) = session.guard().and_then(|guard| guard.status()) {
+                note(&status.to_string());
+            }
             Ok(created)
         }
         Err(NotCreated { error, diagnostics }) => {
@@ -48,6 +53,8 @@ fn say(diagnostic: &Diagnostic) {
 fn exit(error: &CreateError) -> Exit {
     match error {
         CreateError::Model(_) => Exit::NoModel,
+        CreateError::Guard(GuardError::Sandbox(_)) => Exit::NotConfined,
+        CreateError::Guard(_) => Exit::Configuration,
         CreateError::Conversation(
             ConversationError::Session(_) | ConversationError::DirectoryGone { .. },
         )
@@ -78,6 +85,7 @@ fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
             .filter(|texts| !texts.is_empty()),
     };
     options.approve = arguments.approve;
+    options.settings.clone_from(&arguments.settings);
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     options
 }

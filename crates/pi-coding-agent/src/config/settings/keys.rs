@@ -44,6 +44,7 @@ pub const KEYS: &[SettingKey] = &[
     global(key("defaultProjectTrust")),
     key("defaultTools"),
     idle("codemode"),
+    global(key("guard")),
     key("sessionDir"),
     idle("sessionShareDestination"),
     key("compaction"),

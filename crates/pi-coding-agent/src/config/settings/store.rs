@@ -70,6 +70,8 @@ struct Layer {
     /// Without what does not fit.
     usable: Map<String, Value>,
     problems: Vec<Diagnostic>,
+    /// What is wrong with the group `guard`, or with a file that has one.
+    unguarded: Option<Diagnostic>,
 }
 
 impl Layer {
@@ -84,7 +86,15 @@ impl Layer {
     fn reload(&mut self, scope: Scope) {
         match self.file.as_ref().map(JsonFile::read) {
             Some(Ok(content)) => self.accept(content.unwrap_or_default(), scope),
-            Some(Err(error)) => self.problems = vec![error.diagnostic()],
+            Some(Err(error)) => {
+                let problem = error.diagnostic();
+                let path = self.file.as_ref().map(|file| &file.path);
+                let text = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
+                if String::from_utf8_lossy(&text).contains("\"guard\"") {
+                    self.unguarded = Some(problem.clone());
+                }
+                self.problems = vec![problem];
+            }
             None => {}
         }
     }
@@ -101,9 +111,15 @@ impl Layer {
                 warning(format!("`{name}` counts only in the user's settings; move it there"))
             }));
         }
-        self.problems.extend(prune(&mut self.usable).into_iter().map(|(key, problem)| {
-            warning(format!("`{key}` is ignored: {problem}; correct or remove it"))
-        }));
+        self.unguarded = None;
+        for (key, problem) in prune(&mut self.usable) {
+            let ignored = format!("`{key}` is ignored: {problem}; correct or remove it");
+            if is_guard(&key) && scope == Scope::User {
+                let message = format!("`{key}`: {problem}; correct or remove it");
+                self.unguarded = Some(Diagnostic::error(path.clone(), message));
+            }
+            self.problems.push(warning(ignored));
+        }
     }
 
     fn update(&mut self, changes: &Changes, scope: Scope) -> Result<(), ConfigError> {
@@ -143,7 +159,13 @@ pub struct SettingsStore {
     project: Layer,
     trusted: bool,
     overrides: Map<String, Value>,
+    /// What is wrong with `guard` in the overrides.
+    unguarded: Option<Diagnostic>,
     settings: Settings,
+}
+
+fn is_guard(key: &str) -> bool {
+    key == "guard" || key.starts_with("guard.")
 }
 
 impl SettingsStore {
@@ -164,7 +186,8 @@ impl SettingsStore {
 
     fn new(user: Layer, project: Layer, trusted: bool) -> Self {
         let (overrides, settings) = (Map::new(), Settings::default());
-        let mut store = Self { user, project, trusted, overrides, settings };
+        let unguarded = None;
+        let mut store = Self { user, project, trusted, overrides, unguarded, settings };
         store.combine();
         store
     }
@@ -196,6 +219,12 @@ impl SettingsStore {
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let project = if self.trusted { self.project.problems.as_slice() } else { &[] };
         self.user.problems.iter().chain(project).cloned().collect()
+    }
+
+    /// What is wrong with what is said about `guard`. Then nothing may run: nobody knows what was
+    /// meant to hold it.
+    pub fn unguarded(&self) -> Option<&Diagnostic> {
+        self.unguarded.as_ref().or(self.user.unguarded.as_ref())
     }
 
     /// Keys that the files name without effect, because nothing acts on them yet.
@@ -232,7 +261,10 @@ impl SettingsStore {
     /// What flags and the environment say. Replaces what they said before.
     pub fn set_overrides(&mut self, overrides: Map<String, Value>) {
         self.overrides = overrides;
-        prune(&mut self.overrides);
+        let problems = prune(&mut self.overrides);
+        let guard = problems.into_iter().find(|(key, _)| is_guard(key));
+        self.unguarded =
+            guard.map(|(key, problem)| Diagnostic::error(None, format!("`{key}`: {problem}")));
         self.combine();
     }
 

@@ -18,6 +18,7 @@ impl Place {
         let root = TempDir::new().unwrap();
         let at = root.path().canonicalize().unwrap();
         let environment = Environment {
+            system_directory: None,
             cwd: at.join("project"),
             home: Some(at.join("home")),
             agent_directory: at.join("home/.pi/agent"),

@@ -1,0 +1,71 @@
+//! The guard of a session, from settings, rule files and who is there to be asked.
+
+use std::sync::Arc;
+
+use pi_protocol::{Model, Provider};
+
+use super::model::choose_model;
+use super::services::Services;
+use super::{AgentOptions, CreateError};
+use crate::config::Settings;
+use crate::config::settings::ApprovalPolicy;
+use crate::guard::{
+    Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
+};
+
+impl Services {
+    /// What a session may do. `first`: what was approved before counts.
+    pub(super) async fn guard(
+        &self,
+        settings: &Settings,
+        provider: &Arc<dyn Provider>,
+        model: Option<&Arc<Model>>,
+        first: bool,
+    ) -> Result<Arc<Guard>, CreateError> {
+        let options = &self.options;
+        let trusted = {
+            let store = self.settings();
+            if let Some(problem) = store.unguarded() {
+                return Err(GuardError::Settings(problem.clone()).into());
+            }
+            store.is_trusted()
+        };
+        let plan = GuardPlan::new(settings, &options.environment);
+        let policy = rules::load(&options.environment, trusted, &plan.rules, plan.defaults());
+        let policy = policy.map_err(|error: RulesError| GuardError::from(error))?;
+        let approver = match plan.approval {
+            ApprovalPolicy::Never => None,
+            ApprovalPolicy::Review => self.reviewer(&plan, settings, provider, model).await?,
+            ApprovalPolicy::Ask => options.approver.clone().or_else(|| {
+                let ui = options.ui.is_present().then(|| Arc::clone(&options.ui))?;
+                Some(Arc::new(UiApprover(ui)) as Arc<dyn Approver>)
+            }),
+        };
+        let approvals = if first { options.approvals.clone() } else { Approvals::default() };
+        let supervisor = options.supervisor.clone();
+        let guard = Guard::new(plan, &options.environment, policy, approver, approvals, supervisor);
+        Ok(Arc::new(guard?))
+    }
+
+    /// A model that decides: the one that is named, or that of the session.
+    async fn reviewer(
+        &self,
+        plan: &GuardPlan,
+        settings: &Settings,
+        provider: &Arc<dyn Provider>,
+        model: Option<&Arc<Model>>,
+    ) -> Result<Option<Arc<dyn Approver>>, CreateError> {
+        let (named, longest) = &plan.reviewer;
+        let model = match named {
+            None => model.cloned(),
+            Some(_) => {
+                let mut options: AgentOptions = (*self.options).clone();
+                options.model.clone_from(named);
+                options.provider = None;
+                choose_model(&self.registry, &options, settings, None).await?.model
+            }
+        };
+        let reviewer = model.map(|model| Reviewer::new(Arc::clone(provider), model, *longest));
+        Ok(reviewer.map(|reviewer| Arc::new(reviewer) as Arc<dyn Approver>))
+    }
+}

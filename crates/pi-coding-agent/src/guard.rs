@@ -1,0 +1,190 @@
+//! What the agent may do, asked before every call and held while it runs.
+//!
+//! The rules and the sandbox themselves are `pi-guard`; here they meet a session: which rules and
+//! which profile count ([`GuardPlan`], [`rules`]), who is asked ([`Approver`]), what becomes of
+//! the answer ([`Approvals`]). Every tool is wrapped (`tool`), so nothing gets past it: it is
+//! judged, perhaps asked about, perhaps run confined, and what it says is masked.
+
+mod approval;
+mod judge;
+mod plan;
+mod remember;
+mod reviewer;
+pub mod rules;
+mod sandbox;
+mod status;
+mod tool;
+mod ui;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, RwLock, RwLockReadGuard};
+
+use pi_guard::policy::{Policy, Scene};
+use pi_tools::Host;
+use pi_tools::supervisor::Supervisor;
+
+pub use approval::{Answer, Approvals, Approver, Question};
+pub use judge::{Call, Judgement, Outcome};
+pub use plan::GuardPlan;
+pub use reviewer::Reviewer;
+pub use rules::RulesError;
+pub use sandbox::SandboxError;
+pub use status::GuardStatus;
+pub(crate) use tool::Guarded;
+pub use ui::UiApprover;
+
+use crate::{Diagnostic, Environment};
+use sandbox::Sandbox;
+
+/// Why nothing may run.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    /// Nobody knows what was meant to hold.
+    #[error("nothing may run before this is in order: {0}")]
+    Settings(Diagnostic),
+    /// The rules cannot be used.
+    #[error("nothing may run before this is in order: {0}")]
+    Rules(#[from] RulesError),
+    /// What is required is not there.
+    #[error("nothing may run: {0}")]
+    Sandbox(#[from] SandboxError),
+}
+
+/// What a session may do.
+pub struct Guard {
+    plan: GuardPlan,
+    environment: Environment,
+    policy: Arc<RwLock<Policy>>,
+    approvals: Approvals,
+    approver: Option<Arc<dyn Approver>>,
+    /// One question at a time.
+    asking: tokio::sync::Mutex<()>,
+    sandbox: Sandbox,
+}
+
+impl Guard {
+    /// Puts rules, sandbox and approver together. What is required of the machine is looked at
+    /// now: before anything runs.
+    pub fn new(
+        plan: GuardPlan,
+        environment: &Environment,
+        policy: Policy,
+        approver: Option<Arc<dyn Approver>>,
+        approvals: Approvals,
+        supervisor: Option<Supervisor>,
+    ) -> Result<Self, GuardError> {
+        let programs = {
+            let resolve = |name: &str| resolve(environment, name);
+            policy.forbidden_programs(&resolve)
+        };
+        let policy = Arc::new(RwLock::new(policy));
+        let sandbox = Sandbox::new(
+            plan.clone(),
+            environment.clone(),
+            supervisor,
+            programs,
+            judge::decide_host(&plan, &policy, &approvals),
+        );
+        if plan.is_confined() || plan.require > pi_guard::confine::Rung::None {
+            sandbox.prepare()?;
+        }
+        Ok(Self {
+            plan,
+            environment: environment.clone(),
+            policy,
+            approvals,
+            approver,
+            asking: tokio::sync::Mutex::default(),
+            sandbox,
+        })
+    }
+
+    /// What is to hold.
+    pub fn plan(&self) -> &GuardPlan {
+        &self.plan
+    }
+
+    /// What was approved for this session; sub-agents are given the same.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Where commands of this session run, if they are confined.
+    pub(crate) fn host(&self) -> Result<Option<Host>, GuardError> {
+        if !self.plan.is_confined() {
+            return Ok(None);
+        }
+        let made = self.sandbox.host(None);
+        let fail = |error| GuardError::Sandbox(SandboxError::Prepare(std::io::Error::other(error)));
+        made.map(Some).map_err(fail)
+    }
+
+    /// Files whose content is not shown where many are looked through.
+    pub(crate) fn unreadable(self: &Arc<Self>) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
+        let guard = Arc::downgrade(self);
+        Arc::new(move |path| guard.upgrade().is_some_and(|guard| !guard.may_show(path)))
+    }
+
+    fn policy(&self) -> RwLockReadGuard<'_, Policy> {
+        self.policy.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Does something with the policy and the place where commands run.
+    fn look<T>(&self, look: impl FnOnce(&Policy, &Scene<'_>) -> T) -> T {
+        let resolve = |name: &str| resolve(&self.environment, name);
+        let scene = Scene {
+            cwd: &self.environment.cwd,
+            home: self.environment.home.as_deref(),
+            resolve: &resolve,
+        };
+        look(&self.policy(), &scene)
+    }
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guard").field("plan", &self.plan).finish_non_exhaustive()
+    }
+}
+
+/// The real path of a program, as the shell of a command would find it.
+fn resolve(environment: &Environment, name: &str) -> Option<PathBuf> {
+    if name.is_empty() {
+        return None;
+    }
+    if name.contains('/') {
+        return environment.cwd.join(name).canonicalize().ok();
+    }
+    let path = environment.variable("PATH")?;
+    path.split(':').find_map(|directory| {
+        let found = environment.cwd.join(directory).join(name);
+        is_program(&found).then(|| found.canonicalize().ok()).flatten()
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        path.metadata()
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    }
+    #[cfg(not(unix))]
+    path.is_file()
+}
+
+/// The real path of a file that may not be there yet: what there is of it, without links.
+fn real_path(path: &Path) -> PathBuf {
+    let mut missing = Vec::new();
+    let mut at = path;
+    loop {
+        if let Ok(real) = at.canonicalize() {
+            return missing.iter().rev().fold(real, |path, name| path.join(name));
+        }
+        let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+            return path.to_owned();
+        };
+        missing.push(name);
+        at = parent;
+    }
+}

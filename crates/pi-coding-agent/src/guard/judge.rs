@@ -1,0 +1,249 @@
+//! What is decided about a call, before anybody is asked.
+
+use std::path::Path;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use pi_guard::Decision;
+use pi_guard::confine::{Network, Rung, proxy};
+use pi_guard::policy::{Part, Policy, Reach, Scope, Verdict};
+use pi_tools::Workspace;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::plan::GuardPlan;
+use super::sandbox::DecideHost;
+use super::{Approvals, Guard, real_path};
+use crate::config::settings::{ApprovalPolicy, Profile};
+
+/// A call of a tool.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub arguments: &'a Map<String, Value>,
+    /// It is one of ours, whose arguments are understood and which the sandbox holds.
+    pub ours: bool,
+}
+
+impl Call<'_> {
+    fn text(&self, key: &str) -> Option<&str> {
+        self.arguments.get(key).and_then(Value::as_str)
+    }
+
+    /// What it is about, for people.
+    pub(super) fn what(&self) -> String {
+        let told = self.text("command").or_else(|| self.text("path"));
+        told.map_or_else(|| Value::Object(self.arguments.clone()).to_string(), str::to_owned)
+    }
+}
+
+/// What happens to a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// It runs.
+    Run,
+    /// It runs in the sandbox, although others do not: nobody knows all of what it does.
+    RunConfined,
+    /// Somebody is asked.
+    Ask,
+    /// It does not run.
+    Refuse,
+}
+
+/// What is decided about a call.
+#[derive(Debug, Clone, Serialize)]
+pub struct Judgement {
+    /// What happens to it.
+    pub outcome: Outcome,
+    /// The decisions that led there.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+    /// Why it is refused, or run as it is, where that does not follow from the decisions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Guard {
+    /// Decides about a shell command.
+    pub fn judge_command(&self, command: &str) -> Judgement {
+        let verdict = self.look(|policy, scene| policy.check(command, scene));
+        self.conclude(verdict)
+    }
+
+    /// Decides about a call.
+    pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgement {
+        let mut verdicts = Vec::new();
+        let ruled = self.policy().check_tool(call.tool, call.arguments);
+        if !call.ours && ruled.is_none() {
+            verdicts.push(Verdict::of(vec![self.unknown_tool(call.tool)]));
+        }
+        verdicts.extend(ruled);
+        match (call.tool, call.text("command"), call.text("path")) {
+            ("bash", Some(command), _) => {
+                verdicts.push(self.look(|policy, scene| policy.check(command, scene)));
+            }
+            ("write" | "edit", _, Some(path)) => {
+                verdicts.extend(self.file(&workspace.resolve(path), Reach::Write));
+            }
+            ("read" | "grep" | "find" | "ls", _, path) => {
+                verdicts.extend(self.file(&workspace.resolve(path.unwrap_or(".")), Reach::Read));
+            }
+            _ => {}
+        }
+        self.conclude(Verdict::of(verdicts.into_iter().flat_map(|v| v.parts).collect()))
+    }
+
+    /// Whether a file may be read without asking.
+    pub(super) fn may_show(&self, path: &Path) -> bool {
+        if self.sandbox.may(path, false).is_err() {
+            return false;
+        }
+        // The usual case, and asked for every file of a tree.
+        if !self.policy().restricts() {
+            return true;
+        }
+        let verdict = self.look(|policy, scene| policy.check_path(path, Reach::Read, scene));
+        verdict.decision == Decision::Allow || self.is_approved(&verdict)
+    }
+
+    /// Whether a command that the user runs may run: whoever types it has approved it.
+    pub fn check_user_command(&self, command: &str) -> Result<(), String> {
+        let judgement = self.judge_command(command);
+        match judgement.verdict.decision {
+            Decision::Forbid => Err(judgement.refusal()),
+            Decision::Ask | Decision::Allow => Ok(()),
+        }
+    }
+
+    /// What the rules and the sandbox say about a file, by the name that was given and by the one
+    /// that it has.
+    fn file(&self, path: &Path, reach: Reach) -> Vec<Verdict> {
+        let real = real_path(path);
+        let mut verdicts = vec![self.look(|policy, scene| policy.check_path(path, reach, scene))];
+        if real != path {
+            verdicts.push(self.look(|policy, scene| policy.check_path(&real, reach, scene)));
+        }
+        if let Err(denial) = self.sandbox.may(&real, reach != Reach::Read) {
+            verdicts.push(Verdict::of(vec![Part {
+                what: real.display().to_string(),
+                decision: Decision::Ask,
+                confined: false,
+                rule: None,
+                reason: format!("the sandbox does not permit it: {}", denial.rule),
+                scope: Scope::Path { path: real, access: reach },
+            }]));
+        }
+        verdicts
+    }
+
+    /// A tool of somebody else: the sandbox does not hold it.
+    fn unknown_tool(&self, name: &str) -> Part {
+        let decision = match self.plan.profile {
+            Profile::Explore => Decision::Allow,
+            Profile::Careful | Profile::Unattended => Decision::Ask,
+        };
+        Part {
+            what: name.to_owned(),
+            decision,
+            confined: false,
+            rule: None,
+            reason: "no rule speaks of this tool".to_owned(),
+            scope: Scope::Tool { name: name.to_owned() },
+        }
+    }
+
+    fn conclude(&self, verdict: Verdict) -> Judgement {
+        let (outcome, note) = match verdict.decision {
+            Decision::Forbid => (Outcome::Refuse, None),
+            Decision::Ask if self.is_approved(&verdict) => (Outcome::Run, None),
+            Decision::Ask => self.whom_to_ask(),
+            Decision::Allow if verdict.confined => self.where_to_run(),
+            Decision::Allow => (Outcome::Run, None),
+        };
+        Judgement { outcome, verdict, note }
+    }
+
+    fn is_approved(&self, verdict: &Verdict) -> bool {
+        let mut asked = verdict.parts.iter().filter(|part| part.decision == Decision::Ask);
+        asked.all(|part| self.approvals.cover(&part.scope))
+    }
+
+    fn whom_to_ask(&self) -> (Outcome, Option<String>) {
+        let nobody = match (self.plan.approval, &self.approver) {
+            (ApprovalPolicy::Never, _) => {
+                "it would need an approval, and the approval policy is `never`: nobody is asked"
+            }
+            (_, None) => "it would need an approval, and nobody is here to give one",
+            (_, Some(_)) => return (Outcome::Ask, None),
+        };
+        (Outcome::Refuse, Some(nobody.to_owned()))
+    }
+
+    /// What cannot be analysed runs only where it is held; or where there is nothing that it
+    /// could get past.
+    fn where_to_run(&self) -> (Outcome, Option<String>) {
+        if !self.plan.is_confined() && !self.policy().restricts() {
+            let why = "nobody knows all of what it does, but no rule asks or forbids anything";
+            return (Outcome::Run, Some(why.to_owned()));
+        }
+        let why = match self.sandbox.confined() {
+            Ok(confined) if confined.rung() == Rung::None => {
+                "this machine has no confinement".to_owned()
+            }
+            Ok(_) if self.plan.is_confined() => return (Outcome::Run, None),
+            Ok(_) => return (Outcome::RunConfined, None),
+            Err(error) => error,
+        };
+        let note = format!(
+            "nobody knows all of what it does, so it may run only in the sandbox, which cannot be \
+             had: {why}"
+        );
+        (Outcome::Refuse, Some(note))
+    }
+}
+
+impl Judgement {
+    /// Why it is refused, for the model.
+    pub fn refusal(&self) -> String {
+        let decisive = self.verdict.decisive();
+        let reason = decisive.map_or_else(String::new, |part| {
+            let rule = part.rule.as_ref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
+            format!("{}: {}{rule}", part.what, part.reason)
+        });
+        let mut text = format!("This is not allowed and was not run. {reason}");
+        if let Some(note) = &self.note {
+            text.push_str("; ");
+            text.push_str(note);
+        }
+        text.push_str(". Do not try to get around it: do without, or tell the user.");
+        text
+    }
+}
+
+/// Who confined commands may reach, where only some hosts are named.
+pub(super) fn decide_host(
+    plan: &GuardPlan,
+    policy: &Arc<RwLock<Policy>>,
+    approvals: &Approvals,
+) -> DecideHost {
+    let named = match &plan.network {
+        Network::Hosts(hosts) => hosts.clone(),
+        Network::On | Network::Off => Vec::new(),
+    };
+    let (policy, approvals) = (Arc::clone(policy), approvals.clone());
+    Arc::new(move |host, _port| {
+        let ruled = policy.read().unwrap_or_else(PoisonError::into_inner).check_host(host);
+        let part = ruled.as_ref().and_then(Verdict::decisive);
+        let approved = || approvals.cover(&Scope::Host { host: host.to_owned() });
+        match part {
+            Some(part) if part.decision == Decision::Forbid => Err(part.reason.clone()),
+            Some(part) if part.decision == Decision::Allow => Ok(()),
+            _ if approved() => Ok(()),
+            Some(part) => Err(part.reason.clone()),
+            None if proxy::hosts_allow(&named, host) => Ok(()),
+            None => Err("it is not among the hosts that can be reached".to_owned()),
+        }
+    })
+}

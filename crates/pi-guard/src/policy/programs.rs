@@ -1,0 +1,62 @@
+//! Programs that no command may run, whatever its spelling: what the sandbox refuses to execute.
+
+use std::path::{Path, PathBuf};
+
+use super::Policy;
+use crate::Decision;
+
+/// Files that are many programs, told apart by the name they are called by.
+const MANY_IN_ONE: &[&str] = &["busybox", "toybox", "coreutils", "uutils", "rustup", "rustup-init"];
+
+impl Policy {
+    /// The real paths of programs that are forbidden with any arguments.
+    #[must_use]
+    pub fn forbidden_programs(&self, resolve: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
+        let rules = self.rules.commands.iter();
+        let whole =
+            rules.filter(|rule| rule.decision == Decision::Forbid && rule.prefix.len() == 1);
+        let mut programs: Vec<PathBuf> =
+            whole.flat_map(|rule| &rule.prefix[0]).filter_map(|name| resolve(name)).collect();
+        programs.retain(|path| !is_many_in_one(path));
+        programs.sort();
+        programs.dedup();
+        programs
+    }
+}
+
+fn is_many_in_one(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    name.is_some_and(|name| MANY_IN_ONE.contains(&name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Defaults, Layer, RuleFile};
+    use super::*;
+
+    #[test]
+    fn whole_programs_only() {
+        let text = r#"
+            [[command]]
+            prefix = [["cat", "tac"]]
+            decision = "forbid"
+            [[command]]
+            prefix = ["git", "push"]
+            decision = "forbid"
+            [[command]]
+            prefix = ["ls"]
+            decision = "ask"
+            [[command]]
+            prefix = ["sh"]
+            decision = "forbid"
+        "#;
+        let mut policy = Policy::new(Defaults::explore());
+        policy.add(RuleFile::parse("x", text, Layer::User).unwrap());
+        let resolve = |name: &str| match name {
+            "sh" => Some(PathBuf::from("/bin/busybox")),
+            "tac" => None,
+            name => Some(Path::new("/usr/bin").join(name)),
+        };
+        assert_eq!(policy.forbidden_programs(&resolve), [Path::new("/usr/bin/cat")]);
+    }
+}
