@@ -24,6 +24,8 @@ use flags::help;
 use flags::parse::{Request, parse};
 
 fn main() -> ExitCode {
+    // A confined command begins as this program, once per command: nothing slow before this.
+    pi_guard::confine::main_if_asked();
     // Commands of tools are owned by this program, started once more.
     pi_tools::supervisor::main_if_asked();
     crash::guard(run)

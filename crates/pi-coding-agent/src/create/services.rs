@@ -151,7 +151,7 @@ impl Services {
             output_directory: Some(environment.temporary()),
             ..BashSettings::default()
         };
-        let host = Host { supervisor: options.supervisor.clone() };
+        let host = Host { supervisor: options.supervisor.clone(), ..Host::default() };
         let workspace =
             Workspace::new(Arc::new(host), environment.cwd.clone(), environment.home.clone());
         let workspace = workspace.with_bash(bash);
