@@ -39,6 +39,7 @@ mod environment;
 mod kernel;
 #[cfg(target_os = "linux")]
 mod launch;
+mod reach;
 mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]

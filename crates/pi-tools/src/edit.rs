@@ -104,8 +104,11 @@ async fn execute(
 async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<u8>, ToolError> {
     let executor = workspace.executor();
     let refuse = |error: std::io::Error| {
-        let code = os_error::code(&error)
+        let mut code = os_error::code(&error)
             .map_or_else(|| error.to_string(), |(code, _)| format!("Error code: {code}."));
+        if let Some(denial) = os_error::denial(&error) {
+            code.push_str(&format!(" Confined: {denial}."));
+        }
         ToolError(format!("Could not edit file: {shown}. {code}"))
     };
     let stat = executor.stat(path).await.map_err(refuse)?;

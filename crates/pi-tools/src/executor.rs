@@ -12,6 +12,7 @@ pub(crate) mod replace;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 pub use pi_agent::BoxFuture;
@@ -55,6 +56,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
 
     /// The same file as this process would name it, if it can reach it directly.
     fn host_path(&self, path: &Path) -> Option<PathBuf>;
+
+    /// Which real paths nobody may look into, where that is known beforehand. Reading and listing
+    /// refuse these by themselves; this is for searching through [`Executor::host_path`].
+    fn hidden(&self) -> Option<PathTest> {
+        None
+    }
 
     /// All that is below a directory, parents before children. More than `limit` is an error of the
     /// kind [`io::ErrorKind::FileTooLarge`].
@@ -108,6 +115,9 @@ pub trait Executor: Send + Sync + fmt::Debug {
         })
     }
 }
+
+/// A question about a path.
+pub type PathTest = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// What kind of thing a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

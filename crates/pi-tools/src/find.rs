@@ -63,7 +63,7 @@ fn search(
     limit: Limit,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
-    let mut builder = walk::builder(&start.host);
+    let mut builder = start.builder();
     builder.add_custom_ignore_filename(".fdignore").require_git(is_in_repository(start));
     let (lines, unread) = walk::first(&builder, start, limit.count(), cancel, || {
         |entry, path: &Path| {

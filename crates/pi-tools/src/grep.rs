@@ -2,6 +2,8 @@
 
 mod lines;
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -150,7 +152,7 @@ impl Search {
     }
 
     fn walk(&self) -> WalkBuilder {
-        let mut builder = walk::builder(&self.start.host);
+        let mut builder = self.start.builder();
         builder.add_custom_ignore_filename(".rgignore").overrides(self.globs.clone());
         builder
     }
@@ -204,9 +206,14 @@ impl Search {
         searcher: &mut Searcher,
         path: &Path,
         cancel: &CancelToken,
-    ) -> std::io::Result<Matches> {
+    ) -> io::Result<Matches> {
         let wanted = Wanted { matches: self.limit.count(), context: self.context as u64 };
-        search_file(searcher, &self.matcher, path, wanted, cancel)
+        let file = File::open(path)?;
+        if !self.start.may_show(&file, path) {
+            let why = "its content is not to be shown";
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+        }
+        search_file(searcher, &self.matcher, file, wanted, cancel)
     }
 
     fn show(&self, found: &[(PathBuf, Matches)], unread: usize) -> ToolOutput {

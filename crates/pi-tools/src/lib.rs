@@ -49,8 +49,8 @@ pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
 pub use executor::replace::replace as replace_file;
 pub use executor::{
-    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Found, Host, Inherit, Lease, Process,
-    Stat,
+    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Found, Host, Inherit, Lease, PathTest,
+    Process, Stat,
 };
 #[cfg(unix)]
 pub use executor::{Container, Network, Remote, Ssh, Which};

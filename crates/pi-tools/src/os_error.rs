@@ -7,15 +7,26 @@ use std::io;
 use std::path::Path;
 
 use pi_agent::ToolError;
+use pi_guard::confine::Denial;
 
 /// An error of a call on a path.
 pub(crate) fn on_path(error: &io::Error, call: &str, path: &Path) -> ToolError {
-    ToolError(format!("{}, {call} '{}'", describe(error), path.display()))
+    ToolError(format!("{}, {call} '{}'{}", describe(error), path.display(), rule(error)))
 }
 
 /// An error of a call on something already open.
 pub(crate) fn bare(error: &io::Error, call: &str) -> ToolError {
-    ToolError(format!("{}, {call}", describe(error)))
+    ToolError(format!("{}, {call}{}", describe(error), rule(error)))
+}
+
+/// What was denied by which rule, if that is what this error is about.
+pub(crate) fn denial(error: &io::Error) -> Option<&Denial> {
+    error.get_ref()?.downcast_ref()
+}
+
+/// The rule that was broken, as the end of a sentence.
+fn rule(error: &io::Error) -> String {
+    denial(error).map(|denial| format!(": {denial}")).unwrap_or_default()
 }
 
 /// The code and what it means.

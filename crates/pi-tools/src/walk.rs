@@ -9,6 +9,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
 use std::future::{Future, poll_fn};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
@@ -21,8 +23,9 @@ use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
 use crate::change::unless_aborted;
-use crate::executor::{Executor, FileKind};
+use crate::executor::{Executor, FileKind, PathTest};
 use crate::mirror::Mirror;
+use crate::os_error;
 use crate::workspace::Workspace;
 
 /// More threads than this wait for each other and for the disk.
@@ -43,6 +46,24 @@ pub(crate) struct Start {
     pub(crate) kind: FileKind,
     /// The copy that the path leads to, if this process cannot reach the original.
     pub(crate) mirror: Option<Mirror>,
+    hidden: Hidden,
+}
+
+/// Real paths, and what must not be looked into among them.
+#[derive(Clone, Default)]
+struct Hidden {
+    /// Where the search begins, without links.
+    real: PathBuf,
+    /// What nobody may look into: not even names are shown.
+    closed: Option<PathTest>,
+    /// Files whose names are shown, but not their content.
+    unreadable: Option<PathTest>,
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hidden").field("real", &self.real).finish_non_exhaustive()
+    }
 }
 
 impl Start {
@@ -56,15 +77,55 @@ impl Start {
         let executor = workspace.executor();
         let found = unless_aborted(cancel, executor.stat(&path)).await?;
         let kind = found.map_err(|error| not_found(&error, &path))?.kind;
+        let (closed, unreadable) = (executor.hidden(), workspace.unreadable().cloned());
+        let mut hidden = Hidden { real: PathBuf::new(), closed, unreadable };
+        if hidden.closed.is_some() || hidden.unreadable.is_some() {
+            let real = unless_aborted(cancel, executor.canonical(&path)).await?;
+            hidden.real = real.map_err(|error| not_found(&error, &path))?;
+        }
         if let Some(host) = executor.host_path(&path) {
-            return Ok(Self { path, host, kind, mirror: None });
+            return Ok(Self { path, host, kind, mirror: None, hidden });
         }
         if kind == FileKind::Other {
             // Not to be searched by anyone.
-            return Ok(Self { host: PathBuf::new(), path, kind, mirror: None });
+            return Ok(Self { host: PathBuf::new(), path, kind, mirror: None, hidden });
         }
         let mirror = unless_aborted(cancel, Mirror::new(executor, &path, kind)).await??;
-        Ok(Self { host: mirror.place(&path), path, kind, mirror: Some(mirror) })
+        Ok(Self { host: mirror.place(&path), path, kind, mirror: Some(mirror), hidden })
+    }
+
+    /// A walk that sees what `rg --hidden` and `fd --hidden` see, but not what is in directories
+    /// that nobody may look into.
+    pub(crate) fn builder(&self) -> WalkBuilder {
+        let mut builder = builder(&self.host);
+        if let Some(closed) = self.hidden.closed.clone() {
+            let (host, real) = (self.host.clone(), self.hidden.real.clone());
+            builder.filter_entry(move |entry| {
+                let inside = entry.path().strip_prefix(&host).ok().and_then(Path::parent);
+                // Its own name may be known.
+                !inside.is_some_and(|directory| closed(&real.join(directory)))
+            });
+        }
+        builder
+    }
+
+    /// Whether the content of an open file may be shown. Asked after it was opened: its name may
+    /// lead elsewhere at any moment.
+    pub(crate) fn may_show(&self, file: &File, place: &Path) -> bool {
+        let Hidden { real, closed, unreadable } = &self.hidden;
+        let mut tests = closed.iter().chain(unreadable).peekable();
+        if tests.peek().is_none() {
+            return true;
+        }
+        let real = match &self.mirror {
+            // Nobody exchanges anything there, and there are no links.
+            Some(_) => place.strip_prefix(&self.host).ok().map(|inside| match inside.as_os_str() {
+                inside if inside.is_empty() => real.clone(),
+                inside => real.join(inside),
+            }),
+            None => path_of(file, place),
+        };
+        real.is_some_and(|real| !tests.any(|test| test(&real)))
     }
 
     /// Where this process sees another path of the executor.
@@ -83,6 +144,7 @@ pub(crate) fn not_found(error: &std::io::Error, path: &Path) -> ToolError {
     match error.kind() {
         // Nothing is known about the path then.
         std::io::ErrorKind::ConnectionAborted => ToolError(error.to_string()),
+        _ if os_error::denial(error).is_some() => os_error::on_path(error, "access", path),
         _ => ToolError(format!("Path not found: {}", path.display())),
     }
 }
@@ -118,8 +180,22 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// A walk that sees what `rg --hidden` and `fd --hidden` see.
-pub(crate) fn builder(root: &Path) -> WalkBuilder {
+/// The real path of an open file.
+fn path_of(file: &File, place: &Path) -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        let _ = place;
+        std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        std::fs::canonicalize(place).ok()
+    }
+}
+
+fn builder(root: &Path) -> WalkBuilder {
     let mut builder = WalkBuilder::new(root);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     builder

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,14 +11,14 @@ use pi_protocol::CancelToken;
 
 use crate::background::Background;
 use crate::bash::BashSettings;
-use crate::executor::Executor;
+use crate::executor::{Executor, PathTest};
 use crate::image::Images;
 use crate::locks::Locks;
 use crate::paths;
 use crate::seen::{ChangedFiles, Fingerprint, Seen};
 
 /// A directory on an executor. Clones share what is known of its files.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Workspace {
     executor: Arc<dyn Executor>,
     cwd: PathBuf,
@@ -29,6 +30,14 @@ pub struct Workspace {
     pub(crate) seen: Arc<Seen>,
     bash: BashSettings,
     background: Option<Arc<Background>>,
+    unreadable: Option<PathTest>,
+}
+
+impl fmt::Debug for Workspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Workspace");
+        shown.field("executor", &self.executor).field("cwd", &self.cwd).finish_non_exhaustive()
+    }
 }
 
 impl Workspace {
@@ -38,7 +47,6 @@ impl Workspace {
         let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
         let variables = Arc::default();
         let bash = BashSettings::default();
-        let background = None;
         Self {
             executor,
             cwd,
@@ -49,7 +57,8 @@ impl Workspace {
             locks,
             seen,
             bash,
-            background,
+            background: None,
+            unreadable: None,
         }
     }
 
@@ -63,6 +72,19 @@ impl Workspace {
     #[must_use]
     pub fn with_background(self, background: Arc<Background>) -> Self {
         Self { background: Some(background), ..self }
+    }
+
+    /// The same workspace through another executor, which has the same files.
+    #[must_use]
+    pub fn with_executor(self, executor: Arc<dyn Executor>) -> Self {
+        Self { executor, ..self }
+    }
+
+    /// Says of which files, by their real paths, the content must not be shown: `grep` passes over
+    /// them and says how many there were. Their names are no secret.
+    #[must_use]
+    pub fn with_unreadable(self, unreadable: PathTest) -> Self {
+        Self { unreadable: Some(unreadable), ..self }
     }
 
     /// Says what happens to files that changed since the model saw them.
@@ -112,6 +134,11 @@ impl Workspace {
     /// Where commands can be left running.
     pub fn background(&self) -> Option<&Arc<Background>> {
         self.background.as_ref()
+    }
+
+    /// Which files must not be shown.
+    pub(crate) fn unreadable(&self) -> Option<&PathTest> {
+        self.unreadable.as_ref()
     }
 
     /// The file that a path of a model means.

@@ -7,6 +7,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::reach::NEEDED_OF_RUN;
 use super::roots::Root;
 use super::{Confinement, Network};
 
@@ -22,9 +23,6 @@ pub(super) const NAMESPACES: &[&str] = &[
     "--cap-drop",
     "ALL",
 ];
-
-/// Places in `/run` that programs need and where nobody listens.
-const NEEDED_OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 /// All arguments up to the program; `helper` is the program that goes on inside.
 pub(super) fn arguments(

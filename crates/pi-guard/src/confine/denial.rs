@@ -4,14 +4,16 @@
 //! A guess from words: programs say it in their own way, and a refusal may have other reasons
 //! (an ordinary file mode). So this never decides anything.
 
+use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::{Confined, Mode, Network, Rung, roots};
 
-/// Something a command was denied.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Something a command, or a tool in its place, was denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{rule}{denied}")]
 pub struct Denial {
     /// What.
     pub denied: Denied,
@@ -29,6 +31,26 @@ pub enum Denied {
     Host(Option<String>),
     /// Something about other processes or the system.
     Operation,
+}
+
+/// What comes after the rule in a sentence.
+impl fmt::Display for Denied {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, " ({})", path.display()),
+            Self::Host(Some(host)) => write!(f, " ({host})"),
+            Self::Host(None) | Self::Operation => Ok(()),
+        }
+    }
+}
+
+/// Who wants to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// A command: it may have a `/tmp` of its own, and what holds it may hold more than the rules.
+    Command,
+    /// A tool in this process, which knows the rules only.
+    Tool,
 }
 
 const OF_FILES: [&str; 4] = [
@@ -69,7 +91,7 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
     }
     if let Some(path) = path(line) {
         let path = plain(&cwd.join(path));
-        let rule = rule(confined, &path)?;
+        let rule = rule(confined, &path, By::Command)?;
         return Some(Denial { denied: Denied::Path(path), rule });
     }
     if network_off && says(&["socket", "connect", "Socket"]) {
@@ -125,28 +147,35 @@ fn host(line: &str) -> Option<String> {
 }
 
 /// The rule that keeps this path from being written; none if it can be written.
-fn rule(confined: &Confined, path: &Path) -> Option<String> {
+pub(super) fn rule(confined: &Confined, path: &Path, by: By) -> Option<String> {
     let confinement = &confined.confinement;
-    if confinement.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+    if is_hidden(confined, path) {
         return Some("this path is hidden".to_owned());
     }
     if confinement.mode == Mode::ReadOnly {
         return Some("nothing can be written (mode read-only)".to_owned());
     }
+    let own_tmp = confined.rung == Rung::Bubblewrap && by == By::Command;
     let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
-    if temporary || (confined.rung == Rung::Bubblewrap && path.starts_with("/tmp")) {
+    if temporary || (own_tmp && path.starts_with("/tmp")) {
         return None;
     }
-    let roots = roots::plan(confinement).ok()?;
+    let roots = match (roots::plan(confinement), by) {
+        (Ok(roots), _) => roots,
+        // A command would have said something else: it was not run at all.
+        (Err(_), By::Command) => return None,
+        (Err(error), By::Tool) => return Some(error.to_string()),
+    };
     let Some(root) = roots.iter().find(|root| path.starts_with(&root.path)) else {
         return Some("only the workspace and named roots can be written".to_owned());
     };
     let protected = root.present.iter().chain(&root.missing).chain(&root.absent);
+    let beside = confined.rung == Rung::Landlock && by == By::Command;
     for kept in protected {
         if path.starts_with(kept) {
             return Some(format!("{} is protected", kept.display()));
         }
-        if confined.rung == Rung::Landlock && path.parent().is_some_and(|to| kept.starts_with(to)) {
+        if beside && path.parent().is_some_and(|to| kept.starts_with(to)) {
             return Some(format!(
                 "nothing can be created beside {}, which is protected (only Landlock holds here)",
                 kept.display()
@@ -154,4 +183,9 @@ fn rule(confined: &Confined, path: &Path) -> Option<String> {
         }
     }
     None
+}
+
+/// Whether this path is among those that cannot even be read.
+pub(super) fn is_hidden(confined: &Confined, path: &Path) -> bool {
+    confined.confinement.hidden.iter().any(|hidden| path.starts_with(hidden))
 }

@@ -2,6 +2,8 @@
 
 #[cfg(unix)]
 mod connection;
+mod directory;
+mod guarded;
 #[cfg(unix)]
 mod process;
 #[cfg(target_os = "linux")]
@@ -10,53 +12,106 @@ mod supervised;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use pi_guard::confine::{Confined, Rung};
 
 #[cfg(unix)]
 pub(super) use connection::{Connection, connect};
 
 use super::replace::replace;
-use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, Process, Stat};
+use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathTest, Process, Stat};
 use crate::supervisor::Supervisor;
 
-/// The machine that this process runs on, with all the rights it has.
+/// The machine that this process runs on, with all the rights it has, or with what a confinement
+/// leaves of them.
+///
+/// # Confined
+///
+/// Commands start confined, with an environment of their own: nothing is inherited, and secrets in
+/// what is set are left out. Files are touched by this process, which nothing holds, so it takes
+/// care itself: what it does to a file it does to the file whose real path was looked at, also if
+/// somebody puts a link in its place at the same moment (on Linux). A refusal is an error of the
+/// kind [`io::ErrorKind::PermissionDenied`] around a [`Denial`](pi_guard::confine::Denial). A file
+/// with several names is replaced under one of them, and the others keep the old content: they may
+/// be where nothing may be changed.
+///
+/// What is somewhere else ([`Remote`](super::Remote)) is not confined: the program that leads there
+/// runs as it would without.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
     /// Who owns the processes. Without one, and where there are none (not Linux), processes that
     /// leave their process group outlive their command, and all outlive a killed program.
     pub supervisor: Option<Supervisor>,
+    /// What commands and tools are confined to. Its helper has to be a program that can be started
+    /// by this one and by the supervisor: `/proc/self/exe` where they are the same.
+    pub confined: Option<Arc<Confined>>,
+}
+
+impl Host {
+    /// The confinement, if it is one.
+    fn held(&self) -> Option<Arc<Confined>> {
+        self.confined.as_ref().filter(|confined| confined.rung() != Rung::None).cloned()
+    }
+
+    /// Does something on a thread that may wait: freely, or guarded by the confinement.
+    fn either<'a, T: Send + 'static>(
+        &self,
+        path: &Path,
+        freely: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+        guarded: impl FnOnce(&Confined, &Path) -> io::Result<T> + Send + 'static,
+    ) -> BoxFuture<'a, io::Result<T>> {
+        match self.held() {
+            Some(confined) => blocking(path, move |path| guarded(&confined, path)),
+            None => blocking(path, freely),
+        }
+    }
 }
 
 impl Executor for Host {
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>> {
-        blocking(path, |path| {
-            let metadata = fs::metadata(path)?;
+        let stat = |metadata: fs::Metadata| {
             let (kind, size) = (kind(metadata.file_type()), metadata.len());
-            Ok(Stat { kind, size, modified: metadata.modified().ok() })
-        })
+            Stat { kind, size, modified: metadata.modified().ok() }
+        };
+        self.either(
+            path,
+            move |path| fs::metadata(path).map(stat),
+            move |confined, path| guarded::metadata(confined, path).map(stat),
+        )
     }
 
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
-        blocking(path, move |path| {
-            let file = fs::File::open(path)?;
+        let read = move |file: fs::File| {
             // Room for all of it at once: a vector that grows holds a big file twice.
             let size = file.metadata()?.len().min(limit);
             let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
             file.take(limit).read_to_end(&mut bytes)?;
             Ok(bytes)
-        })
+        };
+        self.either(
+            path,
+            move |path| read(fs::File::open(path)?),
+            move |confined, path| read(guarded::open(confined, path)?),
+        )
     }
 
     fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
-        let content = content.to_vec();
-        blocking(path, move |path| replace(path, &content))
+        let content = Arc::<[u8]>::from(content);
+        let same = Arc::clone(&content);
+        self.either(
+            path,
+            move |path| replace(path, &content),
+            move |confined, path| guarded::replace(confined, path, &same),
+        )
     }
 
     fn create_directory<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
-        blocking(path, |path| fs::create_dir_all(path))
+        self.either(path, |path| fs::create_dir_all(path), guarded::create_directory)
     }
 
     fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>> {
-        blocking(path, |path| {
+        let list = |path: &Path| {
             let mut entries = Vec::new();
             for entry in fs::read_dir(path)? {
                 let entry = entry?;
@@ -64,7 +119,8 @@ impl Executor for Host {
                 entries.push(DirectoryEntry { name, kind: kind(entry.file_type()?) });
             }
             Ok(entries)
-        })
+        };
+        self.either(path, list, move |confined, path| guarded::list(confined, path, list))
     }
 
     fn canonical<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
@@ -72,16 +128,24 @@ impl Executor for Host {
     }
 
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
-        blocking(path, |path| fs::OpenOptions::new().read(true).write(true).open(path).map(drop))
+        self.either(
+            path,
+            |path| fs::OpenOptions::new().read(true).write(true).open(path).map(drop),
+            guarded::check_writable,
+        )
     }
 
     #[cfg(unix)]
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
-        #[cfg(target_os = "linux")]
-        if let Some(supervisor) = &self.supervisor {
-            return Box::pin(supervised::spawn(supervisor, command));
-        }
-        Box::pin(async { process::spawn(command) })
+        let confined = self.held().map(|confined| guarded::command(&confined, command));
+        Box::pin(async move {
+            let command = confined.as_ref().unwrap_or(command);
+            #[cfg(target_os = "linux")]
+            if let Some(supervisor) = &self.supervisor {
+                return supervised::spawn(supervisor, command).await;
+            }
+            process::spawn(command)
+        })
     }
 
     #[cfg(not(unix))]
@@ -91,6 +155,11 @@ impl Executor for Host {
 
     fn host_path(&self, path: &Path) -> Option<PathBuf> {
         Some(path.to_owned())
+    }
+
+    fn hidden(&self) -> Option<PathTest> {
+        let confined = self.held()?;
+        Some(Arc::new(move |real| confined.may_read(real).is_err()))
     }
 }
 

@@ -18,16 +18,34 @@ const NAMES: usize = 16;
 
 /// Replaces the content of a file of this machine, or creates it. Links, owner and mode stay.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
-    // A link stays a link: what it leads to is replaced.
-    let target = match fs::canonicalize(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path)?,
-        found => found?,
-    };
-    let existing = match OpenOptions::new().write(true).open(&target) {
+    put(&target(path)?, content, OtherNames::Follow)
+}
+
+/// What becomes of the other names of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OtherNames {
+    /// They get the new content too.
+    Follow,
+    /// They keep the old one: they may be where nothing may be changed. A link in the place of the
+    /// file is an error then.
+    Keep,
+}
+
+/// The file that is meant: a link stays a link, and what it leads to is replaced.
+pub(super) fn target(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path),
+        found => found,
+    }
+}
+
+/// Puts the content where it belongs.
+pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
+    let existing = match names.open(OpenOptions::new().write(true), target) {
         // A file that may not be written is not replaced just because its directory may.
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return persist(new_file(&target, content, |_| Ok(()))?, &target);
+            return persist(new_file(target, content, |_| Ok(()))?, target);
         }
         Err(error) => return Err(error),
     };
@@ -36,14 +54,33 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         // Devices and pipes are written to.
         return (&existing).write_all(content);
     }
-    if has_other_names(&metadata) {
-        return write_in_place(&target, content);
+    if has_other_names(&metadata) && names == OtherNames::Follow {
+        return write_in_place(target, content, names);
     }
-    let new = new_file(&target, content, |new| keep_attributes(new, &metadata));
-    match new.and_then(|new| persist(new, &target)) {
-        Err(error) if cannot_take_the_name(&error) => write_in_place(&target, content),
+    let new = new_file(target, content, |new| keep_attributes(new, &metadata));
+    match new.and_then(|new| persist(new, target)) {
+        Err(error) if cannot_take_the_name(&error) => write_in_place(target, content, names),
         done => done,
     }
+}
+
+impl OtherNames {
+    fn open(self, options: &mut OpenOptions, target: &Path) -> io::Result<File> {
+        match self {
+            Self::Follow => options.open(target),
+            Self::Keep => open_itself(options, target),
+        }
+    }
+}
+
+/// Opens what has this name, and not what a link of this name leads to.
+pub(super) fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
+    }
+    options.open(path)
 }
 
 /// A file with this content beside the target.
@@ -134,8 +171,12 @@ pub(crate) fn cannot_take_the_name(error: &io::Error) -> bool {
 }
 
 /// Writes over a file, and takes it back if that fails: disks get full.
-fn write_in_place(target: &Path, content: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().read(true).write(true).open(target)?;
+fn write_in_place(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
+    let mut file = names.open(OpenOptions::new().read(true).write(true), target)?;
+    if names == OtherNames::Keep && has_other_names(&file.metadata()?) {
+        let why = "the file has other names, which would be changed too";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
     let mut old = Vec::new();
     file.read_to_end(&mut old)?;
     overwrite(&mut file, content).inspect_err(|_| {

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
 
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
@@ -14,16 +13,16 @@ pub(super) const MAX_LINE: usize = 500;
 /// Bytes of a line that are looked at to show it.
 const ENOUGH_BYTES: usize = 8 * 1024;
 
-/// Searches a file. An error means that it could not be read, or not to its end.
+/// Searches a file. An error means that it could not be read to its end.
 pub(super) fn search_file(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
-    path: &Path,
+    file: File,
     wanted: Wanted,
     cancel: &CancelToken,
 ) -> io::Result<Matches> {
     let mut matches = Matches { wanted, numbers: Vec::new(), lines: BTreeMap::new() };
-    let file = Cancellable { file: File::open(path)?, cancel };
+    let file = Cancellable { file, cancel };
     searcher.search_reader(matcher, file, &mut matches)?;
     Ok(matches)
 }

@@ -7,18 +7,15 @@ use std::sync::{Arc, Mutex};
 
 use pi_agent::{AgentTool, Invocation, ToolError, ToolOutput, Updates};
 use pi_protocol::{CancelToken, UserBlock};
-use pi_tools::supervisor::Supervisor;
-use pi_tools::{BashSettings, Host, Workspace, bash};
+use pi_tools::{BashSettings, Workspace, bash};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::place::Place;
+use crate::place::{Place, supervised};
 
 /// A workspace whose commands are supervised by the testbed.
 pub(crate) fn workspace(cwd: &Path, settings: BashSettings) -> Arc<Workspace> {
-    let supervisor = Supervisor::new(env!("CARGO_BIN_EXE_pi-tools-testbed"));
-    let host = Host { supervisor: Some(supervisor) };
-    Arc::new(Workspace::new(Arc::new(host), cwd.to_owned(), None).with_bash(settings))
+    Arc::new(Workspace::new(Arc::new(supervised()), cwd.to_owned(), None).with_bash(settings))
 }
 
 pub(crate) fn settings() -> BashSettings {

@@ -74,7 +74,8 @@ impl Place {
 }
 
 pub(crate) fn supervised() -> Host {
-    Host { supervisor: Some(Supervisor::new(env!("CARGO_BIN_EXE_pi-tools-testbed"))) }
+    let supervisor = Some(Supervisor::new(env!("CARGO_BIN_EXE_pi-tools-testbed")));
+    Host { supervisor, ..Host::default() }
 }
 
 fn environment() -> BTreeMap<OsString, OsString> {

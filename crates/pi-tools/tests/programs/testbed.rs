@@ -21,6 +21,7 @@ use pi_tools::{
 use serde_json::{Value, json};
 
 fn main() {
+    pi_guard::confine::main_if_asked();
     supervisor::main_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // One thread for what may wait, so that threads can be counted.
@@ -89,7 +90,7 @@ async fn perform(arguments: &[String]) -> Value {
 }
 
 fn host() -> Host {
-    Host { supervisor: Some(Supervisor::this_program()) }
+    Host { supervisor: Some(Supervisor::this_program()), ..Host::default() }
 }
 
 async fn elsewhere(executor: Remote, command: &str) -> Value {

@@ -60,7 +60,7 @@ pub(crate) fn perform(arguments: &[&str]) -> Result<(), CommandsError> {
 
 /// A workspace whose commands this program supervises.
 pub(super) fn workspace(cwd: &Path, output_directory: Option<&Path>) -> Arc<Workspace> {
-    let host = Host { supervisor: Some(Supervisor::this_program()) };
+    let host = Host { supervisor: Some(Supervisor::this_program()), ..Host::default() };
     let settings = BashSettings {
         environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
         output_directory: output_directory.map(Path::to_owned),

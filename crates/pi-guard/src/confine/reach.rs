@@ -1,0 +1,247 @@
+//! What tools that touch files themselves, in this process, may do: what a confined command may.
+//!
+//! Nothing holds this process but its own care, so whoever asks must have the real path and go
+//! there without following links.
+//!
+//! Where commands can do less only because of how they are held, tools can do it: create something
+//! beside a protected path. Where commands have a place of their own instead of the machine's
+//! (`/tmp`), the machine's cannot be written; it can be read, because nothing there is secret that
+//! the system does not keep secret itself.
+
+use std::path::{Component, Path};
+
+use super::denial::{self, By};
+use super::{Confined, Denial, Denied, Rung};
+
+/// Devices that anybody may read, and those of them that anybody may write.
+const READABLE: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
+const WRITABLE: [&str; 3] = ["/dev/full", "/dev/null", "/dev/zero"];
+
+impl Confined {
+    /// Whether a tool may create, change or remove what is at this real path.
+    pub fn may_write(&self, real: &Path) -> Result<(), Denial> {
+        if self.rung == Rung::None || WRITABLE.iter().any(|device| real == Path::new(device)) {
+            return Ok(());
+        }
+        match denial::rule(self, real, By::Tool) {
+            Some(rule) => Err(denial(real, rule)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a tool may look at what is at this real path.
+    pub fn may_read(&self, real: &Path) -> Result<(), Denial> {
+        if self.rung == Rung::None {
+            return Ok(());
+        }
+        let rule = if denial::is_hidden(self, real) {
+            "this path is hidden"
+        } else if is_of_a_process(real) {
+            // Above all of this one, with the secrets in its environment and memory.
+            "other processes and the system are out of reach"
+        } else if is_below_another(real, "/dev", &READABLE) {
+            "devices are out of reach"
+        } else if self.rung == Rung::Bubblewrap && self.is_of_services(real) {
+            "services of this machine are out of reach"
+        } else {
+            return Ok(());
+        };
+        Err(denial(real, rule.to_owned()))
+    }
+
+    /// `/run` of the machine, where commands have an empty one, unless a root is in there.
+    fn is_of_services(&self, real: &Path) -> bool {
+        let confinement = &self.confinement;
+        let mut given = confinement.roots().into_iter().chain(confinement.private_tmp());
+        is_below_another(real, "/run", &NEEDED_OF_RUN) && !given.any(|root| real.starts_with(root))
+    }
+}
+
+/// Places in `/run` that programs need and where nobody listens.
+pub(super) const NEEDED_OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
+
+fn denial(real: &Path, rule: String) -> Denial {
+    Denial { denied: Denied::Path(real.to_owned()), rule }
+}
+
+/// Whether a path is inside `above`, and in none of those that are excepted.
+fn is_below_another(real: &Path, above: &str, excepted: &[&str]) -> bool {
+    let inside = real.starts_with(above) && real != Path::new(above);
+    inside && !excepted.iter().any(|excepted| real.starts_with(excepted))
+}
+
+/// Whether a path is about one process: `/proc/17/…`, or one of the names of this one.
+fn is_of_a_process(real: &Path) -> bool {
+    let Ok(rest) = real.strip_prefix("/proc") else { return false };
+    let Some(Component::Normal(first)) = rest.components().next() else { return false };
+    let first = first.to_string_lossy();
+    ["self", "thread-self"].contains(&&*first) || first.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::super::{Confinement, Machine, Mode, Network};
+    use super::*;
+
+    const ONLY: &str = "only the workspace and named roots can be written";
+
+    struct World {
+        _folder: tempfile::TempDir,
+        base: PathBuf,
+    }
+
+    impl World {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let base = fs::canonicalize(folder.path()).unwrap();
+            for name in ["ws/.git/hooks", "ws/.pi", "ws/src", "ws/secret", "home", "tmp", "extra"] {
+                fs::create_dir_all(base.join(name)).unwrap();
+            }
+            fs::write(base.join("ws/.git/config"), "").unwrap();
+            Self { _folder: folder, base }
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            // An absolute name stays one.
+            self.base.join(name)
+        }
+
+        fn confined(&self, mode: Mode, rung: Rung) -> Confined {
+            let mut confinement = Confinement::new(mode, Network::Off);
+            confinement.home = Some(self.path("home"));
+            confinement.hidden.push(self.path("ws/secret"));
+            let machine = Machine {
+                landlock: if rung == Rung::None { 0 } else { 6 },
+                bubblewrap: (rung == Rung::Bubblewrap).then(|| "/usr/bin/bwrap".into()),
+                ..Machine::default()
+            };
+            let confined = confinement.on(&machine, Rung::None, "/proc/self/exe").unwrap();
+            assert_eq!(
+                confined.rung(),
+                if confinement.mode == Mode::Off { Rung::None } else { rung }
+            );
+            confined
+        }
+
+        fn writing(&self) -> Mode {
+            Mode::WorkspaceWrite {
+                workspace: self.path("ws"),
+                extra_roots: vec![self.path("extra"), self.path("home")],
+                private_tmp: Some(self.path("tmp")),
+            }
+        }
+    }
+
+    fn told(answer: Result<(), Denial>, path: &Path) -> String {
+        let Err(denial) = answer else { return String::new() };
+        assert_eq!(denial.denied, Denied::Path(path.to_owned()));
+        assert_eq!(denial.to_string(), format!("{} ({})", denial.rule, path.display()));
+        denial.rule
+    }
+
+    #[test]
+    fn tools_write_what_commands_may() {
+        let world = World::new();
+        let kept = |name: &str| format!("{} is protected", world.path(name).display());
+        let cases = [
+            ("ws/new", String::new()),
+            ("ws/src/deep/new", String::new()),
+            ("ws/.git/index", String::new()),
+            ("ws/.github/x", String::new()),
+            ("ws/.pixel", String::new()),
+            ("ws/.git/config", kept("ws/.git/config")),
+            ("ws/.git/hooks", kept("ws/.git/hooks")),
+            ("ws/.git/hooks/pre-commit", kept("ws/.git/hooks")),
+            ("ws/.pi/settings.json", kept("ws/.pi")),
+            ("ws/.agents/skills/x", kept("ws/.agents")),
+            ("ws/secret/key", "this path is hidden".to_owned()),
+            ("extra/new", String::new()),
+            ("extra/.git/config", kept("extra/.git")),
+            ("home/notes", String::new()),
+            ("home/.bashrc", kept("home/.bashrc")),
+            ("home/.ssh/authorized_keys", kept("home/.ssh")),
+            ("tmp/new", String::new()),
+            ("ws2/new", ONLY.to_owned()),
+            ("new", ONLY.to_owned()),
+            ("/tmp/pi-nobody-made-this", ONLY.to_owned()),
+            ("/etc/passwd", ONLY.to_owned()),
+            ("/proc/self/mem", ONLY.to_owned()),
+            ("/dev/sda", ONLY.to_owned()),
+            ("/dev/null", String::new()),
+        ];
+        for rung in [Rung::Landlock, Rung::Bubblewrap] {
+            let confined = world.confined(world.writing(), rung);
+            for (name, rule) in &cases {
+                let path = world.path(name);
+                assert_eq!(told(confined.may_write(&path), &path), *rule, "{rung}, {name}");
+            }
+            let reader = world.confined(Mode::ReadOnly, rung);
+            let path = world.path("ws/new");
+            assert!(told(reader.may_write(&path), &path).contains("read-only"), "{rung}");
+        }
+        for unheld in [
+            world.confined(world.writing(), Rung::None),
+            world.confined(Mode::ReadOnly, Rung::None),
+            world.confined(Mode::Off, Rung::Bubblewrap),
+        ] {
+            for (name, _) in &cases {
+                assert_eq!(unheld.may_write(&world.path(name)), Ok(()), "{name}");
+                assert_eq!(unheld.may_read(&world.path(name)), Ok(()), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn tools_read_what_commands_may() {
+        let world = World::new();
+        let (both, bubblewrap) = (Some(true), Some(false));
+        let cases = [
+            ("ws/src/x", None),
+            ("ws/.git/config", None),
+            ("ws/.pi/settings.json", None),
+            ("ws/secrets", None),
+            ("ws", None),
+            ("ws/secret", both),
+            ("ws/secret/deep/key", both),
+            ("/etc/passwd", None),
+            ("/tmp/somebody's", None),
+            ("/proc", None),
+            ("/proc/meminfo", None),
+            ("/proc/self/environ", both),
+            ("/proc/1/environ", both),
+            ("/proc/thread-self/mem", both),
+            ("/dev", None),
+            ("/dev/null", None),
+            ("/dev/urandom", None),
+            ("/dev/sda", both),
+            ("/dev/shm/somebody's", both),
+            ("/run/secrets/key", bubblewrap),
+            ("/run/current-system/sw/bin/bash", None),
+        ];
+        for rung in [Rung::Landlock, Rung::Bubblewrap] {
+            for mode in [world.writing(), Mode::ReadOnly] {
+                let confined = world.confined(mode, rung);
+                for (name, denied) in cases {
+                    let path = world.path(name);
+                    let rule = told(confined.may_read(&path), &path);
+                    let expected = denied.is_some_and(|both| both || rung == Rung::Bubblewrap);
+                    assert_eq!(!rule.is_empty(), expected, "{rung}, {name}: {rule}");
+                }
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_cannot_be_held_any_more_cannot_be_written() {
+        let world = World::new();
+        let confined = world.confined(world.writing(), Rung::Landlock);
+        fs::rename(world.path("extra"), world.path("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", world.path("extra")).unwrap();
+        let path = world.path("ws/new");
+        assert!(told(confined.may_write(&path), &path).contains("symbolic link"));
+    }
+}
