@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::roots::Root;
-use super::{Confinement, Network};
+use super::{Confinement, Network, bridge};
 
 /// Own processes, own shared memory, no rights, and an end together with the parent. Where user
 /// namespaces are not to be had, root does without.
@@ -34,12 +34,15 @@ pub(super) fn arguments(
     cwd: &Path,
 ) -> Vec<OsString> {
     let mut view = View(NAMESPACES.iter().map(OsString::from).collect());
-    if confinement.network == Network::Off {
+    if confinement.network != Network::On {
         view.0.push("--unshare-net".into());
     }
     view.two("--ro-bind", "/", "/");
     view.one("--dev", "/dev");
     view.one("--proc", "/proc");
+    if let Some(proxy) = &confinement.proxy {
+        view.two("--ro-bind", proxy, bridge::SOCKET);
+    }
     run(confinement, &mut view);
     match confinement.private_tmp() {
         Some(tmp) => view.two("--bind", tmp, "/tmp"),
@@ -78,7 +81,7 @@ fn run(confinement: &Confinement, view: &mut View) {
     }
     let names = fs::canonicalize("/etc/resolv.conf").ok();
     if let Some(names) = names.filter(|names| names.starts_with("/run"))
-        && confinement.network != Network::Off
+        && confinement.network == Network::On
     {
         view.two("--ro-bind", &names, &names);
     }
