@@ -16,6 +16,10 @@
 //! * With bubblewrap, a protected path that does not exist is covered by an empty directory, for
 //!   which an empty directory must be left behind; [`Confined::masks`] names those. A process may
 //!   open sockets of the network also where it is off, but there is nobody else in it.
+//! * A network limited to named hosts is a network of one's own in which only a bridge listens,
+//!   and behind that bridge a [`Proxy`], which is what holds. Programs that ignore the usual
+//!   proxy variables reach nobody. In a tunnel (HTTPS) nobody looks at the bytes: a host that
+//!   answers for others, or passes on what it gets, is one that should not be named.
 //! * With Landlock alone nothing can be taken away below what was given. So nothing can be
 //!   created, renamed or removed *directly in* a directory that has a protected path below it
 //!   (the root itself and `.git`, as a rule); everything below its other children can. Whoever
@@ -29,6 +33,8 @@
 //!   wanted, and the directory of `core.hooksPath` where that is set.
 
 #[cfg(target_os = "linux")]
+mod bridge;
+#[cfg(target_os = "linux")]
 mod bubblewrap;
 mod denial;
 #[cfg(target_os = "linux")]
@@ -40,6 +46,8 @@ mod kernel;
 #[cfg(target_os = "linux")]
 mod launch;
 mod reach;
+#[cfg(unix)]
+mod proxy;
 mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -55,6 +63,8 @@ use serde::{Deserialize, Serialize};
 pub use denial::{Denial, Denied, explain_denial};
 pub use detect::Machine;
 pub use environment::without_secrets;
+#[cfg(unix)]
+pub use proxy::{Decide, Proxy, Refused, hosts_allow};
 pub use seatbelt::seatbelt_profile;
 
 /// The first argument that makes a program the helper.
@@ -79,6 +89,10 @@ pub struct Confinement {
     pub home: Option<PathBuf>,
     /// Names of environment variables with secrets, besides those that look like it.
     pub secrets: Vec<String>,
+    /// The socket of the [`Proxy`] through which named hosts are reached; needed for
+    /// [`Network::Hosts`], and for nothing else.
+    #[serde(default)]
+    pub proxy: Option<PathBuf>,
 }
 
 /// What can be written.
@@ -108,7 +122,8 @@ pub enum Network {
     Off,
     /// Everybody, but no raw sockets and no sockets of this machine's services.
     On,
-    /// Only these hosts.
+    /// Only these hosts, through a [`Proxy`] that the caller runs and that decides: what is
+    /// listed here is for the caller, and nothing but the proxy's socket leads out.
     Hosts(Vec<String>),
 }
 
@@ -153,9 +168,20 @@ pub enum ConfineError {
         /// What is missing.
         why: String,
     },
-    /// A list of hosts was asked for.
-    #[error("a network limited to named hosts is not available yet; choose `off` or `on`")]
-    Hosts,
+    /// A list of hosts was asked for where they cannot be told apart.
+    #[error(
+        "a network limited to named hosts needs bubblewrap, but this machine offers {offered} \
+         ({why}); install what is missing, or choose `off` or `on`"
+    )]
+    Hosts {
+        /// What there is.
+        offered: Rung,
+        /// What is missing.
+        why: String,
+    },
+    /// A list of hosts was asked for without a way to reach them.
+    #[error("a network limited to named hosts needs a proxy, and none listens at {0}")]
+    NoProxy(String),
     /// A root is not there, or not a directory.
     #[error("{path} cannot be a writable root: {source}")]
     Root {
@@ -185,6 +211,7 @@ impl Confinement {
             hidden: Vec::new(),
             home: None,
             secrets: Vec::new(),
+            proxy: None,
         }
     }
 
@@ -198,18 +225,26 @@ impl Confinement {
         helper: impl Into<PathBuf>,
     ) -> Result<Confined, ConfineError> {
         let offered = if self.mode == Mode::Off { Rung::None } else { machine.rung() };
+        let why = || match self.mode {
+            Mode::Off => "confinement is switched off".to_owned(),
+            _ => machine.missing(),
+        };
         if offered < required {
-            let why = if self.mode == Mode::Off {
-                "confinement is switched off".to_owned()
-            } else {
-                machine.missing()
-            };
-            return Err(ConfineError::NotAvailable { required, offered, why });
-        }
-        if matches!(self.network, Network::Hosts(_)) {
-            return Err(ConfineError::Hosts);
+            return Err(ConfineError::NotAvailable { required, offered, why: why() });
         }
         let mut confinement = self.clone();
+        if matches!(self.network, Network::Hosts(_)) {
+            // Landlock knows ports but no hosts.
+            if offered != Rung::Bubblewrap {
+                return Err(ConfineError::Hosts { offered, why: why() });
+            }
+            let named = self.proxy.as_deref().map(|path| path.display().to_string());
+            let found = self.proxy.as_ref().and_then(|path| std::fs::canonicalize(path).ok());
+            let nowhere = || ConfineError::NoProxy(named.unwrap_or_else(|| "any socket".into()));
+            confinement.proxy = Some(found.ok_or_else(nowhere)?);
+        } else {
+            confinement.proxy = None;
+        }
         if let Mode::WorkspaceWrite { workspace, extra_roots, private_tmp } = &mut confinement.mode
         {
             let named = [workspace].into_iter().chain(extra_roots).chain(private_tmp);
@@ -339,6 +374,10 @@ impl Confined {
             const NAMES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
             environment.retain(|(name, _)| !NAMES.iter().any(|tmp| name == tmp));
             environment.push(("TMPDIR".into(), tmp.into()));
+        }
+        #[cfg(target_os = "linux")]
+        if let Network::Hosts(_) = confinement.network {
+            bridge::lead_to_it(&mut environment);
         }
         let mut before: Vec<OsString> = Vec::new();
         let outer = if self.rung == Rung::Seatbelt {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::reach::NEEDED_OF_RUN;
 use super::roots::Root;
-use super::{Confinement, Network};
+use super::{Confinement, Network, bridge};
 
 /// Own processes, own shared memory, no rights, and an end together with the parent. Where user
 /// namespaces are not to be had, root does without.
@@ -32,12 +32,15 @@ pub(super) fn arguments(
     cwd: &Path,
 ) -> Vec<OsString> {
     let mut view = View(NAMESPACES.iter().map(OsString::from).collect());
-    if confinement.network == Network::Off {
+    if confinement.network != Network::On {
         view.0.push("--unshare-net".into());
     }
     view.two("--ro-bind", "/", "/");
     view.one("--dev", "/dev");
     view.one("--proc", "/proc");
+    if let Some(proxy) = &confinement.proxy {
+        view.two("--ro-bind", proxy, bridge::SOCKET);
+    }
     run(confinement, &mut view);
     match confinement.private_tmp() {
         Some(tmp) => view.two("--bind", tmp, "/tmp"),
@@ -76,7 +79,7 @@ fn run(confinement: &Confinement, view: &mut View) {
     }
     let names = fs::canonicalize("/etc/resolv.conf").ok();
     if let Some(names) = names.filter(|names| names.starts_with("/run"))
-        && confinement.network != Network::Off
+        && confinement.network == Network::On
     {
         view.two("--ro-bind", &names, &names);
     }

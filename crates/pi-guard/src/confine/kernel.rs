@@ -7,6 +7,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
+use rustix::process::DumpableBehavior;
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::roots::{self, Root};
@@ -46,15 +47,38 @@ pub(super) fn give_up(
     rung: Rung,
     abi: u8,
 ) -> Result<(), KernelError> {
+    capabilities()?;
+    files(confinement, roots, rung, abi)?;
+    for filter in syscalls::filters(rung, &confinement.mode, &confinement.network)? {
+        seccompiler::apply_filter(&filter)?;
+    }
+    Ok(())
+}
+
+/// Gives up everything but open descriptors and Unix sockets.
+pub(super) fn give_up_all() -> Result<(), KernelError> {
+    capabilities()?;
+    rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    // Whatever of this the kernel knows; that it knows enough was seen before.
+    let ruleset = Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V6))?
+        .handle_access(AccessNet::from_all(ABI::V6))?
+        .scope(Scope::from_all(ABI::V6))?;
+    if ruleset.create()?.restrict_self()?.ruleset == RulesetStatus::NotEnforced {
+        return Err(KernelError::Partial);
+    }
+    for filter in syscalls::filters_of_the_bridge()? {
+        seccompiler::apply_filter(&filter)?;
+    }
+    Ok(())
+}
+
+fn capabilities() -> Result<(), KernelError> {
     let none = CapabilitySet::empty();
     rustix::thread::set_no_new_privs(true)?;
     rustix::thread::clear_ambient_capability_set()?;
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
     rustix::thread::set_capabilities(None, sets)?;
-    files(confinement, roots, rung, abi)?;
-    for filter in syscalls::filters(rung, &confinement.mode, &confinement.network)? {
-        seccompiler::apply_filter(&filter)?;
-    }
     Ok(())
 }
 

@@ -14,7 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::kernel::{self, KernelError};
-use super::{ARGUMENT, ConfineError, Confined, Rung, bubblewrap, descriptors, roots};
+use super::{
+    ARGUMENT, ConfineError, Confined, Network, Rung, bridge, bubblewrap, descriptors, roots,
+};
 
 #[derive(Debug, thiserror::Error)]
 enum LaunchError {
@@ -28,6 +30,8 @@ enum LaunchError {
     Replaced,
     #[error("open files would be inherited (descriptors {0:?}) and cannot be closed")]
     Descriptors(Vec<u32>),
+    #[error("the way to the allowed hosts cannot be opened: {0}")]
+    Bridge(io::Error),
     #[error("{program} cannot be started: {source}")]
     Start { program: String, source: io::Error },
 }
@@ -53,6 +57,12 @@ pub(super) fn run(arguments: Vec<OsString>) -> ! {
 }
 
 fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, LaunchError> {
+    if arguments.first().is_some_and(|argument| argument == bridge::OPEN) {
+        return Err(LaunchError::Bridge(bridge::open()));
+    }
+    if arguments.first().is_some_and(|argument| argument == bridge::SERVE) {
+        return Err(LaunchError::Bridge(bridge::serve()));
+    }
     let mut flag = |name: &str| {
         let found = arguments.first().is_some_and(|argument| argument == name);
         if found {
@@ -89,6 +99,9 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
         let mut wrapped = Command::new(outer);
         wrapped.args(view).arg(&this).args([ARGUMENT, INSIDE]).args(&arguments);
         return Err(become_command(&mut wrapped, &outer.display().to_string()));
+    }
+    if let (Network::Hosts(_), true) = (&confined.confinement.network, inside) {
+        bridge::start().map_err(LaunchError::Bridge)?;
     }
     kernel::give_up(&confined.confinement, &roots, confined.rung, confined.abi)?;
     Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()))

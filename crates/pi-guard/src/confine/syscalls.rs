@@ -184,9 +184,24 @@ pub(super) fn filters(
     }
     // Limits of another process can end it.
     when(&mut rules, libc::SYS_prlimit64, &[(0, Ne, 0)])?;
+    of_every_kind(rules, &denied)
+}
+
+/// The filters of the bridge to the proxy: the same, and only Unix sockets, no new programs.
+pub(super) fn filters_of_the_bridge() -> Result<Vec<BpfProgram>, Failure> {
+    let mut rules = Rules::new();
+    namespaces(&mut rules)?;
+    when(&mut rules, libc::SYS_socket, &[(0, Ne, libc::AF_UNIX as u64)])?;
+    when(&mut rules, libc::SYS_socket, &[(1, MaskedEq(0xF), libc::SOCK_DGRAM as u64)])?;
+    let others = [libc::SYS_execve, libc::SYS_execveat, libc::SYS_socketpair, libc::SYS_bind];
+    of_every_kind(rules, &[DENIED, SHARED, METADATA, &others].concat())
+}
+
+/// Compiles these and what is always denied, for every way a call can be made.
+fn of_every_kind(mut rules: Rules, denied: &[i64]) -> Result<Vec<BpfProgram>, Failure> {
     // No rule at all for a call means: always.
     for call in denied {
-        rules.insert(call, Vec::new());
+        rules.insert(*call, Vec::new());
     }
     #[cfg(target_arch = "x86_64")]
     {

@@ -89,8 +89,17 @@ fn what_cannot_be_held_is_refused() {
     }
     assert!(matches!(on(&around), Err(ConfineError::TooWide(_))));
     let hosts = Network::Hosts(vec!["example.com".to_owned()]);
-    let hosts = Confinement::new(Mode::ReadOnly, hosts);
-    assert!(matches!(on(&hosts), Err(ConfineError::Hosts)));
+    let mut hosts = Confinement::new(Mode::ReadOnly, hosts);
+    let none = on(&hosts).unwrap_err();
+    assert!(none.to_string().ends_with("needs a proxy, and none listens at any socket"), "{none}");
+    hosts.proxy = Some(bed.path("nowhere"));
+    assert!(matches!(on(&hosts), Err(ConfineError::NoProxy(_))));
+    // Landlock cannot tell hosts apart, and off is off.
+    let refused = hosts.on(&machine(6, false), Rung::None, TESTBED).unwrap_err();
+    assert!(matches!(refused, ConfineError::Hosts { offered: Rung::Landlock, .. }));
+    assert!(refused.to_string().contains("needs bubblewrap"), "{refused}");
+    hosts.mode = Mode::Off;
+    assert!(matches!(on(&hosts), Err(ConfineError::Hosts { offered: Rung::None, .. })));
 }
 
 #[test]

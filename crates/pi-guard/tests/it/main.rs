@@ -11,6 +11,10 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
+mod hosts;
+#[cfg(unix)]
+mod proxy;
+#[cfg(target_os = "linux")]
 mod work;
 
 mod evasion;

@@ -1,0 +1,242 @@
+//! The proxy for named hosts, as whoever gets hold of its socket sees it.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+use pi_guard::confine::{Proxy, hosts_allow};
+use tempfile::TempDir;
+
+/// A server that answers one request per connection and tells what it heard until the end.
+pub(crate) struct Server {
+    pub(crate) port: u16,
+    pub(crate) heard: Receiver<String>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (tell, heard) = channel();
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let tell = tell.clone();
+                thread::spawn(move || answer(stream, &tell));
+            }
+        });
+        Self { port, heard }
+    }
+}
+
+fn answer(mut stream: TcpStream, tell: &Sender<String>) {
+    let mut heard = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        heard.extend_from_slice(&buffer[..count]);
+        if whole(&String::from_utf8_lossy(&heard)) {
+            break;
+        }
+    }
+    let first = String::from_utf8_lossy(&heard).lines().next().unwrap_or_default().to_owned();
+    let place = first.split(' ').nth(1).and_then(|path| path.strip_prefix("/to/")).map(|to| {
+        format!("HTTP/1.1 302 Found\r\nLocation: http://{to}\r\nContent-Length: 0\r\n\r\n")
+    });
+    let plain = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nhello\n".to_owned();
+    let _ = stream.write_all(place.unwrap_or(plain).as_bytes());
+    let _ = stream.shutdown(Shutdown::Write);
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        heard.extend_from_slice(&buffer[..count]);
+    }
+    let _ = tell.send(String::from_utf8_lossy(&heard).into_owned());
+}
+
+/// Whether a request has arrived with its body.
+fn whole(heard: &str) -> bool {
+    let Some((head, body)) = heard.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length: "));
+    let length = length.map_or(0, |length| length.parse().unwrap());
+    if head.contains("chunked") { body.ends_with("0\r\n\r\n") } else { body.len() >= length }
+}
+
+/// A proxy that lets only these through.
+pub(crate) fn proxy(allowed: &[&str]) -> (TempDir, Proxy) {
+    let folder = tempfile::tempdir().unwrap();
+    let allowed: Vec<String> = allowed.iter().map(|host| (*host).to_owned()).collect();
+    let decide = move |host: &str, _| match hosts_allow(&allowed, host) {
+        true => Ok(()),
+        false => Err("it is not on the list".to_owned()),
+    };
+    let proxy = Proxy::start(folder.path(), Arc::new(decide)).unwrap();
+    (folder, proxy)
+}
+
+/// Everything that is answered to these bytes.
+fn ask(proxy: &Proxy, bytes: &[u8]) -> String {
+    let mut client = UnixStream::connect(proxy.socket()).unwrap();
+    // It may hang up before it heard everything.
+    let _ = client.write_all(bytes);
+    let mut said = Vec::new();
+    let _ = client.read_to_end(&mut said);
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+#[test]
+fn what_is_allowed_arrives_as_one_plain_request() {
+    let server = Server::start();
+    let (_folder, proxy) = proxy(&["127.0.0.1", "localhost"]);
+    for host in ["127.0.0.1", "localhost"] {
+        let port = server.port;
+        let head = format!(
+            "GET http://{host}:{port}/a?b HTTP/1.1\r\nHost: other.test\r\nProxy-Connection: x\r\n\r\n"
+        );
+        let said = ask(&proxy, head.as_bytes());
+        assert!(said.ends_with("\r\n\r\nhello\n"), "{said}");
+        let expected =
+            format!("GET /a?b HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n");
+        assert_eq!(server.heard.recv().unwrap(), expected);
+    }
+    assert!(proxy.refused().is_empty());
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_and_remembered_once() {
+    let server = Server::start();
+    let (_folder, proxy) = proxy(&["*.example.com", "localhost"]);
+    let port = server.port;
+    let heads = [
+        format!("GET http://127.0.0.1:{port}/ HTTP/1.1\r\nHost: a.example.com\r\n\r\n"),
+        format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n"),
+        format!("CONNECT [::ffff:127.0.0.1]:{port} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
+        "CONNECT Other.Test:443 HTTP/1.1\r\n\r\n".to_owned(),
+    ];
+    for head in &heads {
+        let said = ask(&proxy, head.as_bytes());
+        assert!(said.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{head}: {said}");
+        assert!(said.ends_with("cannot be reached from here: it is not on the list\n"), "{said}");
+    }
+    let refused = proxy.refused();
+    let named: Vec<_> = refused.iter().map(|one| (one.host.as_str(), one.port)).collect();
+    assert_eq!(named, [("127.0.0.1", port), ("other.test", 443)]);
+    assert_eq!(refused[0].reason, "it is not on the list");
+    assert!(proxy.refused().is_empty());
+    assert!(server.heard.try_recv().is_err());
+    for index in 0..200 {
+        ask(&proxy, format!("CONNECT h{index}.test:1 HTTP/1.1\r\n\r\n").as_bytes());
+    }
+    assert_eq!(proxy.refused().len(), 64);
+}
+
+#[test]
+fn a_tunnel_passes_bytes_and_half_of_an_end() {
+    let server = Server::start();
+    let (_folder, proxy) = proxy(&["localhost"]);
+    let mut client = UnixStream::connect(proxy.socket()).unwrap();
+    // The first bytes may come together with the request.
+    let head = format!("CONNECT localhost:{} HTTP/1.1\r\n\r\nany", server.port);
+    client.write_all(head.as_bytes()).unwrap();
+    let mut connected = [0; 26];
+    client.read_exact(&mut connected).unwrap();
+    assert_eq!(&connected, b"HTTP/1.1 200 Connected\r\n\r\n");
+    client.write_all(b"thing\r\n\r\n").unwrap();
+    let mut said = String::new();
+    client.read_to_string(&mut said).unwrap();
+    assert!(said.ends_with("hello\n"), "{said}");
+    client.write_all(b"and more").unwrap();
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(server.heard.recv().unwrap(), "anything\r\n\r\nand more");
+}
+
+#[test]
+fn a_second_request_never_leaves() {
+    let server = Server::start();
+    let (_folder, proxy) = proxy(&["localhost"]);
+    let line = format!("POST http://localhost:{}/ HTTP/1.1\r\n", server.port);
+    let second = "GET /second HTTP/1.1\r\nHost: other.test\r\n\r\n";
+    let cases = [
+        ("\r\n", ""),
+        ("Content-Length: 0\r\n\r\n", ""),
+        ("Content-Length: 3\r\n\r\nabc", "abc"),
+        ("Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "0\r\n\r\n"),
+        (
+            "Transfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nTrailer: x\r\n\r\n",
+            "3\r\nabc\r\n0\r\n\r\n",
+        ),
+    ];
+    for (rest, body) in cases {
+        for after in ["", second] {
+            let said = ask(&proxy, format!("{line}{rest}{after}").as_bytes());
+            assert!(said.matches("hello").count() <= 1, "{rest:?}: {said}");
+            assert!(said.contains("hello") || !after.is_empty(), "{rest:?}: {said}");
+            let heard = server.heard.recv().unwrap();
+            let (_, heard) = heard.split_once("\r\n\r\n").unwrap();
+            assert_eq!(heard, body, "{rest:?}");
+        }
+    }
+    // What can be read in two ways is read in none.
+    let unclear = [
+        "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "Content-Length: 3\r\nContent-Length: 0\r\n\r\nabc",
+        "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        "X: y\n\r\n\r\n",
+    ];
+    for rest in unclear {
+        let said = ask(&proxy, format!("{line}{rest}{second}").as_bytes());
+        assert!(said.starts_with("HTTP/1.1 400 "), "{rest:?}: {said}");
+    }
+    let broken = ["\r\n", "g\r\n", "-1\r\n", "3\r\nabcd\r\n", "ffffffffffffffffff\r\n"];
+    for chunk in broken {
+        let rest = format!("Transfer-Encoding: chunked\r\n\r\n{chunk}{second}");
+        ask(&proxy, format!("{line}{rest}").as_bytes());
+        let heard = server.heard.recv().unwrap();
+        assert!(!heard.contains("second"), "{chunk:?}: {heard}");
+    }
+}
+
+#[test]
+fn heads_are_bounded_and_nobody_waits_for_the_slow() {
+    let server = Server::start();
+    let (_folder, proxy) = proxy(&["localhost"]);
+    let good = format!("GET http://localhost:{}/ HTTP/1.1\r\n\r\n", server.port);
+    let long = format!("GET http://localhost/ HTTP/1.1\r\nA: {}\r\n\r\n", "x".repeat(70_000));
+    assert!(ask(&proxy, long.as_bytes()).starts_with("HTTP/1.1 431 "));
+    let fits = format!("{}A: {}\r\n\r\n", &good[..good.len() - 2], "x".repeat(60_000));
+    assert!(ask(&proxy, fits.as_bytes()).ends_with("hello\n"));
+    for nonsense in [&b"\x16\x03\x01\x02\x00\r\n\r\n"[..], b"SSH-2.0-x\r\n\r\n", b"\xFF\r\n\r\n"] {
+        assert!(ask(&proxy, nonsense).starts_with("HTTP/1.1 400 "));
+    }
+    let slow = || {
+        let mut slow = UnixStream::connect(proxy.socket()).unwrap();
+        slow.write_all(b"GET http://localhost").unwrap();
+        slow
+    };
+    let mut waiting: Vec<_> = (0..100).map(|_| slow()).collect();
+    assert!(ask(&proxy, good.as_bytes()).ends_with("hello\n"));
+    waiting.extend((0..28).map(|_| slow()));
+    let said = ask(&proxy, good.as_bytes());
+    assert!(said.starts_with("HTTP/1.1 503 ") && said.contains("too many"), "{said}");
+}
+
+#[test]
+fn it_ends_when_it_is_dropped() {
+    let server = Server::start();
+    let (folder, proxy) = proxy(&["localhost"]);
+    let socket = proxy.socket().to_owned();
+    let mut tunnel = UnixStream::connect(&socket).unwrap();
+    let head = format!("CONNECT localhost:{} HTTP/1.1\r\n\r\n", server.port);
+    tunnel.write_all(head.as_bytes()).unwrap();
+    tunnel.read_exact(&mut [0; 26]).unwrap();
+    let mut waiting = UnixStream::connect(&socket).unwrap();
+    drop(proxy);
+    assert!(!socket.exists());
+    assert!(UnixStream::connect(&socket).is_err());
+    let mut said = Vec::new();
+    tunnel.read_to_end(&mut said).unwrap();
+    assert!(said.is_empty());
+    // Whether it was heard at all or not, it is not left waiting.
+    let _ = waiting.read_to_end(&mut said);
+    assert_eq!(server.heard.recv().unwrap(), "");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
