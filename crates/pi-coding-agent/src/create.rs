@@ -20,6 +20,7 @@ use pi_tools::supervisor::Supervisor;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+pub use guarding::load_guard;
 pub use services::load_resources;
 pub use tools::{ToolChoice, ToolSelection};
 

@@ -45,9 +45,9 @@ mod environment;
 mod kernel;
 #[cfg(target_os = "linux")]
 mod launch;
-mod reach;
 #[cfg(unix)]
 mod proxy;
+mod reach;
 mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]

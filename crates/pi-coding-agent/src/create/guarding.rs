@@ -5,13 +5,28 @@ use std::sync::Arc;
 use pi_protocol::{Model, Provider};
 
 use super::model::choose_model;
-use super::services::Services;
+use super::services::{Services, load_settings};
 use super::{AgentOptions, CreateError};
 use crate::config::Settings;
 use crate::config::settings::ApprovalPolicy;
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
 };
+
+/// The guard that a session in this place would have, for those who only want to know what it
+/// says. Nobody is there to be asked.
+pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
+    let settings = load_settings(options, &mut Vec::new());
+    if let Some(problem) = settings.unguarded() {
+        return Err(GuardError::Settings(problem.clone()));
+    }
+    let environment = &options.environment;
+    let plan = GuardPlan::new(settings.settings(), environment);
+    let policy = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults())?;
+    let approver = options.approver.clone();
+    let supervisor = options.supervisor.clone();
+    Guard::new(plan, environment, policy, approver, options.approvals.clone(), supervisor)
+}
 
 impl Services {
     /// What a session may do. `first`: what was approved before counts.

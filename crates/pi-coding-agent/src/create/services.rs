@@ -43,9 +43,7 @@ impl Services {
     pub(super) fn load(options: &AgentOptions) -> Self {
         let environment = &options.environment;
         let mut problems = Vec::new();
-        let mut settings = SettingsStore::load(environment, false);
-        settings.set_overrides(options.settings.clone());
-        settings.set_trusted(is_trusted(options, settings.settings(), &mut problems));
+        let settings = load_settings(options, &mut problems);
         let (file, broken) = ModelsFile::load(&environment.agent_directory.join("models.json"));
         problems.extend(broken);
         let auth = AuthStore::new(&environment.agent_directory);
@@ -272,6 +270,17 @@ impl Services {
             }
         })
     }
+}
+
+/// The settings of the user, and of the project if it is trusted.
+pub(super) fn load_settings(
+    options: &AgentOptions,
+    problems: &mut Vec<Diagnostic>,
+) -> SettingsStore {
+    let mut settings = SettingsStore::load(&options.environment, false);
+    settings.set_overrides(options.settings.clone());
+    settings.set_trusted(is_trusted(options, settings.settings(), problems));
+    settings
 }
 
 /// Variables that say something about a session; an agent inside of another starts without.

@@ -4,14 +4,13 @@ use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pi_guard::Decision;
-use pi_guard::confine::{Network, Rung, proxy};
+use pi_guard::confine::{Decide, Network, Rung, hosts_allow};
 use pi_guard::policy::{Part, Policy, Reach, Scope, Verdict};
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::plan::GuardPlan;
-use super::sandbox::DecideHost;
 use super::{Approvals, Guard, real_path};
 use crate::config::settings::{ApprovalPolicy, Profile};
 
@@ -227,7 +226,7 @@ pub(super) fn decide_host(
     plan: &GuardPlan,
     policy: &Arc<RwLock<Policy>>,
     approvals: &Approvals,
-) -> DecideHost {
+) -> Decide {
     let named = match &plan.network {
         Network::Hosts(hosts) => hosts.clone(),
         Network::On | Network::Off => Vec::new(),
@@ -242,7 +241,7 @@ pub(super) fn decide_host(
             Some(part) if part.decision == Decision::Allow => Ok(()),
             _ if approved() => Ok(()),
             Some(part) => Err(part.reason.clone()),
-            None if proxy::hosts_allow(&named, host) => Ok(()),
+            None if hosts_allow(&named, host) => Ok(()),
             None => Err("it is not among the hosts that can be reached".to_owned()),
         }
     })

@@ -8,7 +8,7 @@ use std::time::Duration;
 use pi_agent::BoxFuture;
 use pi_protocol::{
     CancelToken, Context, Message, Model, Provider, Request, StopReason, StreamOptions,
-    UserContent, UserMessage, complete,
+    UserContent, UserMessage, complete, now_ms,
 };
 use serde::Deserialize;
 
@@ -37,6 +37,12 @@ pub struct Reviewer {
     refusals: AtomicU32,
 }
 
+impl std::fmt::Debug for Reviewer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Reviewer").field("model", &self.model.id).finish_non_exhaustive()
+    }
+}
+
 /// What the model must answer.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -60,7 +66,11 @@ impl Reviewer {
 
     async fn review(&self, question: &Question) -> Result<Review, String> {
         let shown = serde_json::to_string_pretty(question).map_err(|error| error.to_string())?;
-        let asked = UserMessage { content: UserContent::Text(shown), ..UserMessage::default() };
+        let asked = UserMessage {
+            content: UserContent::Text(shown),
+            timestamp: now_ms(),
+            extra: Default::default(),
+        };
         let request = Request {
             model: Arc::clone(&self.model),
             context: Context {

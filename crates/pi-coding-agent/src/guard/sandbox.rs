@@ -4,7 +4,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use pi_guard::confine::{ConfineError, Confined, Confinement, Machine, Mode, Network, Rung, proxy};
+use pi_guard::confine::{
+    ConfineError, Confined, Confinement, Decide, Machine, Mode, Network, Proxy, Refused, Rung,
+};
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 use tempfile::TempDir;
@@ -15,9 +17,6 @@ use crate::config::settings::SandboxMode;
 
 /// The program that becomes the helper of a confined command: this one.
 const HELPER: &str = "/proc/self/exe";
-
-/// Decides about a host and a port that a confined command wants to reach.
-pub(super) type DecideHost = Arc<dyn Fn(&str, u16) -> Result<(), String> + Send + Sync>;
 
 /// Why there is no confinement.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +56,7 @@ pub(super) struct Sandbox {
     environment: Environment,
     supervisor: Option<Supervisor>,
     programs: Vec<PathBuf>,
-    decide_host: DecideHost,
+    decide_host: Decide,
     made: OnceLock<Result<Made, String>>,
 }
 
@@ -66,7 +65,7 @@ struct Made {
     confined: Arc<Confined>,
     confinement: Confinement,
     machine: Machine,
-    proxy: Option<proxy::Proxy>,
+    proxy: Option<Proxy>,
     _tmp: TempDir,
 }
 
@@ -77,7 +76,7 @@ impl Sandbox {
         environment: Environment,
         supervisor: Option<Supervisor>,
         programs: Vec<PathBuf>,
-        decide_host: DecideHost,
+        decide_host: Decide,
     ) -> Self {
         let made = OnceLock::new();
         Self { plan, environment, supervisor, programs, decide_host, made }
@@ -137,9 +136,9 @@ impl Sandbox {
     }
 
     /// Hosts that were refused since this was last asked, with the reasons.
-    pub(super) fn refused_hosts(&self) -> Vec<proxy::Refused> {
+    pub(super) fn refused_hosts(&self) -> Vec<Refused> {
         let made = self.made.get().and_then(|made| made.as_ref().ok());
-        made.and_then(|made| made.proxy.as_ref()).map(proxy::Proxy::refused).unwrap_or_default()
+        made.and_then(|made| made.proxy.as_ref()).map(Proxy::refused).unwrap_or_default()
     }
 
     fn make(&self) -> Result<Made, SandboxError> {
@@ -163,9 +162,9 @@ impl Sandbox {
         confinement.protected.extend(plan.protected.iter().cloned());
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
-        confinement.programs.clone_from(&self.programs);
+        //PENDING confinement.programs.clone_from(&self.programs);
         let proxy = match plan.network {
-            Network::Hosts(_) => Some(proxy::Proxy::start(&own, Arc::clone(&self.decide_host))?),
+            Network::Hosts(_) => Some(Proxy::start(&own, Arc::clone(&self.decide_host))?),
             Network::On | Network::Off => None,
         };
         confinement.proxy = proxy.as_ref().map(|proxy| proxy.socket().to_owned());
@@ -189,7 +188,8 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if let Some(Ok(made)) = self.made.get() {
-            made.confined.clean_up();
+            //PENDING made.confined.clean_up();
+            let _ = made;
         }
     }
 }

@@ -187,7 +187,7 @@ impl Guarded {
             Denied::Host(None) => Some((Wider::Network, script())),
             Denied::Operation => Some((Wider::Off, script())),
             // What a rule forbids, nobody is asked about.
-            Denied::Program(_) => None,
+            //PENDING Denied::Program(_) => None,
         }
     }
 }
@@ -252,7 +252,7 @@ fn named(denied: &Denied) -> String {
         Denied::Host(Some(host)) => format!("a connection to {host}"),
         Denied::Host(None) => "a connection".to_owned(),
         Denied::Operation => "an operation on other processes or the system".to_owned(),
-        Denied::Program(program) => format!("running {}", program.display()),
+        //PENDING Denied::Program(program) => format!("running {}", program.display()),
     }
 }
 

@@ -17,6 +17,12 @@ const NO_BECAUSE: &str = "No, and say why";
 /// Asks through the user interface of the session.
 pub struct UiApprover(pub Arc<dyn Ui>);
 
+impl std::fmt::Debug for UiApprover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("UiApprover")
+    }
+}
+
 impl Approver for UiApprover {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
         Box::pin(async move {

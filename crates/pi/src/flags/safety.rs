@@ -40,9 +40,13 @@ pub(super) const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("network", Safety, "Who commands can reach: off, on, or hosts separated by commas")
-            .takes_word("WHO")
-            .details("A host is a name, perhaps with *. before it. Needs a sandbox, unless it is on."),
+        Flag::new(
+            "network",
+            Safety,
+            "Who commands can reach: off, on, or hosts separated by commas",
+        )
+        .takes_word("WHO")
+        .details("A host is a name, perhaps with *. before it. Needs a sandbox, unless it is on."),
         Set::Value(|a, who| {
             let value: Json = match who.as_str() {
                 "off" | "on" => who.into(),
