@@ -339,8 +339,9 @@ impl<'a> Check<'a> {
                 })
             };
             if let Some(rule) = rules.iter().filter(fits).max_by_key(|rule| rule.decision) {
-                let part =
+                let mut part =
                     self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
+                part.scope = Scope::File { path: candidates[0].clone(), access: reach };
                 self.parts.push(part);
             }
         }
@@ -410,7 +411,7 @@ impl<'a> Check<'a> {
                 .any(|p| candidates.iter().any(|path| paths::covers(p, path, self.folders)));
         if protected {
             let path = candidates[0].clone();
-            self.scope = Scope::Path { path, access: reach };
+            self.scope = Scope::File { path, access: reach };
             self.part(text, self.policy.defaults.destructive, None, "the file is protected");
         }
         protected
