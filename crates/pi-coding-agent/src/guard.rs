@@ -85,9 +85,7 @@ impl Guard {
             programs,
             judge::decide_host(&plan, &policy, &approvals),
         );
-        if plan.is_confined() || plan.require > pi_guard::confine::Rung::None {
-            sandbox.prepare()?;
-        }
+        sandbox.prepare()?;
         Ok(Self {
             plan,
             environment: environment.clone(),

@@ -100,12 +100,12 @@ impl Guarded {
 
     /// What the sandbox denied, if a command failed and said so.
     fn denial(&self, output: &Result<ToolOutput, ToolError>) -> Option<Denial> {
-        let failed = output.as_ref().ok().filter(|output| output.is_error)?;
         let refused = self.guard.sandbox.refused_hosts();
         if let Some(refused) = refused.into_iter().next_back() {
             let denied = Denied::Host(Some(refused.host));
             return Some(Denial { denied, rule: refused.reason });
         }
+        let failed = output.as_ref().ok().filter(|output| output.is_error)?;
         let confined = self.guard.sandbox.in_use()?;
         explain_denial(&confined, self.workspace.cwd(), &text(failed))
     }
