@@ -133,7 +133,7 @@ fn files(
     let readable =
         if unread.is_empty() { Vec::new() } else { without("/", &[&hidden[..], &unread].concat()) };
     for path in &readable {
-        given.add(path, AccessFs::from_read(version))?;
+        given.add(path, CONTENT)?;
     }
     for path in &writable {
         let readable = without(path, &unread);
@@ -188,8 +188,10 @@ impl Given {
     /// What is not there needs no rule.
     fn add(&mut self, path: &Path, rights: BitFlags<AccessFs>) -> Result<(), KernelError> {
         let Ok(descriptor) = PathFd::new(path) else { return Ok(()) };
+        let of_file = AccessFs::from_file(self.version);
+        // There may be thousands of paths: looked at only if it makes a difference.
         let rights =
-            if path.is_dir() { rights } else { rights & AccessFs::from_file(self.version) };
+            if of_file.contains(rights) || path.is_dir() { rights } else { rights & of_file };
         // A name alone is the directory's.
         if rights.is_empty() {
             return Ok(());

@@ -45,7 +45,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("cp $CAT src/c && src/c src/mine | grep mine", ""),
     ("dd if=$CAT of=src/c 2>/dev/null && chmod +x src/c && src/c src/mine | grep mine", ""),
     (
-        "tar -cf src/t -C / ${CAT#/} && tar -xOf src/t > src/c && chmod +x src/c && src/c src/mine",
+        "tar -cf src/t -C / ${CAT#/} && tar -xOf src/t > src/c && chmod +x src/c && src/c src/mine | grep mine",
         "",
     ),
     ("head -c 4 $CAT | grep -a ELF", ""),
