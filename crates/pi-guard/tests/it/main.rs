@@ -11,7 +11,11 @@ mod confine;
 #[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
+mod hidden;
+#[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(target_os = "linux")]
+mod programs;
 #[cfg(unix)]
 mod proxy;
 #[cfg(target_os = "linux")]
