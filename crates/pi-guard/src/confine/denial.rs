@@ -118,8 +118,13 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
     }
     if let Some(path) = path(line) {
         let path = plain(&cwd.join(path));
-        let rule = rule(confined, &path, By::Command)?;
-        return Some(Denial { denied: Denied::Path(path), rule });
+        // A link may have led out of what is allowed.
+        let really = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let mut places = [Some(path.clone()), really(), path.canonicalize().ok()].into_iter();
+        return places.find_map(|path| {
+            let rule = rule(confined, path.as_ref()?, By::Command)?;
+            Some(Denial { denied: Denied::Path(path?), rule })
+        });
     }
     if network_off && says(&["socket", "connect", "Socket"]) {
         let rule = "the network is off, and services of this machine cannot be reached".to_owned();
