@@ -15,3 +15,4 @@ mod work;
 
 mod evasion;
 mod rule_files;
+mod secrets;
