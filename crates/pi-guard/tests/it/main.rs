@@ -23,3 +23,4 @@ mod work;
 
 mod evasion;
 mod rule_files;
+mod secrets;
