@@ -12,6 +12,7 @@ mod git;
 mod launch;
 mod nodes;
 mod programs;
+mod sed;
 mod text;
 mod tree;
 mod word;

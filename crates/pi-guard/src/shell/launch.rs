@@ -5,7 +5,7 @@ use super::git::{self, Git};
 use super::programs;
 use super::word::Word;
 use super::wrappers::{self, Inner};
-use super::{Analysis, Assignment, Command, Role, builtins, script_into};
+use super::{Analysis, Assignment, Command, Role, builtins, script_into, sed};
 
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {
@@ -81,6 +81,9 @@ fn start(
             Role::Opaque(format!("what {base} runs is not in the command"))
         }
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
+        "sed" | "gsed" if sed::may_run(words) => {
+            Role::Opaque("this sed script may run programs or write files".to_owned())
+        }
         _ => by_option(base, words, analysis),
     }
 }
@@ -217,6 +220,9 @@ fn find(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) 
 }
 
 fn git_runs(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
+    if let Some(option) = git::running(words) {
+        analysis.doubt(Doubt::Starter(format!("git {option}")));
+    }
     match git::read(words) {
         Git::Opaque(why) => return Role::Opaque(why),
         Git::Shortened(short) => return inner(&short, vec![], analysis, inside),
