@@ -2,6 +2,7 @@
 
 use super::doubt::Doubt;
 use super::git::{self, Git};
+use super::nodes::RESERVED;
 use super::programs;
 use super::word::Word;
 use super::wrappers::{self, Inner};
@@ -23,6 +24,10 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
         analysis.commands.push(command);
         return;
     };
+    // After `time`, which the grammar takes for a program, these are what they are elsewhere.
+    if RESERVED.contains(&base.as_str()) || word.raw().contains('=') {
+        analysis.doubt(Doubt::Construct(format!("`{base}`")));
+    }
     if through.len() >= super::MAX_SCRIPTS {
         analysis.doubt(Doubt::TooDeep);
         analysis.commands.push(command);

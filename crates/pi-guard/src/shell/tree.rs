@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::doubt::Doubt;
-use super::nodes::{LINES, RESERVED, STRUCTURE, WHOLES, WORDS};
+use super::nodes::{LINES, STRUCTURE, WHOLES, WORDS};
 use super::word::{self, Word, slice};
 use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect};
 use super::{builtins, evaluate, launch};
@@ -151,6 +151,10 @@ impl Walk<'_> {
                 None => return,
             },
             "for_statement" => return self.for_variable(node),
+            // Between backquotes, backslashes are taken away before anything else is read.
+            "command_substitution" if text.starts_with('`') && text.contains('\\') => {
+                return self.analysis.doubt(Doubt::Hidden);
+            }
             "command_substitution"
                 if has_ancestor(node, &["arithmetic_expansion", "subscript"]) =>
             {
@@ -205,6 +209,10 @@ impl Walk<'_> {
             _ if node.is_named() => has_substitution(text),
             _ => false,
         };
+        // A sign that is more than itself: the `$` of `-a$"b"` has the `-a` in it.
+        if !node.is_named() && node.kind() == "$" && text != "$" {
+            self.analysis.doubt(Doubt::Syntax);
+        }
         // The grammar lets `\\x` on a new line go on with the word before.
         if node.kind() == "word" && text.replace("\\\n", "").contains('\n') {
             self.analysis.doubt(Doubt::Syntax);
@@ -311,9 +319,6 @@ impl Walk<'_> {
         }
         if let Some(word) = command.words.first() {
             match word.literal() {
-                Some(name) if RESERVED.contains(&name) => {
-                    self.analysis.doubt(Doubt::Construct(format!("`{name}`")));
-                }
                 Some(name) if !name.is_ascii() => {
                     self.analysis.doubt(Doubt::Character(format!("a program name like `{name}`")));
                 }
