@@ -7,6 +7,7 @@
 
 mod approval;
 mod judge;
+mod masking;
 mod plan;
 mod remember;
 mod reviewer;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use pi_guard::policy::{Policy, Scene};
+use pi_guard::secrets::Secrets;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
@@ -60,10 +62,11 @@ pub struct Guard {
     /// One question at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
+    secrets: Secrets,
 }
 
 impl Guard {
-    /// Puts rules, sandbox and approver together. What is required of the machine is looked at
+    /// Puts rules, sandbox, approver and secrets together. What is required of the machine is looked at
     /// now: before anything runs.
     pub fn new(
         plan: GuardPlan,
@@ -72,6 +75,7 @@ impl Guard {
         approver: Option<Arc<dyn Approver>>,
         approvals: Approvals,
         supervisor: Option<Supervisor>,
+        secrets: Secrets,
     ) -> Result<Self, GuardError> {
         let programs = {
             let resolve = |name: &str| resolve(environment, name);
@@ -94,6 +98,7 @@ impl Guard {
             approver,
             asking: tokio::sync::Mutex::default(),
             sandbox,
+            secrets,
         })
     }
 
@@ -134,6 +139,7 @@ impl Guard {
             cwd: &self.environment.cwd,
             home: self.environment.home.as_deref(),
             resolve: &resolve,
+            real: &|path| Some(real_path(path)),
         };
         look(&self.policy(), &scene)
     }

@@ -172,7 +172,7 @@ impl Sandbox {
         confinement.protected.extend(plan.protected.iter().cloned());
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
-        //PENDING confinement.programs.clone_from(&self.programs);
+        confinement.programs.clone_from(&self.programs);
         let proxy = match plan.network {
             Network::Hosts(_) => Some(Proxy::start(&own, Arc::clone(&self.decide_host))?),
             Network::On | Network::Off => None,
@@ -198,8 +198,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if let Some(Ok(made)) = self.made.get() {
-            //PENDING made.confined.clean_up();
-            let _ = made;
+            made.confined.clean_up();
         }
     }
 }

@@ -39,7 +39,7 @@ pub enum Denied {
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Path(path) => write!(f, " ({})", path.display()),
+            Self::Path(path) | Self::Program(path) => write!(f, " ({})", path.display()),
             Self::Host(Some(host)) => write!(f, " ({host})"),
             Self::Host(None) | Self::Operation => Ok(()),
         }

@@ -6,6 +6,8 @@
 
 #[cfg(target_os = "linux")]
 mod bed;
+#[cfg(unix)]
+mod beside_bash;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
