@@ -9,6 +9,7 @@ mod completions;
 mod doctor;
 mod examples;
 mod scenarios;
+mod secrets;
 mod sessions;
 mod undo;
 mod world;
