@@ -20,6 +20,7 @@ mod ui;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
+use pi_guard::confine::{Confined, Refused};
 use pi_guard::policy::{Policy, Scene};
 use pi_guard::secrets::Secrets;
 use pi_tools::Host;
@@ -112,8 +113,18 @@ impl Guard {
         &self.approvals
     }
 
+    /// What commands are confined to, if they are.
+    pub fn confined(&self) -> Option<Arc<Confined>> {
+        self.sandbox.in_use().filter(|_| self.plan.is_confined())
+    }
+
+    /// Hosts that confined commands were refused since this was last asked.
+    pub fn refused_hosts(&self) -> Vec<Refused> {
+        self.sandbox.refused_hosts()
+    }
+
     /// Where commands of this session run, if they are confined.
-    pub(crate) fn host(&self) -> Result<Option<Host>, GuardError> {
+    pub fn host(&self) -> Result<Option<Host>, GuardError> {
         if !self.plan.is_confined() {
             return Ok(None);
         }

@@ -154,6 +154,7 @@ impl Policy {
         rules.tools.extend(file.tools);
         rules.executables.extend(file.executables);
         rules.unanalysable = rules.unanalysable.max(file.unanalysable);
+        rules.examples += file.examples;
     }
 
     /// What happens to what cannot be analysed: what the files say, else the profile.

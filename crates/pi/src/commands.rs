@@ -6,6 +6,8 @@ mod doctor;
 pub(crate) mod export;
 mod failure;
 pub(crate) mod plain;
+mod policy;
+mod sandbox;
 mod sessions;
 mod undo;
 
@@ -39,6 +41,10 @@ pub(crate) fn run(given: &Given) -> ExitCode {
         ["auth", "list"] => auth::list(given),
         ["auth", "set"] => auth::set(given),
         ["auth", "remove"] => auth::remove(given),
+        ["policy", "check"] => policy::check(given),
+        ["policy", "test"] => policy::test(given),
+        ["policy", "replay"] => policy::replay(given),
+        ["sandbox"] => sandbox::run(given),
         ["doctor"] => doctor::run(given),
         path => Err(Failure::Failed(format!("`pi {}` does nothing yet", path.join(" ")))),
     };

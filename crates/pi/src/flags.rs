@@ -11,7 +11,7 @@ pub(crate) mod man;
 pub(crate) mod markdown;
 pub(crate) mod options;
 pub(crate) mod parse;
-mod safety;
+pub(crate) mod safety;
 pub(crate) mod suggest;
 #[cfg(test)]
 mod tests;

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> ExitCode {
 }
 
 /// Does something that waits.
-fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
+pub(crate) fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return complain(&format!("could not start: {error}"), Exit::Failed),

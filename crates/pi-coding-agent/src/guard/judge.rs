@@ -71,6 +71,44 @@ impl Guard {
         self.conclude(verdict)
     }
 
+    /// Decides about a file that a tool would read or write.
+    pub fn judge_path(&self, path: &Path, reach: Reach) -> Judgement {
+        let verdicts = self.file(path, reach);
+        self.conclude(Verdict::of(verdicts.into_iter().flat_map(|v| v.parts).collect()))
+    }
+
+    /// Decides about a connection of a command.
+    pub fn judge_host(&self, host: &str) -> Judgement {
+        let ruled = self.policy().check_host(host);
+        let (decision, reason) = match &self.plan.network {
+            Network::Off => (Decision::Ask, "the network is off"),
+            Network::On => (Decision::Allow, "no rule speaks of it, and the network is on"),
+            Network::Hosts(named) if hosts_allow(named, host) => {
+                (Decision::Allow, "it is among the hosts that can be reached")
+            }
+            Network::Hosts(_) => (Decision::Ask, "it is not among the hosts that can be reached"),
+        };
+        let held = Verdict::of(vec![Part {
+            what: host.to_owned(),
+            decision,
+            confined: false,
+            rule: None,
+            reason: reason.to_owned(),
+            scope: Scope::Host { host: host.to_owned() },
+        }]);
+        let Some(ruled) = ruled else { return self.conclude(held) };
+        // No rule switches the network on.
+        let strictest = ruled.decision == Decision::Forbid || self.plan.network != Network::Off;
+        let mut judgement = self.conclude(if strictest { ruled } else { held });
+        let asks = judgement.verdict.decision != Decision::Allow;
+        if asks && judgement.note.is_none() && self.plan.network == Network::On {
+            let note = "the network is on: this holds for commands that name the host, and for no \
+                        others";
+            judgement.note = Some(note.to_owned());
+        }
+        judgement
+    }
+
     /// Decides about a call.
     pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgement {
         let mut verdicts = Vec::new();

@@ -72,7 +72,7 @@ impl Machine {
     }
 
     /// What keeps it from the highest rung.
-    pub(super) fn missing(&self) -> String {
+    pub fn missing(&self) -> String {
         if !cfg!(target_os = "linux") {
             return "this system has no confinement that pi knows".to_owned();
         }

@@ -30,7 +30,10 @@ pub(super) fn parse(source: &Source<'_>) -> Result<RuleFile, PolicyError> {
         let name = reader.name()?;
         let arguments = reader.arguments()?;
         match name.as_str() {
-            "prefix_rule" => rules.commands.push(prefix_rule(&arguments, start, source)?),
+            "prefix_rule" => {
+                rules.commands.push(prefix_rule(&arguments, start, source)?);
+                rules.examples += examples(&arguments);
+            }
             "network_rule" => rules.hosts.push(network_rule(&arguments, start, source)?),
             "host_executable" => {
                 let name = text(&arguments, "name", start, source)?;
@@ -87,6 +90,12 @@ fn prefix_rule(
         }
     }
     Ok(rule)
+}
+
+/// How many examples a rule has.
+fn examples(arguments: &Arguments) -> usize {
+    let given = ["match", "not_match"].into_iter().filter_map(|key| find(arguments, key));
+    given.map(|(_, value)| if let Value::List(examples) = value { examples.len() } else { 0 }).sum()
 }
 
 /// The words of the first command in a line.

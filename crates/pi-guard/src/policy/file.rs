@@ -65,6 +65,8 @@ pub struct RuleFile {
     pub executables: Vec<(String, Vec<String>)>,
     /// What happens to what cannot be analysed.
     pub unanalysable: Option<Unanalysable>,
+    /// How many examples it brought, which were all checked.
+    pub examples: usize,
 }
 
 /// Why a rule file cannot be used.
@@ -194,6 +196,8 @@ impl RuleFile {
             rules.unanalysable = Some(set.into_inner());
         }
         for table in read.command {
+            let given = table.get_ref();
+            rules.examples += given.matching.len() + given.not_match.len();
             rules.commands.push(command(table, &source)?);
         }
         for table in read.path {

@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use pi_coding_agent::config::ConfigError;
+use pi_coding_agent::guard::GuardError;
 use pi_session::SessionError;
 use pi_tools::checkpoint::CheckpointError;
 
@@ -14,6 +15,8 @@ pub(super) enum Failure {
     Failed(String),
     /// A file of the user cannot be read or written.
     Configuration(String),
+    /// Commands cannot be confined as they should be.
+    NotConfined(String),
     /// Stdout could not be written.
     Output(io::Error),
 }
@@ -24,6 +27,7 @@ impl Failure {
             Self::Usage(message) => complain(message, Exit::Usage),
             Self::Failed(message) => complain(message, Exit::Failed),
             Self::Configuration(message) => complain(message, Exit::Configuration),
+            Self::NotConfined(message) => complain(message, Exit::NotConfined),
             Self::Output(error) => on_write_error(error),
         }
     }
@@ -49,6 +53,17 @@ impl From<SessionError> for Failure {
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
         Self::Configuration(error.diagnostic().to_string())
+    }
+}
+
+impl From<GuardError> for Failure {
+    fn from(error: GuardError) -> Self {
+        match error {
+            GuardError::Sandbox(_) => Self::NotConfined(error.to_string()),
+            GuardError::Settings(_) | GuardError::Rules(_) => {
+                Self::Configuration(error.to_string())
+            }
+        }
     }
 }
 

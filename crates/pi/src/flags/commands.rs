@@ -2,7 +2,10 @@
 //!
 //! A word is a command only in the first place: `pi -p list` and `pi -- list` are messages.
 
+use pi_coding_agent::config::settings::RequiredRung;
+
 use super::options::LEVELS;
+use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
 use super::{Command, Flag, Group};
 
 const PACKAGES: &str = "This version has no packages yet.";
@@ -57,6 +60,44 @@ pub(crate) const COMMANDS: &[Command] = &[
              expire.",
         )
         .commands(AUTH),
+    Command::new("policy", "Ask what rules say: of a command, of past sessions, of a rule file")
+        .commands(POLICY),
+    Command::new("sandbox", "Run a command confined, as those of an agent can be")
+        .words("-- COMMAND...", 1, MANY)
+        .details(
+            "COMMAND is a program and its arguments; for a script, bash -c SCRIPT. It can read \
+             everything but your keys, write the working directory and temporary files of its \
+             own, and reach nobody. What holds on this machine, and what does not, is said first.\n\
+             The exit code is that of the command, or 128 and the number of the signal that ended \
+             it; 8 if it cannot be confined, and then it is not run; 127 if there is no such \
+             program and 126 if it cannot be run; 125 if it could not be started confined.",
+        )
+        .flags(&[
+            Flag::new("sandbox", Group::Safety, "What it can write: read-only or workspace-write")
+                .takes_word("MODE")
+                .choices(&["read-only", "workspace-write"])
+                .details("workspace-write if not given."),
+            Flag::new(
+                "network",
+                Group::Safety,
+                "Who it can reach: off, on, or hosts separated by commas",
+            )
+            .takes_word("WHO")
+            .details("off if not given. A host is a name, perhaps with *. before it."),
+            ADD_DIR,
+            Flag::new("require", Group::Safety, "What must hold it: none, landlock or bubblewrap")
+                .takes_word("WHAT")
+                .choices(RequiredRung::WORDS)
+                .details("landlock if not given. With none it runs whatever holds."),
+            RULES,
+            Flag::new("quiet", Group::General, "Do not say what holds").short("q"),
+            Flag::new(
+                "json",
+                Group::General,
+                "Print JSON when it has ended, with its output in it",
+            )
+            .details("Standard input is empty then."),
+        ]),
     Command::new(
         "demo",
         "See the agent at work: a scripted model repairs a file; needs no key and no network",
@@ -185,4 +226,62 @@ const AUTH: &[Command] = &[
              have it looked up instead, write \"$NAME\" or \"!command\" there.",
     ),
     Command::new("remove", "Remove what is stored for a provider").words("PROVIDER", 1, 1),
+];
+
+const APPROVE: Flag =
+    Flag::new("approve", Group::Safety, "With the project's own settings and rules").short("a");
+const NO_APPROVE: Flag =
+    Flag::new("no-approve", Group::Safety, "Without the project's own settings and rules")
+        .short("na");
+
+const POLICY: &[Command] = &[
+    Command::new("check", "Say what would happen to a command, a file, a host or a tool call")
+        .words("[-- COMMAND...]", 0, MANY)
+        .details(
+            "As a session in this directory would decide. One word after -- is a script; several \
+             are the words of one command. Prints allow, ask or forbid, why, and the rule that \
+             decided. Nothing is run.\n\
+             The exit code is 0 for allow, 1 for ask and forbid, 6 if the settings or a rule file \
+             cannot be used, 8 if such a session could not begin because commands cannot be \
+             confined.",
+        )
+        .flags(&[
+            Flag::new("path", Group::General, "A file instead of a command").takes("FILE").files(),
+            Flag::new("access", Group::General, "What is done with it; write if not given")
+                .takes_word("HOW")
+                .choices(&["read", "write"]),
+            Flag::new("host", Group::General, "A host instead of a command").takes("NAME"),
+            Flag::new("tool", Group::General, "A call of a tool instead of a command")
+                .takes("NAME"),
+            Flag::new("arguments", Group::General, "The arguments of that call").takes("JSON"),
+            Flag::new("explain", Group::General, "Say what was decided about every part")
+                .short("e"),
+            JSON,
+            PROFILE,
+            APPROVAL,
+            SANDBOX,
+            NETWORK,
+            ADD_DIR,
+            RULES,
+            APPROVE,
+            NO_APPROVE,
+        ]),
+    Command::new("test", "Load rule files and check their examples")
+        .words("FILE...", 1, MANY)
+        .files()
+        .details(
+            "A file whose name ends in .rules is one of Codex. The exit code is 1 if one cannot \
+             be used; what is wrong is said with its line.",
+        )
+        .flags(&[JSON]),
+    Command::new("replay", "Find what rules would decide otherwise in past sessions")
+        .words("[SESSION]...", 0, MANY)
+        .files()
+        .details(
+            "Looks at commands, and at files that were written or edited. With --rules, what \
+             those files change; without, what was done and would be asked about or refused now, \
+             and the other way round. Without SESSION, all sessions of this directory. Each is \
+             judged as in its own directory.",
+        )
+        .flags(&[ALL, RULES, PROFILE, JSON, SESSION_DIR]),
 ];

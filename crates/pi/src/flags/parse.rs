@@ -44,6 +44,12 @@ impl Given {
         self.flags.iter().rev().find(|(name, _)| *name == long)?.1.as_deref()
     }
 
+    /// All values of an option.
+    pub(crate) fn values(&self, long: &str) -> impl Iterator<Item = &str> {
+        let named = self.flags.iter().filter(move |(name, _)| *name == long);
+        named.filter_map(|(_, value)| value.as_deref())
+    }
+
     /// A word, by its position.
     pub(crate) fn word(&self, at: usize) -> Option<&str> {
         self.words.get(at).map(String::as_str)
