@@ -7,7 +7,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::process::DumpableBehavior;
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::roots::{self, Root};
@@ -73,7 +73,11 @@ pub(super) fn give_up_all() -> Result<(), KernelError> {
     Ok(())
 }
 
+/// No rights, and no core dump: whoever collects those runs outside, with more rights than us.
+/// One byte and not none, since for a program that collects only that is too few.
 fn capabilities() -> Result<(), KernelError> {
+    let one = Rlimit { current: Some(1), maximum: Some(1) };
+    rustix::process::setrlimit(Resource::Core, one)?;
     let none = CapabilitySet::empty();
     rustix::thread::set_no_new_privs(true)?;
     rustix::thread::clear_ambient_capability_set()?;
