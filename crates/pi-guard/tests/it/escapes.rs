@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::process::{Command, Output};
 use std::thread;
 
 use pi_guard::confine::{Mode, Network, Rung};
@@ -437,4 +438,32 @@ fn with_the_network_on_services_of_the_host_stay_out_of_reach() {
             assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
         }
     }
+}
+
+#[test]
+fn memory_that_is_shared_by_number_is_out_of_reach() {
+    let made = Command::new("ipcmk").args(["-M", "64"]).output();
+    let made = made.ok().filter(|made| made.status.success());
+    let number = made.and_then(|made| {
+        let said = String::from_utf8(made.stdout).unwrap();
+        Some(said.rsplit_once(' ')?.1.trim().to_owned())
+    });
+    let Some(number) = number else {
+        eprintln!("NOT TESTED: no memory can be shared by number here");
+        return;
+    };
+    let bed = Bed::new();
+    let place = [("NUMBER", number.clone())];
+    let reached = |output: &Output| output.status.success();
+    let plain = reached(&bed.run(None, "ws", "$A attach $NUMBER", None, &place));
+    let confined: Vec<_> = rungs()
+        .iter()
+        .map(|(rung, machine)| {
+            let confined = confined(&bed.confinement(), machine);
+            (*rung, reached(&bed.run(Some(&confined), "ws", "$A attach $NUMBER", None, &place)))
+        })
+        .collect();
+    Command::new("ipcrm").args(["-m", &number]).status().unwrap();
+    assert!(plain);
+    assert!(confined.iter().all(|(_, reached)| !reached), "{confined:?}");
 }
