@@ -467,3 +467,33 @@ fn memory_that_is_shared_by_number_is_out_of_reach() {
     assert!(plain);
     assert!(confined.iter().all(|(_, reached)| !reached), "{confined:?}");
 }
+
+#[test]
+fn the_file_of_a_work_tree_is_kept() {
+    let scripts = [
+        "echo gitdir: src > .git",
+        "rm -f .git && ! test -e .git",
+        "mv -fT src/mine .git",
+        "mv .git old && mkdir .git",
+        "$A exchange src/mine .git",
+        "ln -f src/mine .git",
+    ];
+    let bed = || {
+        let bed = Bed::new();
+        std::fs::remove_dir_all(bed.path("ws/.git")).unwrap();
+        std::fs::write(bed.path("ws/.git"), "gitdir: elsewhere\n").unwrap();
+        bed
+    };
+    for script in scripts {
+        let output = bed().run(None, "ws", script, None, &[]);
+        assert!(output.status.success(), "{script}: {}", text(&output));
+        for (rung, machine) in rungs() {
+            let bed = bed();
+            let confined = confined(&bed.confinement(), &machine);
+            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
+            let kept = std::fs::read(bed.path("ws/.git")).unwrap();
+            assert_eq!(kept, b"gitdir: elsewhere\n", "{rung}, {script}");
+        }
+    }
+}
