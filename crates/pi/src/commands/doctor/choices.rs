@@ -114,6 +114,10 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
 pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "rules";
     let settings = load(environment);
+    if let Some(problem) = settings.unguarded() {
+        let message = format!("{problem}: nothing will run");
+        return vec![Finding::error(ABOUT, message, FIX_FILE)];
+    }
     let plan = GuardPlan::new(settings.settings(), environment);
     let loaded = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults());
     vec![match loaded {

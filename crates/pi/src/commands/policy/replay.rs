@@ -91,6 +91,8 @@ struct Judges {
     now: Guard,
     /// Without the rules that were named.
     before: Option<Guard>,
+    /// The directory is not there any more, so there can be no sandbox for it.
+    gone: bool,
 }
 
 /// Something that was done.
@@ -144,7 +146,8 @@ impl Replay {
         };
         let home = options.environment.home.clone();
         let workspace = Workspace::new(Arc::new(Host::default()), cwd.to_owned(), home);
-        self.judges = Some(Judges { cwd: cwd.to_owned(), workspace, now, before });
+        let gone = !cwd.is_dir();
+        self.judges = Some(Judges { cwd: cwd.to_owned(), workspace, now, before, gone });
         Ok(())
     }
 
@@ -208,10 +211,10 @@ impl Replay {
         record: Record,
     ) -> Result<(), Failure> {
         let Some(judges) = &self.judges else { return Ok(()) };
-        let (now, judgement) = decide(&judges.now, &judges.workspace, action);
+        let (now, judgement) = judges.decide(&judges.now, action);
         let (old, differs) = match &judges.before {
             Some(before) => {
-                let (old, _) = decide(before, &judges.workspace, action);
+                let (old, _) = judges.decide(before, action);
                 (old, old != now)
             }
             None => match record {
@@ -228,18 +231,21 @@ impl Replay {
     }
 }
 
-/// What is decided about it, in a word.
-fn decide(guard: &Guard, workspace: &Workspace, action: &Action<'_>) -> (&'static str, Judgement) {
-    if action.by_user {
-        // Whoever types a command has approved it.
-        let command = action.arguments.get("command").and_then(Value::as_str);
-        let judgement = guard.judge_command(command.unwrap_or_default());
-        let forbidden = judgement.verdict.decision == Decision::Forbid;
-        return (word(if forbidden { Outcome::Refuse } else { Outcome::Run }), judgement);
+impl Judges {
+    /// What one of them decides about it, in a word.
+    fn decide(&self, guard: &Guard, action: &Action<'_>) -> (&'static str, Judgement) {
+        if action.by_user {
+            // Whoever types a command has approved it.
+            let command = action.arguments.get("command").and_then(Value::as_str);
+            let judgement = guard.judge_command(command.unwrap_or_default());
+            let forbidden = judgement.verdict.decision == Decision::Forbid;
+            return (word(if forbidden { Outcome::Refuse } else { Outcome::Run }), judgement);
+        }
+        let call = Call { tool: action.tool, arguments: action.arguments, ours: true };
+        let judgement = guard.judge(call, &self.workspace);
+        let allowed = self.gone && judgement.verdict.decision == Decision::Allow;
+        (word(if allowed { Outcome::Run } else { judgement.outcome }), judgement)
     }
-    let call = Call { tool: action.tool, arguments: action.arguments, ours: true };
-    let judgement = guard.judge(call, workspace);
-    (word(judgement.outcome), judgement)
 }
 
 fn is_looked_at(call: &ToolCall) -> bool {
