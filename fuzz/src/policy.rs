@@ -10,7 +10,7 @@ use pi_guard::policy::{Defaults, Layer, Policy, RuleFile, Scene};
 pub fn policy_check(data: &[u8]) {
     let Ok(script) = std::str::from_utf8(data) else { return };
     let policy = policy();
-    let scene = Scene { cwd: Path::new("/w"), home: Some(Path::new("/h")), resolve: &|_| None };
+    let scene = Scene { cwd: Path::new("/w"), home: Some(Path::new("/h")), resolve: &|_| None, real: &|_| None };
     let verdict = policy.check(script, &scene);
     assert!(!verdict.explain().is_empty());
     let after = policy.check(&format!("forbidden\n{script}"), &scene);

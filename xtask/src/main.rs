@@ -6,6 +6,7 @@ mod bench;
 mod catalog;
 mod cli_docs;
 mod crash;
+mod evade;
 mod fuzz;
 mod interop;
 mod repository;
@@ -22,6 +23,7 @@ tasks:
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
   crash [tools] [--runs N] ...       kill writers of sessions, or of files; nothing may be lost
+  evade [--seconds N] [--seed N]     random scripts in a real bash, beside what pi-guard says
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
   interop modes|rpc-client ...       the TypeScript pi beside ours (docs/interop.md)
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["cli-docs"] => cli_docs::run().map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
+        ["evade", rest @ ..] => evade::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
         ["schemas", rest @ ..] => schemas::run(rest).map_err(|error| error.to_string()),

@@ -16,7 +16,7 @@ use pi_protocol::{
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::credentials::{self, Credential};
-use crate::http::{Exchange, Failure, HttpClient, HttpSource, open};
+use crate::http::{Exchange, Failure, HttpClient, HttpSource, MaskFn, Masked, masked, open};
 use crate::wire::{self, Call, HttpFailure, WireFormat};
 use crate::{catalog, providers};
 
@@ -31,6 +31,7 @@ pub struct Client {
     env: Env,
     custom: Arc<BTreeMap<String, ProviderConfig>>,
     authorize: Option<Arc<Authorize>>,
+    mask: Option<MaskFn>,
 }
 
 /// What one request is allowed with.
@@ -103,6 +104,7 @@ impl Client {
             env: Arc::new(env),
             custom: Arc::default(),
             authorize: None,
+            mask: None,
         }
     }
 
@@ -114,6 +116,14 @@ impl Client {
         authorize: impl Fn(Arc<Model>) -> PendingAuthorization + Send + Sync + 'static,
     ) -> Self {
         self.authorize = Some(Arc::new(authorize));
+        self
+    }
+
+    /// Passes every error text through `mask` before anybody sees it: servers quote what they were
+    /// sent, keys among it.
+    #[must_use]
+    pub fn with_mask(mut self, mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        self.mask = Some(Arc::new(mask));
         self
     }
 
@@ -296,19 +306,25 @@ impl Provider for Client {
         let model = Arc::clone(&request.model);
         let Ready { call, format, pending } = match self.ready(request) {
             Ok(ready) => ready,
-            Err(error) => return AssistantStream::failed(&model, error),
+            Err(error) => {
+                return AssistantStream::failed(&model, masked(self.mask.as_ref(), error));
+            }
         };
         let thinking_level = format.thinking_level(&call);
         let timeouts = call.options.timeouts.clone();
         let (http, env) = (self.http.clone(), Arc::clone(&self.env));
+        let mask = self.mask.clone();
         let source = HttpSource::new(timeouts, async move {
             let call = match pending {
                 Some(pending) => authorized(call, pending.await?, &*env)?,
                 None => call,
             };
-            exchange(&http, call, format).await
+            exchange(&http, call, format, mask.as_ref()).await
         });
-        let mut stream = AssistantStream::new(&model, source, cancel);
+        let mut stream = match &self.mask {
+            Some(mask) => AssistantStream::new(&model, Masked::new(source, mask), cancel),
+            None => AssistantStream::new(&model, source, cancel),
+        };
         if let Some(message) = stream.message_mut() {
             message.provider_thinking_level = thinking_level;
         }
@@ -321,6 +337,7 @@ async fn exchange(
     http: &HttpClient,
     call: Call,
     format: &'static dyn WireFormat,
+    mask: Option<&MaskFn>,
 ) -> Result<Exchange, String> {
     let mut diagnostics = Vec::new();
     let mut call = call;
@@ -332,12 +349,16 @@ async fn exchange(
             request.body = body;
         }
         request.headers = call.headers(request.headers);
-        let failure = match open(http, &request, &call.options).await {
+        let mut failure = match open(http, &request, &call.options).await {
             Ok(opened) => {
                 return Ok(Exchange { opened, decoder: format.decoder(&call), diagnostics });
             }
             Err(failure) => failure,
         };
+        // Before anything is cut off, which would leave half a key.
+        if let Failure::Status(failure) | Failure::PauseTooLong { failure, .. } = &mut failure {
+            failure.body = masked(mask, std::mem::take(&mut failure.body));
+        }
         let Failure::Status(status) = &failure else {
             return Err(failure_text(&call, format, &failure));
         };

@@ -7,6 +7,7 @@
 
 mod approval;
 mod judge;
+mod masking;
 mod plan;
 mod remember;
 mod reviewer;
@@ -21,6 +22,7 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use pi_guard::confine::{Confined, Refused};
 use pi_guard::policy::{Policy, Scene};
+use pi_guard::secrets::Secrets;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
@@ -61,10 +63,11 @@ pub struct Guard {
     /// One question at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
+    secrets: Secrets,
 }
 
 impl Guard {
-    /// Puts rules, sandbox and approver together. What is required of the machine is looked at
+    /// Puts rules, sandbox, approver and secrets together. What is required of the machine is looked at
     /// now: before anything runs.
     pub fn new(
         plan: GuardPlan,
@@ -73,6 +76,7 @@ impl Guard {
         approver: Option<Arc<dyn Approver>>,
         approvals: Approvals,
         supervisor: Option<Supervisor>,
+        secrets: Secrets,
     ) -> Result<Self, GuardError> {
         let programs = {
             let resolve = |name: &str| resolve(environment, name);
@@ -86,9 +90,7 @@ impl Guard {
             programs,
             judge::decide_host(&plan, &policy, &approvals),
         );
-        if plan.is_confined() || plan.require > pi_guard::confine::Rung::None {
-            sandbox.prepare()?;
-        }
+        sandbox.prepare()?;
         Ok(Self {
             plan,
             environment: environment.clone(),
@@ -97,6 +99,7 @@ impl Guard {
             approver,
             asking: tokio::sync::Mutex::default(),
             sandbox,
+            secrets,
         })
     }
 
@@ -147,6 +150,7 @@ impl Guard {
             cwd: &self.environment.cwd,
             home: self.environment.home.as_deref(),
             resolve: &resolve,
+            real: &|path| Some(real_path(path)),
         };
         look(&self.policy(), &scene)
     }

@@ -30,6 +30,7 @@ pub mod models;
 pub mod resources;
 pub mod rpc;
 pub mod runtime;
+mod secrets;
 pub mod session;
 
 pub use checkpoints::checkpoint_directory;
@@ -40,3 +41,4 @@ pub use create::{
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
+pub use secrets::{masked_session, own_secrets};

@@ -14,7 +14,8 @@
 //! that is confined cannot read or write files of other users any more.
 //!
 //! * With bubblewrap, a protected path that does not exist is covered by an empty directory, for
-//!   which an empty directory must be left behind; [`Confined::masks`] names those. A process may
+//!   which an empty directory must be left behind; [`Confined::masks`] names those, and
+//!   [`Confined::clean_up`] removes them. A process may
 //!   open sockets of the network also where it is off, but there is nobody else in it.
 //! * A network limited to named hosts is a network of one's own in which only a bridge listens,
 //!   and behind that bridge a [`Proxy`], which is what holds. Programs that ignore the usual
@@ -27,6 +28,12 @@
 //!   Modes, owners and times of one's own files are not guarded there while anything is writable,
 //!   the directories on the way to something hidden cannot be listed, `/tmp` and `/dev/shm` cannot
 //!   be written, and there is no loopback network.
+//! * Something hidden that appears while a command runs cannot be read by it, but its name can be
+//!   seen; the price is that other files that appear beside it, or beside a directory on the way
+//!   to it, cannot be read by that command either. Inside a writable root it is the command's own
+//!   for as long as that command runs.
+//! * With Landlock alone and `programs`, files that appear beside such a program cannot be read or
+//!   run by a command that has started already.
 //! * Of a repository, hooks and configuration are protected, not its whole meaning: a command
 //!   that may write to `.git` can lead a later `git` astray with a `commondir` file, one that may
 //!   write to a submodule with that one's configuration. Protect `.git` where commits are not
@@ -36,6 +43,7 @@
 mod bridge;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+mod covers;
 mod denial;
 #[cfg(target_os = "linux")]
 mod descriptors;
@@ -93,6 +101,13 @@ pub struct Confinement {
     /// [`Network::Hosts`], and for nothing else.
     #[serde(default)]
     pub proxy: Option<PathBuf>,
+    /// Programs that cannot be run, whatever a command calls them: neither as they are, nor by a
+    /// loader or an interpreter's line, nor as a copy that a command makes, since they cannot be
+    /// read either. Of a copy or a hard link that was there before nothing is known. A program
+    /// that is many (of `busybox`, say) is forbidden under all its names, so whoever names one
+    /// here decides that.
+    #[serde(default)]
+    pub programs: Vec<PathBuf>,
 }
 
 /// What can be written.
@@ -212,6 +227,7 @@ impl Confinement {
             home: None,
             secrets: Vec::new(),
             proxy: None,
+            programs: Vec::new(),
         }
     }
 
@@ -258,17 +274,19 @@ impl Confinement {
         {
             return Err(ConfineError::TooWide(tmp.to_owned()));
         }
-        for hidden in &mut confinement.hidden {
-            *hidden = std::fs::canonicalize(&hidden).unwrap_or_else(|_| hidden.clone());
+        for path in confinement.hidden.iter_mut().chain(&mut confinement.programs) {
+            *path = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
         }
-        let confined = Confined {
+        let mut confined = Confined {
             confinement,
             rung: offered,
             abi: machine.landlock,
             bubblewrap: machine.bubblewrap.clone(),
             helper: helper.into(),
+            covers: Vec::new(),
         };
         roots::plan(&confined.confinement)?;
+        confined.covers = confined.masks()?;
         Ok(confined)
     }
 
@@ -299,6 +317,9 @@ pub struct Confined {
     abi: u8,
     bubblewrap: Option<PathBuf>,
     helper: PathBuf,
+    /// What was not there when this was made, and for which a cover may leave a directory.
+    #[serde(skip)]
+    covers: Vec<PathBuf>,
 }
 
 /// A command as it is to be started.
@@ -340,13 +361,21 @@ impl Confined {
     }
 
     /// The protected paths that do not exist and are covered while commands run; where one is an
-    /// empty directory after the last command, that is what is left of the cover.
+    /// empty directory after the last command, that is what is left of the cover, and
+    /// [`Self::clean_up`] removes it.
     pub fn masks(&self) -> Result<Vec<PathBuf>, ConfineError> {
         if self.rung != Rung::Bubblewrap {
             return Ok(Vec::new());
         }
         let plan = roots::plan(&self.confinement)?;
         Ok(plan.iter().flat_map(roots::Root::covered).collect())
+    }
+
+    /// Removes the empty directories that covers left, after the last command: those that were
+    /// not there when this confinement was made, that are still empty, and that no command of
+    /// anybody's is covering. Gives back what it removed.
+    pub fn clean_up(&self) -> Vec<PathBuf> {
+        covers::remove(&self.covers)
     }
 
     /// The command that runs this command confined. It must be started in `cwd` as well.

@@ -11,11 +11,14 @@
 //! # Where to start reading
 //!
 //! [`Decision`] is what everything comes down to. [`shell::analyse`] finds what a script would run,
-//! [`policy::Policy::check`] decides about it, and [`confine`] is the half that holds.
+//! [`policy::Policy::check`] decides about it, and [`confine`] is the half that holds. [`secrets`] keeps credentials out of what
+//! is shown and stored, whoever was allowed to read them.
 
 pub mod confine;
 mod decision;
+mod names;
 pub mod policy;
+pub mod secrets;
 pub mod shell;
 
 pub use decision::Decision;

@@ -9,12 +9,17 @@ mod check;
 mod codex;
 mod destructive;
 mod file;
+mod files;
 mod known;
+mod mention;
 mod paths;
 mod programs;
 mod rule;
 mod scope;
+mod spelling;
+mod starts;
 mod verdict;
+mod writers;
 
 use std::path::{Path, PathBuf};
 
@@ -121,6 +126,9 @@ pub struct Scene<'a> {
     pub home: Option<&'a Path>,
     /// The real path of a program, given its name or path as written.
     pub resolve: &'a dyn Fn(&str) -> Option<PathBuf>,
+    /// The real path of a file, without symbolic links. `None` if there is none, or if nobody
+    /// wants to look; then a file is judged by its name alone.
+    pub real: &'a dyn Fn(&Path) -> Option<PathBuf>,
 }
 
 /// Rules of all layers, and what is decided without one.
@@ -172,8 +180,8 @@ impl Policy {
         check::script(self, script, scene)
     }
 
-    /// Decides about reading or changing a file, for tools that do so themselves. The path
-    /// should be the real one; pass both if they differ and take the stricter.
+    /// Decides about reading or changing a file, for tools that do so themselves: by the path as
+    /// it is given, and by the real one if the scene knows it.
     #[must_use]
     pub fn check_path(&self, path: &Path, reach: Reach, scene: &Scene<'_>) -> Verdict {
         check::path(self, path, reach, scene)

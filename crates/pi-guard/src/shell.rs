@@ -5,9 +5,14 @@
 //! first and distrusts a script that has any of the second: whatever is not understood here is
 //! reported as a [`Doubt`], never left out.
 
+mod builtins;
 mod doubt;
+mod evaluate;
 mod git;
 mod launch;
+mod nodes;
+mod programs;
+mod sed;
 mod text;
 mod tree;
 mod word;
@@ -37,6 +42,8 @@ pub struct Analysis {
     pub doubts: Vec<Doubt>,
     /// Functions that the script defines.
     pub functions: Vec<String>,
+    #[serde(skip)]
+    evaluation: evaluate::Evaluation,
 }
 
 /// One simple command.
@@ -152,6 +159,9 @@ pub(crate) fn base_name(path: &str) -> &str {
 pub fn analyse(script: &str) -> Analysis {
     let mut analysis = Analysis::default();
     script_into(script, &mut analysis, &[]);
+    if analysis.evaluation.is_dangerous() {
+        analysis.doubt(Doubt::Hidden);
+    }
     analysis
 }
 

@@ -5,6 +5,7 @@
 //! written first and remembered second, so a failed write leaves the session as it was.
 
 mod append;
+mod change;
 mod compact;
 mod fork;
 mod jsonl;

@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::environment::agent_directory;
 use crate::exit::{Exit, complain};
+use crate::secrets::masked_in_a_crash;
 
 /// A program that panics again and again must not fill the disk.
 const REPORTS_PER_RUN: usize = 5;
@@ -51,7 +52,7 @@ fn on_panic(info: &PanicHookInfo<'_>) {
     if COUNT.fetch_add(1, Ordering::Relaxed) >= REPORTS_PER_RUN {
         return;
     }
-    let report = report(info);
+    let report = masked_in_a_crash(&report(info));
     let agent = agent_directory(&std::env::current_dir().unwrap_or_default());
     let written = agent.ok().and_then(|agent| write(&agent.join("crashes"), &report));
     if let Ok(mut last) = LAST.lock() {
@@ -115,7 +116,7 @@ mod tests {
         let Some(what) = std::env::var_os("PI_TEST_CRASH") else { return };
         let secret = "the user's own words";
         let code = guard(|| match what.to_str() {
-            Some("literal") => panic!("a mistake in the program"),
+            Some("literal") => panic!("a mistake in the program, with a quoted secret"),
             Some("formatted") => panic!("cannot handle {secret}"),
             _ => {
                 for _ in 0..30 {
@@ -134,6 +135,7 @@ mod tests {
             .args(["--exact", "crash::tests::child", "--nocapture", "--test-threads=1"])
             .env("PI_TEST_CRASH", what)
             .env("PI_CODING_AGENT_DIR", agent)
+            .env("PI_TEST_TOKEN", "quoted secret")
             .output()
             .unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn a_crash_leaves_a_report_without_content() {
         let cases = [
-            ("literal", "message: a mistake in the program\n"),
+            ("literal", "message: a mistake in the program, with a [masked:own-secret:"),
             ("formatted", "message: left out, since it may quote the conversation\n"),
         ];
         for (what, message) in cases {

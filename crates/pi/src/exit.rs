@@ -99,8 +99,9 @@ pub(crate) fn complain(message: &str, exit: Exit) -> ExitCode {
 
 /// Says something that is not output, on stderr.
 pub(crate) fn note(message: &str) {
-    // What servers and files say may be quoted in it. And there is nowhere left to report a
-    // stderr that cannot be written.
+    // What servers and files say may be quoted in it, and they may quote keys. And there is nowhere
+    // left to report a stderr that cannot be written.
+    let message = crate::secrets::masked(message);
     let _ = writeln!(Plain::new(std::io::stderr()), "pi: {message}");
 }
 

@@ -14,6 +14,7 @@ mod environment;
 mod exit;
 mod flags;
 mod modes;
+mod secrets;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

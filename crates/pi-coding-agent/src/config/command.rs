@@ -10,6 +10,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use pi_guard::secrets::Secrets;
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
@@ -123,7 +124,11 @@ impl Commands {
         if !output.status.success() {
             let complaint = String::from_utf8_lossy(&output.stderr);
             let complaint = complaint.lines().rev().find(|line| !line.trim().is_empty());
-            let complaint = complaint.map(|line| format!(": {}", line.trim())).unwrap_or_default();
+            // What it printed may be the key all the same.
+            let printed = String::from_utf8_lossy(&output.stdout);
+            let secrets = Secrets::new(printed.lines().map(str::to_owned));
+            let complaint = complaint.map(|line| format!(": {}", secrets.mask(line.trim())));
+            let complaint = complaint.unwrap_or_default();
             return Err(format!("the command ended with {}{complaint}", output.status));
         }
         let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use pi_guard::secrets::Secrets;
 use pi_protocol::{Model, Provider};
+use secrecy::ExposeSecret as _;
 
 use super::model::choose_model;
 use super::services::{Services, load_settings};
@@ -24,8 +26,18 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let plan = GuardPlan::new(settings.settings(), environment);
     let policy = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults())?;
     let approver = options.approver.clone();
-    let supervisor = options.supervisor.clone();
-    Guard::new(plan, environment, policy, approver, options.approvals.clone(), supervisor)
+    let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
+    let secrets = Secrets::new(known_secrets(options));
+    Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)
+}
+
+/// The keys that this program was given.
+fn known_secrets(options: &AgentOptions) -> Vec<String> {
+    let variables: Vec<(String, String)> =
+        options.environment.variables.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+    let mut known = pi_guard::secrets::own_values(&variables);
+    known.extend(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
+    known
 }
 
 impl Services {
@@ -58,8 +70,11 @@ impl Services {
         };
         let approvals = if first { options.approvals.clone() } else { Approvals::default() };
         let supervisor = options.supervisor.clone();
-        let guard = Guard::new(plan, &options.environment, policy, approver, approvals, supervisor);
-        Ok(Arc::new(guard?))
+        let secrets = Secrets::new(known_secrets(options));
+        let environment = &options.environment;
+        let guard =
+            Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;
+        Ok(Arc::new(guard))
     }
 
     /// A model that decides: the one that is named, or that of the session.

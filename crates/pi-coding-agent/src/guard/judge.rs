@@ -142,7 +142,11 @@ impl Guard {
             return true;
         }
         let verdict = self.look(|policy, scene| policy.check_path(path, Reach::Read, scene));
-        verdict.decision == Decision::Allow || self.is_approved(&verdict)
+        match verdict.decision {
+            Decision::Allow => true,
+            Decision::Ask => self.is_approved(&verdict),
+            Decision::Forbid => false,
+        }
     }
 
     /// Whether a command that the user runs may run: whoever types it has approved it.
@@ -202,6 +206,7 @@ impl Guard {
         Judgement { outcome, verdict, note }
     }
 
+    /// Whether all that needs a yes has one.
     fn is_approved(&self, verdict: &Verdict) -> bool {
         let mut asked = verdict.parts.iter().filter(|part| part.decision == Decision::Ask);
         asked.all(|part| self.approvals.cover(&part.scope))

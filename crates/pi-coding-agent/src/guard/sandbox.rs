@@ -15,9 +15,6 @@ use super::plan::GuardPlan;
 use crate::Environment;
 use crate::config::settings::SandboxMode;
 
-/// The program that becomes the helper of a confined command: this one.
-const HELPER: &str = "/proc/self/exe";
-
 /// Why there is no confinement.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxError {
@@ -84,6 +81,12 @@ impl Sandbox {
 
     /// Makes it now, so that what cannot be had is known before anything runs.
     pub(super) fn prepare(&self) -> Result<(), SandboxError> {
+        if !self.plan.is_confined() {
+            // Without a sandbox only what requires none may run.
+            let off = Confinement::new(Mode::Off, Network::On);
+            off.on(&Machine::default(), self.plan.require, self.helper())?;
+            return Ok(());
+        }
         let made = self.make()?;
         // Nobody else has made it: this is called once, at the start.
         let _ = self.made.set(Ok(made));
@@ -128,7 +131,7 @@ impl Sandbox {
                     }
                     (Wider::Off, _) => {}
                 }
-                let confined = confinement.on(&made.machine, self.plan.require, HELPER);
+                let confined = confinement.on(&made.machine, self.plan.require, self.helper());
                 Some(Arc::new(confined.map_err(|error| error.to_string())?))
             }
         };
@@ -139,6 +142,13 @@ impl Sandbox {
     pub(super) fn refused_hosts(&self) -> Vec<Refused> {
         let made = self.made.get().and_then(|made| made.as_ref().ok());
         made.and_then(|made| made.proxy.as_ref()).map(Proxy::refused).unwrap_or_default()
+    }
+
+    /// The program that becomes the helper of a confined command: this one, which is also what
+    /// owns the processes.
+    fn helper(&self) -> PathBuf {
+        let this = || Supervisor::this_program().program;
+        self.supervisor.as_ref().map_or_else(this, |supervisor| supervisor.program.clone())
     }
 
     fn make(&self) -> Result<Made, SandboxError> {
@@ -162,7 +172,7 @@ impl Sandbox {
         confinement.protected.extend(plan.protected.iter().cloned());
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
-        //PENDING confinement.programs.clone_from(&self.programs);
+        confinement.programs.clone_from(&self.programs);
         let proxy = match plan.network {
             Network::Hosts(_) => Some(Proxy::start(&own, Arc::clone(&self.decide_host))?),
             Network::On | Network::Off => None,
@@ -172,7 +182,7 @@ impl Sandbox {
         // Where nothing is confined as a rule, only what holds is of use.
         let least = if plan.is_confined() { Rung::None } else { Rung::Landlock };
         let required = plan.require.max(least);
-        let confined = Arc::new(confinement.on(&machine, required, HELPER)?);
+        let confined = Arc::new(confinement.on(&machine, required, self.helper())?);
         Ok(Made { confined, confinement, machine, proxy, _tmp: tmp })
     }
 
@@ -188,8 +198,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if let Some(Ok(made)) = self.made.get() {
-            //PENDING made.confined.clean_up();
-            let _ = made;
+            made.confined.clean_up();
         }
     }
 }

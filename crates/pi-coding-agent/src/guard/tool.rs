@@ -43,6 +43,8 @@ impl Guarded {
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let Invocation { id, arguments, cancel, updates } = invocation;
+        let arguments = self.guard.restore(self.name(), arguments)?;
+        let updates = self.guard.mask_updates(updates);
         let call = Call { tool: self.name(), arguments: &arguments, ours: self.ours };
         let judgement = self.guard.judge(call, &self.workspace);
         let cwd = self.workspace.cwd().to_string_lossy();
@@ -57,10 +59,11 @@ impl Guarded {
         {
             output = self.denied(&run, &what, denial, output).await;
         }
-        match (&mut output, note) {
-            (Ok(output), Some(note)) => append(output, &note),
-            (Err(error), Some(note)) => error.0 = format!("{}\n\n{note}", error.0),
-            (_, None) => {}
+        if let Some(note) = note {
+            match &mut output {
+                Ok(output) => append(output, &note),
+                Err(error) => error.0 = format!("{}\n\n{note}", error.0),
+            }
         }
         output
     }
@@ -100,12 +103,12 @@ impl Guarded {
 
     /// What the sandbox denied, if a command failed and said so.
     fn denial(&self, output: &Result<ToolOutput, ToolError>) -> Option<Denial> {
-        let failed = output.as_ref().ok().filter(|output| output.is_error)?;
         let refused = self.guard.sandbox.refused_hosts();
         if let Some(refused) = refused.into_iter().next_back() {
             let denied = Denied::Host(Some(refused.host));
             return Some(Denial { denied, rule: refused.reason });
         }
+        let failed = output.as_ref().ok().filter(|output| output.is_error)?;
         let confined = self.guard.sandbox.in_use()?;
         explain_denial(&confined, self.workspace.cwd(), &text(failed))
     }
@@ -187,7 +190,7 @@ impl Guarded {
             Denied::Host(None) => Some((Wider::Network, script())),
             Denied::Operation => Some((Wider::Off, script())),
             // What a rule forbids, nobody is asked about.
-            //PENDING Denied::Program(_) => None,
+            Denied::Program(_) => None,
         }
     }
 }
@@ -241,7 +244,11 @@ impl AgentTool for Guarded {
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
-        Box::pin(self.call(invocation))
+        Box::pin(async move {
+            let done = self.call(invocation).await;
+            let masked = |error: ToolError| ToolError(self.guard.mask(&error.0).into_owned());
+            done.map(|output| self.guard.mask_output(output)).map_err(masked)
+        })
     }
 }
 
@@ -252,7 +259,7 @@ fn named(denied: &Denied) -> String {
         Denied::Host(Some(host)) => format!("a connection to {host}"),
         Denied::Host(None) => "a connection".to_owned(),
         Denied::Operation => "an operation on other processes or the system".to_owned(),
-        //PENDING Denied::Program(program) => format!("running {}", program.display()),
+        Denied::Program(program) => format!("running {}", program.display()),
     }
 }
 

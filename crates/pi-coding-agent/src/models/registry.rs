@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pi_ai::{Authorization, Client};
+use pi_guard::secrets::Secrets;
 use pi_protocol::Model;
 use secrecy::{ExposeSecret, SecretString};
 
@@ -21,6 +22,7 @@ use super::local::{self, Endpoint};
 use super::resolve::ModelName;
 use crate::Environment;
 use crate::config::{Commands, StoredCredential};
+use crate::secrets::{header_secrets, own_secrets};
 
 /// Finds the stored credential of a provider. Asked anew each time: another program may have
 /// changed it.
@@ -37,6 +39,8 @@ struct Shared {
     environment: Environment,
     stored: Box<StoredCredentials>,
     commands: Commands,
+    /// What must not be quoted; found when it is first needed.
+    secrets: OnceLock<Secrets>,
     state: RwLock<State>,
 }
 
@@ -62,9 +66,11 @@ impl ModelRegistry {
             commands: Commands::new(environment.clone()),
             environment,
             stored: Box::new(stored),
+            secrets: OnceLock::new(),
             state: RwLock::new(state),
         });
         let (variables, asked) = (Arc::clone(&shared), Arc::clone(&shared));
+        let quoted = Arc::clone(&shared);
         let client =
             Client::new(move |name| variables.environment.variable(name).map(str::to_owned))
                 .with_authorization(move |model| {
@@ -72,7 +78,8 @@ impl ModelRegistry {
                     Box::pin(async move {
                         shared.authorize(&model).await.map_err(|error| error.to_string())
                     })
-                });
+                })
+                .with_mask(move |text| quoted.secrets().mask_own(text).into_owned());
         Self { shared, client }
     }
 
@@ -127,9 +134,16 @@ impl ModelRegistry {
         self.shared.secret(provider).await.map(|secret| secret.key)
     }
 
+    /// The secrets of this program: what its user configured, and the keys that requests were sent
+    /// with.
+    pub fn secrets(&self) -> &Secrets {
+        self.shared.secrets()
+    }
+
     /// Uses this key for a provider, before all others and until the program ends.
     pub fn set_key(&self, provider: &str, key: impl Into<SecretString>) {
         let key = key.into();
+        self.secrets().learn([key.expose_secret().to_owned()]);
         self.shared.write(|state| {
             state.given.insert(provider.to_owned(), key);
         });
@@ -171,6 +185,10 @@ impl Shared {
 
     fn write<T>(&self, write: impl FnOnce(&mut State) -> T) -> T {
         write(&mut self.state.write().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+
+    fn secrets(&self) -> &Secrets {
+        self.secrets.get_or_init(|| Secrets::new(own_secrets(&self.environment)))
     }
 
     /// Where the credential of a provider is.
@@ -236,6 +254,9 @@ impl Shared {
                 headers.insert(name.clone(), written.value(&self.commands).await?);
             }
         }
+        // Before anybody can quote them.
+        self.secrets().learn([secret.key.expose_secret().to_owned()]);
+        self.secrets().learn(header_secrets(&headers));
         Ok(Authorization { key: Some(secret.key), bearer: secret.bearer, headers, env: secret.env })
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use pi_agent::AgentTool;
+use pi_guard::secrets::Secrets;
 use pi_protocol::{Model, ThinkingLevel};
 use pi_session::SessionError;
 use serde::Serialize;
@@ -48,6 +49,11 @@ pub enum ChooseError {
 }
 
 impl AgentSession {
+    /// What must not leave with what is exported.
+    pub fn secrets(&self) -> Secrets {
+        self.0.models.as_ref().map(|models| models.secrets().clone()).unwrap_or_default()
+    }
+
     /// The models that can be asked.
     pub fn available_models(&self) -> Vec<Arc<Model>> {
         match &self.0.models {

@@ -1,5 +1,7 @@
 //! Commands that the user runs, beside the model.
 
+use std::borrow::Cow;
+
 use pi_protocol::{AgentMessage, CancelToken, now_ms};
 use pi_session::{BashExecution, SessionError};
 use serde::Serialize;
@@ -87,6 +89,7 @@ impl AgentSession {
         let told = async {
             while let Some(delta) = received.recv().await {
                 let id = options.id.as_deref();
+                let delta = self.masked(&delta);
                 self.news(SessionNews::BashExecutionUpdate { id, delta: &delta }).await;
             }
         };
@@ -94,7 +97,7 @@ impl AgentSession {
         let (ended, ()) = tokio::join!(running, told);
         let ended = ended.map_err(|error| BashError::Failed(error.0))?;
         Ok(BashResult {
-            output: ended.output,
+            output: self.masked(&ended.output).into_owned(),
             exit_code: ended.exit_code,
             cancelled: ended.cancelled,
             truncated: ended.truncated,
@@ -102,6 +105,11 @@ impl AgentSession {
                 .full_output_path
                 .map(|path| path.to_string_lossy().into_owned()),
         })
+    }
+
+    /// A text as it may be told and kept.
+    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.0.guard.as_ref().map_or(Cow::Borrowed(text), |guard| guard.mask(text))
     }
 
     /// Adds the result to the conversation; during a run, when that is over.

@@ -7,6 +7,7 @@ mod config;
 mod examples;
 mod expansion;
 mod forced_prompt;
+mod guard;
 mod local_servers;
 mod model_listing;
 mod model_registry;

@@ -1,7 +1,8 @@
 //! The view of the machine that bubblewrap gives to a command, as its arguments.
 //!
 //! Later arguments cover earlier ones, so the order is: everything read-only, the system's own
-//! places, temporary files, writable roots, what is protected in them, what is hidden.
+//! places, temporary files, writable roots, what is protected in them, programs that are
+//! forbidden, what is hidden.
 
 use std::ffi::OsString;
 use std::fs;
@@ -23,6 +24,9 @@ pub(super) const NAMESPACES: &[&str] = &[
     "--cap-drop",
     "ALL",
 ];
+
+/// Where a command sees something of its own.
+const COVERED: [&str; 2] = ["/tmp", "/run"];
 
 /// All arguments up to the program; `helper` is the program that goes on inside.
 pub(super) fn arguments(
@@ -46,21 +50,29 @@ pub(super) fn arguments(
         Some(tmp) => view.two("--bind", tmp, "/tmp"),
         None => view.one("--tmpfs", "/tmp"),
     }
+    // A link could have been put there since.
+    let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
+        let seen = |path: &PathBuf| !COVERED.iter().any(|place| path.starts_with(place));
+        paths.iter().filter_map(|path| fs::canonicalize(path).ok()).filter(seen).collect()
+    };
+    let (programs, hidden) = (real(&confinement.programs), real(&confinement.hidden));
     for root in roots {
-        writable(root, &mut view);
+        writable(root, &[&programs[..], &hidden].concat(), &mut view);
     }
-    for hidden in &confinement.hidden {
-        match fs::metadata(hidden) {
-            Ok(found) if found.is_dir() => {
-                view.0.extend(["--perms".into(), "0000".into()]);
-                view.one("--tmpfs", hidden);
-                view.one("--remount-ro", hidden);
-            }
-            Ok(_) => view.two("--ro-bind", "/dev/null", hidden),
-            Err(_) => {}
+    for program in programs.iter().filter(|program| program.is_file()) {
+        // A device that cannot be opened there: neither run, nor loaded, nor copied.
+        view.two("--ro-bind", "/dev/null", program);
+    }
+    for hidden in hidden {
+        if hidden.is_dir() {
+            view.0.extend(["--perms".into(), "0000".into()]);
+            view.one("--tmpfs", &hidden);
+            view.one("--remount-ro", &hidden);
+        } else {
+            view.two("--ro-bind", "/dev/null", hidden);
         }
     }
-    if ["/tmp", "/run"].iter().any(|covered| helper.starts_with(covered)) {
+    if COVERED.iter().any(|covered| helper.starts_with(covered)) {
         view.two("--ro-bind", helper, helper);
     }
     view.one("--chdir", cwd);
@@ -85,15 +97,15 @@ fn run(confinement: &Confinement, view: &mut View) {
     }
 }
 
-fn writable(root: &Root, view: &mut View) {
+fn writable(root: &Root, covered: &[PathBuf], view: &mut View) {
     let given = root.beside_absent();
     for path in &given {
         view.two("--bind", path, path);
     }
     let in_given = |path: &&PathBuf| given.iter().any(|given| path.starts_with(given));
-    // A directory on the way to something protected could be renamed, and another put in its
-    // place; a mount point cannot.
-    for way in root.ways().iter().filter(in_given) {
+    // A directory on the way to something protected or hidden could be renamed, and another put
+    // in its place; a mount point cannot.
+    for way in root.ways(covered).iter().filter(in_given) {
         view.two("--bind", way, way);
     }
     for present in root.present.iter().filter(in_given) {

@@ -29,6 +29,8 @@ pub enum Denied {
     Path(PathBuf),
     /// A host, or the network as a whole if no host was named.
     Host(Option<String>),
+    /// A program that may not be run.
+    Program(PathBuf),
     /// Something about other processes or the system.
     Operation,
 }
@@ -37,7 +39,7 @@ pub enum Denied {
 impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Path(path) => write!(f, " ({})", path.display()),
+            Self::Path(path) | Self::Program(path) => write!(f, " ({})", path.display()),
             Self::Host(Some(host)) => write!(f, " ({host})"),
             Self::Host(None) | Self::Operation => Ok(()),
         }
@@ -69,6 +71,14 @@ const OF_THE_NETWORK: [&str; 7] = [
     "getaddrinfo EAI_AGAIN",
     "getaddrinfo ENOTFOUND",
 ];
+/// How programs say that the proxy said no; which host, the proxy knows.
+const OF_THE_PROXY: [&str; 5] = [
+    "cannot be reached from here: ",
+    "tunnel failed, response 403",
+    "code 403 from proxy",
+    "connection failed: 403",
+    "proxy returned 403",
+];
 const OF_ANYTHING: [&str; 4] = ["Operation not permitted", "EPERM", "PermissionError", "EACCES"];
 
 /// Finds the last denial in the output of a command that failed. Nothing if nothing looks like it.
@@ -81,18 +91,40 @@ pub fn explain_denial(confined: &Confined, cwd: &Path, output: &str) -> Option<D
 
 fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
     let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
-    let network_off = confined.confinement.network == Network::Off;
+    let network = &confined.confinement.network;
+    let network_off = *network == Network::Off;
     if says(&OF_THE_NETWORK) {
-        let rule = "the network is off".to_owned();
-        return network_off.then(|| Denial { denied: Denied::Host(host(line)), rule });
+        let rule = match network {
+            Network::Off => "the network is off",
+            Network::Hosts(_) => "only named hosts can be reached, and only through the proxy",
+            Network::On => return None,
+        };
+        return Some(Denial { denied: Denied::Host(host(line)), rule: rule.to_owned() });
+    }
+    if let (Network::Hosts(_), true) = (network, says(&OF_THE_PROXY)) {
+        // Our own words name it.
+        let words = line.strip_prefix("pi: ").unwrap_or_default();
+        let named = words.split_once(OF_THE_PROXY[0]).map(|(named, why)| (named.trim_end(), why));
+        let host = named.and_then(|(named, _)| Some(named.rsplit_once(':')?.0.to_owned()));
+        let rule = named.map_or("only named hosts can be reached", |(_, why)| why).to_owned();
+        return Some(Denial { denied: Denied::Host(host), rule });
     }
     if !says(&OF_FILES) && !says(&OF_ANYTHING) {
         return None;
     }
+    if let Some(program) = program(confined, cwd, line) {
+        let rule = "this program is forbidden by policy".to_owned();
+        return Some(Denial { denied: Denied::Program(program), rule });
+    }
     if let Some(path) = path(line) {
         let path = plain(&cwd.join(path));
-        let rule = rule(confined, &path, By::Command)?;
-        return Some(Denial { denied: Denied::Path(path), rule });
+        // A link may have led out of what is allowed.
+        let really = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let mut places = [Some(path.clone()), really(), path.canonicalize().ok()].into_iter();
+        return places.find_map(|path| {
+            let rule = rule(confined, path.as_ref()?, By::Command)?;
+            Some(Denial { denied: Denied::Path(path?), rule })
+        });
     }
     if network_off && says(&["socket", "connect", "Socket"]) {
         let rule = "the network is off, and services of this machine cannot be reached".to_owned();
@@ -100,6 +132,24 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
     }
     let rule = "other processes and the system are out of reach".to_owned();
     says(&["Operation not permitted"]).then_some(Denial { denied: Denied::Operation, rule })
+}
+
+/// The forbidden program a refusal is about: one of its words is that program's path or name.
+fn program(confined: &Confined, cwd: &Path, line: &str) -> Option<PathBuf> {
+    let programs = &confined.confinement.programs;
+    if programs.is_empty() {
+        return None;
+    }
+    let around = |c: char| c.is_whitespace() || "'\"`‘’:,()[]".contains(c);
+    line.split(around).filter(|word| !word.is_empty()).find_map(|word| {
+        let path = cwd.join(word);
+        let real = word.contains('/').then(|| std::fs::canonicalize(&path).unwrap_or(path));
+        let same = |program: &&PathBuf| match &real {
+            Some(real) => *program == real,
+            None => program.file_name().is_some_and(|name| name == word),
+        };
+        programs.iter().find(same).cloned()
+    })
 }
 
 /// The path without `.` and `..`, as text: what was denied need not exist.

@@ -2,63 +2,26 @@
 
 use std::ffi::OsString;
 
-/// Ends of names that say "secret".
-const ENDS: &[&str] = &[
-    "_KEY",
-    "_KEYS",
-    "_TOKEN",
-    "_TOKENS",
-    "_SECRET",
-    "_SECRETS",
-    "_PASSWORD",
-    "_PASSWD",
-    "_PASS",
-    "_PASSPHRASE",
-    "_CREDENTIAL",
-    "_CREDENTIALS",
-    "_PAT",
-    "_DSN",
-    "_AUTH",
-    "_COOKIE",
-    "_KEY_ID",
-    "_CONNECTION_STRING",
-    "_API_KEY_FILE",
-    "APIKEY",
-    "PASSWORD",
-];
+use crate::names;
 
-/// Families in which everything is about accounts.
-const BEGINNINGS: &[&str] = &["AWS_", "AZURE_", "ARM_CLIENT", "BW_SESSION", "OP_SESSION", "VAULT_"];
-
-/// Whole names: secrets, and addresses of services of the host.
-const NAMES: &[&str] = &[
+/// Addresses of services of the host, and what lets others into them.
+const SERVICES: &[&str] = &[
     "CONTAINER_HOST",
-    "DATABASE_URL",
     "DBUS_SESSION_BUS_ADDRESS",
     "DBUS_SYSTEM_BUS_ADDRESS",
     "DISPLAY",
-    "DOCKER_AUTH_CONFIG",
     "DOCKER_HOST",
-    "GOOGLE_APPLICATION_CREDENTIALS",
     "GPG_AGENT_INFO",
     "GPG_TTY",
     "ICEAUTHORITY",
-    "KUBECONFIG",
     "LISTEN_FDS",
-    "MONGODB_URI",
-    "NETRC",
     "NOTIFY_SOCKET",
-    "PASSWORD",
-    "PGPASSFILE",
     "PULSE_SERVER",
-    "REDIS_URL",
-    "SECRET",
     "SESSION_MANAGER",
     "SSH_AGENT_PID",
     "SSH_ASKPASS",
     "SSH_AUTH_SOCK",
     "TMUX",
-    "TOKEN",
     "WAYLAND_DISPLAY",
     "WAYLAND_SOCKET",
     "XAUTHORITY",
@@ -73,21 +36,13 @@ pub fn without_secrets(
 ) -> Vec<(OsString, OsString)> {
     let harmless = |(name, value): &&(OsString, OsString)| {
         let name = name.to_string_lossy();
-        let upper = name.to_uppercase();
         !(secrets.iter().any(|secret| *secret == *name)
-            || NAMES.contains(&upper.as_str())
-            || ENDS.iter().any(|end| upper.ends_with(end))
-            || BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning))
-            || has_password(&value.to_string_lossy()))
+            || SERVICES.contains(&name.to_uppercase().as_str())
+            || names::says_secret(&name)
+            || names::is_of_an_account(&name)
+            || names::password_in(&value.to_string_lossy()).is_some())
     };
     environment.iter().filter(harmless).cloned().collect()
-}
-
-/// Whether this is an address with a name and a password in it.
-fn has_password(value: &str) -> bool {
-    let Some((_, rest)) = value.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 #[cfg(test)]

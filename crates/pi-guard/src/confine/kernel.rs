@@ -106,29 +106,44 @@ fn files(
     }
     let mut given = Given { ruleset: Some(ruleset.create()?), version };
 
-    let mut readable = vec![PathBuf::from("/")];
+    let mut listed = vec![PathBuf::from("/")];
     let mut writable: Vec<PathBuf> = Vec::new();
+    let mut unread = appearing(confinement, roots);
+    let mut hidden = Vec::new();
     if own_network {
-        // What is protected or hidden is so by mounts.
+        // What is protected, hidden or forbidden is so by mounts.
         writable.push("/dev".into());
         writable.push("/tmp".into());
         writable.extend(roots.iter().map(|root| root.path.clone()));
     } else {
-        readable = outside(&confinement.hidden);
+        hidden.extend(real(&confinement.hidden));
+        unread.extend(real(&confinement.programs));
+        listed = without("/", &hidden);
         writable.extend(confinement.private_tmp().map(Path::to_owned));
-        let hidden: Vec<&Path> = confinement.hidden.iter().map(PathBuf::as_path).collect();
-        for path in roots.iter().flat_map(Root::narrow) {
-            roots::without(&path, &hidden, &mut writable);
-        }
+        writable
+            .extend(roots.iter().flat_map(Root::narrow).flat_map(|path| without(path, &hidden)));
         for device in DEVICES {
             given.add(Path::new(device), all & !DANGEROUS)?;
         }
     }
+    for path in &listed {
+        let rights = if unread.is_empty() { AccessFs::from_read(version) } else { LIST };
+        given.add(path, rights)?;
+    }
+    let readable =
+        if unread.is_empty() { Vec::new() } else { without("/", &[&hidden[..], &unread].concat()) };
     for path in &readable {
-        given.add(path, AccessFs::from_read(version))?;
+        given.add(path, CONTENT)?;
     }
     for path in &writable {
-        given.add(path, all & !DANGEROUS)?;
+        let readable = without(path, &unread);
+        // What is beside something forbidden can be written, not read, unless it is there.
+        if readable != [path.clone()] {
+            given.add(path, all & !DANGEROUS & !CONTENT)?;
+        }
+        for path in &readable {
+            given.add(path, all & !DANGEROUS)?;
+        }
     }
     let Some(ruleset) = given.ruleset else { return Err(KernelError::Partial) };
     if ruleset.restrict_self()?.ruleset != RulesetStatus::FullyEnforced {
@@ -140,13 +155,27 @@ fn files(
 /// Nobody's business who works on code.
 const DANGEROUS: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{MakeBlock | MakeChar});
 
-/// Everything but what is hidden.
-fn outside(hidden: &[PathBuf]) -> Vec<PathBuf> {
-    let real: Vec<PathBuf> =
-        hidden.iter().filter_map(|path| std::fs::canonicalize(path).ok()).collect();
-    let real: Vec<&Path> = real.iter().map(PathBuf::as_path).collect();
+/// Seeing names, and what is behind them.
+const LIST: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{ReadDir});
+const CONTENT: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{ReadFile | Execute});
+
+/// What is hidden, is not there, and could be put there by others while the command runs. What
+/// the command itself could make is its own.
+fn appearing(confinement: &Confinement, roots: &[Root]) -> Vec<PathBuf> {
+    let own = |path: &Path| roots.iter().any(|root| path.starts_with(&root.path));
+    let hidden = confinement.hidden.iter();
+    hidden.filter(|path| !path.exists() && !own(path)).cloned().collect()
+}
+
+/// Where these really are, if they are.
+fn real(paths: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
+    paths.iter().filter_map(|path| std::fs::canonicalize(path).ok())
+}
+
+fn without(path: impl AsRef<Path>, excluded: &[PathBuf]) -> Vec<PathBuf> {
+    let excluded: Vec<&Path> = excluded.iter().map(PathBuf::as_path).collect();
     let mut given = Vec::new();
-    roots::without(Path::new("/"), &real, &mut given);
+    roots::without(path.as_ref(), &excluded, &mut given);
     given
 }
 
@@ -159,8 +188,14 @@ impl Given {
     /// What is not there needs no rule.
     fn add(&mut self, path: &Path, rights: BitFlags<AccessFs>) -> Result<(), KernelError> {
         let Ok(descriptor) = PathFd::new(path) else { return Ok(()) };
+        let of_file = AccessFs::from_file(self.version);
+        // There may be thousands of paths: looked at only if it makes a difference.
         let rights =
-            if path.is_dir() { rights } else { rights & AccessFs::from_file(self.version) };
+            if of_file.contains(rights) || path.is_dir() { rights } else { rights & of_file };
+        // A name alone is the directory's.
+        if rights.is_empty() {
+            return Ok(());
+        }
         if let Some(ruleset) = self.ruleset.take() {
             self.ruleset = Some(ruleset.add_rule(PathBeneath::new(descriptor, rights))?);
         }

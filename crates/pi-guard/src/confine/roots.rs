@@ -52,11 +52,13 @@ impl Root {
         self.present.iter().chain(&self.missing).chain(&self.absent)
     }
 
-    /// The directories below the root on the way to something protected, the root not included.
+    /// The directories below the root on the way to something protected or in `others`, the root
+    /// not included.
     #[cfg(target_os = "linux")]
-    pub(super) fn ways(&self) -> Vec<PathBuf> {
+    pub(super) fn ways(&self, others: &[PathBuf]) -> Vec<PathBuf> {
         let mut ways: Vec<PathBuf> = self
             .protected()
+            .chain(others)
             .flat_map(|path| path.ancestors().skip(1))
             .filter(|way| way.starts_with(&self.path) && *way != self.path)
             .map(Path::to_owned)

@@ -48,6 +48,10 @@ pub fn seatbelt_profile(confinement: &Confinement) -> String {
             lines.push(format!("(deny file-write* (subpath {}))", quoted(&home.join(name))));
         }
     }
+    for program in &confinement.programs {
+        let program = quoted(program);
+        lines.push(format!("(deny process-exec file-read-data (literal {program}))"));
+    }
     for hidden in &confinement.hidden {
         lines.push(format!("(deny file-read* file-write* (subpath {}))", quoted(hidden)));
     }
@@ -87,6 +91,7 @@ mod tests {
         };
         let mut confinement = Confinement::new(mode, Network::Off);
         confinement.hidden.push("/work/keys".into());
+        confinement.programs.push("/usr/bin/nc".into());
         insta::assert_snapshot!("workspace_write", seatbelt_profile(&confinement));
         let read_only = Confinement::new(Mode::ReadOnly, Network::On);
         insta::assert_snapshot!("read_only", seatbelt_profile(&read_only));

@@ -6,20 +6,20 @@ use serde_json::{Map, Value};
 
 use super::destructive::{self, Harm};
 use super::known;
-use super::paths::{self, Folders, PROTECTED, Reach};
+use super::paths::{self, Folders, Reach};
 use super::rule::{Fit, Program};
+use super::spelling;
 use super::{Part, Policy, Scene, Scope, Unanalysable, Verdict};
 use crate::Decision;
 use crate::shell::{self, Access, Analysis, Command, Role, Word, base_name};
-
-/// Programs that remove or move whole folders.
-const MOVERS: &[&str] = &["rm", "mv", "rmdir", "shred", "ln", "chmod", "chown", "rsync"];
 
 pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdict {
     let analysis = shell::analyse(script);
     let mut check = Check::new(policy, scene);
     check.script = Scope::Script { text: script.to_owned() };
     check.folders_entered(&analysis);
+    check.variables_set(&analysis);
+    check.files_made(&analysis);
     for command in &analysis.commands {
         check.scope = Scope::of_command(command, script);
         check.command(command, &analysis);
@@ -111,35 +111,60 @@ fn ruled(what: String, decision: Decision, origin: &str, why: Option<&str>, scop
     }
 }
 
-struct Check<'a> {
-    policy: &'a Policy,
-    scene: &'a Scene<'a>,
-    folders: Folders<'a>,
-    parts: Vec<Part>,
+pub(super) struct Check<'a> {
+    pub(super) policy: &'a Policy,
+    pub(super) scene: &'a Scene<'a>,
+    pub(super) folders: Folders<'a>,
+    pub(super) parts: Vec<Part>,
     /// Folders that the script may be in besides the first.
-    cwds: Vec<PathBuf>,
+    pub(super) cwds: Vec<PathBuf>,
     /// Whether it may be anywhere.
-    lost: bool,
+    pub(super) lost: bool,
+    /// Variables whose value the script shows, and those that everybody has.
+    pub(super) variables: Vec<(String, String)>,
+    /// Files that the script makes.
+    pub(super) made: Vec<PathBuf>,
     /// What approving the part at hand is remembered for.
-    scope: Scope,
+    pub(super) scope: Scope,
     /// What approving what is not understood is remembered for.
     script: Scope,
 }
 
 impl<'a> Check<'a> {
     fn new(policy: &'a Policy, scene: &'a Scene<'a>) -> Self {
-        let (parts, cwds) = (Vec::new(), Vec::new());
         let nothing = Scope::Script { text: String::new() };
-        let (scope, script) = (nothing.clone(), nothing);
-        Self { policy, scene, folders: folders(scene), parts, cwds, lost: false, scope, script }
+        Self {
+            policy,
+            scene,
+            folders: folders(scene),
+            parts: Vec::new(),
+            cwds: Vec::new(),
+            lost: false,
+            variables: Vec::new(),
+            made: Vec::new(),
+            scope: nothing.clone(),
+            script: nothing,
+        }
     }
 
     /// A part that a rule decided.
-    fn by(&self, decision: Decision, what: &str, origin: &str, why: Option<&str>) -> Part {
+    pub(super) fn by(
+        &self,
+        decision: Decision,
+        what: &str,
+        origin: &str,
+        why: Option<&str>,
+    ) -> Part {
         ruled(what.to_owned(), decision, origin, why, self.scope.clone())
     }
 
-    fn part(&mut self, what: &str, decision: Decision, rule: Option<String>, reason: &str) {
+    pub(super) fn part(
+        &mut self,
+        what: &str,
+        decision: Decision,
+        rule: Option<String>,
+        reason: &str,
+    ) {
         self.parts.push(Part {
             what: what.to_owned(),
             decision,
@@ -150,7 +175,7 @@ impl<'a> Check<'a> {
         });
     }
 
-    fn unknown(&mut self, what: &str, reason: &str) {
+    pub(super) fn unknown(&mut self, what: &str, reason: &str) {
         let (decision, confined) = match self.policy.unanalysable() {
             Unanalysable::AllowConfined => (Decision::Allow, true),
             Unanalysable::Ask => (Decision::Ask, false),
@@ -164,6 +189,17 @@ impl<'a> Check<'a> {
             reason: reason.to_owned(),
             scope: self.script.clone(),
         });
+    }
+
+    fn variables_set(&mut self, analysis: &Analysis) {
+        self.variables = spelling::variables(analysis);
+        let set = |name: &str| self.variables.iter().any(|(known, _)| known == name);
+        let home = self.scene.home.filter(|_| !set("HOME"));
+        let folders = [("HOME", home), ("PWD", Some(self.scene.cwd).filter(|_| !set("PWD")))];
+        for (name, folder) in folders {
+            let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
+            self.variables.extend(folder.map(|folder| (name.to_owned(), folder)));
+        }
     }
 
     fn folders_entered(&mut self, analysis: &Analysis) {
@@ -203,6 +239,7 @@ impl<'a> Check<'a> {
         if decided {
             return;
         }
+        let started = !reads && self.may_start(command, &text);
         if let Some(Harm::Destructive(why)) = harm {
             return self.part(&text, self.policy.defaults.destructive, None, why);
         }
@@ -212,6 +249,8 @@ impl<'a> Check<'a> {
             }
             _ if reads => self.part(&text, Decision::Allow, None, "it only reads"),
             Role::Opaque(why) => self.unknown(&text, why),
+            // That it is not known what it starts does not make it known.
+            _ if started && self.policy.defaults.unmatched == Decision::Allow => {}
             Role::Plain if analysis.functions.iter().any(|name| name == written) => {
                 self.part(&text, Decision::Allow, None, "a function whose body is judged");
             }
@@ -273,79 +312,6 @@ impl<'a> Check<'a> {
                 .is_some_and(|real| (self.scene.resolve)(name) == Some(real))
     }
 
-    /// Judges files and hosts among the arguments by the rules that do not allow; says whether
-    /// one decided.
-    fn arguments(&mut self, command: &Command, text: &str, reads: bool) -> bool {
-        let before = self.parts.len();
-        let mover = command.base().is_some_and(|base| MOVERS.contains(&base));
-        for word in command.words.iter().skip(1) {
-            let Some(argument) = word.literal() else {
-                self.maybe_protected(word, text);
-                continue;
-            };
-            // `--file=x`, `of=x`, `@x`
-            let value = argument.split_once('=').map(|(_, value)| value);
-            for path in [Some(argument), value, argument.strip_prefix('@')].into_iter().flatten() {
-                self.strict_file(path, Reach::Read, false);
-                if !reads {
-                    self.strict_file(path, Reach::Write, mover);
-                }
-                if let Some(part) = paths::host_in(path).and_then(|name| host(self.policy, &name))
-                    && part.decision > Decision::Allow
-                {
-                    self.parts.push(part);
-                }
-            }
-        }
-        self.parts.len() > before
-    }
-
-    /// A word that is known only in part but names a part of a protected path.
-    fn maybe_protected(&mut self, word: &Word, text: &str) {
-        let raw = word.raw();
-        let strict = self.policy.rules.paths.iter().filter(|rule| rule.decision > Decision::Allow);
-        let mut patterns = strict.flat_map(|rule| &rule.patterns);
-        let named = patterns.any(|pattern| {
-            let last = base_name(pattern.trim_end_matches(['*', '/']));
-            last.len() > 2 && raw.contains(last)
-        });
-        if named {
-            self.unknown(text, "it may be about a file that a rule protects");
-        }
-    }
-
-    fn candidates(&self, text: &str) -> Vec<PathBuf> {
-        let first = self.folders.absolute(text, self.scene.cwd);
-        let more = self.cwds.iter().map(|cwd| self.folders.absolute(text, cwd));
-        let mut all: Vec<PathBuf> = std::iter::once(first).chain(more).collect();
-        all.dedup();
-        all
-    }
-
-    /// Applies the rules on files that ask or forbid.
-    fn strict_file(&mut self, text: &str, reach: Reach, mover: bool) {
-        let rules = self.policy.rules.paths.iter().filter(|rule| rule.decision > Decision::Allow);
-        let rules: Vec<_> = rules.collect();
-        if !rules.is_empty() {
-            let candidates = self.candidates(text);
-            let fits = |rule: &&&super::PathRule| {
-                candidates.iter().any(|path| {
-                    rule.covers(path, reach, self.folders)
-                        || mover
-                            && rule.reach != Reach::Read
-                            && rule.patterns.iter().any(|p| paths::is_above(p, path, self.folders))
-                            && path != self.scene.cwd
-                            && !self.scene.cwd.starts_with(path)
-                })
-            };
-            if let Some(rule) = rules.iter().filter(fits).max_by_key(|rule| rule.decision) {
-                let part =
-                    self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
-                self.parts.push(part);
-            }
-        }
-    }
-
     fn redirect(&mut self, access: Access, target: &Word) {
         let reach = if access == Access::Read { Reach::Read } else { Reach::Write };
         let Some(text) = target.literal() else {
@@ -378,65 +344,5 @@ impl<'a> Check<'a> {
             );
         }
         self.scope = scope;
-    }
-
-    /// Judges a file; says whether a rule or what is protected decided.
-    fn file(&mut self, text: &str, reach: Reach) -> bool {
-        let before = self.parts.len();
-        self.strict_file(text, reach, false);
-        if self.parts.len() > before {
-            return true;
-        }
-        let candidates = self.candidates(text);
-        let hidden = candidates.iter().any(|path| path.starts_with("/proc"));
-        let allowing = self.policy.rules.paths.iter().find(|rule| {
-            rule.decision == Decision::Allow
-                && candidates.iter().all(|path| rule.covers(path, reach, self.folders))
-        });
-        if let Some(rule) =
-            allowing.filter(|_| !hidden && (!self.lost || text.starts_with(['/', '~'])))
-        {
-            let part = self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
-            self.parts.push(part);
-            return true;
-        }
-        if hidden && reach == Reach::Write {
-            self.unknown(text, "a file in /proc may be any file");
-            return true;
-        }
-        let protected = reach != Reach::Read
-            && PROTECTED
-                .iter()
-                .any(|p| candidates.iter().any(|path| paths::covers(p, path, self.folders)));
-        if protected {
-            let path = candidates[0].clone();
-            self.scope = Scope::Path { path, access: reach };
-            self.part(text, self.policy.defaults.destructive, None, "the file is protected");
-        }
-        protected
-    }
-
-    /// Forbids a script that is not understood and names what is forbidden.
-    fn mentioned(&mut self, script: &str) {
-        let plain = script.replace(['\'', '"', '\\'], "");
-        // `x:-cat` is one word or three, depending on where it stands.
-        let tokens = |inside: &str| -> Vec<&str> {
-            let apart = |c: char| !(c.is_alphanumeric() || inside.contains(c));
-            plain.split(apart).filter(|token| !token.is_empty()).collect()
-        };
-        let (words, parts) = (tokens("_./+-@%:"), tokens("_"));
-        let rules = self.policy.rules.commands.iter();
-        let mut strict = rules.filter(|rule| rule.decision == Decision::Forbid);
-        let named = strict.find(|rule| rule.is_mentioned(&words) || rule.is_mentioned(&parts));
-        if let Some(rule) = named {
-            let named: Vec<&str> =
-                rule.prefix.iter().filter_map(|p| p.first()).map(String::as_str).collect();
-            let reason = format!(
-                "the script is not certain and names `{}`, which is forbidden",
-                named.join(" ")
-            );
-            let origin = rule.origin.clone();
-            self.part("script", Decision::Forbid, Some(origin), &reason);
-        }
     }
 }

@@ -1,7 +1,7 @@
 //! Commands that are known to read only, with the options that would make them do more.
 
 use super::rule::{is_long, is_short};
-use crate::shell::{Command, Word};
+use crate::shell::{Command, Role, Word};
 
 /// Read-only whatever their arguments are.
 const ALWAYS: &str = "ls cat tac nl head tail wc cut tr rev fold fmt paste join comm cmp diff echo \
@@ -23,9 +23,9 @@ const UNLESS: &[(&str, &str, usize)] = &[
     ("date", "-s --set", usize::MAX),
     ("hostname", "-F --file -b --boot", 0),
     ("xxd", "-r -revert", 1),
-    ("base64", "", usize::MAX),
+    ("base64", "-o --output", usize::MAX),
     ("yq", "-i --inplace --in-place -s --split-exp", usize::MAX),
-    ("awk", "-f -i -l -E --file --include --load --exec -v", usize::MAX),
+    ("awk", "-f -i -l -E --file --include --load --exec", usize::MAX),
 ];
 
 /// Git subcommands that only read.
@@ -46,6 +46,9 @@ pub(super) fn is_read_only(command: &Command) -> bool {
         && !name.contains('/')
     {
         return true;
+    }
+    if matches!(command.role, Role::Opaque(_)) {
+        return false;
     }
     let Some(base) = command.base() else { return false };
     if has(ALWAYS, base) {

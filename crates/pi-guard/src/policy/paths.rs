@@ -89,12 +89,30 @@ impl Folders<'_> {
     /// The absolute path that `text` means, without looking at the disk.
     pub(super) fn absolute(&self, text: &str, cwd: &Path) -> PathBuf {
         let path = match (text.strip_prefix('~'), self.home) {
-            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-                home.join(rest.trim_start_matches('/'))
+            (Some(rest), Some(home)) => {
+                let (user, rest) = rest.split_once('/').unwrap_or((rest, ""));
+                match user {
+                    "" => home.join(rest),
+                    "+" => cwd.join(rest),
+                    // Homes are usually beside each other.
+                    _ => home.parent().unwrap_or(home).join(user).join(rest),
+                }
             }
             _ => cwd.join(text),
         };
-        normal(&path)
+        self.through_proc(normal(&path), cwd)
+    }
+
+    /// `/proc/self/root/x` is `/x`, and `/proc/self/cwd/x` is `x`.
+    fn through_proc(&self, path: PathBuf, cwd: &Path) -> PathBuf {
+        let Ok(inside) = path.strip_prefix("/proc") else { return path };
+        let mut parts = inside.components();
+        let process = parts.next();
+        match parts.next().and_then(|part| part.as_os_str().to_str()) {
+            Some("root") if process.is_some() => Path::new("/").join(parts.as_path()),
+            Some("cwd") if process.is_some() => cwd.join(parts.as_path()),
+            _ => path,
+        }
     }
 }
 
@@ -107,6 +125,40 @@ pub(super) fn covers(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
     };
     let pattern = components(&pattern);
     matches(&pattern, &components(path))
+}
+
+/// Whether a path with patterns in its names may be what the pattern of a rule covers.
+pub(super) fn may_cover(pattern: &str, spelled: &str, folders: Folders<'_>) -> bool {
+    let spelled = components(&folders.absolute(spelled, folders.cwd));
+    // A leading dot is matched only by a dot.
+    let fits = |name: &str, spelled: &str| {
+        glob(&sets_as_any(spelled), name) && (!name.starts_with('.') || spelled.starts_with('.'))
+    };
+    if let Some(rest) = pattern.strip_prefix("**/") {
+        let names: Vec<String> = components(Path::new(rest));
+        return spelled.windows(names.len().max(1)).any(|part| {
+            part.iter()
+                .zip(&names)
+                .all(|(spelled, name)| fits(name, spelled) || glob(name, spelled))
+        });
+    }
+    let names = components(&folders.absolute(pattern, folders.cwd));
+    names.len() <= spelled.len()
+        && names.iter().zip(&spelled).all(|(name, spelled)| fits(name, spelled) || name == spelled)
+}
+
+/// `[a-z]` taken for any character.
+fn sets_as_any(pattern: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = pattern;
+    while let Some((before, set)) = rest.split_once('[') {
+        let Some((_, after)) = set.split_once(']') else { break };
+        plain.push_str(before);
+        plain.push('?');
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
 }
 
 /// Whether the path is above what the pattern names, so that removing it removes that too.
@@ -200,9 +252,31 @@ mod tests {
             ("src/*.rs", "src/a.rs", true),
             ("src/*.rs", "src/a/b.rs", false),
             ("/etc", "../etc/passwd", true),
+            ("~/.ssh", "~u/.ssh/id", true),
+            ("~/.ssh", "/proc/self/root/home/u/.ssh/id", true),
+            (".git/hooks", "/proc/12/cwd/.git/hooks", true),
         ] {
             let path = folders.absolute(text, folders.cwd);
             assert_eq!(covers(pattern, &path, folders), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn patterns_may_become_paths() {
+        let folders = Folders { cwd: Path::new("/w"), home: Some(Path::new("/home/u")) };
+        for (pattern, text, expected) in [
+            ("**/.env", ".e?v", true),
+            ("**/.env", "a/.e[mn]v", true),
+            ("**/.env", "*", false),
+            ("**/.env", ".*", true),
+            ("**/*.pem", "a/*.p*", true),
+            ("~/.ssh", "/home/*/.ssh/id", true),
+            ("~/.ssh", "~/.s*", true),
+            ("~/.ssh", "~/*", false),
+            ("locked", "l*ked/x", true),
+            ("locked", "src/*", false),
+        ] {
+            assert_eq!(may_cover(pattern, text, folders), expected, "{pattern} {text}");
         }
     }
 

@@ -36,6 +36,13 @@ pub enum Scope {
         /// What may be done with it.
         access: Reach,
     },
+    /// This file and no other, because it is protected or a rule is about it.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What may be done with it.
+        access: Reach,
+    },
     /// A host.
     Host {
         /// Its name.
@@ -55,13 +62,17 @@ const OPEN_ENDED: &str = "sh bash zsh dash fish ksh csh tcsh busybox python pyth
     stdbuf watch script expect ssh mosh find fd make gmake just ninja npx bunx uvx pipx eval exec \
     source . command builtin trap curl wget nc ncat netcat socat telnet ftp sftp scp rsync rclone \
     rm mv cp ln dd tee install truncate shred chmod chown chgrp mkfs mount docker podman nerdctl \
-    kubectl helm terraform ansible systemctl crontab at batch gdb strace ltrace tmux screen gcc \
+    kubectl helm terraform cmake tar ansible systemctl crontab at batch gdb strace ltrace tmux screen gcc \
     clang java jshell go kill pkill killall";
 
 /// Programs whose first operand says what they do.
 const WITH_SUBCOMMAND: &str = "git cargo npm pnpm yarn pip pip3 uv poetry gh glab rustup brew apt \
     apt-get dnf yum pacman apk bundle gem rake composer mvn gradle dotnet swift mix cabal stack \
     nix pi";
+
+/// Programs that do one thing; what follows are files and options.
+const PLAIN: &str = "mkdir rmdir touch pytest tox mypy black flake8 isort tsc eslint prettier jest \
+    vitest mocha rustfmt gofmt gzip gunzip zip unzip clang-format ctest shellcheck";
 
 /// Subcommands that do whatever the rest says.
 const OPEN_SUBCOMMANDS: &str = "run exec x dlx config alias -c script eval shell develop api";
@@ -107,12 +118,10 @@ impl Scope {
             Self::Exactly { words } => format!("exactly `{}`", quoted(words)),
             Self::Script { text } => format!("exactly this script: {text}"),
             Self::Path { path, access } => {
-                let doing = match access {
-                    Reach::Read => "reading",
-                    Reach::Write => "writing",
-                    Reach::Any => "reading and writing",
-                };
-                format!("{doing} {} and what is in it", path.display())
+                format!("{} {} and what is in it", doing(*access), path.display())
+            }
+            Self::File { path, access } => {
+                format!("{} exactly {}", doing(*access), path.display())
             }
             Self::Host { host } => format!("connections to {host}"),
             Self::Tool { name } => format!("calls of the tool {name}"),
@@ -148,8 +157,18 @@ impl Scope {
             Self::Tool { name } => {
                 Some(format!("[[tool]]\nname = {}\ndecision = \"allow\"\n", text(name)))
             }
-            Self::Exactly { .. } | Self::Script { .. } | Self::Path { .. } => None,
+            Self::Exactly { .. } | Self::Script { .. } | Self::File { .. } | Self::Path { .. } => {
+                None
+            }
         }
+    }
+}
+
+fn doing(access: Reach) -> &'static str {
+    match access {
+        Reach::Read => "reading",
+        Reach::Write => "writing",
+        Reach::Any => "reading and writing",
     }
 }
 
@@ -164,7 +183,7 @@ fn prefix(words: &[String]) -> Option<Vec<String>> {
         return None;
     }
     if !has(WITH_SUBCOMMAND, base) {
-        let subcommand = rest.first().filter(|word| is_name(word));
+        let subcommand = rest.first().filter(|word| is_name(word) && !has(PLAIN, base));
         return Some([program].into_iter().chain(subcommand).cloned().collect());
     }
     let subcommand = rest.first().filter(|word| is_name(word))?;
@@ -212,6 +231,8 @@ mod tests {
             ("npm run build", "commands that begin with `npm run build`", true),
             ("pytest -q", "commands that begin with `pytest`", true),
             ("touch a.txt", "commands that begin with `touch`", true),
+            ("mkdir a", "commands that begin with `mkdir`", true),
+            ("tool deploy x", "commands that begin with `tool deploy`", true),
             ("git -C x push", "exactly `git -C x push`", false),
             ("git config x y", "exactly `git config x y`", false),
             ("cargo run -- x", "exactly `cargo run -- x`", false),

@@ -151,6 +151,49 @@ pub(super) fn read(words: &[Word]) -> Git {
     Git::Plain
 }
 
+/// An argument with which a subcommand runs a program that is not git's own.
+pub(super) fn running(words: &[Word]) -> Option<&str> {
+    const LONG: &[&str] = &[
+        "--upload-pack",
+        "--receive-pack",
+        "--exec",
+        "--extcmd",
+        "--open-files-in-pager",
+        "--template",
+        "--config",
+        "--tool",
+        "--import-cmd",
+        "--to-cmd",
+        "--cc-cmd",
+        "--sendmail-cmd",
+    ];
+    let literals = || words.iter().skip(1).filter_map(Word::literal);
+    let sub = literals().find(|text| !text.starts_with('-'))?;
+    let short: &[&str] = match sub {
+        "grep" => &["-O"],
+        "rebase" | "difftool" => &["-x"],
+        "clone" => &["-u", "-c"],
+        "mergetool" => &["-t"],
+        _ => &[],
+    };
+    // `--exec x` and `-x x` are looked into, and so is what `foreach` and `run` are given.
+    let read = |text: &str| {
+        matches!(text, "-x" | "--exec" | "--extcmd")
+            || text.starts_with("--exec=")
+            || text.starts_with("--extcmd=")
+    };
+    literals().skip_while(|text| *text != sub).skip(1).find(|text| {
+        let name = text.split('=').next().unwrap_or_default();
+        // Other programs speak for these: `ext::sh -c x`.
+        text.contains("ext::")
+            || short.iter().any(|option| text.starts_with(option))
+                && !(sub != "clone" && read(text))
+            || name.len() > 3
+                && LONG.iter().any(|option| option.starts_with(name))
+                && !(matches!(sub, "rebase" | "difftool") && read(text))
+    })
+}
+
 /// The scripts that a plain git command runs, and where the command it runs begins.
 pub(super) fn runs(words: &[Word]) -> (Vec<Word>, Option<usize>) {
     let text = |at: usize| words.get(at).and_then(Word::literal);

@@ -2,180 +2,18 @@
 
 use super::doubt::Doubt;
 use super::git::{self, Git};
+use super::nodes::RESERVED;
+use super::programs;
 use super::word::Word;
 use super::wrappers::{self, Inner};
-use super::{Analysis, Assignment, Command, Role, script_into};
-
-/// Variables that decide what runs, or how text is read.
-const POWERFUL: &[&str] = &[
-    "PATH",
-    "IFS",
-    "BASH_ENV",
-    "ENV",
-    "SHELLOPTS",
-    "BASHOPTS",
-    "PS4",
-    "PROMPT_COMMAND",
-    "PS0",
-    "CDPATH",
-    "GLOBIGNORE",
-    "EXECIGNORE",
-    "PAGER",
-    "EDITOR",
-    "VISUAL",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "MANPAGER",
-    "PYTHONSTARTUP",
-    "PYTHONPATH",
-    "PYTHONHOME",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERL5DB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "JAVA_TOOL_OPTIONS",
-    "RUSTC_WRAPPER",
-    "RUSTC",
-    "MAKEFLAGS",
-    "GCONV_PATH",
-    "HOSTALIASES",
-    "TERMINFO",
-    "SHELL",
-    "HOME",
-    "ZDOTDIR",
-    "HISTFILE",
-    "FPATH",
-    "CC",
-    "CXX",
-    "LD",
-    "AR",
-    "TAR_OPTIONS",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "XDG_CONFIG_HOME",
-    "RIPGREP_CONFIG_PATH",
-    "GREP_OPTIONS",
-];
-const POWERFUL_STARTS: &[&str] =
-    &["LD_", "DYLD_", "GIT_", "BASH_FUNC_", "npm_config_", "CARGO_", "PIP_"];
-
-/// Interpreters of other languages, with the options that are followed by code.
-const INTERPRETERS: &[&str] = &[
-    "python",
-    "python2",
-    "python3",
-    "pypy",
-    "pypy3",
-    "perl",
-    "ruby",
-    "node",
-    "nodejs",
-    "deno",
-    "bun",
-    "php",
-    "lua",
-    "luajit",
-    "tclsh",
-    "osascript",
-    "Rscript",
-    "ghci",
-    "irb",
-    "ipython",
-    "expect",
-    "gdb",
-    "lldb",
-    "vim",
-    "vi",
-    "nvim",
-    "ex",
-    "ed",
-    "emacs",
-    "m4",
-    "bc",
-    "pwsh",
-];
-
-/// Programs that run what a file of the project, or another machine, says.
-const BY_OTHER_WORD: &[&str] = &[
-    "make",
-    "gmake",
-    "ninja",
-    "just",
-    "task",
-    "rake",
-    "ant",
-    "mvn",
-    "gradle",
-    "bazel",
-    "cmake",
-    "ssh",
-    "mosh",
-    "rsh",
-    "npx",
-    "bunx",
-    "pnpx",
-    "uvx",
-    "pipx",
-    "docker",
-    "podman",
-    "kubectl",
-    "nerdctl",
-    "lxc",
-    "vagrant",
-    "systemd-run",
-    "at",
-    "batch",
-    "crontab",
-    "tmux",
-    "screen",
-    "script",
-    "su",
-    "runuser",
-    "unshare",
-    "nsenter",
-    "bwrap",
-    "firejail",
-    "setpriv",
-    "capsh",
-    "parallel",
-    "entr",
-    "watchexec",
-    "inotifywait",
-    "socat",
-    "nc",
-    "ncat",
-    "netcat",
-    "telnet",
-    "nix-shell",
-    "nix",
-    "guix",
-    "poetry",
-    "pipenv",
-    "uv",
-    "rlwrap",
-    "start-stop-daemon",
-    "run-parts",
-    "dbus-send",
-    "busctl",
-    "gawk",
-    "mawk",
-    "ansible",
-    "terraform",
-    "scp",
-    "sftp",
-    "rsync",
-    "tar",
-];
+use super::{Analysis, Assignment, Command, Role, builtins, script_into, sed};
 
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {
     command.through = through.to_vec();
     for assignment in &command.assignments {
         check_variable(&assignment.name, analysis);
+        analysis.evaluation.assign(&assignment.name, &assignment.value);
     }
     let Some(word) = command.words.first() else {
         analysis.commands.push(command);
@@ -186,6 +24,10 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
         analysis.commands.push(command);
         return;
     };
+    // After `time`, which the grammar takes for a program, these are what they are elsewhere.
+    if RESERVED.contains(&base.as_str()) || word.raw().contains('=') {
+        analysis.doubt(Doubt::Construct(format!("`{base}`")));
+    }
     if through.len() >= super::MAX_SCRIPTS {
         analysis.doubt(Doubt::TooDeep);
         analysis.commands.push(command);
@@ -227,14 +69,8 @@ fn start(
             Role::Plain
         }
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "printf" | "mapfile"
-        | "readarray" | "getopts" | "let" | "unset" => {
-            for word in &words[1..] {
-                let text = word.literal().unwrap_or_default();
-                check_variable(text.split(['=', '[']).next().unwrap_or_default(), analysis);
-                if base == "mapfile" && text.starts_with("-C") {
-                    analysis.doubt(Doubt::RunsText("mapfile -C".to_owned()));
-                }
-            }
+        | "readarray" | "getopts" | "let" | "unset" | "wait" | "test" | "[" | "set" | "shopt" => {
+            builtins::check(base, words, analysis);
             Role::Plain
         }
         "find" | "fd" | "fdfind" => find(base, words, analysis, &inside),
@@ -243,13 +79,17 @@ fn start(
         _ if base.starts_with("ld-linux") || base.starts_with("ld.so") => {
             inner(words.get(1..).unwrap_or_default(), vec![], analysis, &inside)
         }
-        _ if is_interpreter(base) => Role::Opaque(format!("{base} runs code in another language")),
-        _ if BY_OTHER_WORD.contains(&base) => {
+        _ if programs::is_interpreter(base) => {
+            Role::Opaque(format!("{base} runs code in another language"))
+        }
+        _ if programs::runs_by_other_word(base) => {
             Role::Opaque(format!("what {base} runs is not in the command"))
         }
-        "npm" | "pnpm" | "yarn" | "cargo" | "go" => packages(base, words),
-        "awk" => awk(words),
-        _ => Role::Plain,
+        "awk" | "gawk" | "mawk" | "nawk" => awk(words),
+        "sed" | "gsed" if sed::may_run(words) => {
+            Role::Opaque("this sed script may run programs or write files".to_owned())
+        }
+        _ => by_option(base, words, analysis),
     }
 }
 
@@ -264,6 +104,11 @@ fn wrapped(
     let first = words.get(1).and_then(Word::literal);
     if wrapper.name == "command" && matches!(first, Some("-v" | "-V")) {
         return Role::Plain;
+    }
+    if wrapper.name == "flock"
+        && words.iter().any(|w| w.literal().is_none_or(|t| t == "-c" || t.starts_with("--c")))
+    {
+        analysis.doubt(Doubt::RunsText("flock -c".to_owned()));
     }
     match wrapper.inner(words) {
         Inner::Nothing => {
@@ -310,7 +155,8 @@ fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String])
     let mut at = 1;
     while let Some(text) = words.get(at).and_then(Word::literal) {
         match text {
-            "-o" | "+o" | "-O" | "+O" | "--rcfile" | "--init-file" => at += 1,
+            "-o" | "+o" | "-O" | "+O" => at += 1,
+            "--rcfile" | "--init-file" => break,
             "--" | "--login" | "--norc" | "--noprofile" | "--posix" => {}
             "--version" | "--help" if words.len() == 2 => return Role::Plain,
             _ if text.starts_with("--") => break,
@@ -325,7 +171,7 @@ fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String])
                         analysis.doubt(Doubt::RunsText(base.to_owned()));
                         return Role::Plain;
                     };
-                    if base == "fish" || base.ends_with("csh") {
+                    if matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
                         analysis.doubt(Doubt::Construct(format!("the language of {base}")));
                     }
                     script_into(script, analysis, inside);
@@ -350,7 +196,13 @@ fn find(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) 
         &["-x", "--exec", "-X", "--exec-batch"]
     };
     for (at, word) in words.iter().enumerate() {
-        if !word.literal().is_some_and(|text| starts.contains(&text)) {
+        let Some(text) = word.literal() else { continue };
+        if !starts.contains(&text) {
+            let bunched =
+                text.starts_with('-') && !text.starts_with("--") && text.contains(['x', 'X']);
+            if base != "find" && (bunched || text.starts_with("--exec")) {
+                analysis.doubt(Doubt::Starter(format!("{base} {text}")));
+            }
             continue;
         }
         let rest = &words[at + 1..];
@@ -373,6 +225,9 @@ fn find(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) 
 }
 
 fn git_runs(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
+    if let Some(option) = git::running(words) {
+        analysis.doubt(Doubt::Starter(format!("git {option}")));
+    }
     match git::read(words) {
         Git::Opaque(why) => return Role::Opaque(why),
         Git::Shortened(short) => return inner(&short, vec![], analysis, inside),
@@ -415,10 +270,18 @@ fn watch(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
     }
 }
 
-fn is_interpreter(base: &str) -> bool {
-    // `python3.12` is python.
-    let name = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&base) || INTERPRETERS.contains(&name)
+/// Programs that run others only if an option or a subcommand says so.
+fn by_option(base: &str, words: &[Word], analysis: &mut Analysis) -> Role {
+    let literals: Vec<&str> = words.iter().skip(1).filter_map(Word::literal).collect();
+    match programs::running_option(base, &literals) {
+        Some(option) if option.starts_with('-') => {
+            analysis.doubt(Doubt::Starter(format!("{base} {option}")));
+            Role::Plain
+        }
+        Some(sub) => Role::Opaque(format!("{base} {sub} runs what packages say")),
+        None if matches!(base, "npm" | "pnpm" | "yarn" | "cargo" | "go") => packages(base, words),
+        None => Role::Plain,
+    }
 }
 
 fn packages(base: &str, words: &[Word]) -> Role {
@@ -437,18 +300,26 @@ fn packages(base: &str, words: &[Word]) -> Role {
 
 fn awk(words: &[Word]) -> Role {
     let may_run = |text: &str| {
-        ["system", "|", ">", "getline", "@"].iter().any(|part| text.contains(part))
-            || text.starts_with("-f")
-            || text.starts_with("--")
+        let text = text.replace(">=", "").replace("||", "");
+        // Outside of braces these compare, or are part of a pattern.
+        let blocks = text.split_once('{').map_or("", |(_, blocks)| blocks);
+        ["system", "getline", "@"].iter().any(|part| text.contains(part))
+            || blocks.contains(['|', '>'])
+            || ["-f", "-i", "-l", "-E", "-D", "-o", "-p", "-d", "--"]
+                .iter()
+                .any(|option| text.starts_with(option))
     };
-    let harmless = words[1..].iter().all(|word| word.literal().is_some_and(|text| !may_run(text)));
+    let harmless = words[1..].iter().all(|word| match word {
+        Word::Literal { text, .. } => !may_run(text),
+        // A file, if the program came before it.
+        Word::Unknown { .. } => !word.may_be_option() && words[1].literal().is_some(),
+    });
     if harmless { Role::Plain } else { Role::Opaque("awk may run programs".to_owned()) }
 }
 
-fn check_variable(name: &str, analysis: &mut Analysis) {
-    let powerful =
-        POWERFUL.contains(&name) || POWERFUL_STARTS.iter().any(|start| name.starts_with(start));
-    if powerful {
+/// A variable is set that may decide what runs.
+pub(super) fn check_variable(name: &str, analysis: &mut Analysis) {
+    if programs::is_powerful(name.split(['[', '=', '+']).next().unwrap_or(name)) {
         analysis.doubt(Doubt::Variable(name.to_owned()));
     }
 }

@@ -9,129 +9,14 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 use super::doubt::Doubt;
+use super::nodes::{LINES, STRUCTURE, WHOLES, WORDS};
 use super::word::{self, Word, slice};
-use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, launch};
+use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect};
+use super::{builtins, evaluate, launch};
 
 /// The parser reports its progress every hundred steps or so; this many reports are far more
 /// than any script of the permitted length needs, unless it is made to be slow.
 const MAX_PROGRESS: usize = 20_000;
-
-/// Nodes that only hold others.
-const STRUCTURE: &[&str] = &[
-    "program",
-    "list",
-    "pipeline",
-    "redirected_statement",
-    "subshell",
-    "compound_statement",
-    "if_statement",
-    "elif_clause",
-    "else_clause",
-    "while_statement",
-    "for_statement",
-    "c_style_for_statement",
-    "case_statement",
-    "case_item",
-    "do_group",
-    "negated_command",
-    "test_command",
-    "command_name",
-    "concatenation",
-    "string",
-    "string_content",
-    "raw_string",
-    "ansi_c_string",
-    "translated_string",
-    "word",
-    "number",
-    "simple_expansion",
-    "expansion",
-    "command_substitution",
-    "process_substitution",
-    "arithmetic_expansion",
-    "brace_expression",
-    "array",
-    "subscript",
-    "variable_name",
-    "special_variable_name",
-    "file_descriptor",
-    "comment",
-    "heredoc_start",
-    "heredoc_end",
-    "heredoc_body",
-    "heredoc_content",
-    "test_operator",
-    "binary_expression",
-    "unary_expression",
-    "ternary_expression",
-    "postfix_expression",
-    "parenthesized_expression",
-    "regex",
-    "extglob_pattern",
-    "file_redirect",
-    "herestring_redirect",
-    "heredoc_redirect",
-];
-
-/// Nodes that are words, or end in one. Two of them without space between are one to the shell.
-const WORDS: &[&str] = &[
-    "word",
-    "string",
-    "raw_string",
-    "ansi_c_string",
-    "number",
-    "concatenation",
-    "command_name",
-    "simple_expansion",
-    "expansion",
-    "command_substitution",
-    "process_substitution",
-    "arithmetic_expansion",
-    "brace_expression",
-    "extglob_pattern",
-    "variable_assignment",
-    "command",
-];
-
-/// Nodes whose parts are on one line.
-const LINES: &[&str] = &[
-    "command",
-    "command_name",
-    "concatenation",
-    "file_redirect",
-    "herestring_redirect",
-    "declaration_command",
-    "unset_command",
-    "redirected_statement",
-    "variable_assignments",
-    "variable_assignment",
-];
-
-/// Nodes whose parts may touch.
-const WHOLES: &[&str] = &[
-    "concatenation",
-    "string",
-    "expansion",
-    "heredoc_body",
-    "arithmetic_expansion",
-    "test_command",
-    "binary_expression",
-    "unary_expression",
-    "regex",
-    "subscript",
-    "brace_expression",
-    "parenthesized_expression",
-    "ternary_expression",
-    "postfix_expression",
-    "case_item",
-];
-
-/// Words that begin a construct. As the name of a command they mean that the grammar and the
-/// shell see different things.
-const RESERVED: &[&str] = &[
-    "coproc", "if", "then", "else", "elif", "fi", "do", "done", "case", "esac", "while", "until",
-    "for", "select", "function", "in", "{", "}", "[[", "]]", "!",
-];
 
 thread_local! {
     // Setting up a parser costs more than reading a short script with it.
@@ -191,6 +76,7 @@ impl Walk<'_> {
         if depth > MAX_DEPTH {
             return self.analysis.doubt(Doubt::TooDeep);
         }
+        self.evaluated(node);
         match node.kind() {
             "command" | "declaration_command" | "unset_command" => {
                 let command = self.command(node);
@@ -243,6 +129,72 @@ impl Walk<'_> {
         }
     }
 
+    /// Notes what is evaluated as arithmetic, or sets a variable in passing.
+    fn evaluated(&mut self, node: Node<'_>) {
+        let text = slice(node, self.script);
+        let inside = match node.kind() {
+            "arithmetic_expansion" => text,
+            "compound_statement" if text.starts_with("((") => text,
+            "test_command" if text.starts_with("((") || builtins::compares_numbers(text) => text,
+            "test_command" if !builtins::tests_plain_names(text) => {
+                return self.analysis.doubt(Doubt::Hidden);
+            }
+            // Its body is not arithmetic.
+            "c_style_for_statement" => {
+                let body =
+                    node.child_by_field_name("body").map_or(node.end_byte(), |b| b.start_byte());
+                self.script.get(node.start_byte()..body).unwrap_or_default()
+            }
+            "subscript" => text.split_once('[').map_or(text, |(_, index)| index),
+            "expansion" => match builtins::expansion(text, self.analysis) {
+                Some(offset) => offset,
+                None => return,
+            },
+            "for_statement" => return self.for_variable(node),
+            // Between backquotes, backslashes are taken away before anything else is read.
+            "command_substitution" if text.starts_with('`') && text.contains('\\') => {
+                return self.analysis.doubt(Doubt::Hidden);
+            }
+            "command_substitution"
+                if has_ancestor(node, &["arithmetic_expansion", "subscript"]) =>
+            {
+                let script = text.trim_start_matches(['$', '(', '`']).trim_end_matches([')', '`']);
+                if !evaluate::prints_number(script) {
+                    self.analysis.doubt(Doubt::Hidden);
+                }
+                return;
+            }
+            _ => return,
+        };
+        for name in inside.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+            // `$PATH` is fine, but it makes no sense here.
+            launch::check_variable(name, self.analysis);
+        }
+        if !self.analysis.evaluation.evaluate(inside) {
+            self.analysis.doubt(Doubt::Hidden);
+        }
+    }
+
+    /// The variable of a `for` or `select`, and what it is set to.
+    fn for_variable(&mut self, node: Node<'_>) {
+        let Some(name) = node.child_by_field_name("variable") else { return };
+        let name = slice(name, self.script);
+        launch::check_variable(name, self.analysis);
+        let mut cursor = node.walk();
+        let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
+        if values.is_empty() {
+            self.analysis.evaluation.fill(name);
+        }
+        for value in values {
+            // `{1..9}` is numbers too.
+            let text = slice(value, self.script);
+            if value.kind() != "brace_expression" || text.chars().any(|c| c.is_ascii_alphabetic()) {
+                let word = word::read(value, self.script);
+                self.analysis.evaluation.assign(name, &word);
+            }
+        }
+    }
+
     /// Looks at a token: nothing may lie between it and the last, or be hidden in it.
     fn token(&mut self, node: Node<'_>) {
         self.gap(node.start_byte());
@@ -257,6 +209,10 @@ impl Walk<'_> {
             _ if node.is_named() => has_substitution(text),
             _ => false,
         };
+        // A sign that is more than itself: the `$` of `-a$"b"` has the `-a` in it.
+        if !node.is_named() && node.kind() == "$" && text != "$" {
+            self.analysis.doubt(Doubt::Syntax);
+        }
         // The grammar lets `\\x` on a new line go on with the word before.
         if node.kind() == "word" && text.replace("\\\n", "").contains('\n') {
             self.analysis.doubt(Doubt::Syntax);
@@ -363,9 +319,6 @@ impl Walk<'_> {
         }
         if let Some(word) = command.words.first() {
             match word.literal() {
-                Some(name) if RESERVED.contains(&name) => {
-                    self.analysis.doubt(Doubt::Construct(format!("`{name}`")));
-                }
                 Some(name) if !name.is_ascii() => {
                     self.analysis.doubt(Doubt::Character(format!("a program name like `{name}`")));
                 }
@@ -394,6 +347,21 @@ fn file(sign: &str, target: Word, command: &mut Command) {
 
 fn has_parent(node: Node<'_>, kinds: &[&str]) -> bool {
     node.parent().is_some_and(|parent| kinds.contains(&parent.kind()))
+}
+
+fn has_ancestor(node: Node<'_>, kinds: &[&str]) -> bool {
+    let mut at = node.parent();
+    while let Some(parent) = at {
+        if kinds.contains(&parent.kind()) {
+            return true;
+        }
+        // What is inside another substitution is not what this one becomes.
+        if parent.kind() == "command_substitution" {
+            return false;
+        }
+        at = parent.parent();
+    }
+    false
 }
 
 fn body_is_command(node: Node<'_>) -> bool {

@@ -3,6 +3,9 @@
 use serde::Serialize;
 use tree_sitter::Node;
 
+/// Why a word with a `*` is not known.
+const PATTERN: &str = "a file name pattern";
+
 /// One word of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -61,8 +64,9 @@ impl Word {
     pub fn may_be_option(&self) -> bool {
         match self {
             Self::Literal { text, .. } => text.starts_with('-'),
-            Self::Unknown { prefix, many, .. } => {
-                *many || prefix.is_empty() || prefix.starts_with('-')
+            // What a pattern becomes all begins the same way.
+            Self::Unknown { prefix, many, why, .. } => {
+                *many && *why != PATTERN || prefix.is_empty() || prefix.starts_with('-')
             }
         }
     }
@@ -187,8 +191,9 @@ impl Builder {
             self.unknown = Some(("brace expansion", self.unknown.map_or(at, |(_, u)| u.min(at))));
         }
         if let Some(at) = glob(&self.bare) {
+            self.many = true;
             let at = self.unknown.map_or(at, |(_, u)| u.min(at));
-            self.unknown.get_or_insert(("a file name pattern", at));
+            self.unknown.get_or_insert((PATTERN, at));
         }
         if self.bare.starts_with('!') && self.bare.len() > 1 && !self.bare.starts_with("!=") {
             self.unknown.get_or_insert(("history expansion", 0));

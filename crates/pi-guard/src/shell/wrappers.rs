@@ -23,9 +23,9 @@ const fn wrapper(name: &'static str, flags: &'static str, values: &'static str) 
 
 const WRAPPERS: &[Wrapper] = &[
     Wrapper {
-        long: &["ignore-environment", "null", "unset=", "chdir=", "debug"],
+        long: &["ignore-environment", "null", "unset=", "chdir=", "argv0=", "debug"],
         assigns: true,
-        ..wrapper("env", "i0v", "uC")
+        ..wrapper("env", "i0v", "uCa")
     },
     Wrapper {
         long: &[

@@ -2,9 +2,10 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use pi_guard::confine::{
     ConfineError, Confinement, Denied, Machine, Mode, Network, Rung, explain_denial,
@@ -170,11 +171,46 @@ fn covers_leave_empty_directories_and_say_which() {
         } else {
             assert!(masks.is_empty());
         }
-        for mask in masks.iter().filter(|mask| mask.exists()) {
-            fs::remove_dir(mask).unwrap();
+        // What somebody filled meanwhile is somebody's.
+        if rung == Rung::Bubblewrap {
+            fs::write(bed.path("home/project/.pi/mine"), "x").unwrap();
         }
+        let removed = confined.clean_up();
+        let left: Vec<_> = masks.iter().filter(|mask| mask.exists()).cloned().collect();
+        assert_eq!(removed.len() + left.len(), masks.len(), "{rung}");
+        assert!(left.iter().all(|left| left.ends_with("home/project/.pi")), "{rung}: {left:?}");
         assert!(!bed.path("ws/.agents").exists(), "{rung}");
+        assert!(confined.clean_up().is_empty());
     }
+}
+
+#[test]
+fn only_ones_own_covers_are_removed_and_only_when_nobody_needs_them() {
+    let Some((_, machine)) = rungs().into_iter().find(|(rung, _)| *rung == Rung::Bubblewrap) else {
+        return;
+    };
+    let bed = Bed::new();
+    let first = confined(&bed.confinement(), &machine);
+    let shell = OsString::from("bash");
+    let script = ["-c".into(), "echo ready; read go; ! mkdir -p .agents/x".into()];
+    let command = first.command(&shell, &script, &bed.path("ws"), &bed.environment(&[]));
+    let mut running = Command::new(command.program)
+        .args(command.arguments)
+        .env_clear()
+        .envs(command.environment)
+        .current_dir(bed.path("ws"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    running.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
+    // Somebody else was here before, and a command still runs.
+    let second = confined(&bed.confinement(), &machine);
+    assert!(second.clean_up().is_empty() && first.clean_up().is_empty());
+    running.stdin.take().unwrap().write_all(b"go\n").unwrap();
+    assert!(running.wait().unwrap().success());
+    assert!(second.clean_up().is_empty());
+    assert_eq!(first.clean_up(), [bed.path("ws/.agents")]);
 }
 
 #[test]

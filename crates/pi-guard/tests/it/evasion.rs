@@ -25,7 +25,12 @@ fn resolve(name: &str) -> Option<PathBuf> {
 }
 
 fn scene() -> Scene<'static> {
-    Scene { cwd: Path::new("/w/p"), home: Some(Path::new("/home/u")), resolve: &resolve }
+    Scene {
+        cwd: Path::new("/w/p"),
+        home: Some(Path::new("/home/u")),
+        resolve: &resolve,
+        real: &|_| None,
+    }
 }
 
 fn policy(defaults: Defaults) -> Policy {

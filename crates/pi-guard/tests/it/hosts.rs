@@ -4,7 +4,7 @@ use std::net::UdpSocket;
 use std::os::unix::net::UnixListener;
 use std::process::Output;
 
-use pi_guard::confine::{Confined, Machine, Network, Proxy, Rung};
+use pi_guard::confine::{Confined, Denied, Machine, Network, Proxy, Rung, explain_denial};
 use tempfile::TempDir;
 
 use crate::bed::{Bed, TESTBED, rungs, text};
@@ -117,6 +117,12 @@ fn other_hosts_are_refused_and_named() {
         let said = text(&way.run(script));
         assert!(said.contains("403") || said.contains("cannot be reached"), "{script}: {said}");
         assert_eq!(way.refused(), [(host.to_owned(), port)], "{script}: {said}");
+        let denial = explain_denial(&way.confined, &way.bed.path("ws"), &said).unwrap();
+        let (named, rule) = match said.contains("cannot be reached") {
+            true => (Some(host.to_owned()), "it is not on the list"),
+            false => (None, "only named hosts can be reached"),
+        };
+        assert_eq!((denial.denied, denial.rule.as_str()), (Denied::Host(named), rule), "{said}");
     }
 }
 

@@ -6,12 +6,18 @@
 
 #[cfg(target_os = "linux")]
 mod bed;
+#[cfg(unix)]
+mod beside_bash;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]
+mod hidden;
+#[cfg(target_os = "linux")]
 mod hosts;
+#[cfg(target_os = "linux")]
+mod programs;
 #[cfg(unix)]
 mod proxy;
 #[cfg(target_os = "linux")]
@@ -19,3 +25,4 @@ mod work;
 
 mod evasion;
 mod rule_files;
+mod secrets;

@@ -7,7 +7,12 @@ use pi_guard::policy::{Defaults, Layer, Policy, Reach, RuleFile, Scene};
 use serde_json::json;
 
 fn scene() -> Scene<'static> {
-    Scene { cwd: Path::new("/w"), home: Some(Path::new("/home/u")), resolve: &|_| None }
+    Scene {
+        cwd: Path::new("/w"),
+        home: Some(Path::new("/home/u")),
+        resolve: &|_| None,
+        real: &|_| None,
+    }
 }
 
 fn decision(policy: &Policy, script: &str) -> Decision {

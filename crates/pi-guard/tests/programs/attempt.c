@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -116,6 +117,21 @@ int main(int argc, char **argv) {
         int file = open(TEXT(2), O_RDONLY);
         long flags = 0x40;  // no dump
         return file < 0 ? end(file) : end(ioctl(file, 0x40086602, &flags));
+    }
+
+    // Programs, without their name.
+    if (IS("execute-descriptor") || IS("execute-memory")) {
+        char *arguments[] = {"x", argc > 3 ? argv[3] : NULL, NULL};
+        int file = open(TEXT(2), IS("execute-memory") ? O_RDONLY : O_PATH);
+        if (file < 0) return end(file);
+        if (IS("execute-memory")) {
+            char part[65536];
+            int memory = memfd_create("x", 0);
+            for (ssize_t count; (count = read(file, part, sizeof part)) > 0;)
+                if (write(memory, part, count) != count) return end(-1);
+            file = memory;
+        }
+        return end(syscall(SYS_execveat, file, "", arguments, environ, AT_EMPTY_PATH));
     }
 
     // Processes.

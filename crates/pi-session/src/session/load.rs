@@ -225,7 +225,7 @@ impl Session {
 }
 
 /// The header: the first line that is JSON, if it is one.
-fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionError> {
+pub(super) fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionError> {
     let mut found = None;
     log.lines(0, |_, line| match crate::files::parse_header(line) {
         Some(first) => {

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
+use pi_guard::confine::{self, Confinement, Machine, Mode, Rung};
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{
     BashSettings, Container, Executor, Host, Inherit, Network, Process, Remote, Ssh, Which,
@@ -28,6 +29,10 @@ pub(crate) struct Place {
     /// The directory as this process names it, and as the executor does.
     here: PathBuf,
     there: PathBuf,
+    /// Whether a file that is replaced is so under all its names.
+    pub(crate) keeps_names: bool,
+    /// Recorded commands that do something else there.
+    pub(crate) except: &'static [&'static str],
     // In the order in which they end.
     _sshd: Option<Sshd>,
     _directory: TempDir,
@@ -39,7 +44,28 @@ impl Place {
         let here = directory.path().canonicalize().unwrap();
         let there = here.clone();
         let executor = Arc::new(supervised());
-        Self { executor, here, there, _sshd: None, _directory: directory }
+        Self {
+            executor,
+            here,
+            there,
+            keeps_names: true,
+            except: &[],
+            _sshd: None,
+            _directory: directory,
+        }
+    }
+
+    /// This machine, where a machine like this one confines to the directory.
+    pub(crate) fn confined(machine: &Machine) -> Self {
+        let place = Self::host();
+        let executor = Arc::new(confined(&place.here, machine, |_| {}));
+        // With processes of its own, whatever a command leaves running ends with it, without a last
+        // word; and the first of them leads them all.
+        let except: &[&str] = match machine.rung() {
+            Rung::Bubblewrap => &["background writes soon after", "process group"],
+            _ => &[],
+        };
+        Self { executor, keeps_names: false, except, ..place }
     }
 
     pub(crate) async fn ssh() -> Self {
@@ -74,8 +100,44 @@ impl Place {
 }
 
 pub(crate) fn supervised() -> Host {
-    let supervisor = Some(Supervisor::new(env!("CARGO_BIN_EXE_pi-tools-testbed")));
+    let supervisor = Some(Supervisor::new(TESTBED));
     Host { supervisor, ..Host::default() }
+}
+
+/// The program that can be supervisor, helper and much else.
+pub(crate) const TESTBED: &str = env!("CARGO_BIN_EXE_pi-tools-testbed");
+
+/// A supervised host that is confined to a directory.
+pub(crate) fn confined(
+    directory: &Path,
+    machine: &Machine,
+    change: impl FnOnce(&mut Confinement),
+) -> Host {
+    let mode = Mode::WorkspaceWrite {
+        workspace: directory.to_owned(),
+        extra_roots: Vec::new(),
+        private_tmp: None,
+    };
+    let mut confinement = Confinement::new(mode, confine::Network::Off);
+    change(&mut confinement);
+    let confined = confinement.on(machine, Rung::Landlock, TESTBED).unwrap();
+    Host { confined: Some(Arc::new(confined)), ..supervised() }
+}
+
+/// This machine with each rung it offers, the highest first; says what it does not.
+pub(crate) fn rungs() -> Vec<Machine> {
+    let machine = Machine::detect();
+    let without = machine.clone().without_bubblewrap();
+    let mut rungs = vec![machine, without];
+    if rungs[0].rung() != Rung::Bubblewrap {
+        eprintln!("NOT TESTED with bubblewrap: {:?}", rungs[0].bubblewrap_problem);
+    }
+    rungs.dedup_by_key(|machine| machine.rung());
+    if rungs[0].rung() == Rung::None {
+        eprintln!("NOT TESTED confined: the kernel offers version {}", rungs[0].landlock);
+        rungs.clear();
+    }
+    rungs
 }
 
 fn environment() -> BTreeMap<OsString, OsString> {

@@ -14,8 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::bash::{call, run, settings, text, workspace};
-
-const TESTBED: &str = env!("CARGO_BIN_EXE_pi-tools-testbed");
+use crate::place::TESTBED;
 
 /// Ways to leave something behind.
 pub(crate) const LEFT_BEHIND: &[&str] = &[

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use pi_tools::checkpoint::{Limits, Point};
-use pi_tools::{edit, write};
+use pi_tools::{Workspace, edit, write};
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::bash::{run, settings, workspace};
 use crate::call::call;
 use crate::checkpoint::{World, timeless_tree};
+use crate::place::{confined, rungs};
 
 /// Ignored, like all that it may contain.
 const IGNORED: &str = "noise.log";
@@ -68,8 +70,8 @@ fn differences(a: &Tree, b: &Tree) -> Vec<String> {
     paths.into_iter().filter(|path| a.get(*path) != b.get(*path)).cloned().collect()
 }
 
-async fn perform(world: &World, step: &Step) {
-    let workspace = workspace(&world.root, settings());
+async fn perform(workspace: &Arc<Workspace>, step: &Step) {
+    let workspace = Arc::clone(workspace);
     // Steps may fail; what they did is what counts.
     match step {
         Step::Shell(command) => drop(run(&workspace, command).await),
@@ -97,12 +99,22 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let world = World::new();
+        let confiner = rungs().into_iter().next();
         fs::write(world.path(".gitignore"), format!("{IGNORED}\n")).unwrap();
         let mut checkpoints = world.open(Limits::default());
         let mut states = vec![(checkpoints.take("start").unwrap(), split(&world).0)];
-        for run in &runs {
+        for (number, run) in runs.iter().enumerate() {
+            let workspace = workspace(&world.root, settings());
+            // Every other run is confined, where that is possible.
+            let workspace = match confiner.as_ref().filter(|_| number % 2 == 1) {
+                Some(machine) => {
+                    let host = confined(&world.root, machine, |wanted| wanted.protected.clear());
+                    Arc::new(Workspace::clone(&workspace).with_executor(Arc::new(host)))
+                }
+                None => workspace,
+            };
             for step in run {
-                runtime.block_on(perform(&world, step));
+                runtime.block_on(perform(&workspace, step));
             }
             let number = checkpoints.take("run").unwrap();
             let tree = split(&world).0;

@@ -3,7 +3,10 @@
 //! `run COMMAND` runs a command and prints the result; `background COMMAND` starts one, says so and
 //! waits for the end of its input; `many COMMAND N` runs one N times and prints what that leaves
 //! behind; `memory COMMAND` prints the most memory that running one took. `ssh CONFIG COMMAND` and
-//! `container ENGINE DIRECTORY COMMAND` run one elsewhere and print its progress.
+//! `container ENGINE DIRECTORY COMMAND` run one elsewhere and print its progress. `confined RUNG
+//! DIRECTORY` before any of these has the commands of this machine confined to a directory. `flip A
+//! B` exchanges two names for as long as it lives; `swap NAME TARGET` makes a name a file and a link,
+//! in turns.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -13,15 +16,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, Invocation, ToolOutput, Updates};
+use pi_guard::confine::{self, Confinement, Machine, Mode, Rung};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::{self, Supervisor};
 use pi_tools::{
     BashSettings, Container, Host, Inherit, Network, Remote, Ssh, Which, Workspace, bash,
 };
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 fn main() {
-    pi_guard::confine::main_if_asked();
+    confine::main_if_asked();
     supervisor::main_if_asked();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // One thread for what may wait, so that threads can be counted.
@@ -32,12 +37,29 @@ fn main() {
 }
 
 async fn perform(arguments: &[String]) -> Value {
-    let directory = PathBuf::from("/");
+    match arguments {
+        [word, a, b] if word == "flip" => loop {
+            renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
+        },
+        [word, name, target] if word == "swap" => loop {
+            std::os::unix::fs::symlink(target, "spare").unwrap();
+            std::fs::rename("spare", name).unwrap();
+            std::fs::write("spare", "one inside\n").unwrap();
+            std::fs::rename("spare", name).unwrap();
+        },
+        _ => {}
+    }
+    let (here, directory, arguments) = match arguments {
+        [word, rung, directory, rest @ ..] if word == "confined" => {
+            (confined(rung, directory), directory.into(), rest)
+        }
+        all => (host(), PathBuf::from("/"), all),
+    };
     let settings = BashSettings {
         environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
         ..BashSettings::default()
     };
-    let workspace = Arc::new(Workspace::new(Arc::new(host()), directory, None).with_bash(settings));
+    let workspace = Arc::new(Workspace::new(Arc::new(here), directory, None).with_bash(settings));
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["ssh", config, command] => {
@@ -91,6 +113,22 @@ async fn perform(arguments: &[String]) -> Value {
 
 fn host() -> Host {
     Host { supervisor: Some(Supervisor::this_program()), ..Host::default() }
+}
+
+/// A host that is its own helper, too.
+fn confined(rung: &str, directory: &str) -> Host {
+    let mode = Mode::WorkspaceWrite {
+        workspace: directory.into(),
+        extra_roots: Vec::new(),
+        private_tmp: None,
+    };
+    let machine = match rung {
+        "landlock" => Machine::detect().without_bubblewrap(),
+        _ => Machine::detect(),
+    };
+    let confinement = Confinement::new(mode, confine::Network::Off);
+    let confined = confinement.on(&machine, Rung::Landlock, "/proc/self/exe").unwrap();
+    Host { confined: Some(Arc::new(confined)), ..host() }
 }
 
 async fn elsewhere(executor: Remote, command: &str) -> Value {

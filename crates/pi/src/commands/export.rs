@@ -6,11 +6,12 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use pi_coding_agent::masked_session;
 use pi_session::{HtmlOptions, MarkdownOptions, OpenOptions, Session};
 
 use super::{Done, Failure, success};
-use crate::environment;
 use crate::exit::print;
+use crate::{environment, secrets};
 
 /// What is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub(crate) fn page(file: &str, out: Option<&str>) -> ExitCode {
         }
         let written = out.map_or_else(|| default_name(&source, Format::Html), PathBuf::from);
         let target = environment.expand(&written.to_string_lossy(), &environment.cwd);
-        to_file(&mut open(&source)?, Format::Html, &target, true)?;
+        to_file(&mut masked(open(&source)?)?, Format::Html, &target, true)?;
         Ok(print(&format!("Exported to: {}\n", written.display())))
     });
     result.unwrap_or_else(|failure| failure.report())
@@ -64,6 +65,11 @@ pub(super) fn open(path: &Path) -> Result<Session, Failure> {
         return Err(pi_session::SessionError::NotASession(path.to_owned()).into());
     }
     Ok(Session::open(path, &OpenOptions::read())?)
+}
+
+/// The session without secrets: those of this program, and what looks like anybody's.
+pub(super) fn masked(session: Session) -> Result<Session, Failure> {
+    Ok(masked_session(&session, secrets::own())?.unwrap_or(session))
 }
 
 /// The name for a file that was given none.

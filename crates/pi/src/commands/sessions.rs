@@ -9,7 +9,7 @@ mod store;
 
 use std::path::PathBuf;
 
-use super::export::{Format, default_name, to_file, to_stdout};
+use super::export::{Format, default_name, masked, to_file, to_stdout};
 use super::{Done, Failure, plain, success};
 use crate::exit::print;
 use crate::flags::parse::Given;
@@ -33,6 +33,9 @@ pub(super) fn export(given: &Given) -> Done {
     let format = given.value("format").and_then(Format::named).or_else(extension);
     let format = format.unwrap_or(Format::Html);
     let mut session = super::export::open(&source)?;
+    if !given.has("unmasked") {
+        session = masked(session)?;
+    }
     if target == Some("-") {
         return to_stdout(&mut session, format);
     }

@@ -159,7 +159,8 @@ const SESSIONS: &[Command] = &[
         .files()
         .details(
             "Without FILE it is pi-session-NAME.EXTENSION in the working directory; - is stdout. \
-             Without --format, the extension of FILE decides, or it is a page.",
+             Without --format, the extension of FILE decides, or it is a page. Your keys, and what \
+             looks like anybody's keys and passwords, are masked.",
         )
         .flags(&[
             Flag::new("format", Group::General, "What to write")
@@ -167,6 +168,7 @@ const SESSIONS: &[Command] = &[
                 .takes("FORMAT")
                 .choices(&["html", "markdown", "jsonl"]),
             Flag::new("force", Group::General, "Replace FILE if it exists"),
+            Flag::new("unmasked", Group::General, "Leave keys and passwords in it"),
             SESSION_DIR,
         ]),
     Command::new("fork", "Copy a session into a new one for this directory")

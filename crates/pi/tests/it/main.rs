@@ -13,6 +13,7 @@ mod policy;
 mod replay;
 mod sandbox;
 mod scenarios;
+mod secrets;
 mod sessions;
 mod undo;
 mod world;

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use super::plain::{Plain, date};
 use super::store::{Store, to_json};
 use super::{Done, Failure, success};
-use crate::commands::export::open;
+use crate::commands::export::{masked, open};
 use crate::flags::parse::Given;
+use crate::secrets;
 
 /// Lines of a tool's result that are shown if nothing else is asked for.
 const BRIEF: usize = 5;
@@ -18,12 +19,14 @@ const BRIEF: usize = 5;
 pub(in crate::commands) fn show(given: &Given) -> Done {
     let mut store = Store::open(given)?;
     let path = store.find(given.word(0).unwrap_or_default())?;
-    let mut session = open(&path)?;
+    let mut session = masked(open(&path)?)?;
     let info = SessionInfo::read(&path)?;
     session.verify()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     if given.has("json") {
-        serde_json::to_writer_pretty(&mut out, &facts(&session, &info)?)?;
+        let mut facts = facts(&session, &info)?;
+        secrets::own().mask_json(&mut facts);
+        serde_json::to_writer_pretty(&mut out, &facts)?;
         writeln!(out)?;
     } else {
         let mut out = Plain::new(&mut out);

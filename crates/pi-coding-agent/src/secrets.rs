@@ -1,0 +1,100 @@
+//! What must not leave: the keys that this program itself was given, and sessions without them.
+
+use pi_guard::secrets::{Secrets, own_values};
+use pi_session::{Session, SessionError};
+use serde_json::Value;
+
+use crate::Environment;
+use crate::config::{AuthStore, StoredCredential};
+use crate::models::ModelsFile;
+
+/// The secrets of the environment, of `auth.json` and of `models.json`. Runs no commands; files
+/// that cannot be read have none.
+pub fn own_secrets(environment: &Environment) -> Vec<String> {
+    let mut found = Found::default();
+    for (name, value) in environment.variables.iter() {
+        found.named(name, value);
+    }
+    let auth = AuthStore::new(&environment.agent_directory);
+    for provider in auth.list().unwrap_or_default() {
+        match auth.get(&provider) {
+            Ok(Some(StoredCredential::ApiKey { key, env, extra })) => {
+                found.values.extend(key);
+                env.iter().for_each(|(name, value)| found.named(name, value));
+                found.long_strings(extra.values());
+            }
+            Ok(Some(StoredCredential::Oauth { access, refresh, extra, .. })) => {
+                found.values.extend([access, refresh]);
+                found.long_strings(extra.values());
+            }
+            _ => {}
+        }
+    }
+    let (models, _) = ModelsFile::load(&environment.agent_directory.join("models.json"));
+    for (_, provider) in models.providers {
+        found.values.extend(provider.api_key);
+        let addresses = provider.models.iter().filter_map(|model| model.base_url.as_ref());
+        addresses.chain(&provider.base_url).for_each(|address| found.named("", address));
+        let models = provider.models.iter().map(|model| &model.facts);
+        let changed = models.chain(provider.model_overrides.values()).map(|facts| &facts.headers);
+        for headers in changed.chain([&provider.headers]) {
+            headers.iter().for_each(|(name, value)| found.header(name, value));
+        }
+    }
+    let mut values = found.values;
+    // How to get a key is no key.
+    values.retain(|value| !value.starts_with('!'));
+    values
+}
+
+/// The secrets among the headers of a request.
+pub(crate) fn header_secrets<'a>(
+    headers: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Vec<String> {
+    let mut found = Found::default();
+    headers.into_iter().for_each(|(name, value)| found.header(name, value));
+    found.values
+}
+
+#[derive(Default)]
+struct Found {
+    values: Vec<String>,
+}
+
+impl Found {
+    fn named(&mut self, name: &str, value: &str) {
+        self.values.extend(own_values(&[(name.to_owned(), value.to_owned())]));
+    }
+
+    fn header(&mut self, name: &str, value: &str) {
+        if name.to_ascii_lowercase().ends_with("authorization") {
+            // Without the scheme before it.
+            self.values.push(value.split_once(' ').map_or(value, |(_, key)| key).to_owned());
+        } else {
+            self.named(&name.replace('-', "_"), value);
+        }
+    }
+
+    /// What a login keeps beside its tokens: other tokens, and short things that are none.
+    fn long_strings<'a>(&mut self, values: impl Iterator<Item = &'a Value>) {
+        let strings = values.filter_map(Value::as_str).filter(|text| text.len() >= 24);
+        self.values.extend(strings.map(str::to_owned));
+    }
+}
+
+/// A copy of a session without secrets; `None` if there are none in it.
+pub fn masked_session(
+    session: &Session,
+    secrets: &Secrets,
+) -> Result<Option<Session>, SessionError> {
+    session.changed(|line| match serde_json::from_str::<Value>(line) {
+        Ok(mut value) => {
+            let found = secrets.mask_json(&mut value);
+            found.then(|| value.to_string())
+        }
+        Err(_) => match secrets.mask(line) {
+            std::borrow::Cow::Borrowed(_) => None,
+            std::borrow::Cow::Owned(masked) => Some(masked),
+        },
+    })
+}

@@ -1,0 +1,247 @@
+//! Files and hosts that a command names: by the rules that do not allow, and by what is protected
+//! in every project.
+
+use std::path::{Path, PathBuf};
+
+use super::check::{Check, host};
+use super::paths::{self, PROTECTED, Reach};
+use super::{PathRule, Policy, Scope, spelling, writers};
+use crate::Decision;
+use crate::shell::{Command, Word, base_name};
+
+/// Programs that remove or move whole folders.
+const MOVERS: &[&str] = &["rm", "mv", "rmdir", "shred", "ln", "chmod", "chown", "rsync"];
+/// Programs that read whole folders, to put them somewhere else.
+const COPIERS: &[&str] = &["cp", "rsync", "scp", "tar", "zip", "7z", "mv", "ln"];
+
+impl<'a> Check<'a> {
+    /// Judges files and hosts among the arguments by the rules that do not allow; says whether
+    /// one decided.
+    pub(super) fn arguments(&mut self, command: &Command, text: &str, reads: bool) -> bool {
+        let before = self.parts.len();
+        let rules = &self.policy.rules;
+        let files = rules.paths.iter().any(|rule| rule.decision > Decision::Allow);
+        let hosts = rules.hosts.iter().any(|rule| rule.decision > Decision::Allow);
+        for word in command.words.iter().skip(1) {
+            match (word.literal(), spelling::spellings(word, &self.variables)) {
+                (Some(argument), _) => self.argument(argument, command, reads, (files, hosts)),
+                (None, Some(spellings)) if files || hosts => {
+                    for spelled in spellings {
+                        self.argument(&spelled, command, reads, (files, hosts));
+                        self.patterned(&spelled, text);
+                    }
+                }
+                (None, _) => self.maybe_protected(word, text),
+            }
+        }
+        if !reads {
+            self.written(command, text);
+        }
+        self.parts.len() > before
+    }
+
+    fn argument(
+        &mut self,
+        argument: &str,
+        command: &Command,
+        reads: bool,
+        (files, hosts): (bool, bool),
+    ) {
+        let is_one_of = |list: &[&str]| command.base().is_some_and(|base| list.contains(&base));
+        if files {
+            for piece in spelling::pieces(argument) {
+                self.strict_file(piece, Reach::Read, false);
+                if !reads {
+                    self.strict_file(piece, Reach::Write, is_one_of(MOVERS));
+                }
+            }
+            if is_one_of(COPIERS) && !argument.starts_with('-') && self.is_above_rule(argument) {
+                self.unknown(argument, "it has something in it that a rule protects");
+            }
+        }
+        if !hosts {
+            return;
+        }
+        for piece in [argument].into_iter().chain(argument.split_once('=').map(|(_, v)| v)) {
+            let found = paths::host_in(piece);
+            if found.as_ref().is_some_and(|name| name.contains(['%', '{', '}', '[', '*'])) {
+                self.unknown(argument, "the host is not written out");
+            }
+            self.strict_host(found.as_deref());
+        }
+        if !reads {
+            let names: Vec<String> = spelling::names(argument).map(str::to_owned).collect();
+            for name in names {
+                self.strict_host(Some(&name));
+            }
+        }
+    }
+
+    fn strict_host(&mut self, name: Option<&str>) {
+        let part = name.and_then(|name| host(self.policy, name));
+        if let Some(part) = part.filter(|part| part.decision > Decision::Allow)
+            && !self.parts.contains(&part)
+        {
+            self.parts.push(part);
+        }
+    }
+
+    /// A text that is a pattern may name a file that a rule is about.
+    fn patterned(&mut self, spelled: &str, text: &str) {
+        if !spelled.contains(['*', '?', '[']) {
+            return;
+        }
+        let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
+        if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.folders)) {
+            self.unknown(text, "it may be about a file that a rule protects");
+        }
+    }
+
+    /// A word that is known only in part but names a part of a protected path.
+    fn maybe_protected(&mut self, word: &Word, text: &str) {
+        let raw = word.raw();
+        let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
+        let named = patterns.any(|pattern| {
+            let last = base_name(pattern.trim_end_matches(['*', '/']));
+            last.len() > 2 && raw.contains(last)
+        });
+        if named {
+            self.unknown(text, "it may be about a file that a rule protects");
+        }
+    }
+
+    fn strict_paths(&self) -> impl Iterator<Item = &'a PathRule> + use<'a> {
+        let policy: &'a Policy = self.policy;
+        policy.rules.paths.iter().filter(|rule| rule.decision > Decision::Allow)
+    }
+
+    fn is_above_rule(&self, argument: &str) -> bool {
+        let path = self.folders.absolute(argument, self.scene.cwd);
+        let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
+        patterns.any(|p| !p.contains('*') && paths::is_above(p, &path, self.folders))
+            && !self.scene.cwd.starts_with(&path)
+    }
+
+    /// All paths that a text may mean: from every folder that the script may be in, and what
+    /// symbolic links lead to.
+    pub(super) fn candidates(&self, text: &str) -> Vec<PathBuf> {
+        let first = self.folders.absolute(text, self.scene.cwd);
+        let more = self.cwds.iter().map(|cwd| self.folders.absolute(text, cwd));
+        let mut all: Vec<PathBuf> = std::iter::once(first).chain(more).collect();
+        let real: Vec<PathBuf> = all.iter().filter_map(|path| self.real(path)).collect();
+        all.extend(real);
+        all.dedup();
+        all
+    }
+
+    /// The real path of a file. One that does not exist yet is in a folder that does.
+    fn real(&self, path: &Path) -> Option<PathBuf> {
+        let found = path.ancestors().find_map(|above| Some((above, (self.scene.real)(above)?)));
+        let (above, real) = found?;
+        let real = match path.strip_prefix(above) {
+            Ok(rest) if rest.as_os_str().is_empty() => real,
+            Ok(rest) => real.join(rest),
+            Err(_) => return None,
+        };
+        (real != path).then_some(real)
+    }
+
+    /// Applies the rules on files that ask or forbid.
+    pub(super) fn strict_file(&mut self, text: &str, reach: Reach, mover: bool) {
+        if self.strict_paths().next().is_none() {
+            return;
+        }
+        let candidates = self.candidates(text);
+        let fits = |rule: &&PathRule| {
+            candidates.iter().any(|path| {
+                rule.covers(path, reach, self.folders)
+                    || mover
+                        && rule.reach != Reach::Read
+                        && rule.patterns.iter().any(|p| paths::is_above(p, path, self.folders))
+                        && path != self.scene.cwd
+                        && !self.scene.cwd.starts_with(path)
+            })
+        };
+        if let Some(rule) = self.strict_paths().filter(fits).max_by_key(|rule| rule.decision) {
+            let why = rule.justification.as_deref();
+            let mut part = self.by(rule.decision, text, &rule.origin, why);
+            if let Some(path) = candidates.first() {
+                part.scope = Scope::File { path: path.clone(), access: reach };
+            }
+            if !self.parts.contains(&part) {
+                self.parts.push(part);
+            }
+        }
+    }
+
+    /// Judges a file; says whether a rule or what is protected decided.
+    pub(super) fn file(&mut self, text: &str, reach: Reach) -> bool {
+        let before = self.parts.len();
+        self.strict_file(text, reach, false);
+        if self.parts.len() > before {
+            return true;
+        }
+        let candidates = self.candidates(text);
+        let hidden = candidates.iter().any(|path| path.starts_with("/proc"));
+        let allowing = self.policy.rules.paths.iter().find(|rule| {
+            rule.decision == Decision::Allow
+                && candidates.iter().all(|path| rule.covers(path, reach, self.folders))
+        });
+        if let Some(rule) =
+            allowing.filter(|_| !hidden && (!self.lost || text.starts_with(['/', '~'])))
+        {
+            let part = self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
+            self.parts.push(part);
+            return true;
+        }
+        if hidden && reach == Reach::Write {
+            self.unknown(text, "a file in /proc may be any file");
+            return true;
+        }
+        reach != Reach::Read && self.protected(text, &candidates, reach, PROTECTED)
+    }
+
+    /// Judges the files that a command writes by what is protected, whatever else allows it.
+    fn written(&mut self, command: &Command, text: &str) {
+        if writers::changes_git_config(command) {
+            return self.part(
+                text,
+                self.policy.defaults.destructive,
+                None,
+                "it changes the configuration of git, which can run programs",
+            );
+        }
+        let (words, known) = writers::written(command);
+        for word in words {
+            let texts = match word.literal() {
+                Some(argument) => {
+                    spelling::pieces(argument).into_iter().map(str::to_owned).collect()
+                }
+                None => spelling::spellings(word, &self.variables).unwrap_or_default(),
+            };
+            for piece in texts {
+                let candidates = self.candidates(&piece);
+                // What is not known to write may well read from the system's folders.
+                let all = PROTECTED.iter().filter(|p| known || !p.starts_with('/'));
+                let all: Vec<&str> = all.copied().collect();
+                let allowed = self.policy.rules.paths.iter().any(|rule| {
+                    rule.decision == Decision::Allow
+                        && candidates.iter().all(|p| rule.covers(p, Reach::Write, self.folders))
+                });
+                if !allowed && self.protected(&piece, &candidates, Reach::Write, &all) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Decides about a write to a protected file; says whether it is one.
+    fn protected(&mut self, text: &str, all: &[PathBuf], reach: Reach, list: &[&str]) -> bool {
+        let covered = |path: &&PathBuf| list.iter().any(|p| paths::covers(p, path, self.folders));
+        let Some(path) = all.iter().find(covered).cloned() else { return false };
+        let scope = std::mem::replace(&mut self.scope, Scope::File { path, access: reach });
+        self.part(text, self.policy.defaults.destructive, None, "the file is protected");
+        self.scope = scope;
+        true
+    }
+}

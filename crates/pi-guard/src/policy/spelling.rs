@@ -1,0 +1,134 @@
+//! What a word may mean: the files and hosts that are in an argument, and the texts that a word
+//! with variables, braces or patterns may become.
+
+use crate::shell::{Analysis, Word};
+
+/// More spellings of one word than this are not looked at one by one.
+const MAX_SPELLINGS: usize = 32;
+
+/// The texts in an argument that may name a file: `--file=x`, `-fx`, `@x`, `HEAD:x`, `a=@x;b`.
+pub(super) fn pieces(argument: &str) -> Vec<&str> {
+    let mut pieces = vec![argument];
+    if let Some(rest) = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-')) {
+        let mut value = rest.chars();
+        value.next();
+        pieces.extend([value.as_str(), value.as_str().trim_start_matches('@')]);
+    }
+    let separators = |c: char| matches!(c, '=' | '@' | ':' | ';' | ',');
+    for (at, separator) in argument.match_indices(separators) {
+        let rest = &argument[at + separator.len()..];
+        pieces.extend([rest, rest.split(separators).next().unwrap_or_default()]);
+    }
+    if let Some((first, _)) = argument.split_once(separators) {
+        pieces.push(first);
+    }
+    pieces.retain(|piece| !piece.is_empty());
+    pieces.dedup();
+    pieces
+}
+
+/// Variables that the script sets to a text it shows.
+pub(super) fn variables(analysis: &Analysis) -> Vec<(String, String)> {
+    let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
+    let known = assignments.filter_map(|a| Some((a.name.clone(), a.value.literal()?.to_owned())));
+    known.take(MAX_SPELLINGS).collect()
+}
+
+/// What a word may become, with patterns left as they are. `None` if that is not known.
+pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<Vec<String>> {
+    let Word::Unknown { raw, .. } = word else { return None };
+    if raw.contains(['`', '\\', '\'', '(']) {
+        return None;
+    }
+    let mut done = Vec::new();
+    let mut open = vec![raw.replace('"', "")];
+    while let Some(text) = open.pop() {
+        if done.len() + open.len() > MAX_SPELLINGS || text.len() > 4096 {
+            return None;
+        }
+        if let Some(at) = text.find('$') {
+            let (before, rest) = (&text[..at], &text[at + 1..]);
+            let (name, after) = match rest.strip_prefix('{') {
+                Some(braced) => braced.split_once('}')?,
+                None => {
+                    let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                    rest.split_at(end.unwrap_or(rest.len()))
+                }
+            };
+            let values = variables.iter().filter(|(known, _)| known == name);
+            let mut any = false;
+            for (_, value) in values {
+                // A value is not looked at again.
+                open.push(format!("{before}{}{after}", value.replace('$', "\u{0}")));
+                any = true;
+            }
+            if !any {
+                return None;
+            }
+        } else if let Some((before, alternatives, after)) = braces(&text) {
+            open.extend(alternatives.iter().map(|part| format!("{before}{part}{after}")));
+        } else if !done.contains(&text) {
+            done.push(text);
+        }
+    }
+    Some(done)
+}
+
+/// The first `{a,b}` of a text, apart.
+fn braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
+    // The innermost: the last opening one before the first closing one.
+    let close = text.find('}')?;
+    let open = text[..close].rfind('{')?;
+    let inside = &text[open + 1..close];
+    inside.contains(',').then(|| (&text[..open], inside.split(',').collect(), &text[close + 1..]))
+}
+
+/// The names in an argument that may be hosts.
+pub(super) fn names(argument: &str) -> impl Iterator<Item = &str> {
+    let apart = |c: char| matches!(c, '/' | '@' | ':' | ',' | '=' | '[' | ']' | ';' | '?' | '#');
+    argument.split(apart).filter(|name| name.contains('.') && name.len() > 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell;
+
+    #[test]
+    fn files_in_arguments() {
+        for (argument, expected) in [
+            (".env", vec![".env"]),
+            ("-f.env", vec!["-f.env", ".env"]),
+            ("-d@.env", vec!["-d@.env", "@.env", ".env", "-d"]),
+            ("--file=.env", vec!["--file=.env", ".env", "--file"]),
+            ("HEAD:.env", vec!["HEAD:.env", ".env", "HEAD"]),
+        ] {
+            assert_eq!(pieces(argument), expected);
+        }
+        assert!(pieces("file=@.env;type=x").contains(&".env"));
+        assert!(pieces("-é").len() < 3);
+    }
+
+    #[test]
+    fn what_words_may_become() {
+        for (script, expected) in [
+            ("f=.env; head $f", Some(vec![".env"])),
+            ("x=.en; head \"./${x}v\"", Some(vec!["./.env"])),
+            ("head .{env,b}", Some(vec![".b", ".env"])),
+            ("head .{e{n,}v,b}", Some(vec![".b", ".ev", ".env"])),
+            ("head .e*", Some(vec![".e*"])),
+            ("head $y", None),
+            ("head $(x)", None),
+        ] {
+            let analysis = shell::analyse(script);
+            let word = analysis.commands.last().unwrap().words.last().unwrap().clone();
+            let found = spellings(&word, &variables(&analysis));
+            let sort = |mut texts: Vec<String>| {
+                texts.sort();
+                texts
+            };
+            let expected = expected.map(|e| sort(e.into_iter().map(str::to_owned).collect()));
+            assert_eq!(found.map(sort), expected, "{script}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The values that this process knows to be secret, in every spelling in which they may turn up.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
+use super::random::looks_random;
+use super::{Kind, Span};
+use crate::names;
+
+/// Shorter ones would be found in words.
+const LEAST: usize = 8;
+
+/// The values and what finds them.
+#[derive(Default)]
+pub(super) struct Own {
+    values: BTreeSet<String>,
+    kinds: Vec<Kind>,
+    finder: Option<AhoCorasick>,
+}
+
+impl Own {
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Adds values; those that are obviously no secret are left out.
+    pub(super) fn learn(
+        &mut self,
+        values: impl IntoIterator<Item = String>,
+        kind_of: impl Fn(&str) -> Kind,
+    ) {
+        let before = self.values.len();
+        for value in values {
+            let value = value.trim();
+            if may_be_secret(value) {
+                self.values.insert(value.to_owned());
+            }
+            // A key of several lines is shown line by line.
+            let lines = value.lines().map(str::trim).filter(|line| line.len() >= 20);
+            self.values.extend(
+                lines.filter(|line| *line != value && looks_random(line)).map(str::to_owned),
+            );
+        }
+        if self.values.len() == before {
+            return;
+        }
+        let mut spellings: Vec<(String, Kind)> = Vec::new();
+        for value in &self.values {
+            let kind = kind_of(value);
+            spellings.extend(spelled(value).into_iter().map(|spelling| (spelling, kind)));
+        }
+        self.kinds = spellings.iter().map(|(_, kind)| *kind).collect();
+        self.finder = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .build(spellings.iter().map(|(spelling, _)| spelling))
+            .ok();
+    }
+
+    /// Adds where they are.
+    pub(super) fn find(&self, text: &str, spans: &mut Vec<Span>) {
+        let Some(finder) = &self.finder else { return };
+        spans.extend(finder.find_overlapping_iter(text).map(|hit| Span {
+            start: hit.start(),
+            end: hit.end(),
+            kind: self.kinds.get(hit.pattern().as_usize()).copied().unwrap_or("own"),
+        }));
+    }
+}
+
+/// Words that stand where a secret would and are none, or that would blind every text.
+const WORDS: &[&str] = &[
+    "disabled",
+    "enabled",
+    "localhost",
+    "postgres",
+    "password",
+    "changeme",
+    "anonymous",
+    "required",
+    "optional",
+    "development",
+    "production",
+    "not-needed",
+    "no-key-needed",
+    "undefined",
+    "username",
+    "guest:guest",
+    "interactive",
+    "keychain",
+];
+
+fn may_be_secret(value: &str) -> bool {
+    if value.len() < LEAST
+        || WORDS.contains(&value.to_ascii_lowercase().as_str())
+        || value.contains("[masked:")
+        || "[masked:".contains(value)
+    {
+        return false;
+    }
+    // A path, or how to get a key instead of a key.
+    if value.starts_with(['/', '~', '.', '!', '$']) && !looks_random(value) {
+        return false;
+    }
+    if names::password_in(value).is_none() && value.contains("://") {
+        return false;
+    }
+    // A host: names with dots, and perhaps a port.
+    let (host, port) = value.split_once(':').unwrap_or((value, ""));
+    let port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
+    let labels = |host: &str| {
+        (host.contains('.') || port)
+            && host.split('.').all(|label| {
+                !label.is_empty()
+                    && label.len() < 20
+                    && label
+                        .bytes()
+                        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+            })
+    };
+    let one_letter = value.bytes().all(|byte| byte == value.as_bytes()[0]);
+    !one_letter && (!labels(host) || looks_random(value))
+}
+
+/// The value as it is, in base64 at each of the three alignments, in addresses and in JSON.
+fn spelled(value: &str) -> BTreeSet<String> {
+    let mut all = BTreeSet::from([value.to_owned()]);
+    let bytes = value.as_bytes();
+    for shift in 0..3 {
+        let mut shifted = vec![0; shift];
+        shifted.extend_from_slice(bytes);
+        // Letters that also depend on the neighbours are left off: a letter has six bits.
+        let first = (shift * 8).div_ceil(6);
+        let last = shifted.len() * 8 / 6;
+        for encoded in [STANDARD_NO_PAD.encode(&shifted), URL_SAFE_NO_PAD.encode(&shifted)] {
+            all.extend(encoded.get(first..last).map(str::to_owned));
+        }
+    }
+    let percent = |upper: bool, keep: &str| {
+        let mut out = String::new();
+        for byte in bytes {
+            if byte.is_ascii_alphanumeric() || keep.as_bytes().contains(byte) {
+                out.push(char::from(*byte));
+            } else if upper {
+                // Writing to a string does not fail.
+                let _ = write!(out, "%{byte:02X}");
+            } else {
+                let _ = write!(out, "%{byte:02x}");
+            }
+        }
+        out
+    };
+    // What browsers, forms and libraries leave as it is.
+    for keep in ["-_.~", "-_.", "-_.!~*'()", "-_.~!$&'()*+,;=:@", "-_.~/", "-_.*"] {
+        let spelled = percent(true, keep);
+        all.insert(spelled.replace("%20", "+"));
+        all.insert(spelled);
+        all.insert(percent(false, keep));
+    }
+    let escape = |text: &str| {
+        serde_json::to_string(text).ok().map(|json| json[1..json.len() - 1].to_owned())
+    };
+    let once = escape(value);
+    all.extend(once.as_deref().map(|once| once.replace('/', "\\/")));
+    all.extend(once.as_deref().and_then(escape));
+    all.extend(once);
+    all.retain(|spelling| spelling.len() >= LEAST);
+    all
+}
+
+/// Values of variables whose names say "secret", and passwords inside addresses.
+pub fn own_values(environment: &[(String, String)]) -> Vec<String> {
+    let mut values = Vec::new();
+    for (name, value) in environment {
+        if let Some(password) = names::password_in(value) {
+            values.push(password.to_owned());
+            values.extend(decoded(password));
+        } else if names::says_secret(name) || (names::is_of_an_account(name) && looks_random(value))
+        {
+            values.push(value.clone());
+        }
+    }
+    values
+}
+
+/// A password without the escapes of addresses, if it has any.
+fn decoded(password: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = password.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let code = after.get(..2).and_then(|code| std::str::from_utf8(code).ok());
+        match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    let decoded = String::from_utf8(bytes).ok()?;
+    (decoded != password).then_some(decoded)
+}

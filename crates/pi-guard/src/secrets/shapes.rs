@@ -1,0 +1,272 @@
+//! Credentials that are known by how they begin: a prefix that its issuer chose, an alphabet and a
+//! length. The prefixes and lengths are the issuers' published ones as of 2026, with room above.
+
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::random::{is_stand_in, is_word};
+use super::{Kind, Span};
+
+/// What may stand after a prefix.
+#[derive(Clone, Copy)]
+enum Of {
+    /// Letters and digits.
+    Alnum,
+    /// And `_`.
+    Word,
+    /// And `_`, `-`: base64 for addresses.
+    Url,
+    /// And `_`, `-`, `.`.
+    Dotted,
+    /// And `+`, `/`, `=`.
+    Base64,
+    /// Small hexadecimal digits.
+    Hex,
+    /// Big letters and 2 to 7.
+    Base32,
+    /// Big letters and digits.
+    Upper,
+}
+
+impl Of {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Alnum => byte.is_ascii_alphanumeric(),
+            Self::Word => is_word(byte),
+            Self::Url => is_word(byte) || byte == b'-',
+            Self::Dotted => is_word(byte) || matches!(byte, b'-' | b'.'),
+            Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='),
+            Self::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+            Self::Base32 => matches!(byte, b'A'..=b'Z' | b'2'..=b'7'),
+            Self::Upper => byte.is_ascii_uppercase() || byte.is_ascii_digit(),
+        }
+    }
+}
+
+/// The end of the longest lengths that are not bounded.
+const ANY: usize = usize::MAX;
+
+/// Kind, prefix, alphabet, and how many of it at least and at most.
+const SHAPES: &[(Kind, &str, Of, usize, usize)] = &[
+    ("anthropic-key", "sk-ant-", Of::Url, 24, ANY),
+    ("openai-key", "sk-proj-", Of::Url, 20, ANY),
+    ("openai-key", "sk-svcacct-", Of::Url, 20, ANY),
+    ("openai-key", "sk-admin-", Of::Url, 20, ANY),
+    ("openrouter-key", "sk-or-v1-", Of::Hex, 48, 128),
+    // OpenAI's old keys, and those of many who took over the form.
+    ("sk-key", "sk-", Of::Alnum, 32, 128),
+    ("google-key", "AIza", Of::Url, 35, 35),
+    ("google-token", "ya29.", Of::Url, 20, ANY),
+    ("google-secret", "GOCSPX-", Of::Url, 28, 28),
+    ("github-token", "ghp_", Of::Alnum, 36, 255),
+    ("github-token", "gho_", Of::Alnum, 36, 255),
+    ("github-token", "ghu_", Of::Dotted, 36, ANY),
+    ("github-token", "ghs_", Of::Dotted, 36, ANY),
+    ("github-token", "ghr_", Of::Alnum, 36, 255),
+    ("github-token", "github_pat_", Of::Word, 36, 255),
+    ("gitlab-token", "glpat-", Of::Dotted, 20, 400),
+    ("gitlab-token", "gldt-", Of::Dotted, 20, 400),
+    ("gitlab-token", "glptt-", Of::Dotted, 20, 400),
+    ("gitlab-token", "glrt-", Of::Dotted, 20, 400),
+    ("gitlab-token", "glcbt-", Of::Dotted, 20, 400),
+    ("gitlab-token", "glsoat-", Of::Dotted, 20, 400),
+    ("gitlab-token", "gloas-", Of::Dotted, 20, 400),
+    ("gitlab-token", "glagent-", Of::Dotted, 20, 400),
+    ("aws-key-id", "AKIA", Of::Base32, 16, 16),
+    ("aws-key-id", "ASIA", Of::Base32, 16, 16),
+    ("aws-bedrock-key", "ABSK", Of::Base64, 100, 300),
+    ("slack-token", "xoxb-", Of::Url, 20, 255),
+    ("slack-token", "xoxp-", Of::Url, 20, 255),
+    ("slack-token", "xoxa-", Of::Url, 20, 255),
+    ("slack-token", "xoxo-", Of::Url, 20, 255),
+    ("slack-token", "xoxs-", Of::Url, 20, 255),
+    ("slack-token", "xoxr-", Of::Url, 20, 255),
+    ("slack-token", "xoxc-", Of::Url, 20, 255),
+    ("slack-token", "xoxd-", Of::Url, 20, 400),
+    ("slack-token", "xoxe-", Of::Url, 20, 400),
+    ("slack-token", "xoxe.xoxb-", Of::Url, 20, 400),
+    ("slack-token", "xoxe.xoxp-", Of::Url, 20, 400),
+    ("slack-token", "xapp-", Of::Url, 30, 255),
+    ("stripe-key", "sk_live_", Of::Alnum, 16, 255),
+    ("stripe-key", "sk_test_", Of::Alnum, 16, 255),
+    ("stripe-key", "rk_live_", Of::Alnum, 16, 255),
+    ("stripe-key", "rk_test_", Of::Alnum, 16, 255),
+    ("webhook-secret", "whsec_", Of::Base64, 32, 128),
+    ("npm-token", "npm_", Of::Alnum, 36, 36),
+    ("pypi-token", "pypi-", Of::Url, 70, ANY),
+    ("huggingface-token", "hf_", Of::Alnum, 34, 40),
+    ("groq-key", "gsk_", Of::Alnum, 40, 80),
+    ("xai-key", "xai-", Of::Alnum, 60, 120),
+    ("perplexity-key", "pplx-", Of::Alnum, 40, 80),
+    ("nvidia-key", "nvapi-", Of::Url, 50, 120),
+    ("cerebras-key", "csk-", Of::Alnum, 40, 80),
+    ("fireworks-key", "fw_", Of::Alnum, 22, 40),
+    ("replicate-token", "r8_", Of::Alnum, 37, 37),
+    ("tavily-key", "tvly-", Of::Url, 28, 80),
+    ("twilio-key", "SK", Of::Hex, 32, 32),
+    ("digitalocean-token", "dop_v1_", Of::Hex, 64, 64),
+    ("digitalocean-token", "doo_v1_", Of::Hex, 64, 64),
+    ("digitalocean-token", "dor_v1_", Of::Hex, 64, 64),
+    ("docker-token", "dckr_pat_", Of::Url, 27, 60),
+    ("docker-token", "dckr_oat_", Of::Url, 27, 60),
+    ("databricks-token", "dapi", Of::Hex, 32, 32),
+    ("grafana-token", "glsa_", Of::Word, 32, 80),
+    ("linear-key", "lin_api_", Of::Alnum, 32, 80),
+    ("notion-token", "ntn_", Of::Alnum, 40, 60),
+    ("shopify-token", "shpat_", Of::Hex, 32, 32),
+    ("shopify-token", "shpss_", Of::Hex, 32, 32),
+    ("mailgun-key", "key-", Of::Hex, 32, 32),
+    ("postman-key", "PMAK-", Of::Url, 50, 70),
+    ("supabase-token", "sbp_", Of::Hex, 40, 40),
+    ("rubygems-key", "rubygems_", Of::Hex, 48, 48),
+    ("pulumi-token", "pul-", Of::Hex, 40, 40),
+    ("vault-token", "hvs.", Of::Url, 24, ANY),
+    ("atlassian-token", "ATATT3", Of::Base64, 100, 300),
+    ("tailscale-key", "tskey-", Of::Url, 24, 120),
+    ("age-key", "AGE-SECRET-KEY-1", Of::Upper, 58, 58),
+];
+
+/// How the first part of a Discord token begins: a number, in base64.
+const DISCORD: &[&str] = &["MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"];
+
+const JWT: usize = SHAPES.len();
+const SENDGRID: usize = JWT + 1;
+const TELEGRAM: usize = JWT + 2;
+const SLACK_HOOK: usize = JWT + 3;
+const DISCORD_HOOK: usize = JWT + 4;
+const SIGNED: usize = JWT + 5;
+const OTHERS: &[&str] = &["eyJ", "SG.", ":AA", "hooks.slack.com/", "/api/webhooks/", "sig="];
+
+static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let all = SHAPES.iter().map(|shape| shape.1).chain(OTHERS.iter().copied());
+    AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(all.chain(DISCORD.iter().copied()))
+        .ok()
+});
+
+/// Adds what looks like a credential wherever it stands.
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    let Some(beginnings) = &*BEGINNINGS else { return };
+    let bytes = text.as_bytes();
+    for hit in beginnings.find_overlapping_iter(text) {
+        let (start, end) = (hit.start(), hit.end());
+        let found = match hit.pattern().as_usize() {
+            TELEGRAM => telegram(bytes, start),
+            SLACK_HOOK | DISCORD_HOOK => hook(bytes, end, hit.pattern().as_usize() == SLACK_HOOK),
+            SIGNED => signature(bytes, start, end),
+            _ if !is_beginning(bytes, start) => None,
+            JWT => jwt(bytes, start),
+            SENDGRID => {
+                parts(bytes, end, &[(22, 22), (43, 43)]).map(|end| ("sendgrid-key", start, end))
+            }
+            index => match SHAPES.get(index) {
+                Some(&(kind, _, of, least, most)) => plain(bytes, end, of, least, most)
+                    .filter(|end| !is_stand_in(&text[hit.end()..*end]))
+                    .map(|end| (kind, start, end)),
+                None => parts(bytes, start, &[(24, 30), (6, 6), (27, 40)])
+                    .map(|end| ("discord-token", start, end)),
+            },
+        };
+        spans.extend(found.map(|(kind, start, end)| Span { start, end, kind }));
+    }
+}
+
+/// Whether a word begins here: also after an escape in JSON (`\n`), in an address (`%20`) or for a
+/// terminal (`ESC[31m`).
+pub(super) fn is_beginning(bytes: &[u8], at: usize) -> bool {
+    let before = &bytes[..at];
+    let Some(&last) = before.last() else { return true };
+    if !is_word(last) {
+        return true;
+    }
+    match before {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', a, b] => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
+        [.., b'm'] => {
+            let numbers = |byte: &&u8| byte.is_ascii_digit() || **byte == b';';
+            let colour = before.iter().rev().skip(1).take(20).take_while(numbers).count();
+            before[..at - 1 - colour].ends_with(b"\x1b[")
+        }
+        _ => false,
+    }
+}
+
+fn length(bytes: &[u8], at: usize, has: impl Fn(u8) -> bool) -> usize {
+    bytes[at..].iter().take_while(|byte| has(**byte)).count()
+}
+
+fn plain(bytes: &[u8], at: usize, of: Of, least: usize, most: usize) -> Option<usize> {
+    let mut long = length(bytes, at, |byte| of.has(byte));
+    // The end of a sentence is not part of a token.
+    while long > 0 && matches!(bytes[at + long - 1], b'.' | b'-') {
+        long -= 1;
+    }
+    let ends = |next: &u8| !next.is_ascii_alphanumeric();
+    (long >= least && long <= most && bytes.get(at + long).is_none_or(ends)).then_some(at + long)
+}
+
+/// Parts with dots between them, each with its least and greatest length.
+fn parts(bytes: &[u8], at: usize, lengths: &[(usize, usize)]) -> Option<usize> {
+    let mut end = at;
+    for (index, (least, most)) in lengths.iter().enumerate() {
+        if index > 0 {
+            end += usize::from(bytes.get(end) == Some(&b'.'));
+        }
+        let long = length(bytes, end, |byte| Of::Url.has(byte));
+        if long < *least || long > *most {
+            return None;
+        }
+        end += long;
+    }
+    Some(end)
+}
+
+/// Header, claims and signature, where the header is really one.
+fn jwt(bytes: &[u8], start: usize) -> Option<(Kind, usize, usize)> {
+    let header = length(bytes, start, |byte| Of::Url.has(byte));
+    let json = URL_SAFE_NO_PAD.decode(&bytes[start..start + header]).ok()?;
+    let header_fields: serde_json::Value = serde_json::from_slice(&json).ok()?;
+    header_fields.get("alg")?;
+    let mut end = start + header;
+    let mut count = 1;
+    while count < 5 && bytes.get(end) == Some(&b'.') {
+        let long = length(bytes, end + 1, |byte| Of::Url.has(byte));
+        // The second part of an encrypted one may be empty.
+        if long < 8 && !(count == 1 && bytes.get(end + 1) == Some(&b'.')) {
+            break;
+        }
+        end += 1 + long;
+        count += 1;
+    }
+    (count >= 3).then_some(("jwt", start, end))
+}
+
+/// Digits, a colon and 35 letters of which the first are `AA`.
+fn telegram(bytes: &[u8], colon: usize) -> Option<(Kind, usize, usize)> {
+    let digits = bytes[..colon].iter().rev().take(12).take_while(|b| b.is_ascii_digit()).count();
+    let start = colon - digits;
+    let long = length(bytes, colon + 1, |byte| Of::Url.has(byte));
+    // In addresses the number stands after `bot`.
+    let begins = is_beginning(bytes, start) || bytes[..start].ends_with(b"bot");
+    let fits = (8..=10).contains(&digits) && long == 35 && begins;
+    fits.then_some(("telegram-token", start, colon + 1 + long))
+}
+
+/// The path of an address to which anybody who knows it may post.
+fn hook(bytes: &[u8], at: usize, slack: bool) -> Option<(Kind, usize, usize)> {
+    let long = length(bytes, at, |byte| Of::Url.has(byte) || byte == b'/');
+    let kind = if slack { "slack-webhook" } else { "discord-webhook" };
+    (long >= 40).then_some((kind, at, at + long))
+}
+
+/// The signature in an address that lets its bearer in.
+fn signature(bytes: &[u8], start: usize, at: usize) -> Option<(Kind, usize, usize)> {
+    let asked = start.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
+    let long = length(bytes, at, |byte| Of::Base64.has(byte) || byte == b'%');
+    (asked && long >= 40).then_some(("signature", at, at + long))
+}

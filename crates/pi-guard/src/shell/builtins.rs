@@ -1,0 +1,190 @@
+//! Builtins and expansions that set variables by name, or look into text a second time.
+
+use super::Analysis;
+use super::doubt::Doubt;
+use super::launch::check_variable;
+use super::word::Word;
+
+/// Comparisons for which `[[` evaluates both sides as arithmetic.
+const NUMERIC: &[&str] = &[" -eq ", " -ne ", " -lt ", " -le ", " -gt ", " -ge "];
+/// Settings of the shell that do not change what a script means.
+const HARMLESS: &str = "nullglob globstar dotglob failglob nocaseglob lastpipe inherit_errexit extglob \
+    checkwinsize pipefail errexit nounset xtrace noglob noclobber verbose errtrace functrace posix \
+    allexport monitor notify noexec";
+
+/// Looks at the arguments of a builtin that sets variables or evaluates text.
+pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
+    let words = words.get(1..).unwrap_or_default();
+    match base {
+        "set" | "shopt" => return settings(base, words, analysis),
+        "test" | "[" => {
+            let named = words.iter().position(|w| matches!(w.literal(), Some("-v" | "-R")));
+            if let Some(word) = named.and_then(|at| words.get(at + 1))
+                && !word.literal().is_some_and(is_plain_name)
+            {
+                analysis.doubt(Doubt::Hidden);
+            }
+            return;
+        }
+        "printf" => return printf(words, analysis),
+        _ => {}
+    }
+    let mut value = false;
+    for word in words {
+        let Some(text) = word.literal() else {
+            // The value of an option is only text.
+            let named = matches!(word, Word::Unknown { prefix, .. } if prefix.contains('='));
+            if !value && (!named || base == "let") {
+                analysis.doubt(Doubt::Hidden);
+            }
+            value = false;
+            continue;
+        };
+        if std::mem::take(&mut value) && !matches!(base, "wait") {
+            continue;
+        }
+        if text.starts_with('-') && text.len() > 1 && base != "let" {
+            value = option(base, text, analysis);
+            continue;
+        }
+        let name = text.split(['=', '[', '+']).next().unwrap_or_default();
+        check_variable(name, analysis);
+        if text.contains(['$', '`']) {
+            analysis.doubt(Doubt::Hidden);
+        }
+        match base {
+            "read" | "mapfile" | "readarray" | "getopts" | "wait" => analysis.evaluation.fill(name),
+            "let" if !analysis.evaluation.evaluate(text) => analysis.doubt(Doubt::Hidden),
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                if let Some((_, value)) = text.split_once('=') {
+                    analysis.evaluation.assign(name, &Word::plain(value));
+                }
+            }
+            _ => {}
+        }
+    }
+    let integers = matches!(base, "declare" | "typeset" | "local" | "export" | "readonly")
+        && words.iter().filter_map(Word::literal).any(|t| t.starts_with('-') && t.contains('i'));
+    if integers {
+        // Whatever is assigned to them, here or later, is evaluated.
+        analysis.doubt(Doubt::Construct("integer variables".to_owned()));
+    }
+}
+
+/// Looks at an option; says whether its value is the next word.
+fn option(base: &str, text: &str, analysis: &mut Analysis) -> bool {
+    match base {
+        "read" => {
+            if let Some(name) = text.split_once('a').map(|(_, name)| name)
+                && !name.is_empty()
+            {
+                check_variable(name, analysis);
+            }
+            // The name after `-a` is looked at like any other.
+            text.ends_with(['p', 't', 'd', 'n', 'N', 'u', 'i'])
+        }
+        "mapfile" | "readarray" => {
+            if text.contains('C') {
+                analysis.doubt(Doubt::RunsText(format!("{base} -C")));
+            }
+            text.ends_with(['d', 'n', 'O', 's', 'u', 'c'])
+        }
+        "declare" | "typeset" | "local" if text.contains('n') => {
+            analysis.doubt(Doubt::Construct("references to variables".to_owned()));
+            false
+        }
+        _ => false,
+    }
+}
+
+fn printf(words: &[Word], analysis: &mut Analysis) {
+    let Some(first) = words.first() else { return };
+    let name = match first {
+        Word::Literal { text, .. } if text == "-v" => {
+            words.get(1).map(|w| w.literal().unwrap_or("$"))
+        }
+        Word::Literal { text, .. } => text.strip_prefix("-v"),
+        // `-vNAME`, perhaps.
+        Word::Unknown { raw, prefix, .. } => {
+            let bare = raw.trim_matches('"');
+            let whole = bare.ends_with(|c: char| c == '}' || c == ')' || c.is_ascii_alphanumeric());
+            (prefix.starts_with('-') || prefix.is_empty() && whole && !raw.contains(' '))
+                .then_some("$")
+        }
+    };
+    let Some(name) = name else { return };
+    if is_plain_name(name.split('[').next().unwrap_or(name)) && !name.contains(['$', '`']) {
+        check_variable(name, analysis);
+        analysis.evaluation.fill(name);
+    } else {
+        analysis.doubt(Doubt::Hidden);
+    }
+}
+
+fn settings(base: &str, words: &[Word], analysis: &mut Analysis) {
+    let harmless = |name: &str| HARMLESS.split_ascii_whitespace().any(|known| known == name);
+    let mut named = base == "shopt";
+    for word in words {
+        let Some(text) = word.literal() else {
+            // Positional parameters, if nothing else; their use is doubted where they are used.
+            if base == "shopt" || word.may_be_option() && !word.raw().starts_with('"') {
+                analysis.doubt(Doubt::Construct(format!("{base} with {}", word.raw())));
+            }
+            continue;
+        };
+        let known = match text {
+            "--" | "-" if base == "set" => return,
+            _ if text.starts_with(['-', '+']) => {
+                named = base == "shopt" || text.ends_with('o');
+                base == "shopt" || !text.contains(['k', 'H'])
+            }
+            _ if named => {
+                named = base == "shopt";
+                harmless(text)
+            }
+            _ => true,
+        };
+        if !known {
+            analysis.doubt(Doubt::Construct(format!("`{base} {text}`")));
+        }
+    }
+}
+
+/// Whether a test compares numbers, which evaluates both sides. `[` does not.
+pub(super) fn compares_numbers(text: &str) -> bool {
+    text.starts_with("[[") && NUMERIC.iter().any(|operator| text.contains(operator))
+}
+
+/// Whether a test asks only for variables that it names: `-v a[$(x)]` runs x.
+pub(super) fn tests_plain_names(text: &str) -> bool {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.windows(2).all(|pair| !matches!(pair[0], "-v" | "-R") || is_plain_name(pair[1]))
+}
+
+/// What an expansion evaluates as arithmetic; notes what it sets.
+pub(super) fn expansion<'t>(text: &'t str, analysis: &mut Analysis) -> Option<&'t str> {
+    let inside = text.strip_prefix("${")?;
+    if let Some(name) = inside.strip_prefix('!') {
+        // `${!a[@]}` and `${!a*}` are lists of names; the rest takes a name from a value.
+        let listed = ["[@]}", "[*]}", "*}", "@}"].iter().any(|end| name.ends_with(end));
+        if !listed {
+            analysis.doubt(Doubt::Hidden);
+        }
+        return None;
+    }
+    let end = inside.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))?;
+    let (name, rest) = inside.split_at(end);
+    if rest.starts_with(":=") || rest.starts_with('=') {
+        check_variable(name, analysis);
+        analysis.evaluation.fill(name);
+    }
+    // An element of an array is sliced like a variable.
+    let rest =
+        if rest.starts_with('[') { rest.split_once(']').map_or(rest, |(_, r)| r) } else { rest };
+    let offset = rest.strip_prefix(':')?;
+    (!offset.starts_with(['-', '=', '?', '+'])).then_some(offset)
+}
+
+fn is_plain_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

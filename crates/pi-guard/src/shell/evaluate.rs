@@ -1,0 +1,194 @@
+//! Text that the shell evaluates a second time.
+//!
+//! In arithmetic, in subscripts and wherever a builtin takes the name of a variable, bash looks
+//! into the *values* of variables and runs the substitutions it finds there: with `x='a[$(rm y)]'`,
+//! `$((x))` runs rm. So a variable may be used there only if the script shows that its value is a
+//! number. Variables that the script does not set are the caller's and are trusted.
+
+use super::word::Word;
+
+/// What is known of the variables of a script, and where values are evaluated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Evaluation {
+    /// Variables that are set to something that may not be a number.
+    texts: Vec<String>,
+    /// Variables that are set to the value of another.
+    copies: Vec<(String, String)>,
+    /// Variables whose value is evaluated.
+    evaluated: Vec<String>,
+}
+
+impl Evaluation {
+    /// A variable is set to this word.
+    pub(super) fn assign(&mut self, name: &str, value: &Word) {
+        let name = name.split('[').next().unwrap_or(name).to_owned();
+        match value {
+            Word::Literal { text, .. } if is_number(text) => {}
+            Word::Literal { .. } => self.texts.push(name),
+            Word::Unknown { raw, .. } => match sources(raw) {
+                Some(names) => self.copies.extend(names.into_iter().map(|n| (name.clone(), n))),
+                None => self.texts.push(name),
+            },
+        }
+    }
+
+    /// A variable is set to something that nobody knows.
+    pub(super) fn fill(&mut self, name: &str) {
+        self.texts.push(name.split(['[', '=']).next().unwrap_or(name).to_owned());
+    }
+
+    /// The text is evaluated as arithmetic. False if it certainly may run something.
+    #[must_use]
+    pub(super) fn evaluate(&mut self, text: &str) -> bool {
+        if has_parameters(text) {
+            return false;
+        }
+        // The length of something is a number whatever that is.
+        let text = text.replace("${#", "${#0");
+        let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let names = names.filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
+        self.evaluated.extend(names.map(str::to_owned));
+        true
+    }
+
+    /// Whether a value that may be anything is evaluated somewhere.
+    pub(super) fn is_dangerous(&self) -> bool {
+        if self.evaluated.is_empty() || self.texts.is_empty() {
+            return false;
+        }
+        let mut texts = self.texts.clone();
+        // Each round adds at least one name, or is the last.
+        loop {
+            let copied: Vec<String> = self
+                .copies
+                .iter()
+                .filter(|(to, from)| texts.contains(from) && !texts.contains(to))
+                .map(|(to, _)| to.clone())
+                .collect();
+            if copied.is_empty() {
+                return self.evaluated.iter().any(|name| texts.contains(name));
+            }
+            texts.extend(copied);
+        }
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit() || " +-*/%.:_".contains(c))
+}
+
+/// The positional parameters, which the script may have set to anything.
+fn has_parameters(text: &str) -> bool {
+    text.match_indices('$').any(|(at, _)| {
+        let rest = &text[at + 1..];
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.starts_with(|c: char| c.is_ascii_digit() && c != '0' || c == '@' || c == '*')
+    })
+}
+
+/// The variables that a value is made of, if it is a number whenever they are.
+fn sources(raw: &str) -> Option<Vec<String>> {
+    let raw = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')).unwrap_or(raw);
+    if let Some(inside) = raw.strip_prefix("$((").and_then(|r| r.strip_suffix("))")) {
+        // What is in there is evaluated where it stands.
+        return (!inside.contains("))")).then(Vec::new);
+    }
+    if let Some(inside) = raw.strip_prefix("$(").and_then(|r| r.strip_suffix(')')) {
+        return prints_number(inside).then(Vec::new);
+    }
+    if let Some(inside) = raw.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
+        return is_number(&inside.replace(['\n', '\t'], " ")).then(Vec::new);
+    }
+    // A pattern, or braces.
+    if !raw.contains('$') {
+        return None;
+    }
+    let mut names = Vec::new();
+    let mut parts = raw.split('$');
+    let start = parts.next().unwrap_or_default();
+    for part in parts {
+        let (inside, rest) = match part.strip_prefix('{') {
+            Some(braced) => braced.split_once('}')?,
+            None => {
+                let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+                part.split_at(end.unwrap_or(part.len()).max(usize::from(!part.is_empty())))
+            }
+        };
+        // The length of something is a number whatever that is.
+        if !(matches!(inside, "?" | "#" | "$" | "!") || inside.starts_with('#')) {
+            let first = inside.chars().next()?;
+            let plain = inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+            if !plain || first.is_ascii_digit() {
+                return None;
+            }
+            names.push(inside.to_owned());
+        }
+        if !is_number(rest) {
+            return None;
+        }
+    }
+    is_number(start).then_some(names)
+}
+
+/// Whether a command certainly prints a number.
+pub(super) fn prints_number(script: &str) -> bool {
+    if script.contains([';', '&', '\n', '`', '(']) {
+        return false;
+    }
+    let last = script.rsplit('|').next().unwrap_or_default();
+    let piped = script.contains('|');
+    let words: Vec<&str> = last.split_whitespace().collect();
+    let Some((program, rest)) = words.split_first() else { return false };
+    match *program {
+        // With the name of a file it prints that too.
+        "wc" => {
+            let read = rest.iter().position(|word| word.starts_with('<'));
+            let options = &rest[..read.unwrap_or(rest.len())];
+            (piped || read.is_some()) && options.iter().all(|word| word.starts_with('-'))
+        }
+        "nproc" => true,
+        "date" => rest == ["+%s"],
+        "id" => matches!(rest, ["-u" | "-g"]),
+        "grep" => rest.first().is_some_and(|o| matches!(*o, "-c" | "-ci" | "-cE" | "-cv")),
+        "stat" => matches!(rest, ["-c", "%s" | "%Y" | "%a" | "%h", ..]),
+        "seq" => rest.iter().all(|word| is_number(word)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::shell::analyse;
+
+    #[test]
+    fn only_numbers_are_evaluated() {
+        for (script, certain) in [
+            ("x=1; echo $((x + 1))", true),
+            ("x=$(wc -l < f); echo $((x + 1))", true),
+            ("x=$(ls | wc -l); [[ $x -gt 3 ]] && ls", true),
+            ("for i in 1 2 3; do echo $((i * 2)); done", true),
+            ("for ((i=0; i<3; i++)); do echo $i; done", true),
+            ("y=2; x=$y; echo $((x)); ((y++))", true),
+            ("echo $((HISTCMD + 1)) ${a[0]} ${x:1:2}", true),
+            ("[[ $? -eq 0 ]] && ls; [[ $# -lt 2 ]]", true),
+            ("n=abc; echo ${#n} $((${#n} + 1))", true),
+            ("x='a[0+$(cat f)]'; echo $((x))", false),
+            ("x=y; y='a[`cat f`]'; echo $((x))", false),
+            ("x='$(cat f)'; echo ${a[$x]}", false),
+            ("z='$(cat f)'; y=$z; x=\"$y\"; echo ${s:x}", false),
+            ("read -r x < f; echo $((x))", false),
+            ("read -r x < f; ((x))", false),
+            ("read -r x < f; ((y = x)) && ls", false),
+            ("x=$(head -1 f); echo $((x))", false),
+            ("x=$(wc -l f); ((x++))", false),
+            ("for x in *; do echo $((x)); done", false),
+            ("f() { echo $(($1)); }; f 'a[$(cat f)]'", false),
+            ("printf -v x %s y; [[ $x -eq 1 ]]", false),
+            ("X=a env Y='a[$(b)]' bash -c 'echo $((Y))'", false),
+            ("declare -i x; x='a[$(cat f)]'", false),
+            ("for ((i=x; i<3; i++)); do ls; done; x=\"a[\\$(b)]\"", false),
+        ] {
+            assert_eq!(analyse(script).is_certain(), certain, "{script}");
+        }
+    }
+}

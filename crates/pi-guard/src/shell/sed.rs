@@ -1,0 +1,166 @@
+//! Whether a sed script can run programs or write files.
+
+use super::word::Word;
+
+/// Commands without arguments that stay inside sed.
+const INERT: &str = "pdqQnNDGHhgxPl={}zF";
+
+/// Whether what the words say can be more than editing.
+pub(super) fn may_run(words: &[Word]) -> bool {
+    let mut scripts = 0;
+    let mut next = false;
+    let mut first = None;
+    for word in words.iter().skip(1) {
+        let Some(text) = word.literal() else {
+            if next || word.may_be_option() && scripts == 0 && first.is_none() {
+                return true;
+            }
+            continue;
+        };
+        let script = if std::mem::take(&mut next) {
+            Some(text)
+        } else if let Some(script) = text.strip_prefix("--expression=") {
+            Some(script)
+        } else if text.starts_with("--") && text.len() > 2 {
+            if !["--quiet", "--silent", "--in-place", "--regexp-extended", "--null-data", "--debug"]
+                .iter()
+                .any(|known| text.split('=').next() == Some(known))
+            {
+                return true;
+            }
+            None
+        } else if text.starts_with('-') && text.len() > 1 {
+            // `-i` takes the rest of the word; `-e` too, or the next word.
+            let letters = &text[1..text.find('i').map_or(text.len(), |at| at + 1)];
+            if letters.contains('f') || letters.contains('l') {
+                return true;
+            }
+            match letters.split_once('e') {
+                Some((_, "")) => {
+                    next = true;
+                    None
+                }
+                Some((_, script)) => Some(script),
+                None => None,
+            }
+        } else {
+            first.get_or_insert(text);
+            None
+        };
+        if let Some(script) = script {
+            scripts += 1;
+            if !only_edits(script) {
+                return true;
+            }
+        }
+    }
+    // Without `-e`, the first operand is the script.
+    next || scripts == 0 && first.is_some_and(|script| !only_edits(script))
+}
+
+fn only_edits(script: &str) -> bool {
+    let mut rest = script;
+    loop {
+        rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == '}');
+        // Addresses.
+        loop {
+            let plain = |c: char| c.is_ascii_digit() || "$,!~+ I".contains(c);
+            rest = rest.trim_start_matches(plain);
+            let delimiter = match rest.strip_prefix('\\') {
+                Some(other) => other.chars().next(),
+                None => Some('/').filter(|_| rest.starts_with('/')),
+            };
+            let Some(delimiter) = delimiter else { break };
+            let start = rest.find(delimiter).map_or(rest.len(), |at| at + delimiter.len_utf8());
+            let Some(after) = part(&rest[start..], delimiter) else { return false };
+            rest = after;
+        }
+        let mut characters = rest.chars();
+        let Some(command) = characters.next() else { return true };
+        rest = characters.as_str();
+        match command {
+            's' | 'y' => {
+                let Some(delimiter) = characters.next() else { return false };
+                let after = part(characters.as_str(), delimiter).and_then(|r| part(r, delimiter));
+                let Some(after) = after else { return false };
+                let end = after.find([';', '\n', '}', ' ']).unwrap_or(after.len());
+                if !after[..end].chars().all(|c| c.is_ascii_digit() || "gpiIMm".contains(c)) {
+                    return false;
+                }
+                rest = &after[end..];
+            }
+            // Text up to the end of the line.
+            'a' | 'i' | 'c' => {
+                let end = rest.find('\n').unwrap_or(rest.len());
+                if rest[..end].trim_end().ends_with('\\') {
+                    return false;
+                }
+                rest = &rest[end..];
+            }
+            '#' => rest = &rest[rest.find('\n').unwrap_or(rest.len())..],
+            'b' | 't' | 'T' | ':' => {
+                rest = rest.trim_start_matches(' ');
+                rest = &rest[rest.find([';', '\n', '}', ' ']).unwrap_or(rest.len())..];
+            }
+            _ if INERT.contains(command) => {}
+            _ => return false,
+        }
+    }
+}
+
+/// What follows a part that ends with the delimiter.
+fn part(text: &str, delimiter: char) -> Option<&str> {
+    let mut escaped = false;
+    let mut set = false;
+    for (at, character) in text.char_indices() {
+        if character == '\n' {
+            return None;
+        }
+        // In a set, some take the delimiter for a character like any other.
+        if !escaped && character == delimiter {
+            return text.get(at + character.len_utf8()..).filter(|_| !set);
+        }
+        set = !escaped && character == '[' || set && (escaped || character != ']');
+        escaped = !escaped && character == '\\';
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::analyse;
+
+    #[test]
+    fn editing_is_told_from_running() {
+        for (script, expected) in [
+            ("sed s/a/b/ f", false),
+            ("sed -i 's/a;b/c/g' f", false),
+            ("sed -i.bak -e 's|a|b|' -e '/x/d' f", false),
+            ("sed -n '/a/,/b/p;5q' f", false),
+            ("sed '/^$/d; s/x/y/2' f", false),
+            ("sed '1i\\text' f", false),
+            ("sed -E \"s/(a)/\\\\1/\" \"$f\"", false),
+            ("sed s/a/b/e f", true),
+            ("sed 's/a/b/;e ls' f", true),
+            ("sed '1e ls' f", true),
+            ("sed '/a/e' f", true),
+            ("sed '\\,a,e ls' f", true),
+            ("sed 'w out' f", true),
+            ("sed 's/a/b/w out' f", true),
+            ("sed 's/[/]/e/e' f", true),
+            ("sed -nf x f", true),
+            ("sed --expression='e ls' f", true),
+            ("sed -e p -e'e ls' f", true),
+            ("sed \"$x\" f", true),
+            ("sed -s --fil=x f", true),
+            ("sed 'p\ne ls' f", true),
+            ("sed '{e ls\n}' f", true),
+            ("sed ':a;e ls' f", true),
+            ("sed 's/[/]/e/e' f", true),
+            ("sed ':a;N;$!ba;s/x/y/g' f", false),
+        ] {
+            assert_eq!(may_run(&analyse(script).commands[0].words), expected, "{script}");
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! What tools and commands of a confined host do, refuse, and say.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pi_guard::confine::{Confined, Denial, Denied, Machine, Mode, Rung, explain_denial};
+use pi_tools::{Executor, Host, Workspace, edit, find, grep, ls, read, write};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::bash::{run, settings};
+use crate::call::{call, text};
+use crate::place::{confined, rungs};
+
+struct World {
+    _folder: TempDir,
+    base: PathBuf,
+    host: Host,
+}
+
+impl World {
+    fn new(machine: &Machine) -> Self {
+        Self::new_in(TempDir::new().unwrap(), machine)
+    }
+
+    fn new_in(folder: TempDir, machine: &Machine) -> Self {
+        let base = folder.path().canonicalize().unwrap();
+        for name in ["ws/.pi", "ws/src", "ws/vault/deep", "outside"] {
+            fs::create_dir_all(base.join(name)).unwrap();
+        }
+        let files = [
+            ("ws/.pi/settings.json", "{}\n"),
+            ("ws/src/a", "word a\n"),
+            ("ws/vault/key", "word planted\n"),
+            ("ws/vault/deep/key", "word planted\n"),
+            ("ws/token", "word planted\n"),
+            ("outside/f", "word outside\n"),
+        ];
+        for (name, content) in files {
+            fs::write(base.join(name), content).unwrap();
+        }
+        symlink("../outside", base.join("ws/away")).unwrap();
+        symlink("vault/key", base.join("ws/to-key")).unwrap();
+        let hidden = ["ws/vault", "ws/token"].map(|name| base.join(name));
+        let host = confined(&base.join("ws"), machine, |wanted| wanted.hidden.extend(hidden));
+        Self { _folder: folder, base, host }
+    }
+
+    fn workspace(&self) -> Arc<Workspace> {
+        let host = Arc::new(self.host.clone());
+        let workspace = Workspace::new(host, self.base.join("ws"), None);
+        Arc::new(workspace.with_bash(settings()))
+    }
+
+    fn confined(&self) -> &Arc<Confined> {
+        self.host.confined.as_ref().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn writing_tools_say_which_rule_and_which_path() {
+    for machine in rungs() {
+        let world = World::new(&machine);
+        let (write, edit) = (write(world.workspace()), edit(world.workspace()));
+        let base = world.base.display();
+        let only = "only the workspace and named roots can be written";
+        let cases = [
+            ("../outside/f", format!("{only} ({base}/outside/f)")),
+            ("away/f", format!("{only} ({base}/outside/f)")),
+            ("away/new", format!("{only} ({base}/outside/new)")),
+            ("away/made/new", format!("{only} ({base}/outside/made)")),
+            (
+                ".pi/settings.json",
+                format!("{base}/ws/.pi is protected ({base}/ws/.pi/settings.json)"),
+            ),
+            (".git/hooks/x", format!("{base}/ws/.git is protected ({base}/ws/.git/hooks)")),
+            ("vault/key", format!("this path is hidden ({base}/ws/vault/key)")),
+            ("to-key", format!("this path is hidden ({base}/ws/vault/key)")),
+        ];
+        for (path, rule) in cases {
+            let told = text(&call(&write, &json!({ "path": path, "content": "x" })).await);
+            assert!(told.starts_with("error: EACCES: permission denied, "), "{told}");
+            assert!(told.ends_with(&rule), "{path}: {told}");
+            let edits = json!([{ "oldText": "word", "newText": "x" }]);
+            let told = text(&call(&edit, &json!({ "path": path, "edits": edits })).await);
+            assert!(told.starts_with("error: "), "{told}");
+            if fs::metadata(world.base.join("ws").join(path)).is_ok() {
+                assert!(told.contains(&format!("Error code: EACCES. Confined: {rule}.")), "{told}");
+            }
+        }
+        assert_eq!(fs::read(world.base.join("outside/f")).unwrap(), b"word outside\n");
+        assert_eq!(fs::read_dir(world.base.join("outside")).unwrap().count(), 1);
+        assert!(!world.base.join("ws/.git").exists(), "{}", machine.rung());
+
+        // Also beside something protected, which commands cannot with Landlock alone.
+        for path in ["new", "src/deep/new", "src/a"] {
+            let told = text(&call(&write, &json!({ "path": path, "content": "x" })).await);
+            assert_eq!(told, format!("Successfully wrote to {path}"));
+        }
+        let error = world.host.replace(&world.base.join("outside/f"), b"x").await.unwrap_err();
+        let denial = error.get_ref().unwrap().downcast_ref::<Denial>().unwrap();
+        assert_eq!(denial.denied, Denied::Path(world.base.join("outside/f")));
+    }
+}
+
+#[tokio::test]
+async fn other_names_of_a_file_keep_what_they_have() {
+    for machine in rungs() {
+        let world = World::new(&machine);
+        let (inside, outside) = (world.base.join("ws/src/f"), world.base.join("outside/f"));
+        fs::hard_link(&outside, &inside).unwrap();
+        let write = write(world.workspace());
+        call(&write, &json!({ "path": "src/f", "content": "new\n" })).await.unwrap();
+        assert_eq!(fs::read(&inside).unwrap(), b"new\n");
+        assert_eq!(fs::read(&outside).unwrap(), b"word outside\n");
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_neither_read_nor_listed() {
+    for machine in rungs() {
+        let world = World::new(&machine);
+        let workspace = world.workspace();
+        let read = read(workspace.clone());
+        for path in
+            ["vault/key", "vault/deep/key", "token", "to-key", "vault/none", "/proc/self/environ"]
+        {
+            let told = text(&call(&read, &json!({ "path": path })).await);
+            assert!(told.starts_with("error: "), "{path}: {told}");
+            if path != "vault/none" {
+                assert!(told.contains("this path is hidden") || told.contains("out of reach"));
+            }
+        }
+        let told = text(&call(&read, &json!({ "path": "away/f" })).await);
+        assert_eq!(told, "word outside\n", "the rest can be read");
+        let told = text(&call(&ls(workspace.clone()), &json!({ "path": "vault" })).await);
+        assert!(told.contains("this path is hidden"), "{told}");
+        let told = text(&call(&ls(workspace.clone()), &json!({})).await);
+        assert!(told.contains("token\n") && told.contains("vault/"), "{told}");
+
+        let grep = grep(workspace.clone());
+        let told = text(&call(&grep, &json!({ "pattern": "word" })).await);
+        assert_eq!(told, "src/a:1: word a\n\n[1 files or directories could not be read]");
+        let above = json!({ "pattern": "word", "path": world.base.to_str().unwrap() });
+        let told = text(&call(&grep, &above).await);
+        assert!(told.contains("outside/f:1") && !told.contains("planted"), "{told}");
+        for path in ["vault", "token", "to-key"] {
+            let told = text(&call(&grep, &json!({ "pattern": "word", "path": path })).await);
+            assert!(told.contains("this path is hidden"), "{told}");
+        }
+        let told = text(&call(&find(workspace.clone()), &json!({ "pattern": "*" })).await);
+        assert!(told.ends_with("src/a\nto-key\ntoken\nvault/"), "{told}");
+        // What commands find there is what tools find.
+        let told = run(&workspace, "cat vault/key token to-key; ls vault").await;
+        assert!(!told.contains("planted") && !told.contains("deep"), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn files_that_must_not_be_shown_are_passed_over() {
+    let folder = TempDir::new().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    fs::create_dir(base.join("d")).unwrap();
+    for name in ["a", "d/.env", "d/b"] {
+        fs::write(base.join(name), "word\n").unwrap();
+    }
+    symlink("d/.env", base.join("innocent")).unwrap();
+    let plain = Workspace::new(Arc::new(Host::default()), base.clone(), None);
+    let workspace = Arc::new(plain.with_unreadable(Arc::new(|path| path.ends_with("d/.env"))));
+    let search = grep(workspace.clone());
+    let told = text(&call(&search, &json!({ "pattern": "word" })).await);
+    let expected = "a:1: word\nd/b:1: word\n\n[1 files or directories could not be read]";
+    assert_eq!(told, expected);
+    for path in ["d/.env", "innocent"] {
+        let told = text(&call(&search, &json!({ "pattern": "word", "path": path })).await);
+        assert!(told.ends_with("its content is not to be shown"), "{told}");
+    }
+    let told = text(&call(&find(workspace.clone()), &json!({ "pattern": ".env" })).await);
+    assert_eq!(told, "d/.env");
+    let told = text(&call(&ls(workspace), &json!({ "path": "d" })).await);
+    assert_eq!(told, ".env\nb");
+}
+
+#[tokio::test]
+async fn a_denied_command_can_be_explained_and_secrets_do_not_arrive() {
+    for machine in rungs() {
+        // Not in the system's temporary directory: commands may have one of their own.
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let world = World::new_in(folder, &machine);
+        let mut bash = settings();
+        bash.environment.insert("SOME_API_KEY".into(), "planted".into());
+        let workspace = Workspace::clone(&world.workspace()).with_bash(bash);
+        workspace.set_variables([("GITHUB_TOKEN".into(), "planted".into())]);
+        let workspace = Arc::new(workspace);
+        let told = run(&workspace, "env; echo x > away/f").await;
+        assert!(told.contains("PATH=") && !told.contains("planted"), "{told}");
+        let cwd = world.base.join("ws");
+        let denial = explain_denial(world.confined(), &cwd, &told).unwrap();
+        let really = world.base.join("outside/f");
+        assert_eq!(denial.denied, Denied::Path(really), "{}", machine.rung());
+        // It has a way out of the workspace only through the executor.
+        let free = Workspace::clone(&workspace).with_executor(Arc::new(Host::default()));
+        assert!(run(&Arc::new(free), "env").await.contains("planted"));
+    }
+}
+
+#[tokio::test]
+async fn a_reader_writes_nothing_and_off_is_off() {
+    for machine in rungs() {
+        let world = World::new(&machine);
+        let target = world.base.join("outside/f");
+        let at = world.base.clone();
+        let reader = confined(&at, &machine, |wanted| wanted.mode = Mode::ReadOnly);
+        let workspace = Workspace::clone(&world.workspace()).with_executor(Arc::new(reader));
+        let tool = write(Arc::new(workspace));
+        let told = text(&call(&tool, &json!({ "path": "src/a", "content": "x" })).await);
+        assert!(told.contains("read-only"), "{told}");
+
+        let mode = Mode::Off;
+        let off = pi_guard::confine::Confinement::new(mode, pi_guard::confine::Network::On);
+        let off = off.on(&machine, Rung::None, "/nowhere").unwrap();
+        let host = Host { confined: Some(Arc::new(off)), ..world.host.clone() };
+        host.replace(&target, b"x").await.unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"x");
+    }
+}

@@ -1,0 +1,189 @@
+//! Whatever a confined command starts ends as it would unconfined, on every rung.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_guard::confine::{Machine, Rung};
+use pi_protocol::CancelToken;
+use pi_tools::{Background, BackgroundState, BashSettings, Host, Workspace, run_command};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::bash::{call, run, text};
+use crate::place::{TESTBED, confined, rungs};
+use crate::processes::{LEFT_BEHIND, marked, marked_settings, marker, testbed, wait_until};
+
+/// A workspace with a directory in it in which anything can be made.
+struct Bench {
+    folder: TempDir,
+    machine: Machine,
+}
+
+impl Bench {
+    fn all() -> Vec<Self> {
+        let bench = |machine| {
+            let folder = TempDir::new().unwrap();
+            std::fs::create_dir(folder.path().join("work")).unwrap();
+            Self { folder, machine }
+        };
+        rungs().into_iter().map(bench).collect()
+    }
+
+    fn work(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("work")
+    }
+
+    fn host(&self) -> Host {
+        confined(self.folder.path(), &self.machine, |_| {})
+    }
+
+    fn workspace(&self, host: Host, settings: BashSettings) -> Arc<Workspace> {
+        Arc::new(Workspace::new(Arc::new(host), self.work(), None).with_bash(settings))
+    }
+
+    fn marked(&self, marker: &str) -> Arc<Workspace> {
+        self.workspace(self.host(), marked_settings(marker))
+    }
+
+    fn rung(&self) -> Rung {
+        self.machine.rung()
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_a_command_returns() {
+    for bench in Bench::all() {
+        for command in LEFT_BEHIND {
+            let marker = marker();
+            let workspace = bench.marked(&marker);
+            assert_eq!(run(&workspace, &format!("{command}\necho ready")).await, "ready\n");
+            assert!(marked(&marker).is_empty(), "{}, {command}", bench.rung());
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_a_command_times_out() {
+    for bench in Bench::all() {
+        for command in LEFT_BEHIND {
+            let marker = marker();
+            let default_timeout = Some(Duration::from_millis(500));
+            let settings = BashSettings { default_timeout, ..marked_settings(&marker) };
+            let workspace = bench.workspace(bench.host(), settings);
+            let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
+            assert_eq!(found, "Command timed out after 0.5 seconds");
+            assert!(marked(&marker).is_empty(), "{}, {command}", bench.rung());
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
+    for bench in Bench::all() {
+        for command in LEFT_BEHIND {
+            let (marker, cancel) = (marker(), CancelToken::new());
+            let workspace = bench.marked(&marker);
+            let arguments = json!({ "command": format!("{command}\necho ready; sleep 1000") });
+            let canceller = cancel.clone();
+            let aborted = call(&workspace, arguments.clone(), cancel, move |update| {
+                if text(update) == "ready\n" {
+                    canceller.cancel();
+                }
+            });
+            assert_eq!(aborted.await.unwrap_err().to_string(), "ready\n\n\nCommand aborted");
+            assert!(marked(&marker).is_empty(), "{}, {command}", bench.rung());
+
+            let ready = Arc::new(tokio::sync::Notify::new());
+            let notifier = Arc::clone(&ready);
+            let mut called =
+                Box::pin(call(&workspace, arguments, CancelToken::new(), move |update| {
+                    if text(update) == "ready\n" {
+                        notifier.notify_one();
+                    }
+                }));
+            tokio::select! {
+                _ = &mut called => panic!("it sleeps"),
+                () = ready.notified() => assert!(!marked(&marker).is_empty()),
+            }
+            drop(called);
+            wait_until(command, || marked(&marker).is_empty());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_when_the_program_dies() {
+    for bench in Bench::all() {
+        let rung = if bench.rung() == Rung::Landlock { "landlock" } else { "highest" };
+        for (number, command) in LEFT_BEHIND.iter().enumerate() {
+            let marker = marker();
+            let ready = bench.work().join(format!("{number}"));
+            let command = format!("export M={marker}\n{command}\n: > work/{number}; sleep 1000");
+            let directory = bench.folder.path().canonicalize().unwrap();
+            let mut program =
+                testbed(&["confined", rung, directory.to_str().unwrap(), "run", &command]);
+            wait_until("the command runs", || ready.exists());
+            kill_process(Pid::from_child(&program), Signal::KILL).unwrap();
+            program.wait().unwrap();
+            wait_until(&command, || marked(&marker).is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn background_processes_and_commands_of_the_user_are_confined_too() {
+    for bench in Bench::all() {
+        let marker = marker();
+        let workspace = bench.marked(&marker);
+        let outside = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let outside = outside.path().canonicalize().unwrap();
+        let attempt = format!("echo x > {}/made", outside.display());
+        let background = Background::default();
+        let command = format!("{attempt}; touch mine; setsid sleep 1000 & wait; sleep 1000");
+        let id = background.start(&workspace, &command).await.unwrap();
+        let mine = bench.work().join("mine");
+        wait_until("the process runs", || mine.exists());
+        assert_eq!(background.info(id).unwrap().state, BackgroundState::Running);
+        assert!(!marked(&marker).is_empty());
+        assert!(background.stop(id).await);
+        assert!(marked(&marker).is_empty(), "{}", bench.rung());
+
+        let (chunks, _told) = tokio::sync::mpsc::channel(100);
+        let result = run_command(&workspace, &attempt, &CancelToken::new(), chunks).await.unwrap();
+        assert_eq!(result.exit_code, Some(1), "{}: {}", bench.rung(), result.output);
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{}", bench.rung());
+    }
+}
+
+#[tokio::test]
+async fn without_a_supervisor_commands_are_confined_too() {
+    for bench in Bench::all() {
+        let marker = marker();
+        let host = Host { supervisor: None, ..bench.host() };
+        let workspace = bench.workspace(host, marked_settings(&marker));
+        let found = run(&workspace, "sleep 1000 & echo x > ../beside; echo x > in; exit 3").await;
+        assert!(found.ends_with("Command exited with code 3"), "{found}");
+        assert!(bench.work().join("in").exists(), "{}: {found}", bench.rung());
+        // Landlock alone cannot tell what may be made beside something protected.
+        let beside = bench.folder.path().join("beside").exists();
+        assert_eq!(beside, bench.rung() == Rung::Bubblewrap, "{found}");
+        wait_until("the group ends", || marked(&marker).is_empty());
+    }
+}
+
+#[tokio::test]
+async fn many_confined_commands_leave_no_descriptors_threads_or_children() {
+    for bench in Bench::all() {
+        let rung = if bench.rung() == Rung::Landlock { "landlock" } else { "highest" };
+        let directory = bench.folder.path().canonicalize().unwrap();
+        let command = "echo a; setsid sleep 1000 >/dev/null 2>&1 &";
+        let directory = directory.to_str().unwrap();
+        let program = testbed(&["confined", rung, directory, "many", command, "30"]);
+        let output = program.wait_with_output().unwrap();
+        assert!(output.status.success(), "{TESTBED}");
+        let counted: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(counted["before"], counted["after"], "{}", bench.rung());
+    }
+}

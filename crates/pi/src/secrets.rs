@@ -1,0 +1,59 @@
+//! The keys of this process, kept out of what it says about itself and of what it gives away.
+
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::sync::OnceLock;
+
+use pi_coding_agent::own_secrets;
+use pi_guard::secrets::{Secrets, own_values};
+
+use crate::environment;
+
+static OWN: OnceLock<Secrets> = OnceLock::new();
+
+/// The secrets of the environment, of the user's files and of the command line. Found when
+/// something is first to be said: most commands say nothing.
+pub(crate) fn own() -> &'static Secrets {
+    OWN.get_or_init(|| {
+        let environment = environment::read();
+        let configured = environment.map(|environment| own_secrets(&environment));
+        Secrets::new(configured.unwrap_or_default().into_iter().chain(given(std::env::args_os())))
+    })
+}
+
+/// The text without them.
+pub(crate) fn masked(text: &str) -> Cow<'_, str> {
+    own().mask_own(text)
+}
+
+/// The same while the program is dying, when files are better left alone.
+pub(crate) fn masked_in_a_crash(text: &str) -> String {
+    if let Some(own) = OWN.get() {
+        return own.mask(text).into_owned();
+    }
+    let text_of = |value: OsString| value.into_string().ok();
+    let variables: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((text_of(name)?, text_of(value)?)))
+        .collect();
+    let own = own_values(&variables).into_iter().chain(given(std::env::args_os()));
+    Secrets::new(own).mask(text).into_owned()
+}
+
+/// Keys on a command line.
+fn given(words: impl Iterator<Item = OsString>) -> Vec<String> {
+    let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
+    let joined = words.iter().filter_map(|word| word.strip_prefix("--api-key="));
+    let after = words.windows(2).filter(|pair| pair[0] == "--api-key").map(|pair| &*pair[1]);
+    joined.chain(after).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_the_command_line_are_found() {
+        let words = ["pi", "--api-key", "one", "-p", "--api-key=two", "x", "--api-key"];
+        assert_eq!(given(words.map(OsString::from).into_iter()), ["two", "one"]);
+    }
+}

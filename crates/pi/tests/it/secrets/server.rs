@@ -1,0 +1,145 @@
+//! A server that quotes what it was sent, in one way of failing or another.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+/// How it fails, or what it asks for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Fails {
+    /// 401, with the key in the message.
+    Refuses,
+    /// 500, with the whole header, again and again.
+    Breaks,
+    /// Something that is not JSON where JSON should be.
+    BadJson,
+    /// The key at the place where long bodies are cut.
+    AtTheCut,
+    /// The header in base64.
+    Encoded,
+    /// To another address, with the key in it.
+    Redirects,
+    /// Wait longer than anybody waits.
+    Pauses,
+    /// A stream that fails in the middle.
+    InStream,
+    /// A stream of what is not JSON.
+    BadStream,
+    /// A stream that ends in the middle.
+    HangsUp,
+    /// No failure: a tool is asked to show its environment and all processes.
+    AsksForTheEnvironment,
+}
+
+pub(super) struct Server {
+    port: u16,
+    closed: Arc<AtomicBool>,
+}
+
+impl Server {
+    pub(super) fn start(fails: Fails) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let closed = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&closed);
+        std::thread::spawn(move || {
+            let count = AtomicUsize::new(0);
+            for socket in listener.incoming().map_while(Result::ok) {
+                if theirs.load(Ordering::Relaxed) {
+                    return;
+                }
+                // A client that goes away is not the server's problem.
+                let _ = serve(socket, fails, count.fetch_add(1, Ordering::Relaxed));
+            }
+        });
+        Self { port, closed }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}/v1", self.port)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.closed.store(true, Ordering::Relaxed);
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+    }
+}
+
+fn serve(mut socket: TcpStream, fails: Fails, count: usize) -> io::Result<()> {
+    let header = read_header(&socket)?;
+    let key = header.strip_prefix("Bearer ").unwrap_or(&header);
+    let stream = |text: &str| {
+        format!(
+            "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\n\r\n{text}"
+        )
+    };
+    let status = |code: u16, more: &str, body: &str| {
+        format!(
+            "HTTP/1.1 {code} Scripted\r\nconnection: close\r\n{more}content-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+    };
+    let said =
+        "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Well\"}}]}\n\n";
+    let answer = match fails {
+        Fails::Refuses => {
+            let body = serde_json::json!({"error": {"message": format!("Incorrect API key provided: {key}."), "code": 401}});
+            status(401, "", &body.to_string())
+        }
+        Fails::Breaks => status(500, "", &format!("no upstream for Authorization: {header}")),
+        Fails::BadJson => status(400, "", &format!("{{\"error\": {{\"message\": \"key {key}")),
+        Fails::AtTheCut => status(400, "", &format!("{}{key}", "x".repeat(4000 - key.len() / 2))),
+        Fails::Encoded => status(403, "", &format!("denied: {}", STANDARD.encode(&header))),
+        Fails::Redirects => {
+            status(307, &format!("location: http://127.0.0.1:1/?key={key}\r\n"), "")
+        }
+        Fails::Pauses => status(429, "retry-after: 99999\r\n", &format!("too much of {key}")),
+        Fails::InStream => stream(&format!(
+            "{said}data: {{\"error\":{{\"message\":\"the key {key} was revoked\",\"code\":500}}}}\n\n"
+        )),
+        Fails::BadStream => stream(&format!("{said}data: {{{key}\n\n")),
+        Fails::HangsUp => stream(&format!("{said}data: {{\"id\":\"{key}")),
+        Fails::AsksForTheEnvironment if count == 0 => {
+            let command = "env; for p in /proc/[0-9]*; do echo; echo \"${p#/proc/}\"; tr '\\0' ' ' < $p/cmdline; done > processes.txt 2>/dev/null; true";
+            let arguments = serde_json::json!({"command": command}).to_string();
+            let call = serde_json::json!({"id": "1", "choices": [{"index": 0, "delta": {"tool_calls": [
+                {"index": 0, "id": "c1", "type": "function", "function": {"name": "bash", "arguments": arguments}}
+            ]}, "finish_reason": "tool_calls"}]});
+            stream(&format!("data: {call}\n\ndata: [DONE]\n\n"))
+        }
+        Fails::AsksForTheEnvironment => stream(&format!(
+            "{said}data: {{\"id\":\"1\",\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
+        )),
+    };
+    socket.write_all(answer.as_bytes())
+}
+
+/// Reads a request and returns what it is authorized with.
+fn read_header(socket: &TcpStream) -> io::Result<String> {
+    let mut reader = BufReader::new(socket);
+    let (mut length, mut authorization) = (0, String::new());
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        match line.trim_end().split_once(':') {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.trim().parse().map_err(io::Error::other)?;
+            }
+            Some((name, value)) if name.eq_ignore_ascii_case("authorization") => {
+                authorization = value.trim().to_owned();
+            }
+            None if line.trim_end().is_empty() => break,
+            _ => {}
+        }
+    }
+    reader.read_exact(&mut vec![0; length])?;
+    Ok(authorization)
+}
