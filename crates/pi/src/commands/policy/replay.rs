@@ -19,6 +19,7 @@ use super::sessions::Store;
 use super::{Done, Failure, SHOWN, export, options, reason, word};
 use crate::exit::{Exit, note};
 use crate::flags::parse::Given;
+use crate::secrets;
 
 pub(in crate::commands) fn replay(given: &Given) -> Done {
     let mut store = Store::open(given)?;
@@ -307,7 +308,7 @@ impl Report {
         let text = |key: &str| action.arguments.get(key).and_then(Value::as_str);
         let what = text("command").or_else(|| text("path")).unwrap_or_default();
         if self.json {
-            let difference = json!({
+            let mut difference = json!({
                 "session": place.id,
                 "path": place.path,
                 "cwd": place.cwd,
@@ -319,6 +320,7 @@ impl Report {
                 "new": new,
                 "judgement": judgement,
             });
+            secrets::own().mask_json(&mut difference);
             write!(self.out, "{}\n{difference}", if self.different > 1 { "," } else { "" })?;
             return Ok(());
         }
@@ -327,9 +329,10 @@ impl Report {
             writeln!(self.out, "{} in {}", place.id, plain::line(&cwd, usize::MAX))?;
         }
         let (entry, tool) = (plain::line(action.entry, 40), plain::line(action.tool, 40));
-        let what = plain::line(what, SHOWN);
+        let secrets = secrets::own();
+        let what = plain::line(&secrets.mask(what), SHOWN);
         writeln!(self.out, "  {entry}  {old} -> {new}  {tool}: {what}")?;
-        writeln!(self.out, "      {}", reason(judgement))?;
+        writeln!(self.out, "      {}", secrets.mask(&reason(judgement)))?;
         Ok(())
     }
 
