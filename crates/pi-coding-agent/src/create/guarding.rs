@@ -14,6 +14,7 @@ use crate::config::settings::ApprovalPolicy;
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
 };
+use crate::own_secrets;
 
 /// The guard that a session in this place would have, for those who only want to know what it
 /// says. Nobody is there to be asked.
@@ -27,17 +28,8 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let policy = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults())?;
     let approver = options.approver.clone();
     let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
-    let secrets = Secrets::new(known_secrets(options));
+    let secrets = Secrets::new(own_secrets(environment));
     Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)
-}
-
-/// The keys that this program was given.
-fn known_secrets(options: &AgentOptions) -> Vec<String> {
-    let variables: Vec<(String, String)> =
-        options.environment.variables.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
-    let mut known = pi_guard::secrets::own_values(&variables);
-    known.extend(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
-    known
 }
 
 impl Services {
@@ -70,7 +62,8 @@ impl Services {
         };
         let approvals = if first { options.approvals.clone() } else { Approvals::default() };
         let supervisor = options.supervisor.clone();
-        let secrets = Secrets::new(known_secrets(options));
+        let secrets = self.registry.secrets().clone();
+        secrets.learn(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
         let environment = &options.environment;
         let guard =
             Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;

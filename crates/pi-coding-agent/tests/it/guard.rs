@@ -1,5 +1,7 @@
 //! What an agent may do: rules, profiles, approvals, seen from a session with a scripted model.
 
+mod secrets;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::sync::{Arc, Mutex};

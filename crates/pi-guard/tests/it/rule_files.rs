@@ -4,7 +4,7 @@ use std::path::Path;
 
 use pi_guard::Decision;
 use pi_guard::policy::{Defaults, Layer, Policy, Reach, RuleFile, Scene};
-use serde_json::json;
+use serde_json::{Map, Value};
 
 fn scene() -> Scene<'static> {
     Scene {
@@ -110,7 +110,10 @@ fn files_hosts_and_tools_have_rules() {
     assert_eq!(host("a.example.com"), Some(Decision::Allow));
     assert_eq!(host("BAD.example.com."), Some(Decision::Forbid));
     assert_eq!(host("example.org"), None);
-    let tool = |name, sql| policy.check_tool(name, &json!({ "sql": sql })).map(|v| v.decision);
+    let tool = |name, sql: &str| {
+        let arguments = Map::from_iter([("sql".to_owned(), Value::from(sql))]);
+        policy.check_tool(name, &arguments).map(|v| v.decision)
+    };
     assert_eq!(tool("mcp__db__query", "SELECT 1"), Some(Decision::Ask));
     assert_eq!(tool("mcp__db__query", "DROP x"), Some(Decision::Forbid));
     assert_eq!(tool("read", "x"), None);
