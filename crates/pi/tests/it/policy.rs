@@ -154,6 +154,18 @@ fn the_profile_decides_where_no_rule_speaks() {
 }
 
 #[test]
+fn rules_of_the_settings_count_besides_those_of_the_run() {
+    let world = world();
+    let always = "[[command]]\nprefix = [\"touch\"]\ndecision = \"forbid\"\n";
+    std::fs::create_dir_all(world.agent()).unwrap();
+    std::fs::write(world.agent().join("always.toml"), always).unwrap();
+    let settings = r#"{ "guard": { "rules": ["~/.pi/agent/always.toml"] } }"#;
+    std::fs::write(world.agent().join("settings.json"), settings).unwrap();
+    assert_eq!(check(&world, &["--", "touch", "x"]).0, Some(1));
+    assert_eq!(check(&world, &["--", "git", "push"]).0, Some(1));
+}
+
+#[test]
 fn rules_of_a_project_count_if_it_is_trusted() {
     let world = World::new();
     let rules = world.project().join(".pi/rules");
