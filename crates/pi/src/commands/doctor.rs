@@ -67,6 +67,7 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     choices::trust,
     choices::models,
     choices::resources,
+    choices::rules,
     secrets::file,
     secrets::keys,
     files::sessions,

@@ -126,13 +126,18 @@ pub(super) fn typed(layer: &Map<String, Value>) -> Result<Settings, serde_json::
     serde::Deserialize::deserialize(layer)
 }
 
+/// Lists of which every layer has its part: a rule file that is named for one run must not take
+/// away those that are named for every run.
+const ADDED: [&str; 2] = ["rules", "writableRoots"];
+
 /// Puts one layer over another: objects field by field, everything else as a whole.
 pub(super) fn merge(below: &mut Map<String, Value>, above: &Map<String, Value>) {
     for (name, value) in above {
         match (below.get_mut(name), value) {
             (Some(Value::Object(below)), Value::Object(above)) => merge(below, above),
             (Some(Value::Array(below)), Value::Array(above))
-                if name == "defaultTools" && only_modifies(above) =>
+                if name == "defaultTools" && only_modifies(above)
+                    || ADDED.contains(&name.as_str()) =>
             {
                 below.extend(above.iter().cloned());
             }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use pi_coding_agent::config::settings::KEYS;
 use pi_coding_agent::config::{SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust};
+use pi_coding_agent::guard::{GuardPlan, rules};
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{Diagnostic, Environment, load_resources};
@@ -107,6 +108,29 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
         findings.push(Finding::good(ABOUT, format!("{count} providers in {}", path.display())));
     }
     findings
+}
+
+/// The rule files that a session here would use.
+pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "rules";
+    let settings = load(environment);
+    if let Some(problem) = settings.unguarded() {
+        let message = format!("{problem}: nothing will run");
+        return vec![Finding::error(ABOUT, message, FIX_FILE)];
+    }
+    let plan = GuardPlan::new(settings.settings(), environment);
+    let loaded = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults());
+    vec![match loaded {
+        Ok(_) => {
+            let message = format!("profile {}, all rule files can be used", plan.profile.as_str());
+            Finding::good(ABOUT, message)
+        }
+        Err(error) => Finding::error(
+            ABOUT,
+            format!("{error}: nothing will run"),
+            "Correct the file or move it away; `pi policy test FILE` checks one.",
+        ),
+    }]
 }
 
 /// Context files, skills, prompts and texts for the system prompt.

@@ -4,8 +4,11 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::guard::GuardPlan;
+use pi_guard::confine::{Machine, Rung};
 
 use super::Finding;
+use super::choices::load;
 
 /// What runs, and where.
 pub(super) fn program(environment: &Environment) -> Vec<Finding> {
@@ -51,24 +54,45 @@ pub(super) fn git(environment: &Environment) -> Vec<Finding> {
 
 /// What commands can be confined with.
 pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
-    let mut found = Vec::new();
-    if std::fs::read_to_string("/sys/kernel/security/lsm")
-        .is_ok_and(|list| list.contains("landlock"))
-    {
-        found.push("landlock".to_owned());
+    const ABOUT: &str = "sandbox";
+    let machine = Machine::detect();
+    let rung = machine.rung();
+    let required = GuardPlan::new(load(environment).settings(), environment).require;
+    if rung < required {
+        let message = format!(
+            "the settings require {required}, and this machine offers {rung} ({}): nothing will run",
+            machine.missing()
+        );
+        return vec![Finding::error(ABOUT, message, better(rung))];
     }
-    for program in ["bwrap", "sandbox-exec"] {
-        found.extend(find(environment, program).map(|path| path.display().to_string()));
-    }
-    vec![if found.is_empty() {
-        Finding::warning(
-            "sandbox",
-            "none found; commands run with all your rights",
-            "Run pi in a container where that matters.",
-        )
-    } else {
-        Finding::good("sandbox", format!("{} (not used by this version)", found.join(", ")))
+    vec![match rung {
+        Rung::Bubblewrap | Rung::Seatbelt => Finding::good(ABOUT, rung.to_string()),
+        Rung::Landlock => {
+            let message =
+                format!("{rung}, which holds less than there could be ({})", machine.missing());
+            Finding::warning(ABOUT, message, better(rung))
+        }
+        Rung::None => {
+            let message = format!("commands cannot be confined ({})", machine.missing());
+            Finding::warning(ABOUT, message, better(rung))
+        }
     }]
+}
+
+/// What to do for more than this rung.
+fn better(rung: Rung) -> &'static str {
+    match rung {
+        Rung::None if cfg!(target_os = "linux") => {
+            "Use a kernel from Linux 6.2 on with Landlock, or run pi in a container where that \
+             matters."
+        }
+        Rung::None => "Run pi in a container or in a virtual machine where that matters.",
+        Rung::Landlock => {
+            "Install bubblewrap (package bubblewrap), and let it make user namespaces; \
+             docs/guard.md says what that adds."
+        }
+        Rung::Seatbelt | Rung::Bubblewrap => "There is nothing higher; require less.",
+    }
 }
 
 /// Where the output goes.

@@ -19,6 +19,7 @@ use super::sessions::Store;
 use super::{Done, Failure, SHOWN, export, options, reason, word};
 use crate::exit::{Exit, note};
 use crate::flags::parse::Given;
+use crate::secrets;
 
 pub(in crate::commands) fn replay(given: &Given) -> Done {
     let mut store = Store::open(given)?;
@@ -91,6 +92,8 @@ struct Judges {
     now: Guard,
     /// Without the rules that were named.
     before: Option<Guard>,
+    /// The directory is not there any more, so there can be no sandbox for it.
+    gone: bool,
 }
 
 /// Something that was done.
@@ -144,7 +147,8 @@ impl Replay {
         };
         let home = options.environment.home.clone();
         let workspace = Workspace::new(Arc::new(Host::default()), cwd.to_owned(), home);
-        self.judges = Some(Judges { cwd: cwd.to_owned(), workspace, now, before });
+        let gone = !cwd.is_dir();
+        self.judges = Some(Judges { cwd: cwd.to_owned(), workspace, now, before, gone });
         Ok(())
     }
 
@@ -208,10 +212,10 @@ impl Replay {
         record: Record,
     ) -> Result<(), Failure> {
         let Some(judges) = &self.judges else { return Ok(()) };
-        let (now, judgement) = decide(&judges.now, &judges.workspace, action);
+        let (now, judgement) = judges.decide(&judges.now, action);
         let (old, differs) = match &judges.before {
             Some(before) => {
-                let (old, _) = decide(before, &judges.workspace, action);
+                let (old, _) = judges.decide(before, action);
                 (old, old != now)
             }
             None => match record {
@@ -228,18 +232,21 @@ impl Replay {
     }
 }
 
-/// What is decided about it, in a word.
-fn decide(guard: &Guard, workspace: &Workspace, action: &Action<'_>) -> (&'static str, Judgement) {
-    if action.by_user {
-        // Whoever types a command has approved it.
-        let command = action.arguments.get("command").and_then(Value::as_str);
-        let judgement = guard.judge_command(command.unwrap_or_default());
-        let forbidden = judgement.verdict.decision == Decision::Forbid;
-        return (word(if forbidden { Outcome::Refuse } else { Outcome::Run }), judgement);
+impl Judges {
+    /// What one of them decides about it, in a word.
+    fn decide(&self, guard: &Guard, action: &Action<'_>) -> (&'static str, Judgement) {
+        if action.by_user {
+            // Whoever types a command has approved it.
+            let command = action.arguments.get("command").and_then(Value::as_str);
+            let judgement = guard.judge_command(command.unwrap_or_default());
+            let forbidden = judgement.verdict.decision == Decision::Forbid;
+            return (word(if forbidden { Outcome::Refuse } else { Outcome::Run }), judgement);
+        }
+        let call = Call { tool: action.tool, arguments: action.arguments, ours: true };
+        let judgement = guard.judge(call, &self.workspace);
+        let allowed = self.gone && judgement.verdict.decision == Decision::Allow;
+        (word(if allowed { Outcome::Run } else { judgement.outcome }), judgement)
     }
-    let call = Call { tool: action.tool, arguments: action.arguments, ours: true };
-    let judgement = guard.judge(call, workspace);
-    (word(judgement.outcome), judgement)
 }
 
 fn is_looked_at(call: &ToolCall) -> bool {
@@ -301,7 +308,7 @@ impl Report {
         let text = |key: &str| action.arguments.get(key).and_then(Value::as_str);
         let what = text("command").or_else(|| text("path")).unwrap_or_default();
         if self.json {
-            let difference = json!({
+            let mut difference = json!({
                 "session": place.id,
                 "path": place.path,
                 "cwd": place.cwd,
@@ -313,6 +320,7 @@ impl Report {
                 "new": new,
                 "judgement": judgement,
             });
+            secrets::own().mask_json(&mut difference);
             write!(self.out, "{}\n{difference}", if self.different > 1 { "," } else { "" })?;
             return Ok(());
         }
@@ -321,9 +329,10 @@ impl Report {
             writeln!(self.out, "{} in {}", place.id, plain::line(&cwd, usize::MAX))?;
         }
         let (entry, tool) = (plain::line(action.entry, 40), plain::line(action.tool, 40));
-        let what = plain::line(what, SHOWN);
+        let secrets = secrets::own();
+        let what = plain::line(&secrets.mask(what), SHOWN);
         writeln!(self.out, "  {entry}  {old} -> {new}  {tool}: {what}")?;
-        writeln!(self.out, "      {}", reason(judgement))?;
+        writeln!(self.out, "      {}", secrets.mask(&reason(judgement)))?;
         Ok(())
     }
 
