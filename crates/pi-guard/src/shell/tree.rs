@@ -82,9 +82,17 @@ impl Walk<'_> {
                 let command = self.command(node);
                 self.push(command);
             }
+            // What it is set to there is evaluated, not taken as it is.
+            "variable_assignment" if has_parent(node, &["c_style_for_statement"]) => {}
             "variable_assignment" if !has_parent(node, &["command", "declaration_command"]) => {
                 let assignments = vec![self.assignment(node)];
                 self.push(Command { assignments, ..Command::default() });
+            }
+            // `$(<x)` reads x without a command.
+            "file_redirect" if has_parent(node, &["command_substitution"]) => {
+                let mut command = Command::default();
+                self.redirect(node, &mut command);
+                self.push(command);
             }
             "redirected_statement" if !body_is_command(node) => {
                 let mut command = Command::default();
@@ -186,12 +194,13 @@ impl Walk<'_> {
             self.analysis.evaluation.fill(name);
         }
         for value in values {
+            let word = word::read(value, self.script);
             // `{1..9}` is numbers too.
             let text = slice(value, self.script);
             if value.kind() != "brace_expression" || text.chars().any(|c| c.is_ascii_alphabetic()) {
-                let word = word::read(value, self.script);
                 self.analysis.evaluation.assign(name, &word);
             }
+            self.analysis.loops.push(Assignment { name: name.to_owned(), value: word });
         }
     }
 
@@ -203,6 +212,8 @@ impl Walk<'_> {
         let hides = match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => false,
             "heredoc_body" | "heredoc_content" if is_quoted_heredoc(node, self.script) => false,
+            // `"${x:-'$(y)'}"` runs y: inside double quotes, single ones are letters.
+            "raw_string" if has_ancestor(node, &["expansion"]) => text.contains(['$', '`']),
             // What an array index holds is run when it is calculated, whatever the quotes.
             "raw_string" | "ansi_c_string" => text.contains("[$(") || text.contains("[`"),
             "string_content" if text.contains("[\\$(") || text.contains("[\\`") => true,
