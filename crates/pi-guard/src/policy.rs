@@ -15,6 +15,7 @@ mod mention;
 mod paths;
 mod rule;
 mod scope;
+mod sense;
 mod spelling;
 mod starts;
 mod verdict;

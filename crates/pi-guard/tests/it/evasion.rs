@@ -206,7 +206,9 @@ fn what_is_forbidden_is_not_allowed_inside_anything() {
         "source <(echo X)",
     ];
     let mut allowed = Vec::new();
-    for (turn, script) in forbidden().iter().enumerate() {
+    // One that closes what it did not open would end the construct.
+    let whole = |s: &&String| s.matches(')').count() <= s.matches('(').count();
+    for (turn, script) in forbidden().iter().filter(whole).enumerate() {
         let inside = constructs.iter().map(|c| c.replace('X', script));
         let as_text = quotings.iter().map(|q| q.replace('X', &quoted(script)));
         let all: Vec<String> = inside.chain(as_text).collect();
