@@ -48,7 +48,7 @@ pub(super) fn written(command: &Command) -> (Vec<&Word>, bool) {
         return if all {
             (arguments.iter().collect(), true)
         } else {
-            (operands().last().into_iter().collect(), true)
+            (operands().next_back().into_iter().collect(), true)
         };
     }
     if let Some((_, options)) = OPTIONS.iter().find(|(name, _)| *name == base) {

@@ -215,7 +215,7 @@ fn what_is_forbidden_is_not_allowed_inside_anything() {
         // All with all takes minutes; in turns, each still meets many of the others.
         for longer in all.iter().cycle().skip(turn * 5).take(5) {
             for policy in &policies {
-                let verdict = policy.check(&longer, &scene());
+                let verdict = policy.check(longer, &scene());
                 if verdict.decision == Decision::Allow && !verdict.confined {
                     allowed.push(longer.clone());
                 }
