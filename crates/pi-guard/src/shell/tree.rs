@@ -221,7 +221,7 @@ impl Walk<'_> {
             _ => false,
         };
         // A sign that is more than itself: the `$` of `-a$"b"` has the `-a` in it.
-        if !node.is_named() && node.kind() == "$" && text != "$" {
+        if !node.is_named() && node.kind() == "$" && !self.is_translation(node) {
             self.analysis.doubt(Doubt::Syntax);
         }
         // The grammar lets `\\x` on a new line go on with the word before.
@@ -231,6 +231,14 @@ impl Walk<'_> {
         if hides {
             self.analysis.doubt(Doubt::Hidden);
         }
+    }
+
+    /// Whether a `$` stands before a string and is nothing else.
+    fn is_translation(&self, node: Node<'_>) -> bool {
+        let rest = self.script.get(node.end_byte()..).unwrap_or_default();
+        slice(node, self.script) == "$"
+            && !rest.starts_with(char::is_whitespace)
+            && !rest.is_empty()
     }
 
     /// Between tokens there may only be white space.
@@ -334,6 +342,17 @@ impl Walk<'_> {
                     self.analysis.doubt(Doubt::Character(format!("a program name like `{name}`")));
                 }
                 _ => {}
+            }
+        }
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        for word in command.words.iter().chain(targets) {
+            let raw = word.raw();
+            // `{x}<f cat` runs cat: to the grammar, `{x}` is a word like any other.
+            let descriptor = raw.starts_with('{') && raw.ends_with('}') && raw.len() > 2;
+            let broken =
+                raw.replace("\\\n", "").contains('\n') && !raw.contains(['\'', '"', '`', '(']);
+            if broken || descriptor && !raw.contains([',', '.']) {
+                self.analysis.doubt(Doubt::Syntax);
             }
         }
         launch::push(command, self.analysis, self.through);
