@@ -16,6 +16,7 @@ mod paths;
 mod programs;
 mod rule;
 mod scope;
+mod sense;
 mod spelling;
 mod starts;
 mod verdict;
