@@ -71,7 +71,7 @@ fn unattended_runs_are_confined_and_say_by_what() {
         return;
     }
     let world = World::new();
-    let outside = world.agent().parent().unwrap().join("outside");
+    let outside = world.agent().ancestors().nth(2).unwrap().join("outside");
     let server = model(
         &world,
         &[
@@ -187,7 +187,7 @@ fn what_is_not_understood_runs_confined_where_rules_could_be_evaded() {
         return;
     }
     let world = World::new();
-    let outside = world.agent().parent().unwrap().join("outside");
+    let outside = world.agent().ancestors().nth(2).unwrap().join("outside");
     let spelling = "$(printf '%s%s' c at) src/file";
     let server = model(
         &world,
