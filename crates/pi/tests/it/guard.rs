@@ -71,7 +71,9 @@ fn unattended_runs_are_confined_and_say_by_what() {
         return;
     }
     let world = World::new();
-    let outside = world.agent().ancestors().nth(2).unwrap().join("outside");
+    // Not in the directory for temporary files, of which a command sees its own.
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = elsewhere.path().join("outside");
     let server = model(
         &world,
         &[
