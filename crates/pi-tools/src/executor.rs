@@ -57,6 +57,12 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// The same file as this process would name it, if it can reach it directly.
     fn host_path(&self, path: &Path) -> Option<PathBuf>;
 
+    /// Where what commands see at this path is for the other methods. The same, except where
+    /// commands have places of their own.
+    fn place(&self, path: PathBuf) -> PathBuf {
+        path
+    }
+
     /// Which real paths nobody may look into, where that is known beforehand. Reading and listing
     /// refuse these by themselves; this is for searching through [`Executor::host_path`].
     fn hidden(&self) -> Option<PathTest> {

@@ -143,7 +143,7 @@ impl Workspace {
 
     /// The file that a path of a model means.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        paths::resolve(path, &self.cwd, self.home.as_deref())
+        self.executor.place(paths::resolve(path, &self.cwd, self.home.as_deref()))
     }
 
     /// The one name of a file that has several. One that does not exist yet is named after its

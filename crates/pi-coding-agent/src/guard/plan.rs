@@ -91,7 +91,7 @@ impl GuardPlan {
             named.iter().map(|path| environment.expand(path, &environment.cwd)).collect()
         };
         let mut hidden = paths(said.hidden);
-        hidden.push(environment.agent_directory.join("auth.json"));
+        hidden.extend(["auth.json", "models.json"].map(|n| environment.agent_directory.join(n)));
         if let Some(home) = &environment.home {
             hidden.extend(HIDDEN.iter().map(|name| home.join(name)));
         }

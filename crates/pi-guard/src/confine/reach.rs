@@ -8,7 +8,7 @@
 //! (`/tmp`), the machine's cannot be written; it can be read, because nothing there is secret that
 //! the system does not keep secret itself.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use super::denial::{self, By};
 use super::{Confined, Denial, Denied, Rung};
@@ -49,6 +49,22 @@ impl Confined {
         Err(denial(real, rule.to_owned()))
     }
 
+    /// Where on this machine is what commands see at this path: they have a `/tmp` of their own.
+    /// What is in the machine's own and not in theirs keeps its name.
+    pub fn place(&self, path: PathBuf) -> PathBuf {
+        let Some(tmp) = self.confinement.private_tmp().filter(|_| self.rung == Rung::Bubblewrap)
+        else {
+            return path;
+        };
+        let given = |root: &Path| path.starts_with(root);
+        let Ok(inside) = path.strip_prefix("/tmp") else { return path };
+        if given(tmp) || self.confinement.roots().into_iter().any(given) {
+            return path;
+        }
+        let place = tmp.join(inside);
+        if !place.exists() && path.exists() { path } else { place }
+    }
+
     /// `/run` of the machine, where commands have an empty one, unless a root is in there.
     fn is_of_services(&self, real: &Path) -> bool {
         let confinement = &self.confinement;
@@ -81,7 +97,6 @@ fn is_of_a_process(real: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::path::PathBuf;
 
     use super::super::{Confinement, Machine, Mode, Network};
     use super::*;

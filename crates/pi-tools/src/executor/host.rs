@@ -157,6 +157,13 @@ impl Executor for Host {
         Some(path.to_owned())
     }
 
+    fn place(&self, path: PathBuf) -> PathBuf {
+        match self.held() {
+            Some(confined) => confined.place(path),
+            None => path,
+        }
+    }
+
     fn hidden(&self) -> Option<PathTest> {
         let confined = self.held()?;
         Some(Arc::new(move |real| confined.may_read(real).is_err()))

@@ -88,6 +88,10 @@ fn unattended_runs_are_confined_and_say_by_what() {
                 "curl -sS --max-time 5 http://example.com || bash -c ': < /dev/tcp/example.com/80'",
             ),
             bash("rm -rf ~/"),
+            bash("echo temporary > /tmp/pi-test-of-its-own"),
+            ("read", json!({"path": "/tmp/pi-test-of-its-own"})),
+            ("write", json!({"path": "/tmp/pi-test-of-ours", "content": "temporary too"})),
+            bash("cat /tmp/pi-test-of-ours"),
         ],
     );
     fs::write(world.agent().join("auth.json"), "{}").unwrap();
@@ -108,6 +112,9 @@ fn unattended_runs_are_confined_and_say_by_what() {
     assert!(!results[6].contains("planted") && results[6].contains("PATH="), "{}", results[6]);
     assert!(results[7].contains("The sandbox denied a connection"), "{}", results[7]);
     assert!(results[8].contains("not allowed"), "{}", results[8]);
+    assert!(results[10].contains("temporary"), "{}", results[10]);
+    assert!(results[12].contains("temporary too"), "{}", results[12]);
+    assert!(!Path::new("/tmp/pi-test-of-its-own").exists());
     // Nothing is left of it.
     let left: Vec<_> = fs::read_dir(world.project()).unwrap().flatten().collect();
     let names: Vec<_> = left.iter().map(|entry| entry.file_name()).collect();
@@ -234,12 +241,11 @@ fn rules_that_cannot_be_used_are_an_error_of_the_configuration() {
     assert!(server.requests().is_empty());
 }
 
-#[test]
-fn approvals_are_questions_of_the_protocol() {
+/// Runs over the protocol; every question is answered with the option that begins so. What was
+/// asked.
+fn with_answers(world: &World, arguments: &[&str], answers: &[&str]) -> Vec<String> {
     use std::io::{BufRead as _, BufReader, Write as _};
-    let world = World::new();
-    let server = model(&world, &[bash("mkdir one"), bash("mkdir two"), bash("rmdir one")]);
-    let mut command: Command = world.command(&["--mode", "rpc", "--profile", "careful"]);
+    let mut command: Command = world.command(&[&["--mode", "rpc"], arguments].concat());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -256,16 +262,58 @@ fn approvals_are_questions_of_the_protocol() {
         }
         asked.push(record["title"].as_str().unwrap().to_owned());
         let options = record["options"].as_array().unwrap();
-        let wanted = if asked.len() == 1 { "Yes, for this session" } else { "No" };
+        let wanted = answers.get(asked.len() - 1).expect("an answer");
         let chosen = options.iter().find(|o| o.as_str().unwrap().starts_with(wanted)).unwrap();
         let answer = json!({"type": "extension_ui_response", "id": record["id"], "value": chosen});
         writeln!(input, "{answer}").unwrap();
     }
     drop(input);
     child.wait().unwrap();
+    asked
+}
+
+#[test]
+fn approvals_are_questions_of_the_protocol() {
+    let world = World::new();
+    let server = model(&world, &[bash("mkdir one"), bash("mkdir two"), bash("rmdir one")]);
+    let asked = with_answers(&world, &["--profile", "careful"], &["Yes, for this session", "No"]);
     assert_eq!(asked.len(), 2, "{asked:?}");
     assert!(asked[0].contains("mkdir one") && asked[1].contains("rmdir one"), "{asked:?}");
     let results = results(&server);
     assert!(results[2].contains("said no"), "{results:?}");
-    assert!(Path::new(&world.project()).join("two").exists());
+    assert!(world.project().join("two").exists());
+}
+
+#[test]
+fn what_the_sandbox_denied_runs_once_more_if_that_is_approved() {
+    if rung() == Rung::None {
+        return;
+    }
+    let world = World::new();
+    let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let outside = |name: &str| elsewhere.path().join(name);
+    let write = |name: &str| bash(&format!("echo x > {}", outside(name).display()));
+    let server = model(
+        &world,
+        &[
+            write("one"),
+            write("two"),
+            ("write", json!({"path": outside("three"), "content": "x"})),
+            ("write", json!({"path": outside("four"), "content": "x"})),
+            // Nobody is asked about what a rule forbids.
+            bash("X=ca; ${X}t /dev/null"),
+        ],
+    );
+    let rules = world.project().join("rules.toml");
+    fs::write(&rules, "[[command]]\nprefix = [\"cat\"]\ndecision = \"forbid\"\n").unwrap();
+    let arguments = ["--sandbox", "workspace-write", "--rules", "rules.toml"];
+    let asked = with_answers(&world, &arguments, &["Yes, once", "No", "Yes, once", "No"]);
+    assert_eq!(asked.len(), 4, "{asked:#?}");
+    assert!(asked[0].contains("Run it once more") && asked[0].contains("writable"), "{}", asked[0]);
+    let there: Vec<bool> =
+        ["one", "two", "three", "four"].iter().map(|name| outside(name).exists()).collect();
+    assert_eq!(there, [true, false, true, false]);
+    let results = results(&server);
+    assert!(results[0].contains("It was run once more"), "{}", results[0]);
+    assert!(results[1].contains("The sandbox denied"), "{}", results[1]);
 }

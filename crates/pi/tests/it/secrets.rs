@@ -18,10 +18,6 @@ use serde_json::{Value, json};
 use crate::world::World;
 use server::{Fails, Server};
 
-/// Ways of failing that need masks in the results of tools, in sessions and events. Until there are
-/// any, only what leaves is searched: exports and what is shown.
-const RESULTS_NOT_MASKED_YET: &[Fails] = &[Fails::AsksForTheEnvironment];
-
 /// Where the key comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
@@ -243,21 +239,15 @@ fn check(fails: Fails, from: From, mode: Mode) {
         // Otherwise this would show nothing.
         assert!(quoted.contains("[masked:"), "{what}: {quoted}");
     }
-    // Results of tools are of interest only if they have the key.
-    if !RESULTS_NOT_MASKED_YET.contains(&fails) || from != From::Variable {
-        planted.assert_clean(&format!("{what}: stdout"), printed.stdout.as_bytes());
-        planted.assert_clean(&format!("{what}: stderr"), printed.stderr.as_bytes());
-        fs::remove_file(planted.world.project().join("../tmp/processes.txt")).ok();
-        planted.assert_files_clean(&what);
-    }
+    planted.assert_clean(&format!("{what}: stdout"), printed.stdout.as_bytes());
+    planted.assert_clean(&format!("{what}: stderr"), printed.stderr.as_bytes());
+    fs::remove_file(planted.world.project().join("../tmp/processes.txt")).ok();
+    planted.assert_files_clean(&what);
     if mode == Mode::Rpc {
         let page = fs::read(planted.world.project().join("rpc.html")).unwrap();
         planted.assert_clean(&format!("{what}: the page"), &page);
     }
-    // What only a command knew, or a flag, is not known to a later program.
-    if !RESULTS_NOT_MASKED_YET.contains(&fails) || from == From::Variable {
-        planted.assert_exports_clean(&what);
-    }
+    planted.assert_exports_clean(&what);
 }
 
 /// No process but the one that was started with it has the key among its arguments.
