@@ -27,17 +27,22 @@
 //!   would rather have a `git commit` than protected hooks says so with fewer `protected` paths.
 //!   Modes, owners and times of one's own files are not guarded there while anything is writable,
 //!   the directories on the way to something hidden cannot be listed, `/tmp` and `/dev/shm` cannot
-//!   be written, and there is no loopback network.
+//!   be written, and there is no loopback network. Other processes of the same user can be slowed
+//!   down (priority, processors), as they can by being busy.
 //! * Something hidden that appears while a command runs cannot be read by it, but its name can be
 //!   seen; the price is that other files that appear beside it, or beside a directory on the way
 //!   to it, cannot be read by that command either. Inside a writable root it is the command's own
 //!   for as long as that command runs.
 //! * With Landlock alone and `programs`, files that appear beside such a program cannot be read or
 //!   run by a command that has started already.
-//! * Of a repository, hooks and configuration are protected, not its whole meaning: a command
-//!   that may write to `.git` can lead a later `git` astray with a `commondir` file, one that may
-//!   write to a submodule with that one's configuration. Protect `.git` where commits are not
-//!   wanted, and the directory of `core.hooksPath` where that is set.
+//! * Of a repository, hooks and configuration are protected, with what the configuration
+//!   includes, where it says the hooks are, and the same of its submodules and work trees, as far
+//!   as those are there when a command starts. Not its whole meaning: a command that may write to
+//!   `.git` can lead a later `git` astray with a `commondir` file, or a new submodule. Nothing can
+//!   stand in the place of a missing `commondir` without breaking `git`, and where it cannot be
+//!   made, no lock file can be either. Protect `.git` where commits are not wanted.
+//! * What a command leaves in its roots, others may run: build files, scripts, editors' swap
+//!   files. That is what it was allowed to write.
 
 #[cfg(target_os = "linux")]
 mod bridge;
@@ -49,6 +54,7 @@ mod denial;
 mod descriptors;
 mod detect;
 mod environment;
+mod git;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]

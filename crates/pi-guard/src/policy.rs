@@ -16,6 +16,7 @@ mod paths;
 mod programs;
 mod rule;
 mod scope;
+mod sense;
 mod spelling;
 mod starts;
 mod verdict;
@@ -191,6 +192,13 @@ impl Policy {
     #[must_use]
     pub fn check_host(&self, host: &str) -> Option<Verdict> {
         check::host(self, host).map(|part| Verdict::of(vec![part]))
+    }
+
+    /// The hosts that rules allow, as they are written.
+    #[must_use]
+    pub fn allowed_hosts(&self) -> Vec<String> {
+        let allowing = self.rules.hosts.iter().filter(|rule| rule.decision == Decision::Allow);
+        allowing.flat_map(|rule| rule.hosts.iter().cloned()).collect()
     }
 
     /// Decides about a call of a tool. `None` if no rule speaks of it.

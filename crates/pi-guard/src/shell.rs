@@ -42,6 +42,9 @@ pub struct Analysis {
     pub doubts: Vec<Doubt>,
     /// Functions that the script defines.
     pub functions: Vec<String>,
+    /// The words that the variable of a `for` takes one after the other.
+    #[serde(skip)]
+    pub(crate) loops: Vec<Assignment>,
     #[serde(skip)]
     evaluation: evaluate::Evaluation,
 }

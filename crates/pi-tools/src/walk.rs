@@ -185,7 +185,10 @@ fn path_of(file: &File, place: &Path) -> Option<PathBuf> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
+        use std::os::unix::fs::MetadataExt;
         let _ = place;
+        // What was removed meanwhile has no path that could be judged.
+        file.metadata().ok().filter(|metadata| metadata.nlink() > 0)?;
         std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
     }
     #[cfg(not(target_os = "linux"))]

@@ -276,15 +276,19 @@ pub(super) fn decide_host(
     };
     let (policy, approvals) = (Arc::clone(policy), approvals.clone());
     Arc::new(move |host, _port| {
-        let ruled = policy.read().unwrap_or_else(PoisonError::into_inner).check_host(host);
-        let part = ruled.as_ref().and_then(Verdict::decisive);
+        let policy = policy.read().unwrap_or_else(PoisonError::into_inner);
+        let ruled = policy.check_host(host);
+        let strict = ruled.as_ref().and_then(Verdict::decisive);
+        let strict = strict.filter(|part| part.decision > Decision::Allow);
         let approved = || approvals.cover(&Scope::Host { host: host.to_owned() });
-        match part {
+        match strict {
             Some(part) if part.decision == Decision::Forbid => Err(part.reason.clone()),
-            Some(part) if part.decision == Decision::Allow => Ok(()),
             _ if approved() => Ok(()),
             Some(part) => Err(part.reason.clone()),
-            None if hosts_allow(&named, host) => Ok(()),
+            // Not by the rule's own pattern: `*` must not mean this machine's addresses.
+            None if hosts_allow(&named, host) || hosts_allow(&policy.allowed_hosts(), host) => {
+                Ok(())
+            }
             None => Err("it is not among the hosts that can be reached".to_owned()),
         }
     })

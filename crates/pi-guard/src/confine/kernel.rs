@@ -7,7 +7,7 @@ use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd,
     Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
 };
-use rustix::process::DumpableBehavior;
+use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::roots::{self, Root};
@@ -73,7 +73,11 @@ pub(super) fn give_up_all() -> Result<(), KernelError> {
     Ok(())
 }
 
+/// No rights, and no core dump: whoever collects those runs outside, with more rights than us.
+/// One byte and not none, since for a program that collects only that is too few.
 fn capabilities() -> Result<(), KernelError> {
+    let one = Rlimit { current: Some(1), maximum: Some(1) };
+    rustix::process::setrlimit(Resource::Core, one)?;
     let none = CapabilitySet::empty();
     rustix::thread::set_no_new_privs(true)?;
     rustix::thread::clear_ambient_capability_set()?;
@@ -108,7 +112,7 @@ fn files(
 
     let mut listed = vec![PathBuf::from("/")];
     let mut writable: Vec<PathBuf> = Vec::new();
-    let mut unread = appearing(confinement, roots);
+    let mut unread = Vec::new();
     let mut hidden = Vec::new();
     if own_network {
         // What is protected, hidden or forbidden is so by mounts.
@@ -126,6 +130,9 @@ fn files(
             given.add(Path::new(device), all & !DANGEROUS)?;
         }
     }
+    let own: Vec<&Path> =
+        writable.iter().chain(roots.iter().map(|root| &root.path)).map(PathBuf::as_path).collect();
+    unread.extend(appearing(&confinement.hidden, &own));
     for path in &listed {
         let rights = if unread.is_empty() { AccessFs::from_read(version) } else { LIST };
         given.add(path, rights)?;
@@ -161,10 +168,9 @@ const CONTENT: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{ReadFile
 
 /// What is hidden, is not there, and could be put there by others while the command runs. What
 /// the command itself could make is its own.
-fn appearing(confinement: &Confinement, roots: &[Root]) -> Vec<PathBuf> {
-    let own = |path: &Path| roots.iter().any(|root| path.starts_with(&root.path));
-    let hidden = confinement.hidden.iter();
-    hidden.filter(|path| !path.exists() && !own(path)).cloned().collect()
+fn appearing(hidden: &[PathBuf], own: &[&Path]) -> Vec<PathBuf> {
+    let made_here = |path: &Path| own.iter().any(|own| path.starts_with(own));
+    hidden.iter().filter(|path| !path.exists() && !made_here(path)).cloned().collect()
 }
 
 /// Where these really are, if they are.

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{ConfineError, Confinement};
+use super::{ConfineError, Confinement, git};
 
 /// What shells run when they start, in a home, and what leads `git` and `ssh` to run something.
 pub(super) const START_UP: &[&str] = &[
@@ -158,6 +158,12 @@ pub(super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError>
                 if !protected.is_absolute() || protected.starts_with(base) {
                     protect(&mut root, &base.join(protected))?;
                 }
+            }
+            // Whoever protects a repository's configuration means what it leads to.
+            if confinement.protected.iter().any(|protected| protected.ends_with(".git/config")) {
+                let leads = git::leads(&base.join(".git"), home.as_deref());
+                let real = leads.iter().filter_map(|path| fs::canonicalize(path).ok());
+                root.present.extend(real.filter(|lead| lead.starts_with(path) && lead != path));
             }
         }
         for file in START_UP.iter().filter_map(|name| Some(home.as_ref()?.join(name))) {

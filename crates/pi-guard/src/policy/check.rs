@@ -23,6 +23,9 @@ pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdic
     for command in &analysis.commands {
         check.scope = Scope::of_command(command, script);
         check.command(command, &analysis);
+        for spelled in spelling::commands(command, &check.variables) {
+            check.spelled(&spelled);
+        }
     }
     check.scope = check.script.clone();
     if destructive::is_fork_bomb(script, &analysis) {
@@ -227,7 +230,7 @@ impl<'a> Check<'a> {
         for redirect in &command.redirects {
             self.redirect(redirect.access, &redirect.target);
         }
-        let harm = destructive::harm(command, self.folders);
+        let harm = self.harm(command);
         if let Some(Harm::Ruinous(why)) = harm {
             return self.part(&text, Decision::Forbid, None, why);
         }
@@ -241,7 +244,12 @@ impl<'a> Check<'a> {
         }
         let started = !reads && self.may_start(command, &text);
         if let Some(Harm::Destructive(why)) = harm {
-            return self.part(&text, self.policy.defaults.destructive, None, why);
+            self.part(&text, self.policy.defaults.destructive, None, why);
+            // Whether it may be done or not, nobody knows what it does.
+            if let Role::Opaque(why) = &command.role {
+                self.unknown(&text, why);
+            }
+            return;
         }
         match &command.role {
             Role::Starts => {
@@ -263,6 +271,31 @@ impl<'a> Check<'a> {
                 );
             }
         }
+    }
+
+    /// What a command becomes with the values that the script shows can only make it worse.
+    fn spelled(&mut self, command: &Command) {
+        let text = command.text();
+        if let Some(Harm::Ruinous(why)) = self.harm(command) {
+            self.part(&text, Decision::Forbid, None, why);
+        }
+        let before = self.parts.len();
+        if let Some(written) = command.program() {
+            self.rules(command, written, &text);
+        }
+        let strict = self.parts.split_off(before);
+        self.parts.extend(strict.into_iter().filter(|part| part.decision > Decision::Allow));
+    }
+
+    /// The worst that a command does, from any folder that the script may be in.
+    fn harm(&self, command: &Command) -> Option<Harm> {
+        let cwds = self.cwds.iter().map(PathBuf::as_path);
+        let all = std::iter::once(self.scene.cwd).chain(cwds);
+        let harms: Vec<Harm> = all
+            .filter_map(|cwd| destructive::harm(command, Folders { cwd, ..self.folders }))
+            .collect();
+        let ruin = harms.iter().find(|harm| matches!(harm, Harm::Ruinous(_)));
+        ruin.or(harms.first()).copied()
     }
 
     /// Judges by the rules on commands; says whether one decided.

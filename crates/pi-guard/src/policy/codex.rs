@@ -2,7 +2,7 @@
 
 use super::file::{Example, RuleFile, Source, check_example, check_prefix};
 use super::rule::CommandRule;
-use super::{HostRule, PolicyError};
+use super::{HostRule, PolicyError, sense};
 use crate::Decision;
 use crate::shell;
 
@@ -28,7 +28,22 @@ pub(super) fn parse(source: &Source<'_>) -> Result<RuleFile, PolicyError> {
         }
         let start = reader.at;
         let name = reader.name()?;
+        let known: &[&str] = match name.as_str() {
+            "prefix_rule" => &["pattern", "decision", "justification", "match", "not_match"],
+            "network_rule" => &["host", "protocol", "decision", "justification"],
+            "host_executable" => &["name", "paths"],
+            _ => return Err(source.error(start, reader.statement(&name))),
+        };
         let arguments = reader.arguments()?;
+        for (index, (key, at, _)) in arguments.iter().enumerate() {
+            if !known.contains(&key.as_str()) {
+                let known = known.join(", ");
+                return Err(source.error(*at, format!("`{key}` is not known here, only {known}")));
+            }
+            if arguments[..index].iter().any(|(earlier, ..)| earlier == key) {
+                return Err(source.error(*at, format!("`{key}` is there twice; take one out")));
+            }
+        }
         match name.as_str() {
             "prefix_rule" => {
                 rules.commands.push(prefix_rule(&arguments, start, source)?);
@@ -38,9 +53,10 @@ pub(super) fn parse(source: &Source<'_>) -> Result<RuleFile, PolicyError> {
             "host_executable" => {
                 let name = text(&arguments, "name", start, source)?;
                 let paths = texts(&arguments, "paths", start, source)?;
+                sense::executable(&name, &paths).map_err(|message| source.error(start, message))?;
                 rules.executables.push((name, paths));
             }
-            _ => return Err(source.error(start, format!("`{name}` is not a rule that is known"))),
+            _ => return Err(source.error(start, reader.statement(&name))),
         }
     }
 }
@@ -110,8 +126,10 @@ fn network_rule(
     start: usize,
     source: &Source<'_>,
 ) -> Result<HostRule, PolicyError> {
+    let hosts = vec![text(arguments, "host", start, source)?];
+    sense::hosts(&hosts).map_err(|message| source.error(start, message))?;
     Ok(HostRule {
-        hosts: vec![text(arguments, "host", start, source)?],
+        hosts,
         decision: decision(arguments, start, source)?.unwrap_or(Decision::Allow),
         justification: text(arguments, "justification", start, source).ok(),
         origin: source.origin(start),
@@ -134,7 +152,13 @@ fn decision(
         "allow" => Ok(Some(Decision::Allow)),
         "prompt" => Ok(Some(Decision::Ask)),
         "forbidden" | "deny" => Ok(Some(Decision::Forbid)),
-        other => Err(source.error(start, format!("`{other}` is not a decision"))),
+        other => {
+            let message = format!(
+                "`{other}` is not a decision; write \"allow\", \"prompt\" or \"forbidden\""
+            );
+            let at = find(arguments, "decision").map_or(start, |(at, _)| at);
+            Err(source.error(at, message))
+        }
     }
 }
 
@@ -176,7 +200,11 @@ fn texts(
 fn strings(values: &[(usize, Value)], source: &Source<'_>) -> Result<Vec<String>, PolicyError> {
     let each = values.iter().map(|(at, value)| match value {
         Value::Text(text) => Ok(text.clone()),
-        _ => Err(source.error(*at, "a string is expected here")),
+        Value::List(_) => Err(source.error(
+            *at,
+            "alternatives inside alternatives are not supported; write them as one list",
+        )),
+        Value::Other => Err(source.error(*at, "a string is expected here")),
     });
     each.collect()
 }
@@ -234,6 +262,11 @@ impl Reader<'_> {
         }
         let mut arguments = Arguments::new();
         while !self.take(")") {
+            self.skip();
+            if self.rest().starts_with(['"', '\'', '[']) {
+                return self
+                    .error("arguments without a name are not supported; write `name = value`");
+            }
             let name = self.name()?;
             if !self.take("=") {
                 return self.error("`=` is expected here");
@@ -247,7 +280,7 @@ impl Reader<'_> {
                     self.rest().starts_with(')')
                 }
             {
-                return self.error("`,` or `)` is expected here");
+                return self.unsupported("`,` or `)` is expected here");
             }
         }
         Ok(arguments)
@@ -269,42 +302,116 @@ impl Reader<'_> {
                         self.rest().starts_with(']')
                     }
                 {
-                    return self.error("`,` or `]` is expected here");
+                    return self.unsupported("`,` or `]` is expected here");
                 }
             }
             return Ok(Value::List(values));
         }
+        let raw = ["r\"", "r'"].iter().any(|start| self.rest().starts_with(start));
+        self.at += usize::from(raw);
         let quote = self.rest().chars().next().filter(|c| matches!(c, '"' | '\''));
         let Some(quote) = quote else {
-            let name = self.name()?;
-            return match name.as_str() {
-                "None" | "True" | "False" => Ok(Value::Other),
-                _ => self.error("only strings and lists are read here"),
+            let at = self.at;
+            let what = match self.rest().chars().next() {
+                Some('{') => "a dictionary".to_owned(),
+                Some('(') => "a tuple".to_owned(),
+                Some(c) if c.is_ascii_digit() || c == '-' => "a number".to_owned(),
+                _ => {
+                    let name = self.name()?;
+                    if matches!(name.as_str(), "None" | "True" | "False") {
+                        return Ok(Value::Other);
+                    }
+                    match self.rest().chars().next() {
+                        Some('"' | '\'') => format!("a string with the prefix `{name}`"),
+                        Some('(') => format!("the call of `{name}`"),
+                        _ => format!("the variable `{name}`"),
+                    }
+                }
             };
+            let message = format!("{what} is not supported here; write strings and lists");
+            return Err(self.source.error(at, message));
         };
-        self.string(quote).map(Value::Text)
+        self.string(quote, raw).map(Value::Text)
     }
 
-    fn string(&mut self, quote: char) -> Result<String, PolicyError> {
-        let mut text = String::new();
-        let rest = self.rest().to_owned();
-        let mut characters = rest.char_indices().skip(1);
-        while let Some((index, character)) = characters.next() {
-            match character {
-                '\n' => break,
-                '\\' => match characters.next() {
-                    Some((_, 'n')) => text.push('\n'),
-                    Some((_, 't')) => text.push('\t'),
-                    Some((_, escaped @ ('\\' | '"' | '\''))) => text.push(escaped),
-                    _ => return self.error("this escape is not known"),
-                },
-                _ if character == quote => {
-                    self.at += index + 1;
-                    return Ok(text);
-                }
-                other => text.push(other),
+    /// What is wrong where a value has ended and something else follows.
+    fn unsupported<T>(&self, otherwise: &str) -> Result<T, PolicyError> {
+        let rest = self.rest();
+        let what = match rest.chars().next() {
+            Some('+') => "adding strings or lists with `+`",
+            Some('%') => "formatting with `%`",
+            Some('.') => "calling methods",
+            Some('"' | '\'') => "strings beside each other",
+            Some('[') => "taking elements with `[…]`",
+            _ if rest.starts_with("for ") => "a list comprehension",
+            _ if rest.starts_with("if ") => "a condition",
+            _ => return self.error(otherwise),
+        };
+        self.error(&format!("{what} is not supported; write the values out"))
+    }
+
+    /// What is wrong with a statement that begins with this name.
+    fn statement(&mut self, name: &str) -> String {
+        self.skip();
+        let what = match name {
+            "load" => "`load` of another file".to_owned(),
+            "def" | "for" | "if" | "while" | "return" | "lambda" => {
+                format!("the statement `{name}`")
             }
+            _ if self.rest().starts_with('(') => {
+                return format!(
+                    "`{name}` is not a rule that is known, only prefix_rule, network_rule and \
+                     host_executable"
+                );
+            }
+            _ if self.rest().starts_with('=') => format!("the assignment to `{name}`"),
+            _ => format!("`{name}`"),
+        };
+        format!("{what} is not supported; write out the rules it stands for")
+    }
+
+    fn string(&mut self, quote: char, raw: bool) -> Result<String, PolicyError> {
+        let triple: String = [quote; 3].iter().collect();
+        let long = self.rest().starts_with(&triple);
+        let close = if long { triple } else { quote.to_string() };
+        let start = self.at + close.len();
+        let mut text = String::new();
+        let mut at = start;
+        loop {
+            let rest = self.source.text.get(at..).unwrap_or_default();
+            if rest.starts_with(&close) {
+                self.at = at + close.len();
+                return Ok(text);
+            }
+            let mut characters = rest.chars();
+            match characters.next() {
+                None => return self.error("the string is not closed"),
+                Some('\n') if !long => return self.error("the string is not closed"),
+                Some('\r') if long && rest.starts_with("\r\n") => {}
+                Some('\\') if !raw => {
+                    match characters.next() {
+                        Some('n') => text.push('\n'),
+                        Some('t') => text.push('\t'),
+                        Some(escaped @ ('\\' | '"' | '\'')) => text.push(escaped),
+                        Some('\n') => {}
+                        _ => return self.error("this escape is not known"),
+                    }
+                    at += 1;
+                }
+                Some('\\') => {
+                    // In a raw string a quote can be escaped, and the backslash stays.
+                    text.push('\\');
+                    if let Some(next) = characters.next().filter(|c| *c == quote) {
+                        text.push(next);
+                        at += next.len_utf8();
+                    }
+                }
+                Some(other) => {
+                    text.push(other);
+                    at += other.len_utf8() - 1;
+                }
+            }
+            at += 1;
         }
-        self.error("the string is not closed")
     }
 }

@@ -41,8 +41,16 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
             let force = option(arguments, 'f', "--force");
             (recursive || force).then_some(Harm::Destructive("it removes files for good"))
         }
-        "find" if arguments.iter().any(|w| w.literal() == Some("-delete")) => {
-            Some(Harm::Destructive("it removes files for good"))
+        "find" => {
+            let has = |text: &str| arguments.iter().any(|w| w.literal() == Some(text));
+            let removes = has("-delete") || has("rm") || has("shred");
+            if removes && arguments.iter().any(|word| is_vital(word, folders)) && !has("-name") {
+                return Some(Harm::Ruinous("it removes the system or the home folder"));
+            }
+            has("-delete").then_some(Harm::Destructive("it removes files for good"))
+        }
+        "tee" | "cp" | "mv" | "shred" | "install" | "ln" if arguments.iter().any(is_disk) => {
+            Some(Harm::Ruinous("it overwrites a disk"))
         }
         "dd" if arguments.iter().any(|w| {
             w.literal().is_some_and(|t| t.starts_with("of=/dev/") && is_disk(&Word::plain(&t[3..])))
@@ -129,8 +137,9 @@ fn git(arguments: &[Word]) -> Option<&'static str> {
 /// Whether a function of the script starts itself twice in the background.
 pub(super) fn is_fork_bomb(script: &str, analysis: &Analysis) -> bool {
     let dense: String = script.chars().filter(|c| !c.is_whitespace()).collect();
-    analysis.functions.iter().any(|name| dense.contains(&format!("{name}|{name}&")))
-        || dense.contains(":(){:|:&};:")
+    analysis.functions.iter().any(|name| {
+        dense.contains(&format!("{name}|{name}&")) || dense.contains(&format!("{name}&{name};}}"))
+    }) || dense.contains(":(){:|:&};:")
 }
 
 fn option(arguments: &[Word], short: char, long: &str) -> bool {

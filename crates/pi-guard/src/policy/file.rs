@@ -30,7 +30,7 @@ use toml::Spanned;
 
 use super::paths::{PathRule, Reach};
 use super::rule::{CommandRule, Fit, Program};
-use super::{HostRule, ToolRule, Unanalysable, codex};
+use super::{HostRule, ToolRule, Unanalysable, codex, sense};
 use crate::Decision;
 use crate::shell::{self, Command, Word};
 
@@ -89,6 +89,15 @@ pub(super) enum Example {
     Words(Vec<String>),
 }
 
+impl Example {
+    fn shown(&self) -> String {
+        match self {
+            Self::Line(line) => line.clone(),
+            Self::Words(words) => words.join(" "),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -102,7 +111,7 @@ struct File {
     #[serde(default)]
     tool: Vec<Spanned<ToolTable>>,
     #[serde(default)]
-    executable: Vec<ExecutableTable>,
+    executable: Vec<Spanned<ExecutableTable>>,
 }
 
 #[derive(Deserialize)]
@@ -182,9 +191,12 @@ impl Source<'_> {
 impl RuleFile {
     /// Reads a rule file and checks its examples. `file` is its name, for messages.
     pub fn parse(file: &str, text: &str, layer: Layer) -> Result<Self, PolicyError> {
+        // Some editors begin a file with a mark that is not part of the text.
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let source = Source { file, text, layer };
         let read: File = toml::from_str(text).map_err(|error| {
-            source.error(error.span().map_or(0, |span| span.start), error.message())
+            let at = error.span().map_or(0, |span| span.start);
+            source.error(at, sense::advice(error.message()))
         })?;
         let mut rules = Self::default();
         if let Some(set) = read.unanalysable {
@@ -201,8 +213,10 @@ impl RuleFile {
             rules.commands.push(command(table, &source)?);
         }
         for table in read.path {
-            let origin = source.origin(table.span().start);
+            let at = table.span().start;
+            let origin = source.origin(at);
             let PathTable { paths, access, decision, justification } = table.into_inner();
+            sense::paths(&paths).map_err(|message| source.error(at, message))?;
             rules.paths.push(PathRule {
                 patterns: paths,
                 reach: access,
@@ -212,22 +226,32 @@ impl RuleFile {
             });
         }
         for table in read.host {
-            let origin = source.origin(table.span().start);
+            let at = table.span().start;
+            let origin = source.origin(at);
             let HostTable { hosts, decision, justification } = table.into_inner();
+            sense::hosts(&hosts).map_err(|message| source.error(at, message))?;
             rules.hosts.push(HostRule { hosts, decision, justification, origin });
         }
         for table in read.tool {
-            let origin = source.origin(table.span().start);
+            let at = table.span().start;
+            let origin = source.origin(at);
             let ToolTable { name, arguments, decision, justification } = table.into_inner();
+            sense::tool(&name).map_err(|message| source.error(at, message))?;
             let arguments = arguments.into_iter().collect();
             rules.tools.push(ToolRule { name, arguments, decision, justification, origin });
         }
-        rules.executables = read.executable.into_iter().map(|e| (e.name, e.paths)).collect();
+        for table in read.executable {
+            let at = table.span().start;
+            let ExecutableTable { name, paths } = table.into_inner();
+            sense::executable(&name, &paths).map_err(|message| source.error(at, message))?;
+            rules.executables.push((name, paths));
+        }
         Ok(rules)
     }
 
     /// Reads a rule file of Codex: calls of `prefix_rule`, `network_rule` and `host_executable`.
     pub fn parse_codex(file: &str, text: &str, layer: Layer) -> Result<Self, PolicyError> {
+        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         codex::parse(&Source { file, text, layer })
     }
 }
@@ -246,6 +270,14 @@ fn command(table: Spanned<CommandTable>, source: &Source<'_>) -> Result<CommandR
         origin: source.origin(at),
     };
     check_prefix(&rule, at, source)?;
+    let examples: Vec<_> = table.matching.iter().chain(&table.not_match).collect();
+    for (index, example) in examples.iter().enumerate() {
+        let shown = example.get_ref().shown();
+        if examples[..index].iter().any(|earlier| earlier.get_ref().shown() == shown) {
+            let message = format!("the example `{shown}` is there twice; take one of them out");
+            return Err(source.error(example.span().start, message));
+        }
+    }
     for example in &table.matching {
         check_example(&rule, example.get_ref(), true, example.span().start, source)?;
     }
@@ -260,12 +292,7 @@ pub(super) fn check_prefix(
     at: usize,
     source: &Source<'_>,
 ) -> Result<(), PolicyError> {
-    let empty = rule.prefix.is_empty()
-        || rule.prefix.iter().any(|token| token.is_empty() || token.iter().any(String::is_empty));
-    if empty {
-        return Err(source.error(at, "a prefix needs at least one word, and no word may be empty"));
-    }
-    Ok(())
+    sense::prefix(&rule.prefix).map_err(|message| source.error(at, message))
 }
 
 pub(super) fn check_example(
@@ -290,10 +317,7 @@ pub(super) fn check_example(
     if fits == expected {
         return Ok(());
     }
-    let shown = match example {
-        Example::Line(line) => line.clone(),
-        Example::Words(words) => words.join(" "),
-    };
+    let shown = example.shown();
     let message = if expected {
         format!("the rule does not match its example `{shown}`; change the prefix or the example")
     } else {

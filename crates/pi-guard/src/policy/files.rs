@@ -28,7 +28,7 @@ impl<'a> Check<'a> {
                 (None, Some(spellings)) if files || hosts => {
                     for spelled in spellings {
                         self.argument(&spelled, command, reads, (files, hosts));
-                        self.patterned(&spelled, text);
+                        self.patterned(&spelled, text, reads);
                     }
                 }
                 (None, _) => self.maybe_protected(word, text),
@@ -87,11 +87,12 @@ impl<'a> Check<'a> {
     }
 
     /// A text that is a pattern may name a file that a rule is about.
-    fn patterned(&mut self, spelled: &str, text: &str) {
+    fn patterned(&mut self, spelled: &str, text: &str, reads: bool) {
         if !spelled.contains(['*', '?', '[']) {
             return;
         }
-        let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
+        let rules = self.strict_paths().filter(|rule| !reads || rule.reach != Reach::Write);
+        let mut patterns = rules.flat_map(|rule| &rule.patterns);
         if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.folders)) {
             self.unknown(text, "it may be about a file that a rule protects");
         }

@@ -1,7 +1,7 @@
 //! What a word may mean: the files and hosts that are in an argument, and the texts that a word
 //! with variables, braces or patterns may become.
 
-use crate::shell::{Analysis, Word};
+use crate::shell::{Analysis, Command, Word};
 
 /// More spellings of one word than this are not looked at one by one.
 const MAX_SPELLINGS: usize = 32;
@@ -30,7 +30,15 @@ pub(super) fn pieces(argument: &str) -> Vec<&str> {
 /// Variables that the script sets to a text it shows.
 pub(super) fn variables(analysis: &Analysis) -> Vec<(String, String)> {
     let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
-    let known = assignments.filter_map(|a| Some((a.name.clone(), a.value.literal()?.to_owned())));
+    let all = assignments.chain(&analysis.loops);
+    let known = all.filter_map(|a| match &a.value {
+        Word::Literal { text, .. } => Some((a.name.clone(), text.clone())),
+        // A pattern, which is looked at like one that stands where the variable does.
+        Word::Unknown { raw, .. } if !raw.contains(['$', '`', '\'', '"', '\\', '(']) => {
+            Some((a.name.clone(), raw.clone()))
+        }
+        Word::Unknown { .. } => None,
+    });
     known.take(MAX_SPELLINGS).collect()
 }
 
@@ -72,6 +80,38 @@ pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<V
         }
     }
     Some(done)
+}
+
+/// The commands that one becomes with what its words may become, if that is known and few.
+pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec<Command> {
+    if command.words.iter().all(|word| word.literal().is_some()) {
+        return vec![];
+    }
+    let mut all: Vec<Vec<Word>> = vec![vec![]];
+    for word in &command.words {
+        let spelled = spellings(word, variables).filter(|texts| !texts.is_empty());
+        // Unquoted, a value is as many words as it has.
+        let options: Vec<Vec<Word>> = match spelled {
+            Some(texts) if !word.raw().contains(['*', '?', '[']) => texts
+                .iter()
+                .map(|text| match word.raw().contains('"') {
+                    true => vec![Word::plain(text)],
+                    false => text.split_whitespace().map(Word::plain).collect(),
+                })
+                .collect(),
+            _ => vec![vec![word.clone()]],
+        };
+        if all.len() * options.len() > MAX_SPELLINGS {
+            return vec![];
+        }
+        // Braces are words beside each other; taking them one by one is enough for a rule.
+        all = all
+            .iter()
+            .flat_map(|before| options.iter().map(move |more| [&before[..], more].concat()))
+            .collect();
+    }
+    let commands = all.into_iter().map(|words| Command { words, ..command.clone() });
+    commands.filter(|spelled| spelled.words != command.words).collect()
 }
 
 /// The first `{a,b}` of a text, apart.

@@ -22,7 +22,6 @@ const STAND_INS: &[&str] = &[
     "****",
     "....",
     "todo",
-    "fixme",
     "0000000",
     "0123456789abcdef",
     "abcdefgh",

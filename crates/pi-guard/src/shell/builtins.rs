@@ -108,7 +108,7 @@ fn printf(words: &[Word], analysis: &mut Analysis) {
         Word::Unknown { raw, prefix, .. } => {
             let bare = raw.trim_matches('"');
             let whole = bare.ends_with(|c: char| c == '}' || c == ')' || c.is_ascii_alphanumeric());
-            (prefix.starts_with('-') || prefix.is_empty() && whole && !raw.contains(' '))
+            (prefix.starts_with('-') || prefix.is_empty() && whole && !raw.contains([' ', '\\']))
                 .then_some("$")
         }
     };

@@ -201,10 +201,17 @@ pub(super) fn runs(words: &[Word]) -> (Vec<Word>, Option<usize>) {
         (Some("bisect"), Some("run")) => (vec![], Some(3)),
         (Some("submodule"), _) => {
             let each = words.iter().position(|w| w.literal() == Some("foreach"));
-            let script = each.and_then(|at| {
-                words[at + 1..].iter().find(|w| w.literal().is_none_or(|t| !t.starts_with('-')))
-            });
-            (script.cloned().into_iter().collect(), None)
+            // The words after its options are one script.
+            let rest = each.map(|at| &words[at + 1..]).unwrap_or_default();
+            let option = |w: &&Word| w.literal().is_some_and(|t| t.starts_with('-'));
+            let script: Vec<&Word> = rest.iter().skip_while(option).collect();
+            let literals: Option<Vec<&str>> = script.iter().map(|w| w.literal()).collect();
+            let script = match literals {
+                Some(texts) if texts.is_empty() => None,
+                Some(texts) => Some(Word::plain(texts.join(" "))),
+                None => script.into_iter().find(|w| w.literal().is_none()).cloned(),
+            };
+            (script.into_iter().collect(), None)
         }
         (Some("rebase" | "filter-branch" | "difftool" | "mergetool"), _) => {
             let mut scripts = Vec::new();

@@ -82,9 +82,17 @@ impl Walk<'_> {
                 let command = self.command(node);
                 self.push(command);
             }
+            // What it is set to there is evaluated, not taken as it is.
+            "variable_assignment" if has_parent(node, &["c_style_for_statement"]) => {}
             "variable_assignment" if !has_parent(node, &["command", "declaration_command"]) => {
                 let assignments = vec![self.assignment(node)];
                 self.push(Command { assignments, ..Command::default() });
+            }
+            // `$(<x)` reads x without a command.
+            "file_redirect" if has_parent(node, &["command_substitution"]) => {
+                let mut command = Command::default();
+                self.redirect(node, &mut command);
+                self.push(command);
             }
             "redirected_statement" if !body_is_command(node) => {
                 let mut command = Command::default();
@@ -186,12 +194,13 @@ impl Walk<'_> {
             self.analysis.evaluation.fill(name);
         }
         for value in values {
+            let word = word::read(value, self.script);
             // `{1..9}` is numbers too.
             let text = slice(value, self.script);
             if value.kind() != "brace_expression" || text.chars().any(|c| c.is_ascii_alphabetic()) {
-                let word = word::read(value, self.script);
                 self.analysis.evaluation.assign(name, &word);
             }
+            self.analysis.loops.push(Assignment { name: name.to_owned(), value: word });
         }
     }
 
@@ -203,6 +212,8 @@ impl Walk<'_> {
         let hides = match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => false,
             "heredoc_body" | "heredoc_content" if is_quoted_heredoc(node, self.script) => false,
+            // `"${x:-'$(y)'}"` runs y: inside double quotes, single ones are letters.
+            "raw_string" if has_ancestor(node, &["expansion"]) => text.contains(['$', '`']),
             // What an array index holds is run when it is calculated, whatever the quotes.
             "raw_string" | "ansi_c_string" => text.contains("[$(") || text.contains("[`"),
             "string_content" if text.contains("[\\$(") || text.contains("[\\`") => true,
@@ -210,7 +221,7 @@ impl Walk<'_> {
             _ => false,
         };
         // A sign that is more than itself: the `$` of `-a$"b"` has the `-a` in it.
-        if !node.is_named() && node.kind() == "$" && text != "$" {
+        if !node.is_named() && node.kind() == "$" && !self.is_translation(node) {
             self.analysis.doubt(Doubt::Syntax);
         }
         // The grammar lets `\\x` on a new line go on with the word before.
@@ -220,6 +231,14 @@ impl Walk<'_> {
         if hides {
             self.analysis.doubt(Doubt::Hidden);
         }
+    }
+
+    /// Whether a `$` stands before a string and is nothing else.
+    fn is_translation(&self, node: Node<'_>) -> bool {
+        let rest = self.script.get(node.end_byte()..).unwrap_or_default();
+        slice(node, self.script) == "$"
+            && !rest.starts_with(char::is_whitespace)
+            && !rest.is_empty()
     }
 
     /// Between tokens there may only be white space.
@@ -323,6 +342,17 @@ impl Walk<'_> {
                     self.analysis.doubt(Doubt::Character(format!("a program name like `{name}`")));
                 }
                 _ => {}
+            }
+        }
+        let targets = command.redirects.iter().map(|redirect| &redirect.target);
+        for word in command.words.iter().chain(targets) {
+            let raw = word.raw();
+            // `{x}<f cat` runs cat: to the grammar, `{x}` is a word like any other.
+            let descriptor = raw.starts_with('{') && raw.ends_with('}') && raw.len() > 2;
+            let broken =
+                raw.replace("\\\n", "").contains('\n') && !raw.contains(['\'', '"', '`', '(']);
+            if broken || descriptor && !raw.contains([',', '.']) {
+                self.analysis.doubt(Doubt::Syntax);
             }
         }
         launch::push(command, self.analysis, self.through);

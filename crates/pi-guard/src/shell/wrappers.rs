@@ -9,7 +9,7 @@ pub(super) struct Wrapper {
     flags: &'static str,
     /// Short options with a value.
     values: &'static str,
-    /// Long options; those with a value end in `=`.
+    /// Long options; those with a value end in `=`, those that may have one in `?`.
     long: &'static [&'static str],
     /// Operands before the program.
     operands: usize,
@@ -71,9 +71,10 @@ const WRAPPERS: &[Wrapper] = &[
             "delimiter=",
             "max-args=",
             "max-procs=",
-            "max-lines=",
+            "max-lines?",
             "max-chars=",
-            "replace=",
+            "replace?",
+            "eof?",
             "no-run-if-empty",
             "verbose",
             "exit",
@@ -144,6 +145,8 @@ impl Wrapper {
             let Some(text) = word.literal() else { return Inner::Unclear(word.raw().to_owned()) };
             if options && text == "--" {
                 options = false;
+            // To `env` this is `-i`.
+            } else if options && text == "-" && self.name == "env" {
             } else if options && text.len() > 1 && text.starts_with('-') {
                 match self.option(text) {
                     Some(takes_next) => at += usize::from(takes_next),
@@ -167,7 +170,7 @@ impl Wrapper {
     fn option(&self, text: &str) -> Option<bool> {
         if let Some(long) = text.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
-            if let Some(known) = self.long.iter().find(|l| l.trim_end_matches('=') == name) {
+            if let Some(known) = self.long.iter().find(|l| l.trim_end_matches(['=', '?']) == name) {
                 return Some(known.ends_with('=') && value.is_none());
             }
             return None;

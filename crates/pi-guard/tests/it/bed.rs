@@ -25,6 +25,7 @@ impl Drop for Bed {
     fn drop(&mut self) {
         let _ = self.decoy.kill();
         let _ = self.decoy.wait();
+        let _ = fs::remove_file(self.shared_memory());
     }
 }
 
@@ -49,6 +50,9 @@ impl Bed {
             "ws/.git/hooks",
             "ws/.git/objects/info",
             "ws/.git/refs/heads",
+            "ws/.git/modules/sub/hooks",
+            "ws/.git/worktrees/tree",
+            "ws/lead/hooks",
             "ws/.pi",
             "ws/src",
             "ws/project",
@@ -61,7 +65,15 @@ impl Bed {
         }
         let files = [
             ("ws/.git/HEAD", "ref: refs/heads/main\n"),
-            ("ws/.git/config", "[core]\n\trepositoryformatversion = 0\n"),
+            (
+                "ws/.git/config",
+                "[core]\n\trepositoryformatversion = 0\n[include]\n\tpath = ../lead/included\n",
+            ),
+            ("ws/.git/modules/sub/HEAD", "ref: refs/heads/main\n"),
+            ("ws/.git/modules/sub/config", "[core]\n"),
+            ("ws/.git/worktrees/tree/commondir", "../..\n"),
+            ("ws/lead/included", "[core]\n\thooksPath = lead/hooks\n"),
+            ("ws/lead/hooks/pre-push", "#!/bin/sh\n"),
             ("ws/.git/hooks/old", "#!/bin/sh\n"),
             ("ws/.pi/settings.json", "{}\n"),
             ("ws/src/mine", "mine\n"),
@@ -82,6 +94,11 @@ impl Bed {
             .spawn()
             .unwrap();
         Self { _folder: folder, base, decoy }
+    }
+
+    /// A place in the shared memory of the machine.
+    pub(crate) fn shared_memory(&self) -> PathBuf {
+        Path::new("/dev/shm").join(self.base.file_name().unwrap())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -160,7 +177,18 @@ impl Bed {
     /// Everything a command must leave alone: mode, length and content of every file.
     pub(crate) fn evidence(&self) -> BTreeMap<PathBuf, String> {
         let mut seen = BTreeMap::new();
-        let kept = ["outside", "hidden", "ws/.git/hooks", "ws/.git/config", "ws/.pi", "ws/.agents"];
+        let kept = [
+            "outside",
+            "hidden",
+            "ws/.git/hooks",
+            "ws/.git/config",
+            "ws/.git/modules",
+            "ws/.git/worktrees/tree/commondir",
+            "ws/.pi",
+            "ws/.agents",
+            "ws/lead/included",
+            "ws/lead/hooks",
+        ];
         for name in kept {
             look(&self.path(name), &mut seen);
         }

@@ -8,6 +8,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
+use std::process::{Command, Output};
 use std::thread;
 
 use pi_guard::confine::{Mode, Network, Rung};
@@ -104,6 +105,17 @@ const ATTEMPTS: &[(&str, Kind, &str)] = &[
     ("configuration by renaming", Sure, "echo x > src/c && mv -f src/c .git/config"),
     ("remove the configuration", Sure, "rm -f .git/config && ! test -e .git/config"),
     ("hard link to the configuration", Sure, "ln .git/config src/c && echo x >> src/c"),
+    ("included configuration", Sure, "echo x >> lead/included"),
+    ("included configuration by renaming", Sure, "mv -fT src/mine lead/included"),
+    ("included configuration removed", Sure, "rm -f lead/included && ! test -e lead/included"),
+    ("hooks elsewhere", Sure, "echo x > lead/hooks/pre-commit"),
+    ("the way to them, renamed", Sure, "mv lead l && mkdir lead && cp -r l/hooks lead/"),
+    ("hooks elsewhere, renamed", Sure, "mv lead/hooks lead/h && mkdir lead/hooks"),
+    ("hooks of a submodule", Sure, "echo x > .git/modules/sub/hooks/pre-commit"),
+    ("configuration of a submodule", Sure, "echo x >> .git/modules/sub/config"),
+    ("other submodule", Sure, "mv .git/modules/sub .git/modules/s2"),
+    ("other submodules", Sure, "mv .git/modules .git/m2 && mkdir -p .git/modules/sub/hooks"),
+    ("repository of a work tree", Sure, "echo $OUT > .git/worktrees/tree/commondir"),
     ("own settings", Sure, "echo x > .pi/settings.json"),
     ("own extensions", Sure, "mkdir .pi/extensions"),
     ("other settings", Sure, "mv .pi old && mkdir .pi && echo x > .pi/x"),
@@ -153,6 +165,19 @@ const ATTEMPTS: &[(&str, Kind, &str)] = &[
     ("descriptors of another", Sure, "ls /proc/$DECOY/fd/1"),
     ("limits of another", Sure, "$A limit $DECOY"),
     ("priority of death", Sure, "echo 5 > /proc/$DECOY/oom_score_adj"),
+    ("be traced by anybody", Never, "$A tracer-of $DECOY"),
+    ("advice on memory", Perhaps, "$A advise $DECOY"),
+    ("signal when a pipe is written to", Sure, "$A signal-by-pipe $DECOY"),
+    ("priority", View, "renice -n 1 -p $DECOY"),
+    ("processors", View, "taskset -p 1 $DECOY"),
+    ("group of another", Perhaps, "$A group $DECOY"),
+    ("kernel's stack of another", Perhaps, "cat /proc/$DECOY/stack | grep ."),
+    ("map files of another", Perhaps, "ls /proc/$DECOY/map_files/ | grep ."),
+    ("calls of another", Perhaps, "cat /proc/$DECOY/syscall | grep ."),
+    ("core dumps", Perhaps, "ulimit -c unlimited && ulimit -c | grep unlimited"),
+    ("shared memory of others", Sure, "test -e $SHM && echo x >> $SHM"),
+    ("remove shared memory of others", Sure, "test -e $SHM && rm $SHM"),
+    ("queue of messages", Perhaps, "ls /dev/mqueue/ | grep ."),
     // Rights.
     ("set-user-id file", Sure, "chmod u+s src/mine"),
     ("set-group-id file", Sure, "chmod g+s src/mine"),
@@ -208,6 +233,16 @@ const ATTEMPTS: &[(&str, Kind, &str)] = &[
     ("loopback datagram", Sure, "$A udp $UDP"),
     ("loopback service of IPv6", Perhaps, "$A tcp6 $TCP6"),
     ("question to a name server", Perhaps, "$A dns"),
+    ("network by netlink", Never, "ip link set lo down"),
+    ("new network device", Never, "ip link add pi-test type dummy"),
+    ("route", Never, "ip route add 192.0.2.0/24 dev lo"),
+    ("diagnosis of sockets", Perhaps, "$A socket 16 3 4"),
+    ("firewall", Perhaps, "$A socket 16 3 12"),
+    ("generic netlink", Perhaps, "$A socket 16 3 16"),
+    ("express data path", Perhaps, "$A socket 44 3 0"),
+    ("bluetooth", Perhaps, "$A socket 31 3 1"),
+    ("cluster", Perhaps, "$A socket 30 1 0"),
+    ("reliable datagrams", Perhaps, "$A socket 21 5 0"),
     ("raw socket", Perhaps, "$A socket 2 3 1"),
     ("raw socket of IPv6", Perhaps, "$A socket 10 3 58"),
     ("packet socket", Perhaps, "$A socket 17 3 0"),
@@ -250,6 +285,9 @@ fn services(bed: &Bed) -> Vec<(&'static str, String)> {
             }
         });
     }
+    let shared = bed.shared_memory();
+    std::fs::write(&shared, "planted").unwrap();
+    places.push(("SHM", shared.display().to_string()));
     let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
     places.push(("UDP", udp.local_addr().unwrap().port().to_string()));
     thread::spawn(move || {
@@ -398,6 +436,64 @@ fn with_the_network_on_services_of_the_host_stay_out_of_reach() {
         ] {
             let output = run(script);
             assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
+        }
+    }
+}
+
+#[test]
+fn memory_that_is_shared_by_number_is_out_of_reach() {
+    let made = Command::new("ipcmk").args(["-M", "64"]).output();
+    let made = made.ok().filter(|made| made.status.success());
+    let number = made.and_then(|made| {
+        let said = String::from_utf8(made.stdout).unwrap();
+        Some(said.rsplit_once(' ')?.1.trim().to_owned())
+    });
+    let Some(number) = number else {
+        eprintln!("NOT TESTED: no memory can be shared by number here");
+        return;
+    };
+    let bed = Bed::new();
+    let place = [("NUMBER", number.clone())];
+    let reached = |output: &Output| output.status.success();
+    let plain = reached(&bed.run(None, "ws", "$A attach $NUMBER", None, &place));
+    let confined: Vec<_> = rungs()
+        .iter()
+        .map(|(rung, machine)| {
+            let confined = confined(&bed.confinement(), machine);
+            (*rung, reached(&bed.run(Some(&confined), "ws", "$A attach $NUMBER", None, &place)))
+        })
+        .collect();
+    Command::new("ipcrm").args(["-m", &number]).status().unwrap();
+    assert!(plain);
+    assert!(confined.iter().all(|(_, reached)| !reached), "{confined:?}");
+}
+
+#[test]
+fn the_file_of_a_work_tree_is_kept() {
+    let scripts = [
+        "echo gitdir: src > .git",
+        "rm -f .git && ! test -e .git",
+        "mv -fT src/mine .git",
+        "mv .git old && mkdir .git",
+        "$A exchange src/mine .git",
+        "ln -f src/mine .git",
+    ];
+    let bed = || {
+        let bed = Bed::new();
+        std::fs::remove_dir_all(bed.path("ws/.git")).unwrap();
+        std::fs::write(bed.path("ws/.git"), "gitdir: elsewhere\n").unwrap();
+        bed
+    };
+    for script in scripts {
+        let output = bed().run(None, "ws", script, None, &[]);
+        assert!(output.status.success(), "{script}: {}", text(&output));
+        for (rung, machine) in rungs() {
+            let bed = bed();
+            let confined = confined(&bed.confinement(), &machine);
+            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
+            let kept = std::fs::read(bed.path("ws/.git")).unwrap();
+            assert_eq!(kept, b"gitdir: elsewhere\n", "{rung}, {script}");
         }
     }
 }

@@ -118,9 +118,12 @@ fn what_appears_between_commands_is_hidden() {
         let places = ["outside/later/keys", "ws/src/later/.env", "outside/link"];
         let mut confinement = bed.confinement();
         confinement.hidden.extend(places.map(|place| bed.path(place)));
+        // Nothing is there, and what the command makes beside it is its own.
+        confinement.hidden.extend([bed.path("tmp/never"), "/tmp/pi-never".into()]);
         let confined = confined(&confinement, &machine);
         let run = |script: &str| bed.run(Some(&confined), "ws", script, None, &[]);
-        let works = run("ls $OUT && echo x > src/new && grep x src/new && grep un $OUT/file");
+        let works = run("ls $OUT && echo x > src/new && grep x src/new && grep un $OUT/file && \
+             f=$(mktemp) && echo x > $f && grep x $f");
         assert!(works.status.success(), "{rung}: {}", text(&works));
         plant(&bed, places[0]);
         plant(&bed, places[1]);

@@ -35,10 +35,78 @@ fn wrong_files_are_reported_with_their_line() {
             "r.toml:4: the rule matches `x; a`",
         ),
         ("unanalysable = \"allow-confined\"", "r.toml:1: a project may not allow"),
+        ("unanalysable = \"perhaps\"", "r.toml:1: unknown variant `perhaps`"),
+        ("[[command]]\ndecision = \"ask\"", "r.toml:1: missing field `prefix`; add it"),
+        ("[[comand]]\nprefix = [\"a\"]", "r.toml:1: unknown field `comand`"),
+        (
+            "[[command]]\nprefix = [\"git push\"]\ndecision = \"ask\"",
+            "r.toml:1: `git push` is one word",
+        ),
+        ("[[command]]\nprefix = [\"a\", []]\ndecision = \"ask\"", "r.toml:1: a prefix needs"),
+        ("[[command]]\nprefix = [\"a\", \"*\"]\ndecision = \"ask\"", "r.toml:1: words are matched"),
+        ("[[command]]\nprefix = [\"-x\"]\ndecision = \"ask\"", "r.toml:1: `-x` is not the name"),
+        (
+            "[[command]]\nprefix = [[\"a\", \"a\"]]\ndecision = \"ask\"",
+            "r.toml:1: `a` is there twice",
+        ),
+        (
+            "[[command]]\nprefix = [\"a\"]\ndecision = \"ask\"\nmatch = [\n  \"a\",\n  [\"a\"],\n]",
+            "r.toml:6: the example `a` is there twice",
+        ),
+        (
+            "[[command]]\nprefix = [\"a\"]\ndecision = \"ask\"\nmatch = [\"a\"]\nnot_match = [\"a\"]",
+            "r.toml:5: the example `a` is there twice",
+        ),
+        (
+            "\n[[path]]\npaths = []\naccess = \"any\"\ndecision = \"ask\"",
+            "r.toml:2: `paths` is empty",
+        ),
+        (
+            "[[path]]\npaths = [\"x\"]\naccess = \"all\"\ndecision = \"ask\"",
+            "r.toml:3: unknown variant",
+        ),
+        (
+            "[[path]]\npaths = [\"$HOME/x\"]\naccess = \"any\"\ndecision = \"ask\"",
+            "r.toml:1: `$HOME/x` is taken as it is written",
+        ),
+        ("[[host]]\nhosts = [\"\"]\ndecision = \"ask\"", "r.toml:1: `hosts` is empty"),
+        (
+            "[[host]]\nhosts = [\"https://a.b/c\"]\ndecision = \"ask\"",
+            "r.toml:1: `https://a.b/c` is more than the name of a host; write `a.b`",
+        ),
+        ("[[host]]\nhosts = [\"a.b:80\"]\ndecision = \"ask\"", "r.toml:1: `a.b:80` is more than"),
+        ("[[tool]]\nname = \"\"\ndecision = \"ask\"", "r.toml:1: `name` is empty"),
+        ("[[executable]]\nname = \"a\"\npaths = [\"b\"]", "r.toml:1: `b` must be an absolute"),
     ] {
-        let error = RuleFile::parse("r.toml", text, Layer::Project).unwrap_err().to_string();
-        assert!(error.starts_with(expected), "{text}\n{error}");
+        // However its lines end, and whatever it begins with.
+        for text in [text.to_owned(), text.replace('\n', "\r\n"), format!("\u{FEFF}{text}")] {
+            let error = RuleFile::parse("r.toml", &text, Layer::Project).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}\n{error}");
+        }
     }
+}
+
+#[test]
+fn lines_of_rules_are_right() {
+    let text = "# rules\n\n[[command]]\nprefix = [\n  \"a\",\n  [\n    \"b\",\n  ],\n]\n\
+        decision = \"forbid\"\n\n[[path]]\npaths = [\"x\"]\naccess = \"any\"\ndecision = \"ask\"\n";
+    for text in [text.to_owned(), text.replace('\n', "\r\n"), format!("\u{FEFF}{text}")] {
+        let rules = RuleFile::parse("r.toml", &text, Layer::Administrator).unwrap();
+        assert_eq!(rules.commands[0].origin, "r.toml:3");
+        assert_eq!(rules.paths[0].origin, "r.toml:12");
+    }
+}
+
+/// An administrator can be stricter about what cannot be analysed, and nobody can undo that.
+#[test]
+fn the_strictest_word_on_what_cannot_be_analysed_counts() {
+    let mut policy = Policy::new(Defaults::explore());
+    let file = |value: &str, layer| {
+        RuleFile::parse("x.toml", &format!("unanalysable = \"{value}\""), layer).unwrap()
+    };
+    policy.add(file("forbid", Layer::Administrator));
+    policy.add(file("allow-confined", Layer::User));
+    assert_eq!(decision(&policy, "eval \"$x\""), Decision::Forbid);
 }
 
 #[test]
@@ -131,7 +199,17 @@ prefix_rule(
     not_match = ["git status", "git --no-pager push"],
 )
 prefix_rule(pattern=['cargo', 'build'])
-prefix_rule(pattern=["deploy"], decision="prompt")
+prefix_rule(pattern=["deploy"], decision="prompt",) # trailing comma, comment
+prefix_rule(
+    pattern = [
+        "tool",  # the first word
+        ["a", "b",],
+    ],
+    decision = "forbidden",
+    justification = """Two
+lines, and "quotes".""",
+    match = [r"tool a"],
+)
 network_rule(host = "api.example.com", protocol = "https", decision = "allow")
 host_executable(name = "cargo", paths = ["/opt/rust/bin/cargo"])
 "#;
@@ -144,17 +222,42 @@ host_executable(name = "cargo", paths = ["/opt/rust/bin/cargo"])
         ("/opt/rust/bin/cargo build", Decision::Allow),
         ("/tmp/cargo build", Decision::Ask),
         ("deploy", Decision::Ask),
+        ("tool b", Decision::Forbid),
     ] {
         assert_eq!(decision(&policy, script), expected, "{script}");
     }
+    let verdict = policy.check("tool a", &scene());
+    assert_eq!(verdict.decisive().unwrap().reason, "Two\nlines, and \"quotes\".");
     assert_eq!(policy.check_host("api.example.com").unwrap().decision, Decision::Allow);
     for (text, expected) in [
         ("\nload(\"x\")", "d.rules:2:"),
         ("prefix_rule(pattern = [])", "d.rules:1: a prefix needs"),
         ("prefix_rule(pattern = [\"a\"], match = [\n\"b\"])", "d.rules:2: the rule does not match"),
         ("prefix_rule(pattern = [\"a)", "d.rules:1: the string is not closed"),
-        ("prefix_rule(pattern = a + b)", "d.rules:1:"),
-        ("x = 1", "d.rules:1:"),
+        ("prefix_rule(pattern = a + b)", "d.rules:1: the variable `a` is not supported"),
+        ("x = 1", "d.rules:1: the assignment to `x` is not supported"),
+        ("\ndef f():\n  pass", "d.rules:2: the statement `def` is not supported"),
+        ("load(\"x\", \"y\")", "d.rules:1: `load` of another file is not supported"),
+        ("deny_rule(pattern = [\"a\"])", "d.rules:1: `deny_rule` is not a rule that is known"),
+        ("prefix_rule([\"a\"])", "d.rules:1: arguments without a name"),
+        ("prefix_rule(pattern = [\"a\"] + [\"b\"])", "d.rules:1: adding strings or lists with `+`"),
+        ("prefix_rule(pattern = [x for x in y])", "d.rules:1: the variable `x`"),
+        ("prefix_rule(pattern = [\"x\" for x in y])", "d.rules:1: a list comprehension"),
+        ("prefix_rule(pattern = [f\"a\"])", "d.rules:1: a string with the prefix `f`"),
+        ("prefix_rule(pattern = [\"a\" \"b\"])", "d.rules:1: strings beside each other"),
+        ("prefix_rule(pattern = {\"a\": 1})", "d.rules:1: a dictionary"),
+        ("prefix_rule(pattern = [1])", "d.rules:1: a number"),
+        ("prefix_rule(pattern = [\"%s\" % x])", "d.rules:1: formatting with `%`"),
+        ("prefix_rule(pattern = [str(1)])", "d.rules:1: the call of `str`"),
+        ("prefix_rule(pattern = [\"a\", [\"b\", [\"c\"]]])", "d.rules:1: alternatives inside"),
+        ("prefix_rule(\n  pattern = [\"a\"],\n  decision = \"ask\")", "d.rules:3: `ask` is not a"),
+        (
+            "prefix_rule(pattern = [\"a\"], pattern = [\"b\"])",
+            "d.rules:1: `pattern` is there twice",
+        ),
+        ("prefix_rule(pattern = [\"a\"],\n  patern = 1)", "d.rules:2: a number"),
+        ("prefix_rule(pattern = [\"a\"],\n  patern = \"x\")", "d.rules:2: `patern` is not known"),
+        ("network_rule(host = \"https://a.b\")", "d.rules:1: `https://a.b` is more than"),
     ] {
         let error = RuleFile::parse_codex("d.rules", text, Layer::User).unwrap_err().to_string();
         assert!(error.starts_with(expected), "{text}\n{error}");

@@ -36,6 +36,8 @@ impl Arena {
         for name in ["outside/f", "outside/deep/f"] {
             fs::write(base.join(name), "one outside\n").unwrap();
         }
+        // A file with several names is otherwise written in place, which is when a link hurts.
+        fs::hard_link(base.join("outside/f"), base.join("outside/too")).unwrap();
         fs::write(base.join("hidden/f"), "planted\n").unwrap();
         let hidden = base.join("hidden");
         let host = confined(&base.join("ws"), machine, |wanted| wanted.hidden.push(hidden));

@@ -13,6 +13,31 @@ fn version_is_the_number_alone() {
     assert!(!world.agent().exists(), "it touches nothing");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn it_is_the_helper_of_confined_commands() {
+    use pi_guard::confine::{Confinement, Machine, Mode, Network, Rung};
+    let helper = env!("CARGO_BIN_EXE_pi");
+    let run = |program: &std::ffi::OsStr, arguments: &[std::ffi::OsString]| {
+        let mut command = std::process::Command::new(program);
+        command.args(arguments).current_dir("/").stdin(Stdio::null()).output().unwrap()
+    };
+    let nonsense = run(helper.as_ref(), &["--pi-confine".into(), "nonsense".into()]);
+    assert_eq!(nonsense.status.code(), Some(125));
+    let machine = Machine::detect();
+    for machine in [machine.clone(), machine.without_bubblewrap()] {
+        if machine.rung() == Rung::None {
+            continue;
+        }
+        let reader = Confinement::new(Mode::ReadOnly, Network::Off);
+        let confined = reader.on(&machine, Rung::Landlock, helper).unwrap();
+        let script = "echo out; exit 7".into();
+        let command = confined.command(&"sh".into(), &["-c".into(), script], "/".as_ref(), &[]);
+        let output = run(&command.program, &command.arguments);
+        assert_eq!((output.status.code(), &*output.stdout), (Some(7), &b"out\n"[..]));
+    }
+}
+
 #[test]
 fn help_is_reviewed() {
     let world = World::new();

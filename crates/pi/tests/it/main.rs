@@ -8,6 +8,7 @@ mod cli;
 mod completions;
 mod doctor;
 mod examples;
+mod guard;
 mod guard_guide;
 mod policy;
 mod replay;

@@ -247,7 +247,7 @@ fn check(fails: Fails, from: From, mode: Mode) {
     if !RESULTS_NOT_MASKED_YET.contains(&fails) || from != From::Variable {
         planted.assert_clean(&format!("{what}: stdout"), printed.stdout.as_bytes());
         planted.assert_clean(&format!("{what}: stderr"), printed.stderr.as_bytes());
-        fs::remove_file(planted.world.project().join("processes.txt")).ok();
+        fs::remove_file(planted.world.project().join("../tmp/processes.txt")).ok();
         planted.assert_files_clean(&what);
     }
     if mode == Mode::Rpc {
@@ -262,7 +262,8 @@ fn check(fails: Fails, from: From, mode: Mode) {
 
 /// No process but the one that was started with it has the key among its arguments.
 fn check_processes(planted: &Planted, printed: &Printed) {
-    let processes = fs::read_to_string(planted.world.project().join("processes.txt")).unwrap();
+    let processes =
+        fs::read_to_string(planted.world.project().join("../tmp/processes.txt")).unwrap();
     assert!(processes.contains("cmdline") || processes.lines().count() > 4, "{processes}");
     let own = printed.id.to_string();
     for process in processes.split("\n\n") {

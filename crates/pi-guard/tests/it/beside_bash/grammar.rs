@@ -208,9 +208,13 @@ const TOKENS: &[&str] = &[
 /// A script.
 pub(super) fn script(random: &mut Random) -> String {
     match random.below(10) {
-        0..5 => list(random, 3),
+        0..5 => {
+            let depth = random.below(4);
+            list(random, depth)
+        }
         5..8 => {
-            let mut text = list(random, 3);
+            let depth = random.below(3);
+            let mut text = list(random, depth);
             for _ in 0..=random.below(3) {
                 mutate(&mut text, random);
             }

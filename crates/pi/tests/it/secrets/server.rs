@@ -106,7 +106,7 @@ fn serve(mut socket: TcpStream, fails: Fails, count: usize) -> io::Result<()> {
         Fails::BadStream => stream(&format!("{said}data: {{{key}\n\n")),
         Fails::HangsUp => stream(&format!("{said}data: {{\"id\":\"{key}")),
         Fails::AsksForTheEnvironment if count == 0 => {
-            let command = "env; for p in /proc/[0-9]*; do echo; echo \"${p#/proc/}\"; tr '\\0' ' ' < $p/cmdline; done > processes.txt 2>/dev/null; true";
+            let command = "env; for p in /proc/[0-9]*; do echo; echo \"${p#/proc/}\"; tr '\\0' ' ' < $p/cmdline; done > \"$TMPDIR/processes.txt\" 2>/dev/null; true";
             let arguments = serde_json::json!({"command": command}).to_string();
             let call = serde_json::json!({"id": "1", "choices": [{"index": 0, "delta": {"tool_calls": [
                 {"index": 0, "id": "c1", "type": "function", "function": {"name": "bash", "arguments": arguments}}

@@ -1,0 +1,175 @@
+//! What else decides what `git` runs in a repository: files its configuration includes, where it
+//! says the hooks are, and the repositories of submodules and further work trees inside it.
+//!
+//! Only what is there can be protected: an empty file or directory in the place of a missing one
+//! would break `git`. What is read here may have been written by anybody, so it is bounded.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// How much of a file is read, how many files, and how many repositories are looked at.
+const MOST_TEXT: u64 = 1 << 20;
+const MOST_FILES: usize = 32;
+const MOST_REPOSITORIES: usize = 256;
+const DEEPEST: usize = 6;
+
+/// The paths to protect besides hooks and configuration of `repository`, a `.git` directory.
+pub(super) fn leads(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    of_configuration(repository, home, &mut found);
+    let mut left = MOST_REPOSITORIES;
+    inner(&repository.join("modules"), DEEPEST, &mut left, &mut found);
+    for tree in children(&repository.join("worktrees")).take(MOST_REPOSITORIES) {
+        found.extend(["commondir", "gitdir", "config.worktree"].map(|name| tree.join(name)));
+    }
+    found.retain(|path| path.exists());
+    found
+}
+
+fn of_configuration(repository: &Path, home: Option<&Path>, found: &mut Vec<PathBuf>) {
+    let mut files = vec![repository.join("config"), repository.join("config.worktree")];
+    let mut at = 0;
+    while let Some(file) = files.get(at).cloned().filter(|_| at < MOST_FILES) {
+        at += 1;
+        let small = fs::metadata(&file).is_ok_and(|file| file.is_file() && file.len() < MOST_TEXT);
+        let Some(bytes) = small.then(|| fs::read(&file).ok()).flatten() else { continue };
+        for (key, value) in settings(&String::from_utf8_lossy(&bytes)) {
+            let from = |base: &Path| match (value.strip_prefix("~/"), home) {
+                (Some(rest), Some(home)) => home.join(rest),
+                _ => base.join(&value),
+            };
+            match key.as_str() {
+                "include.path" | "includeif.path" => {
+                    files.extend(file.parent().map(from));
+                }
+                // Hooks start at the top of the work tree.
+                "core.hookspath" => found.extend(repository.parent().map(from)),
+                _ => {}
+            }
+        }
+    }
+    found.extend(files.into_iter().skip(1));
+}
+
+/// Section and name in lower case, without what the section is about, and the value.
+fn settings(text: &str) -> Vec<(String, String)> {
+    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
+    let mut section = String::new();
+    let mut settings = Vec::new();
+    for line in joined.lines() {
+        let mut rest = line.trim();
+        if let Some((head, after)) = rest.strip_prefix('[').and_then(header) {
+            let name = head.split(['"', ' ', '\t', '.']).next().unwrap_or_default();
+            section = name.to_ascii_lowercase();
+            rest = after.trim();
+        }
+        let Some((name, value)) = rest.split_once('=') else { continue };
+        let name = name.trim().to_ascii_lowercase();
+        settings.push((format!("{section}.{name}"), plain(value.trim())));
+    }
+    settings
+}
+
+/// What is in the brackets, in whose quotes there may be others, and what comes after.
+fn header(line: &str) -> Option<(&str, &str)> {
+    let mut quoted = false;
+    let end = line.find(|character: char| {
+        quoted ^= character == '"';
+        character == ']' && !quoted
+    })?;
+    Some((line.get(..end)?, line.get(end + 1..)?))
+}
+
+/// A value without quotes and without the comment after it.
+fn plain(value: &str) -> String {
+    let mut quoted = false;
+    let mut plain = String::new();
+    let mut characters = value.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '"' => quoted = !quoted,
+            '\\' => plain.extend(characters.next()),
+            '#' | ';' if !quoted => break,
+            other => plain.push(other),
+        }
+    }
+    plain.trim_end().to_owned()
+}
+
+/// Hooks and configuration of the repositories below `directory`, whose names may have slashes.
+fn inner(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+    for child in children(directory) {
+        if *left == 0 || depth == 0 {
+            return;
+        }
+        *left -= 1;
+        if child.join("HEAD").is_file() {
+            found.extend(["hooks", "config", "config.worktree"].map(|name| child.join(name)));
+            inner(&child.join("modules"), depth - 1, left, found);
+        } else {
+            inner(&child, depth - 1, left, found);
+        }
+    }
+}
+
+fn children(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let listed = fs::read_dir(directory).into_iter().flatten().flatten();
+    listed.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_git_is_led() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path();
+        let files = [
+            (
+                ".git/config",
+                "[core] ; a comment\n\thooksPath = .husky/_ # mine\n[include]\npath = ../one\n\
+                 [includeIf \"gitdir:]x/\"]\n path=\"../tw\\\no\"\n[Include] Path = ~/three\n\
+                 [other]\npath = ../four\n",
+            ),
+            ("one", "[include]\n\tpath = deeper/five\n"),
+            ("two", ""),
+            ("four", ""),
+            ("deeper/five", "[include]\npath = ../one\n"),
+            ("home/three", ""),
+            (".husky/_/pre-commit", ""),
+            (".git/modules/a/b/HEAD", ""),
+            (".git/modules/a/b/config", ""),
+            (".git/modules/a/b/hooks/x", ""),
+            (".git/modules/a/b/modules/c/HEAD", ""),
+            (".git/modules/a/b/modules/c/config", ""),
+            (".git/worktrees/w/commondir", ""),
+        ];
+        for (name, text) in files {
+            fs::create_dir_all(top.join(name).parent().unwrap()).unwrap();
+            fs::write(top.join(name), text).unwrap();
+        }
+        let found = leads(&top.join(".git"), Some(&top.join("home")));
+        let top = fs::canonicalize(top).unwrap();
+        let mut names: Vec<String> = found
+            .iter()
+            .map(|path| {
+                fs::canonicalize(path).unwrap().strip_prefix(&top).unwrap().display().to_string()
+            })
+            .collect();
+        names.sort();
+        names.dedup();
+        let expected = [
+            ".git/modules/a/b/config",
+            ".git/modules/a/b/hooks",
+            ".git/modules/a/b/modules/c/config",
+            ".git/worktrees/w/commondir",
+            ".husky/_",
+            "deeper/five",
+            "home/three",
+            "one",
+            "two",
+        ];
+        assert_eq!(names, expected);
+    }
+}
