@@ -202,3 +202,47 @@ fn the_directory_of_sessions_may_be_a_setting() {
     let [problem] = about(&found, "sessions").try_into().unwrap();
     assert!(problem.starts_with("error: [ROOT]/project/file/below cannot be created"), "{problem}");
 }
+
+#[test]
+fn the_sandbox_is_told_as_it_is() {
+    let world = World::new();
+    let rung = pi_guard::confine::Machine::detect().rung();
+    let (_, found) = findings(&world, &[]);
+    let [told] = about(&found, "sandbox").try_into().unwrap();
+    let expected = match rung {
+        pi_guard::confine::Rung::None => "warning: commands cannot be confined (".to_owned(),
+        pi_guard::confine::Rung::Landlock => format!("warning: {rung}, which holds less"),
+        rung => format!("ok: {rung}"),
+    };
+    assert!(told.starts_with(&expected), "{told}");
+    // More than there is: nothing would run.
+    std::fs::create_dir_all(world.agent()).unwrap();
+    let settings = r#"{ "guard": { "sandbox": "read-only", "require": "bubblewrap" } }"#;
+    std::fs::write(world.agent().join("settings.json"), settings).unwrap();
+    let (_, found) = findings(&world, &[]);
+    let [told] = about(&found, "sandbox").try_into().unwrap();
+    let enough = rung >= pi_guard::confine::Rung::Bubblewrap;
+    assert_eq!(told.starts_with("error: the settings require bubblewrap"), !enough, "{told}");
+}
+
+#[test]
+fn rule_files_that_cannot_be_used_are_errors() {
+    let world = World::new();
+    let rules = world.agent().join("rules");
+    std::fs::create_dir_all(&rules).unwrap();
+    let (_, found) = findings(&world, &[]);
+    assert_eq!(about(&found, "rules"), ["ok: profile explore, all rule files can be used"]);
+    std::fs::write(rules.join("a.toml"), "[[command]]\nprefix = []\ndecision = \"ask\"\n").unwrap();
+    let (code, found) = findings(&world, &[]);
+    assert_eq!(code, Some(1), "{found:?}");
+    let [told] = about(&found, "rules").try_into().unwrap();
+    let place = "error: [ROOT]/home/.pi/agent/rules/a.toml:1: a prefix needs at least one word";
+    assert!(told.starts_with(place), "{told}");
+    std::fs::remove_file(rules.join("a.toml")).unwrap();
+    let settings = r#"{ "guard": { "profile": "brave" } }"#;
+    std::fs::write(world.agent().join("settings.json"), settings).unwrap();
+    let (code, found) = findings(&world, &[]);
+    assert_eq!(code, Some(1), "{found:?}");
+    let [told] = about(&found, "rules").try_into().unwrap();
+    assert!(told.starts_with("error: ") && told.ends_with("nothing will run"), "{told}");
+}

@@ -1,5 +1,6 @@
 //! `pi policy check` and `pi policy test`, with real rule files.
 
+use pi_guard::confine::{Machine, Rung};
 use serde_json::Value;
 
 use crate::world::World;
@@ -151,6 +152,25 @@ fn the_profile_decides_where_no_rule_speaks() {
     std::fs::write(world.agent().join("settings.json"), settings).unwrap();
     assert_eq!(word(&["--", "unheard-of"]), "ask", "the settings count");
     assert_eq!(word(&["--profile", "explore", "--", "unheard-of"]), "allow");
+}
+
+#[test]
+fn what_the_sandbox_denies_is_asked_about() {
+    let world = world();
+    let cases: &[(&[&str], &str)] = &[
+        (&["--network=off", "--host", "a.example"], "ask: a.example: the network is off"),
+        (&["--sandbox=read-only", "--path", "x"], "ask: [ROOT]/project/x: the sandbox does not"),
+        (&["--profile=unattended", "--path", "../x"], "forbid: [ROOT]/x: the sandbox does not"),
+        (&["--profile=unattended", "--path", "x"], "allow: "),
+    ];
+    for (arguments, expected) in cases {
+        let (code, text) = check(&world, arguments);
+        if Machine::detect().rung() == Rung::None {
+            assert_eq!(code, Some(8), "{arguments:?}");
+        } else {
+            assert!(text.starts_with(expected), "{arguments:?}: {text}");
+        }
+    }
 }
 
 #[test]

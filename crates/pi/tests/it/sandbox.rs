@@ -178,6 +178,8 @@ fn nothing_is_left_running() {
         // Not even if nobody can do anything about it any more.
         let mut command =
             world.command(&["sandbox", "-q", "--", "sh", "-c", "echo on; sleep 1000"]);
+        // What a killed program leaves behind goes with the world.
+        command.env("TMPDIR", world.project().join(".."));
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
@@ -185,6 +187,26 @@ fn nothing_is_left_running() {
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(out.read_to_string(&mut text).unwrap(), 0);
+    }
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let world = world();
+    if !confined(&world) {
+        return;
+    }
+    let tmp = world.project().join("../tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    for more in [&["-q"], &["--json"]] {
+        let line = [&["sandbox"], &more[..], &["--", "true"]].concat();
+        let output = world.command(&line).env("TMPDIR", &tmp).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let names = |directory: &std::path::Path| -> Vec<_> {
+            std::fs::read_dir(directory).unwrap().map(|one| one.unwrap().file_name()).collect()
+        };
+        assert_eq!(names(&world.project()), ["sub"], "{more:?}");
+        assert!(names(&tmp).is_empty(), "{more:?}");
     }
 }
 
