@@ -83,8 +83,8 @@ impl Scene {
 
     fn options(&self) -> AgentOptions {
         let mut environment = self.scratch.environment("home/proj");
-        let path = std::env::var("PATH").unwrap();
-        environment.variables = Arc::new(BTreeMap::from([("PATH".to_owned(), path)]));
+        let path = ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
+        environment.variables = Arc::new(BTreeMap::from([path]));
         environment.system_directory = self.system.then(|| self.scratch.path("etc"));
         let mut options = AgentOptions::new(environment);
         options.conversation = Conversation::New;

@@ -52,7 +52,9 @@ pub(super) fn arguments(
     }
     // A link could have been put there since.
     let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
-        let seen = |path: &PathBuf| !COVERED.iter().any(|place| path.starts_with(place));
+        let given = |path: &PathBuf| roots.iter().any(|root| path.starts_with(&root.path));
+        let seen =
+            |path: &PathBuf| given(path) || !COVERED.iter().any(|place| path.starts_with(place));
         paths.iter().filter_map(|path| fs::canonicalize(path).ok()).filter(seen).collect()
     };
     let (programs, hidden) = (real(&confinement.programs), real(&confinement.hidden));
