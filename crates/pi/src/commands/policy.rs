@@ -52,7 +52,8 @@ fn options(given: &Given, environment: &Environment) -> Result<AgentOptions, Fai
 /// What happens, in a word.
 fn word(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Run | Outcome::RunConfined => "allow",
+        Outcome::Run => "allow",
+        Outcome::RunConfined => "allow (only confined)",
         Outcome::Ask => "ask",
         Outcome::Refuse => "forbid",
     }
@@ -60,7 +61,11 @@ fn word(outcome: Outcome) -> &'static str {
 
 /// What decided, in a line: what it is about, why, and which rule.
 fn reason(judgement: &Judgement) -> String {
-    let decisive = judgement.verdict.decisive();
+    let verdict = &judgement.verdict;
+    let decisive = match judgement.outcome {
+        Outcome::RunConfined => verdict.parts.iter().find(|part| part.confined),
+        Outcome::Run | Outcome::Ask | Outcome::Refuse => verdict.decisive(),
+    };
     let mut text = decisive.map_or_else(
         || "nothing in it would run".to_owned(),
         |part| {
