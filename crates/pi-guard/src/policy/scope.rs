@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::Reach;
-use crate::shell::{Command, Word, base_name};
+use crate::shell::{self, Command, base_name};
 
 /// What an approval is for: the next question with the same scope need not be asked.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -203,25 +203,13 @@ fn is_name(word: &str) -> bool {
 }
 
 fn quoted(words: &[String]) -> String {
-    let words: Vec<String> = words
-        .iter()
-        .map(|word| match Word::plain(word).raw() {
-            "" => "''".to_owned(),
-            raw if raw
-                .contains(|c: char| c.is_whitespace() || "'\"$`\\;&|<>(){}*?[]#~!".contains(c)) =>
-            {
-                format!("'{}'", raw.replace('\'', "'\\''"))
-            }
-            raw => raw.to_owned(),
-        })
-        .collect();
+    let words: Vec<String> = words.iter().map(|word| shell::quoted(word)).collect();
     words.join(" ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell;
 
     #[test]
     fn what_is_remembered_of_a_command() {

@@ -125,3 +125,13 @@ fn no_character_is_too_odd() {
         }
     }
 }
+
+#[test]
+fn words_are_quoted_for_the_shell() {
+    let cases =
+        [("a-b", "a-b"), ("", "''"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$x", "'$x'")];
+    for (word, expected) in cases {
+        assert_eq!(quoted(word), expected);
+        assert_eq!(analyse(expected).commands[0].program(), Some(word));
+    }
+}

@@ -7,6 +7,7 @@ use pi_coding_agent::config::settings::ApprovalPolicy;
 use pi_coding_agent::guard::{Call, Guard, Judgement, Outcome};
 use pi_coding_agent::{Environment, load_guard};
 use pi_guard::policy::Reach;
+use pi_guard::shell::quoted;
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value};
 
@@ -140,27 +141,4 @@ fn explain(
         (Outcome::Run, None) => "it runs with all your rights".to_owned(),
     };
     writeln!(out, "  {place}")
-}
-
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_for_the_shell() {
-        let cases =
-            [("a-b", "a-b"), ("", "''"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$x", "'$x'")];
-        for (word, expected) in cases {
-            assert_eq!(quoted(word), expected);
-        }
-    }
 }
