@@ -1,6 +1,6 @@
 //! What is decided about a call, before anybody is asked.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pi_guard::Decision;
@@ -62,6 +62,9 @@ pub struct Judgement {
     /// Why it is refused, or run as it is, where that does not follow from the decisions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// The file that the sandbox does not permit, which is asked about: its real path.
+    #[serde(skip)]
+    pub(super) beyond: Option<PathBuf>,
 }
 
 impl Guard {
@@ -73,8 +76,9 @@ impl Guard {
 
     /// Decides about a file that a tool would read or write.
     pub fn judge_path(&self, path: &Path, reach: Reach) -> Judgement {
-        let verdicts = self.file(path, reach);
-        self.conclude(Verdict::of(verdicts.into_iter().flat_map(|v| v.parts).collect()))
+        let mut parts = Vec::new();
+        let beyond = self.file(path, reach, &mut parts);
+        Judgement { beyond, ..self.conclude(Verdict::of(parts)) }
     }
 
     /// Decides about a connection of a command.
@@ -111,25 +115,26 @@ impl Guard {
 
     /// Decides about a call.
     pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgement {
-        let mut verdicts = Vec::new();
+        let (mut parts, mut beyond) = (Vec::new(), None);
         let ruled = self.policy().check_tool(call.tool, call.arguments);
         if !call.ours && ruled.is_none() {
-            verdicts.push(Verdict::of(vec![self.unknown_tool(call.tool)]));
+            parts.push(self.unknown_tool(call.tool));
         }
-        verdicts.extend(ruled);
+        parts.extend(ruled.into_iter().flat_map(|ruled| ruled.parts));
         match (call.tool, call.text("command"), call.text("path")) {
             ("bash", Some(command), _) => {
-                verdicts.push(self.look(|policy, scene| policy.check(command, scene)));
+                parts.extend(self.look(|policy, scene| policy.check(command, scene)).parts);
             }
             ("write" | "edit", _, Some(path)) => {
-                verdicts.extend(self.file(&workspace.resolve(path), Reach::Write));
+                beyond = self.file(&workspace.resolve(path), Reach::Write, &mut parts);
             }
             ("read" | "grep" | "find" | "ls", _, path) => {
-                verdicts.extend(self.file(&workspace.resolve(path.unwrap_or(".")), Reach::Read));
+                let path = workspace.resolve(path.unwrap_or("."));
+                beyond = self.file(&path, Reach::Read, &mut parts);
             }
             _ => {}
         }
-        self.conclude(Verdict::of(verdicts.into_iter().flat_map(|v| v.parts).collect()))
+        Judgement { beyond, ..self.conclude(Verdict::of(parts)) }
     }
 
     /// Whether a file may be read without asking.
@@ -158,25 +163,24 @@ impl Guard {
         }
     }
 
-    /// What the rules and the sandbox say about a file, by the name that was given and by the one
-    /// that it has.
-    fn file(&self, path: &Path, reach: Reach) -> Vec<Verdict> {
+    /// Adds what the rules and the sandbox say about a file, by the name that was given and by the
+    /// one that it has. That one if the sandbox objects.
+    fn file(&self, path: &Path, reach: Reach, parts: &mut Vec<Part>) -> Option<PathBuf> {
         let real = real_path(path);
-        let mut verdicts = vec![self.look(|policy, scene| policy.check_path(path, reach, scene))];
+        parts.extend(self.look(|policy, scene| policy.check_path(path, reach, scene)).parts);
         if real != path {
-            verdicts.push(self.look(|policy, scene| policy.check_path(&real, reach, scene)));
+            parts.extend(self.look(|policy, scene| policy.check_path(&real, reach, scene)).parts);
         }
-        if let Err(denial) = self.sandbox.may(&real, reach != Reach::Read) {
-            verdicts.push(Verdict::of(vec![Part {
-                what: real.display().to_string(),
-                decision: Decision::Ask,
-                confined: false,
-                rule: None,
-                reason: format!("the sandbox does not permit it: {}", denial.rule),
-                scope: Scope::Path { path: real, access: reach },
-            }]));
-        }
-        verdicts
+        let denial = self.sandbox.may(&real, reach != Reach::Read).err()?;
+        parts.push(Part {
+            what: real.display().to_string(),
+            decision: Decision::Ask,
+            confined: false,
+            rule: None,
+            reason: format!("the sandbox does not permit it: {}", denial.rule),
+            scope: Scope::Path { path: real.clone(), access: reach },
+        });
+        Some(real)
     }
 
     /// A tool of somebody else: the sandbox does not hold it.
@@ -203,7 +207,7 @@ impl Guard {
             Decision::Allow if verdict.confined => self.where_to_run(),
             Decision::Allow => (Outcome::Run, None),
         };
-        Judgement { outcome, verdict, note }
+        Judgement { outcome, verdict, note, beyond: None }
     }
 
     /// Whether all that needs a yes has one.

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::remember::Answered;
 use super::sandbox::Wider;
-use super::{Call, Guard, Outcome, Question, real_path};
+use super::{Call, Guard, Judgement, Outcome, Question};
 use crate::config::settings::ApprovalPolicy;
 
 /// A tool behind the guard.
@@ -43,7 +43,7 @@ impl Guarded {
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let Invocation { id, arguments, cancel, updates } = invocation;
-        let arguments = self.guard.restore(self.name(), arguments)?;
+        let mut arguments = self.guard.restore(self.name(), arguments)?;
         let updates = self.guard.mask_updates(updates);
         let call = Call { tool: self.name(), arguments: &arguments, ours: self.ours };
         let judgement = self.guard.judge(call, &self.workspace);
@@ -51,8 +51,8 @@ impl Guarded {
         let what = call.what();
         let question = |parts| Question::new(self.name(), &id, &what, &cwd, parts);
         let note = self.guard.admit(&judgement, question, &cancel).await?;
+        let tool = self.as_judged(&judgement, &mut arguments)?;
         let run = Run { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
-        let tool = self.as_judged(judgement.outcome, &arguments)?;
         let mut output = run.with(&*tool).await;
         if self.name() == "bash"
             && let Some(denial) = self.denial(&output)
@@ -68,25 +68,20 @@ impl Guarded {
         output
     }
 
-    /// The tool, where it is to run.
+    /// The tool, where it is to run. A file beyond the sandbox that was approved is then named by
+    /// its real path: what leads there may be changed by somebody confined.
     fn as_judged(
         &self,
-        outcome: Outcome,
-        arguments: &Map<String, Value>,
+        judgement: &Judgement,
+        arguments: &mut Map<String, Value>,
     ) -> Result<Arc<dyn AgentTool>, ToolError> {
-        if outcome == Outcome::RunConfined {
-            return self.elsewhere(None);
-        }
-        // A file that the sandbox would not permit was approved.
-        let path = arguments.get("path").and_then(Value::as_str);
-        let Some(path) = path.filter(|_| self.ours && self.guard.plan().is_confined()) else {
-            return Ok(Arc::clone(&self.inner));
-        };
-        let path = real_path(&self.workspace.resolve(path));
-        let writes = matches!(self.name(), "write" | "edit");
-        match self.guard.sandbox.may(&path, writes) {
-            Ok(()) => Ok(Arc::clone(&self.inner)),
-            Err(_) => self.elsewhere(Some(&Wider::Off)),
+        match (&judgement.outcome, &judgement.beyond) {
+            (Outcome::RunConfined, _) => self.elsewhere(None),
+            (_, Some(path)) => {
+                arguments.insert("path".to_owned(), path.to_string_lossy().into());
+                self.elsewhere(Some(&Wider::Off))
+            }
+            (_, None) => Ok(Arc::clone(&self.inner)),
         }
     }
 
