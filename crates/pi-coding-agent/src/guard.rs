@@ -18,8 +18,9 @@ mod tool;
 mod ui;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
+use pi_guard::confine::Rung;
 use pi_guard::confine::{Confined, Refused};
 use pi_guard::policy::{Policy, Scene};
 use pi_guard::secrets::Secrets;
@@ -91,6 +92,11 @@ impl Guard {
             judge::decide_host(&plan, &policy, &approvals),
         );
         sandbox.prepare()?;
+        let held = sandbox.in_use().is_some_and(|confined| confined.rung() > Rung::None);
+        {
+            let mut policy = policy.write().unwrap_or_else(PoisonError::into_inner);
+            *policy = policy.clone().with_defaults(plan.defaults(held));
+        }
         Ok(Self {
             plan,
             environment: environment.clone(),
@@ -140,7 +146,7 @@ impl Guard {
     }
 
     fn policy(&self) -> RwLockReadGuard<'_, Policy> {
-        self.policy.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.policy.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Does something with the policy and the place where commands run.

@@ -146,6 +146,12 @@ impl Policy {
         Self { rules: RuleFile::default(), defaults }
     }
 
+    /// Decides otherwise where no rule speaks.
+    #[must_use]
+    pub fn with_defaults(self, defaults: Defaults) -> Self {
+        Self { defaults, ..self }
+    }
+
     /// Adds the rules of a file. Their order does not matter.
     pub fn add(&mut self, file: RuleFile) {
         let rules = &mut self.rules;

@@ -25,7 +25,7 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     }
     let environment = &options.environment;
     let plan = GuardPlan::new(settings.settings(), environment);
-    let policy = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults())?;
+    let policy = rules::load(environment, settings.is_trusted(), &plan.rules)?;
     let approver = options.approver.clone();
     let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
     let secrets = Secrets::new(own_secrets(environment));
@@ -50,7 +50,7 @@ impl Services {
             store.is_trusted()
         };
         let plan = GuardPlan::new(settings, &options.environment);
-        let policy = rules::load(&options.environment, trusted, &plan.rules, plan.defaults());
+        let policy = rules::load(&options.environment, trusted, &plan.rules);
         let policy = policy.map_err(|error: RulesError| GuardError::from(error))?;
         let approver = match plan.approval {
             ApprovalPolicy::Never => None,

@@ -125,13 +125,13 @@ impl GuardPlan {
         self.profile != Profile::Explore || self.is_confined()
     }
 
-    /// What is decided where no rule speaks.
-    pub fn defaults(&self) -> Defaults {
+    /// What is decided where no rule speaks, given whether something really holds commands.
+    pub fn defaults(&self, held: bool) -> Defaults {
         match self.profile {
             Profile::Explore => Defaults::explore(),
             Profile::Careful => Defaults::careful(),
-            Profile::Unattended if self.is_confined() => Defaults::unattended(),
-            // Without a sandbox, only what is known to be harmless or allowed.
+            Profile::Unattended if held => Defaults::unattended(),
+            // Only what is known to be harmless, or allowed.
             Profile::Unattended => Defaults {
                 unmatched: Decision::Ask,
                 destructive: Decision::Forbid,

@@ -39,9 +39,9 @@ pub fn load(
     environment: &Environment,
     trusted: bool,
     run: &[PathBuf],
-    defaults: Defaults,
 ) -> Result<Policy, RulesError> {
-    let mut policy = Policy::new(defaults);
+    // What is decided without a rule is for the guard to say.
+    let mut policy = Policy::new(Defaults::careful());
     let system = environment.system_directory.as_deref();
     let project = trusted.then(|| environment.project_directory().join(DIRECTORY));
     let directories = [

@@ -313,3 +313,30 @@ fn what_the_sandbox_denied_runs_once_more_if_that_is_approved() {
     assert!(results[0].contains("It was run once more"), "{}", results[0]);
     assert!(results[1].contains("The sandbox denied"), "{}", results[1]);
 }
+
+/// Whoever says that nothing need hold gets less: what is known to be harmless, and no more.
+#[test]
+#[cfg(target_os = "linux")]
+fn unattended_without_confinement_by_choice_runs_only_what_is_known() {
+    let world = World::new();
+    let server = model(
+        &world,
+        &[
+            bash("echo hello"),
+            bash("touch made"),
+            bash("X=touch; $X made"),
+            ("write", json!({"path": "made", "content": "x"})),
+        ],
+    );
+    let settings = json!({"defaultProvider": "mock", "defaultModel": "m1",
+        "guard": {"profile": "unattended", "require": "none"}});
+    fs::write(world.agent().join("settings.json"), settings.to_string()).unwrap();
+    let mut command = world.command(&["-p", "Go"]);
+    let output = without_landlock(move || command.output().unwrap());
+    assert!(output.status.success(), "{output:?}");
+    assert!(stderr(&output).contains("no confinement"), "{output:?}");
+    let results = results(&server);
+    assert!(results[0].contains("hello"), "{results:?}");
+    assert!(results[1..].iter().all(|result| result.contains("not allowed")), "{results:?}");
+    assert!(!world.project().join("made").exists());
+}

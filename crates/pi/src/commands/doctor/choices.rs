@@ -119,7 +119,7 @@ pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
         return vec![Finding::error(ABOUT, message, FIX_FILE)];
     }
     let plan = GuardPlan::new(settings.settings(), environment);
-    let loaded = rules::load(environment, settings.is_trusted(), &plan.rules, plan.defaults());
+    let loaded = rules::load(environment, settings.is_trusted(), &plan.rules);
     vec![match loaded {
         Ok(_) => {
             let message = format!("profile {}, all rule files can be used", plan.profile.as_str());
