@@ -53,6 +53,8 @@ mod denial;
 #[cfg(target_os = "linux")]
 mod descriptors;
 mod detect;
+#[cfg(target_os = "linux")]
+mod direct;
 mod environment;
 mod git;
 #[cfg(target_os = "linux")]

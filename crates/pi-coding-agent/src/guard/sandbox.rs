@@ -170,7 +170,8 @@ impl Sandbox {
         };
         let mut confinement = Confinement::new(mode, plan.network.clone());
         confinement.protected.extend(plan.protected.iter().cloned());
-        confinement.hidden.clone_from(&plan.hidden);
+        // What is not there would have to be kept from appearing, which costs every command.
+        confinement.hidden = plan.hidden.iter().filter(|path| path.exists()).cloned().collect();
         confinement.home.clone_from(&environment.home);
         confinement.programs.clone_from(&self.programs);
         let proxy = match plan.network {

@@ -19,7 +19,7 @@ use super::{
 };
 
 #[derive(Debug, thiserror::Error)]
-enum LaunchError {
+pub(super) enum LaunchError {
     #[error("its arguments are not understood; was the program replaced while it ran? Restart it")]
     Arguments,
     #[error("{0}")]
@@ -37,7 +37,7 @@ enum LaunchError {
 }
 
 /// Where this process stands; the last word of the arguments before the command's own.
-const INSIDE: &str = "--inside";
+pub(super) const INSIDE: &str = "--inside";
 const CLOSED: &str = "--closed";
 
 /// Does not return.
@@ -113,7 +113,7 @@ fn become_command(command: &mut Command, program: &str) -> LaunchError {
 }
 
 /// The path of this program, if it still leads to this program.
-fn this_program() -> Result<PathBuf, LaunchError> {
+pub(super) fn this_program() -> Result<PathBuf, LaunchError> {
     const SELF: &str = "/proc/self/exe";
     let path = fs::read_link(SELF).map_err(|_| LaunchError::Replaced)?;
     let same = |a: fs::Metadata, b: fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();

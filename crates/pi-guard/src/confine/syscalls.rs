@@ -3,7 +3,7 @@
 //! A list of what is denied, not of what is allowed: programs of developers use everything, and
 //! files are held by other means. What is here would reach other processes, the kernel's own
 //! workings, or a new set of namespaces with new rights in it. Calls of other architectures (32-bit
-//! programs) end the program; those of x32 are denied like their plain counterparts.
+//! programs) end the program; those of x32 are unknown.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,7 @@ use seccompiler::SeccompCmpArgLen::Dword;
 use seccompiler::SeccompCmpOp::{self, Eq, MaskedEq, Ne};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+    sock_filter,
 };
 
 use super::{Mode, Network, Rung};
@@ -132,15 +133,6 @@ const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
 const FILE_SETATTR: i64 = 469;
 
-/// x32, the 32-bit pointers of x86-64: its calls have this bit, and some have their own numbers.
-#[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
-#[cfg(target_arch = "x86_64")]
-const X32_ONLY: &[i64] = &[
-    // ioctl, ptrace, kexec_load, process_vm_readv and process_vm_writev.
-    514, 521, 528, 539, 540,
-];
-
 /// Namespaces of every kind (`CLONE_NEW*`); the one of time is only for `unshare`.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWNS,
@@ -197,26 +189,38 @@ pub(super) fn filters_of_the_bridge() -> Result<Vec<BpfProgram>, Failure> {
     of_every_kind(rules, &[DENIED, SHARED, METADATA, &others].concat())
 }
 
-/// Compiles these and what is always denied, for every way a call can be made.
+/// The filters of these rules and of what is always denied.
 fn of_every_kind(mut rules: Rules, denied: &[i64]) -> Result<Vec<BpfProgram>, Failure> {
     // No rule at all for a call means: always.
     for call in denied {
         rules.insert(*call, Vec::new());
     }
-    #[cfg(target_arch = "x86_64")]
-    {
-        for (call, of_call) in rules.clone() {
-            rules.insert(call | X32, of_call);
-        }
-        for call in X32_ONLY {
-            rules.insert(call | X32, Vec::new());
-        }
-    }
     // Its flags are in memory, where no filter can look; the C library then uses the older one.
-    let mut unknown = Rules::from([(libc::SYS_clone3, Vec::new())]);
-    #[cfg(target_arch = "x86_64")]
-    unknown.insert(libc::SYS_clone3 | X32, Vec::new());
-    Ok(vec![compile(rules, libc::EPERM)?, compile(unknown, libc::ENOSYS)?])
+    let unknown = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    let mut filters = vec![compile(rules, libc::EPERM)?, compile(unknown, libc::ENOSYS)?];
+    filters.extend(no_x32());
+    Ok(filters)
+}
+
+/// Calls with 32-bit pointers (x32), which have numbers of their own, as if the kernel did not know
+/// any. Otherwise every rule would be needed twice, and long filters take long to install.
+fn no_x32() -> Option<BpfProgram> {
+    const X32: u32 = 0x4000_0000;
+    const LOAD: u16 = 0x20;
+    const AT_LEAST: u16 = 0x35;
+    const RETURN: u16 = 0x06;
+    const ALLOW: u32 = 0x7fff_0000;
+    const ERRNO: u32 = 0x0005_0000;
+    let step = |code, jt, k| sock_filter { code, jt, jf: 0, k };
+    let denied = ERRNO | libc::ENOSYS.cast_unsigned();
+    // The number of the call is the first word of what a filter sees.
+    let program = vec![
+        step(LOAD, 0, 0),
+        step(AT_LEAST, 1, X32),
+        step(RETURN, 0, ALLOW),
+        step(RETURN, 0, denied),
+    ];
+    cfg!(target_arch = "x86_64").then_some(program)
 }
 
 fn namespaces(rules: &mut Rules) -> Result<(), Failure> {

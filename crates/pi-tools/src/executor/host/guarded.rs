@@ -22,6 +22,9 @@ const TRIES: usize = 100;
 pub(super) fn command(confined: &Confined, command: &Command) -> Command {
     let environment: Vec<_> = command.environment.clone().into_iter().collect();
     let program = command.program.clone().into_os_string();
+    #[cfg(target_os = "linux")]
+    let held = confined.direct_command(&program, &command.arguments, &command.cwd, &environment);
+    #[cfg(not(target_os = "linux"))]
     let held = confined.command(&program, &command.arguments, &command.cwd, &environment);
     Command {
         program: held.program.into(),
