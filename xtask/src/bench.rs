@@ -1,5 +1,5 @@
 //! `cargo xtask bench [--quick] [PART...]`: what streams, turns of the loop, sessions, searches,
-//! commands and the program itself cost.
+//! commands, the program itself and its guard cost.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It shows numbers and marks those over budget; it never fails
@@ -13,6 +13,8 @@ mod clock;
 mod commands;
 #[cfg(any(feature = "bench", test))]
 mod feed;
+#[cfg(all(target_os = "linux", any(feature = "bench", test)))]
+mod guard;
 #[cfg(any(feature = "bench", test))]
 mod modes;
 #[cfg(any(feature = "bench", test))]
@@ -34,7 +36,7 @@ use crate::repository;
 pub(crate) use commands::perform;
 
 /// What can be measured by itself.
-const PARTS: [&str; 6] = ["streams", "agent", "sessions", "search", "commands", "modes"];
+const PARTS: [&str; 7] = ["streams", "agent", "sessions", "search", "commands", "modes", "guard"];
 
 /// Why there are no numbers.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +75,8 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
             "sessions" => sessions::print(clock, quick),
             "search" => search::print(quick),
             "modes" => modes::print(quick),
+            #[cfg(target_os = "linux")]
+            "guard" => guard::print(quick),
             _ => commands::print(clock, quick),
         }
     }

@@ -84,7 +84,7 @@ fn measure(quick: bool) -> io::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn build() -> io::Result<PathBuf> {
+pub(super) fn build() -> io::Result<PathBuf> {
     let built = repository::cargo()
         .args(["build", "--release", "--package", "pi", "--message-format", "json"])
         .stderr(Stdio::inherit())

@@ -1,0 +1,118 @@
+//! What the guard costs: a decision about a command, and the confinement of one.
+//!
+//! The helper of confined commands is the release build of `pi`. With bubblewrap the processes
+//! inside outlive their parent by a moment, so this process adopts and waits for them: otherwise
+//! the system would not count what they took.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use pi_guard::confine::{Confinement, Machine, Mode, Network, Rung};
+use pi_guard::policy::{Defaults, Layer, Policy, RuleFile, Scene};
+use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
+
+use super::modes::build;
+use super::process::{Whose, cpu_of};
+
+const RULES: &str = r#"
+[[command]]
+prefix = ["git", "push"]
+decision = "forbid"
+[[command]]
+prefix = ["cargo", ["build", "test"]]
+decision = "allow"
+[[path]]
+paths = ["**/.env", "~/.ssh"]
+access = "any"
+decision = "forbid"
+"#;
+
+const SCRIPTS: &[&str] = &[
+    "ls",
+    "cargo test --workspace 2>&1 | tail -40",
+    "cd crates && for f in */src/*.rs; do grep -n TODO \"$f\" || true; done",
+    "git add -A && git commit -m 'x' && git push origin HEAD",
+    "find . -name '*.py' -print0 | xargs -0 sed -i 's/a/b/'",
+    "bash -c \"env FOO=$(date) make -j4\"",
+    "python3 - <<'E'\nprint(1)\nE",
+    "if test -f .env; then . ./.env; fi; X=cat; $X a.txt",
+];
+
+/// Prints the numbers.
+#[allow(clippy::print_stdout)]
+pub(super) fn print(quick: bool) {
+    println!("\nThe guard: CPU time\n\n| what | CPU | budget |\n|---|---|---|");
+    let rounds = if quick { 20 } else { 200 };
+    match decision(rounds) {
+        Some(took) => println!("| a decision | {took:.0} µs | 100 µs |"),
+        None => println!("| a decision | not told by the system | 100 µs |"),
+    }
+    if let Err(error) = confinement(quick) {
+        println!("\nconfinement: not measured: {error}");
+    }
+}
+
+fn decision(rounds: u32) -> Option<f64> {
+    let mut policy = Policy::new(Defaults::careful());
+    policy.add(RuleFile::parse("bench", RULES, Layer::User).ok()?);
+    let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
+    let real = |path: &Path| path.canonicalize().ok();
+    let cwd = PathBuf::from("/");
+    let scene = Scene { cwd: &cwd, home: None, resolve: &resolve, real: &real };
+    let took = cpu_of(rounds, Whose::Own, || {
+        for script in SCRIPTS {
+            std::hint::black_box(policy.check(script, &scene));
+        }
+        Ok::<_, ()>(())
+    });
+    Some(took.ok()??.as_secs_f64() * 1e6 / SCRIPTS.len() as f64)
+}
+
+#[allow(clippy::print_stdout)]
+fn confinement(quick: bool) -> io::Result<()> {
+    let helper = build()?;
+    set_child_subreaper(Some(getpid()))?;
+    let runs = if quick { 20 } else { 200 };
+    let workspace = tempfile::tempdir()?;
+    let tmp = tempfile::tempdir()?;
+    std::fs::create_dir_all(workspace.path().join(".git/hooks"))?;
+    std::fs::write(workspace.path().join(".git/config"), "")?;
+    let program = OsString::from("/usr/bin/true");
+    let plain = cpu(runs, || Command::new(&program))?;
+    let wanted = Confinement::new(
+        Mode::WorkspaceWrite {
+            workspace: workspace.path().to_owned(),
+            extra_roots: Vec::new(),
+            private_tmp: Some(tmp.path().to_owned()),
+        },
+        Network::Off,
+    );
+    let whole = Machine::detect();
+    let machines = [whole.clone(), whole.without_bubblewrap()];
+    for machine in machines.iter().filter(|machine| machine.rung() != Rung::None) {
+        let confined = wanted.on(machine, Rung::None, &helper).map_err(io::Error::other)?;
+        let took = cpu(runs, || {
+            let held = confined.direct_command(&program, &[], workspace.path(), &[]);
+            let mut command = Command::new(held.program);
+            command.args(held.arguments).env_clear().envs(held.environment);
+            command.current_dir(workspace.path());
+            command
+        })?;
+        println!("| a confined `true`, {} | +{:.1} ms | 5 ms |", confined.rung(), took - plain);
+        confined.clean_up();
+    }
+    Ok(())
+}
+
+/// Milliseconds of a command and of all it has started.
+fn cpu(runs: u32, make: impl Fn() -> Command) -> io::Result<f64> {
+    let took = cpu_of(runs, Whose::Children, || {
+        let status = make().stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+        // What it left behind has become ours.
+        while wait(WaitOptions::empty()).is_ok() {}
+        if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
+    })?;
+    took.map(|took| took.as_secs_f64() * 1e3).ok_or_else(|| io::Error::other("no times"))
+}
