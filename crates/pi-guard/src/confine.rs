@@ -281,7 +281,10 @@ impl Confinement {
             return Err(ConfineError::TooWide(tmp.to_owned()));
         }
         for path in confinement.hidden.iter_mut().chain(&mut confinement.programs) {
-            *path = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            *path = std::fs::canonicalize(&path).unwrap_or_else(|_| roots::leading(path));
+        }
+        for path in confinement.protected.iter_mut().filter(|path| path.is_absolute()) {
+            *path = roots::leading(path);
         }
         let mut confined = Confined {
             confinement,
