@@ -341,3 +341,82 @@ fn a_directory_is_not_an_input() {
         }
     }
 }
+
+#[test]
+fn further_ways_out() {
+    // Each succeeds without confinement.
+    let scripts = [
+        "cp --parents src/mine $OUT/",
+        "install -D src/mine $OUT/a/b",
+        "ln -sr $OUT/file src/l && sed -i --follow-symlinks s/un// src/l && grep ^touched $OUT/file",
+        "git init -q $OUT/repo",
+        "git --git-dir=.git --work-tree=$OUT add -A && git --git-dir=.git --work-tree=$OUT checkout-index -f --prefix=$OUT/x/ -a",
+        "git -c core.hooksPath=$OUT/h config --file $OUT/c a.b c",
+        "git config --file .git/hooks/c a.b c",
+        "git remote add origin $OUT",
+        "git submodule--helper init 2>/dev/null; git config submodule.x.update '!x'",
+        "(cd .git && git config a.b c)",
+        "GIT_DIR=$WS/.git git config a.b c",
+        "GIT_CONFIG=$WS/.git/config git config --file .git/config a.b c",
+        "git init -q --template=src . && git init -q --separate-git-dir=src/g . && test -f .git",
+        "exec 7<>$OUT/file && echo x >&7",
+        "dd if=src/mine of=$OUT/file conv=notrunc 2>/dev/null",
+        "truncate -s 0 $OUT/file",
+        "fallocate -l 10 $OUT/file",
+        "(cd .. && mkdir ws2)",
+        "(cd .. && mv ws ws2)",
+        "cd .git/hooks && echo x > new",
+        "cd -P .git/hooks/../hooks && echo x > new",
+        "echo x > .git/./hooks//new",
+        "echo x > /proc/self/cwd/.git/hooks/new",
+        "echo x > /proc/$$/root$WS/.git/hooks/new",
+        "exec 8<.git/hooks && echo x > /proc/self/fd/8/new",
+        "exec 8<.git && echo x > /dev/fd/8/hooks/new",
+        "mv .pi/settings.json src/ && mv src/settings.json .pi/",
+        "find .git/hooks -name old -delete && ! test -e .git/hooks/old",
+        "perl -e 'rename \".git/config\", \"src/c\" or die'",
+        "perl -e 'unlink \".git/config\" or die'",
+        "perl -e 'link \"src/mine\", \".git/hooks/l\" or die'",
+        "perl -e 'truncate \".git/config\", 0 or die'",
+        "bash -c 'echo x > .git/hooks/new' & wait $!",
+        "setsid -w sh -c 'echo x > .git/hooks/new'",
+        "nohup sh -c 'echo x > $OUT/new'",
+        "script -qec 'echo x > $OUT/new' /dev/null && test -e $OUT/new",
+        "echo 'all:; echo x > $(OUT)/new' > src/m && make -sf src/m",
+        "(umask 0; mkdir -m 777 $OUT/open)",
+        "mkdir -p $HOMEDIR/.ssh && echo x > $HOMEDIR/.ssh/authorized_keys",
+        "HOME=$HOMEDIR git config --global a.b c",
+        "mkdir -p $HOMEDIR/.config/git && echo x > $HOMEDIR/.config/git/config",
+        "mkdir -p $HOMEDIR/.local/bin && cp src/mine $HOMEDIR/.local/bin/ls",
+        "mkdir $HOMEDIR/.pi",
+        "ln -s project $HOMEDIR/.agents",
+        "mv $HOMEDIR $HOMEDIR-2",
+        "tar -cf - $HIDDEN 2>/dev/null | grep -a planted",
+        "find $HIDDEN -name key | grep key",
+        "grep -r planted $HIDDEN/../hidden/",
+        "exec 9<$HIDDEN/key && read x <&9",
+        "wc -c < $HIDDEN/key",
+        "chmod 755 $HIDDEN && cat $HIDDEN/key",
+        "cat $HIDDEN/../hidden/./key",
+        "cd $HIDDEN && cat key",
+        "diff $HIDDEN/key /dev/null | grep planted",
+    ];
+    for script in scripts {
+        let bed = Bed::new();
+        let output = bed.run(None, "ws", script, None, &[]);
+        if !output.status.success() {
+            eprintln!("NOT SHOWN that {script:?} can succeed here: {}", text(&output));
+        }
+        for (rung, machine) in rungs() {
+            let mut bed = Bed::new();
+            let confined = confined(&bed.confinement(), &machine);
+            let before = bed.evidence();
+            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            let said = text(&output);
+            assert!(!said.contains("the command was not run"), "{rung}, {script}: {said}");
+            assert!(!output.status.success(), "{rung}, {script}: {said}");
+            assert_eq!(before, bed.evidence(), "{rung}, {script}");
+            assert!(bed.decoy_lives() && !bed.path("ws2").exists(), "{rung}, {script}");
+        }
+    }
+}
