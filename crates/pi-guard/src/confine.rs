@@ -334,8 +334,8 @@ pub struct Confined {
 /// Removes what covers left of a confinement whose program was killed before it could do so: of
 /// its [`Confined::masks`] the usual ones, if they are empty directories that nobody uses.
 pub fn clean_up_after(masks: &[PathBuf]) -> Vec<PathBuf> {
-    let first = |path: &&str| Path::new(path).iter().next().map(PathBuf::from);
-    let usual: Vec<PathBuf> = PROTECTED.iter().filter_map(|path| first(&path)).collect();
+    let first = |path: &str| Path::new(path).iter().next().map(PathBuf::from);
+    let usual: Vec<PathBuf> = PROTECTED.iter().filter_map(|path| first(path)).collect();
     let is_usual = |mask: &&PathBuf| usual.iter().any(|name| mask.ends_with(name));
     covers::remove(&masks.iter().filter(is_usual).cloned().collect::<Vec<_>>())
 }

@@ -160,7 +160,7 @@ mod tests {
         let cover = folder.path().join(".pi");
         let (first, second) =
             (Place::new(folder.path()).unwrap(), Place::new(folder.path()).unwrap());
-        first.note(&[cover.clone()]).unwrap();
+        first.note(std::slice::from_ref(&cover)).unwrap();
         fs::create_dir(&cover).unwrap();
         let record = first.path().join(COVERS);
         // Its own drop finds nobody who uses it.
