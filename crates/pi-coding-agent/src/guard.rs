@@ -8,6 +8,7 @@
 mod approval;
 mod judge;
 mod masking;
+mod place;
 mod plan;
 mod remember;
 mod reviewer;

@@ -283,7 +283,10 @@ impl Confinement {
             return Err(ConfineError::TooWide(tmp.to_owned()));
         }
         for path in confinement.hidden.iter_mut().chain(&mut confinement.programs) {
-            *path = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+            *path = std::fs::canonicalize(&path).unwrap_or_else(|_| roots::leading(path));
+        }
+        for path in confinement.protected.iter_mut().filter(|path| path.is_absolute()) {
+            *path = roots::leading(path);
         }
         let mut confined = Confined {
             confinement,
@@ -328,6 +331,15 @@ pub struct Confined {
     /// What was not there when this was made, and for which a cover may leave a directory.
     #[serde(skip)]
     covers: Vec<PathBuf>,
+}
+
+/// Removes what covers left of a confinement whose program was killed before it could do so: of
+/// its [`Confined::masks`] the usual ones, if they are empty directories that nobody uses.
+pub fn clean_up_after(masks: &[PathBuf]) -> Vec<PathBuf> {
+    let first = |path: &str| Path::new(path).iter().next().map(PathBuf::from);
+    let usual: Vec<PathBuf> = PROTECTED.iter().filter_map(|path| first(path)).collect();
+    let is_usual = |mask: &&PathBuf| usual.iter().any(|name| mask.ends_with(name));
+    covers::remove(&masks.iter().filter(is_usual).cloned().collect::<Vec<_>>())
 }
 
 /// A command as it is to be started.

@@ -20,6 +20,8 @@ const REVIEW: Duration = Duration::from_secs(30);
 const HIDDEN: &[&str] = &[
     ".aws",
     ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
     ".config/gcloud",
     ".config/gh",
     ".docker/config.json",
@@ -27,7 +29,11 @@ const HIDDEN: &[&str] = &[
     ".gnupg",
     ".kube",
     ".netrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
     ".ssh",
+    ".vault-token",
 ];
 
 /// What is to hold.

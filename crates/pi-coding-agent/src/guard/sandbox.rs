@@ -9,8 +9,8 @@ use pi_guard::confine::{
 };
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
-use tempfile::TempDir;
 
+use super::place::Place;
 use super::plan::GuardPlan;
 use crate::Environment;
 use crate::config::settings::SandboxMode;
@@ -63,7 +63,7 @@ struct Made {
     confinement: Confinement,
     machine: Machine,
     proxy: Option<Proxy>,
-    _tmp: TempDir,
+    _place: Place,
 }
 
 impl Sandbox {
@@ -153,29 +153,26 @@ impl Sandbox {
 
     fn make(&self) -> Result<Made, SandboxError> {
         let (plan, environment) = (&self.plan, &self.environment);
-        let tmp =
-            tempfile::Builder::new().prefix("pi-sandbox-").tempdir_in(environment.temporary())?;
-        // For commands, and beside it what only this program uses.
-        let (for_commands, own) = (tmp.path().join("tmp"), tmp.path().join("own"));
-        std::fs::create_dir(&for_commands)?;
-        std::fs::create_dir(&own)?;
+        let place = Place::new(&environment.temporary())?;
         let mode = match plan.sandbox {
             SandboxMode::ReadOnly => Mode::ReadOnly,
             // Where nothing is confined as a rule, a single command may have to be.
             SandboxMode::WorkspaceWrite | SandboxMode::Off => Mode::WorkspaceWrite {
                 workspace: environment.cwd.clone(),
                 extra_roots: plan.writable_roots.clone(),
-                private_tmp: Some(for_commands),
+                private_tmp: Some(place.temporary()),
             },
         };
         let mut confinement = Confinement::new(mode, plan.network.clone());
         confinement.protected.extend(plan.protected.iter().cloned());
+        // It may be in a root.
+        confinement.protected.push(place.path().to_owned());
         // What is not there would have to be kept from appearing, which costs every command.
         confinement.hidden = plan.hidden.iter().filter(|path| path.exists()).cloned().collect();
         confinement.home.clone_from(&environment.home);
         confinement.programs.clone_from(&self.programs);
         let proxy = match plan.network {
-            Network::Hosts(_) => Some(Proxy::start(&own, Arc::clone(&self.decide_host))?),
+            Network::Hosts(_) => Some(Proxy::start(&place.own(), Arc::clone(&self.decide_host))?),
             Network::On | Network::Off => None,
         };
         confinement.proxy = proxy.as_ref().map(|proxy| proxy.socket().to_owned());
@@ -184,7 +181,8 @@ impl Sandbox {
         let least = if plan.is_confined() { Rung::None } else { Rung::Landlock };
         let required = plan.require.max(least);
         let confined = Arc::new(confinement.on(&machine, required, self.helper())?);
-        Ok(Made { confined, confinement, machine, proxy, _tmp: tmp })
+        place.note(&confined.masks()?)?;
+        Ok(Made { confined, confinement, machine, proxy, _place: place })
     }
 
     /// Whether this program may read or write a file itself, by the same rules as commands.

@@ -50,6 +50,10 @@ pub(super) fn arguments(
         Some(tmp) => view.two("--bind", tmp, "/tmp"),
         None => view.one("--tmpfs", "/tmp"),
     }
+    let above = above(roots, helper);
+    for directory in &above {
+        view.one("--tmpfs", directory);
+    }
     // A link could have been put there since.
     let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
         let given = |path: &PathBuf| roots.iter().any(|root| path.starts_with(&root.path));
@@ -77,9 +81,28 @@ pub(super) fn arguments(
     if COVERED.iter().any(|covered| helper.starts_with(covered)) {
         view.two("--ro-bind", helper, helper);
     }
+    for directory in &above {
+        view.one("--remount-ro", directory);
+    }
     view.one("--chdir", cwd);
     view.0.push("--".into());
     view.0
+}
+
+/// The directories directly in `/tmp` on the way to what is given there. In a `/tmp` of its own they
+/// would be a command's, which could rename them and lead what the next one gets elsewhere.
+fn above(roots: &[Root], helper: &Path) -> Vec<PathBuf> {
+    let given: Vec<&Path> = roots.iter().map(|root| root.path.as_path()).chain([helper]).collect();
+    let first = |path: &&Path| {
+        let mut parts = path.strip_prefix("/tmp").ok()?.components();
+        let first = Path::new("/tmp").join(parts.next()?);
+        (first != **path).then_some(first)
+    };
+    let mut above: Vec<PathBuf> = given.iter().filter_map(first).collect();
+    above.retain(|directory| !roots.iter().any(|root| directory.starts_with(&root.path)));
+    above.sort();
+    above.dedup();
+    above
 }
 
 /// `/run` is where services listen; names of hosts are looked up with a file that may be there.
@@ -100,14 +123,18 @@ fn run(confinement: &Confinement, view: &mut View) {
 }
 
 fn writable(root: &Root, covered: &[PathBuf], view: &mut View) {
-    let given = root.beside_absent();
+    // Where `/tmp` as a whole is given, Landlock keeps nothing from being made below it.
+    let given = match root.path.starts_with("/tmp") {
+        true => root.beside_absent(),
+        false => vec![root.path.clone()],
+    };
     for path in &given {
         view.two("--bind", path, path);
     }
     let in_given = |path: &&PathBuf| given.iter().any(|given| path.starts_with(given));
     // A directory on the way to something protected or hidden could be renamed, and another put
     // in its place; a mount point cannot.
-    for way in root.ways(covered).iter().filter(in_given) {
+    for way in root.ways(covered).iter().filter(in_given).filter(|way| way.is_dir()) {
         view.two("--bind", way, way);
     }
     for present in root.present.iter().filter(in_given) {

@@ -22,8 +22,9 @@ fn mounted() -> Vec<PathBuf> {
     for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let number =
             process.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-        let mounts = number.then(|| fs::read_to_string(process.path().join("mountinfo")));
+        let mounts = number.then(|| fs::read(process.path().join("mountinfo")));
         let Some(Ok(mounts)) = mounts else { continue };
+        let mounts = String::from_utf8_lossy(&mounts);
         places.extend(mounts.lines().filter_map(|line| Some(plain(line.split(' ').nth(4)?))));
     }
     places.sort();

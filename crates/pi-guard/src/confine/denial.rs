@@ -207,7 +207,8 @@ pub(super) fn rule(confined: &Confined, path: &Path, by: By) -> Option<String> {
     }
     let own_tmp = confined.rung == Rung::Bubblewrap && by == By::Command;
     let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
-    if temporary || (own_tmp && path.starts_with("/tmp")) {
+    let given = || confinement.roots().into_iter().any(|root| path.starts_with(root));
+    if temporary || (own_tmp && path.starts_with("/tmp") && !given()) {
         return None;
     }
     let roots = match (roots::plan(confinement), by) {

@@ -8,15 +8,20 @@
 use std::fs;
 use std::path::Path;
 
-/// The numbers of descriptors, besides the usual three, that would survive an exec.
+/// The numbers of descriptors, besides the usual three unless those are directories, that would survive an exec.
 pub(super) fn inherited() -> Vec<u32> {
     let listed = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let mut numbers: Vec<u32> = listed
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|number| *number > 2 && survives(*number))
+        .filter(|number| (*number > 2 || is_directory(*number)) && survives(*number))
         .collect();
     numbers.sort_unstable();
     numbers
+}
+
+/// A directory is a way past the view, whatever its number.
+fn is_directory(number: u32) -> bool {
+    fs::metadata(format!("/proc/self/fd/{number}")).is_ok_and(|found| found.is_dir())
 }
 
 fn survives(number: u32) -> bool {

@@ -13,6 +13,11 @@ const MOST_FILES: usize = 32;
 const MOST_REPOSITORIES: usize = 256;
 const DEEPEST: usize = 6;
 
+/// Whether a directory is itself what is called `.git` in a work tree: a bare repository, say.
+pub(super) fn is_repository(directory: &Path) -> bool {
+    directory.join("HEAD").is_file() && directory.join("objects").is_dir()
+}
+
 /// The paths to protect besides hooks and configuration of `repository`, a `.git` directory.
 pub(super) fn leads(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -115,10 +115,13 @@ fn files(
     let mut unread = Vec::new();
     let mut hidden = Vec::new();
     if own_network {
-        // What is protected, hidden or forbidden is so by mounts.
+        // What is protected, hidden or forbidden is so by mounts; what must not be made, is not
+        // given.
         writable.push("/dev".into());
-        writable.push("/tmp".into());
-        writable.extend(roots.iter().map(|root| root.path.clone()));
+        if !roots.iter().any(|root| Path::new("/tmp").starts_with(&root.path)) {
+            writable.push("/tmp".into());
+        }
+        writable.extend(roots.iter().flat_map(Root::beside_absent));
     } else {
         hidden.extend(real(&confinement.hidden));
         unread.extend(real(&confinement.programs));

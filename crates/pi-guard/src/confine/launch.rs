@@ -80,6 +80,7 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     let [program, rest @ ..] = command else { return Err(LaunchError::Arguments) };
 
     if !inside {
+        roots::check_temporary(&confined.confinement)?;
         let inherited = descriptors::inherited();
         if !inherited.is_empty() {
             if closed {

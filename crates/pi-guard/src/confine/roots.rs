@@ -9,22 +9,33 @@ use std::path::{Path, PathBuf};
 
 use super::{ConfineError, Confinement, git};
 
-/// What shells run when they start, in a home, and what leads `git` and `ssh` to run something.
+/// What shells and desktops run when they start, in a home, where they find programs, and what
+/// leads `git` and `ssh` to run something.
 pub(super) const START_UP: &[&str] = &[
+    ".bash_aliases",
+    ".bash_completion",
     ".bash_login",
     ".bash_logout",
     ".bash_profile",
     ".bashrc",
+    ".cargo/bin",
+    ".config/autostart",
+    ".config/environment.d",
     ".config/fish",
     ".config/git",
+    ".config/systemd",
     ".gitconfig",
     ".inputrc",
     ".kshrc",
+    ".local/bin",
     ".login",
     ".pam_environment",
     ".profile",
     ".ssh",
+    ".xinitrc",
     ".xprofile",
+    ".xsession",
+    ".xsessionrc",
     ".zlogin",
     ".zlogout",
     ".zprofile",
@@ -69,7 +80,8 @@ impl Root {
     }
 
     /// What can be given as a whole where mounts protect the rest: the root, or, where files are
-    /// absent that must stay so, what is beside these.
+    /// absent that must stay so, what is beside these. This is
+    /// for Landlock where it can be: a home may have more files than a view can have mounts.
     pub(super) fn beside_absent(&self) -> Vec<PathBuf> {
         let mut given = Vec::new();
         let absent: Vec<&Path> = self.absent.iter().map(PathBuf::as_path).collect();
@@ -130,6 +142,25 @@ pub(super) fn real(path: &Path) -> Result<PathBuf, ConfineError> {
     Ok(real)
 }
 
+/// Where a path leads whose end need not be there: what is there of the way is followed, but not
+/// the last part.
+pub(super) fn leading(path: &Path) -> PathBuf {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return path.to_owned();
+    };
+    let real = fs::canonicalize(parent);
+    real.unwrap_or_else(|_| leading(parent)).join(name)
+}
+
+/// Whoever could put a link where temporary files are would choose where the next command writes.
+#[cfg(target_os = "linux")]
+pub(super) fn check_temporary(confinement: &Confinement) -> Result<(), ConfineError> {
+    match confinement.private_tmp() {
+        Some(tmp) if real(tmp)? != *tmp => Err(ConfineError::Link(tmp.to_owned())),
+        _ => Ok(()),
+    }
+}
+
 /// The writable roots, none inside another, with what is protected in each.
 pub(super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError> {
     let named = confinement.roots();
@@ -154,18 +185,35 @@ pub(super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError>
         // What is protected in a named root is so also where that lies inside another.
         let bases = named.iter().copied().chain(home.as_deref());
         for base in bases.filter(|base| base.starts_with(path)) {
+            let repository = git::is_repository(base);
             for protected in &confinement.protected {
                 if !protected.is_absolute() || protected.starts_with(base) {
                     protect(&mut root, &base.join(protected))?;
                 }
+                // A root may be what is called `.git` elsewhere.
+                if let (Ok(inside), true) = (protected.strip_prefix(".git"), repository) {
+                    protect(&mut root, &base.join(inside))?;
+                }
             }
             // Whoever protects a repository's configuration means what it leads to.
             if confinement.protected.iter().any(|protected| protected.ends_with(".git/config")) {
-                let leads = git::leads(&base.join(".git"), home.as_deref());
+                let mut leads = git::leads(&base.join(".git"), home.as_deref());
+                if repository {
+                    leads.extend(git::leads(base, home.as_deref()));
+                }
                 let real = leads.iter().filter_map(|path| fs::canonicalize(path).ok());
                 root.present.extend(real.filter(|lead| lead.starts_with(path) && lead != path));
             }
         }
+        // A root inside something protected is protected.
+        if confinement.protected.iter().any(|protected| path.starts_with(protected)) {
+            root.present.push(root.path.clone());
+        }
+        // What the next command gets its temporary files and its network from.
+        let proxy = confinement.proxy.as_deref().and_then(Path::parent);
+        let own = confinement.private_tmp().into_iter().chain(proxy);
+        let inside = own.filter(|own| own.starts_with(path) && own != path);
+        root.present.extend(inside.map(Path::to_owned));
         for file in START_UP.iter().filter_map(|name| Some(home.as_ref()?.join(name))) {
             match fs::symlink_metadata(&file) {
                 Ok(found) if !found.is_symlink() => root.present.push(file),

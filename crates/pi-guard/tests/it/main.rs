@@ -17,6 +17,8 @@ mod hidden;
 #[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(target_os = "linux")]
+mod places;
+#[cfg(target_os = "linux")]
 mod programs;
 #[cfg(unix)]
 mod proxy;

@@ -102,6 +102,11 @@ const COMMANDS: &[(&str, Works, &str)] = &[
         InAView,
         "cd $WS && git add src && git -c user.name=me -c user.email=m@h commit -qm one && git log --oneline | grep one",
     ),
+    (
+        "git",
+        InAView,
+        "cd $WS && C='-c user.name=me -c user.email=m@h' && git add src && git $C commit -qm one && echo y >> src/mine && git $C stash -q && git stash pop -q && git $C commit -qam two && git checkout -q -b side HEAD~1 && echo z > src/z && git add src/z && git $C commit -qm three && git $C rebase -q - && git tag v1 && git reset -q --hard HEAD~1 && git worktree add -q src/tree && git worktree remove src/tree && git gc -q && git fsck",
+    ),
     // Compilers and builds.
     ("cc", Everywhere, "echo 'int main(void){return 0;}' > a.c && cc a.c -o a && ./a"),
     (
@@ -134,6 +139,11 @@ const COMMANDS: &[(&str, Works, &str)] = &[
         "go",
         Everywhere,
         "go mod init tiny && echo 'package main\nfunc main(){}' > a.go && GOCACHE=$PWD/.c GOFLAGS=-mod=mod go build -o a && ./a",
+    ),
+    (
+        "cargo",
+        Everywhere,
+        "mkdir -p one/src two/src && printf '[workspace]\\nmembers = [\"one\", \"two\"]\\nresolver = \"3\"\\n' > Cargo.toml && printf '[package]\\nname = \"two\"\\nedition = \"2024\"\\n' > two/Cargo.toml && touch two/src/lib.rs && printf '[package]\\nname = \"one\"\\nedition = \"2024\"\\n[dependencies]\\ntwo = { path = \"../two\" }\\n' > one/Cargo.toml && echo 'fn main() {}' > one/src/main.rs && cargo check --quiet --offline && cargo metadata --offline --format-version 1 > /dev/null && cargo clean --quiet",
     ),
     // Interpreters.
     (
@@ -196,6 +206,72 @@ const COMMANDS: &[(&str, Works, &str)] = &[
         "npm",
         Everywhere,
         "echo '{\"name\":\"a\",\"scripts\":{\"hi\":\"echo hi\"}}' > package.json && npm_config_cache=$PWD/.c npm run -s hi | grep hi",
+    ),
+    (
+        "npm",
+        Everywhere,
+        "mkdir dep && echo '{\"name\":\"dep\",\"version\":\"1.0.0\"}' > dep/package.json && echo '{\"name\":\"a\",\"scripts\":{\"test\":\"node -e 1\"}}' > package.json && export npm_config_cache=$PWD/.c && npm install --offline --no-audit ./dep && npm test && npm ci --offline --no-audit",
+    ),
+    (
+        "node",
+        Everywhere,
+        "echo 'if (process.send) process.send(1); else require(\"child_process\").fork(__filename).on(\"message\", () => process.exit(0))' > a.js && node a.js",
+    ),
+    (
+        "node",
+        Everywhere,
+        "node -e 'const {Worker} = require(\"worker_threads\"); new Worker(\"1\", {eval: true}).on(\"exit\", c => process.exit(c))'",
+    ),
+    (
+        "node",
+        Everywhere,
+        "node -e 'const fs = require(\"fs\"); fs.watch(\".\", () => process.exit(0)); setInterval(() => fs.writeFileSync(\"w\", \"x\"), 20)'",
+    ),
+    (
+        "node",
+        InAView,
+        "node -e 'const h = require(\"http\"); const s = h.createServer((q, r) => r.end(\"ok\")).listen(0, \"127.0.0.1\", () => h.get({port: s.address().port}, r => r.on(\"data\", () => process.exit(0))))'",
+    ),
+    (
+        "curl",
+        InAView,
+        "python3 -u -m http.server 0 --bind 127.0.0.1 > log 2>&1 & until port=$(grep -o 'port [0-9]*' log); do kill -0 $! || exit 1; done; curl -sf http://localhost:${port#port }/ | grep log; code=$?; kill %1; exit $code",
+    ),
+    (
+        "python3",
+        InAView,
+        "python3 -c 'from multiprocessing import Process, Queue, set_start_method\nif __name__ == \"__main__\":\n  set_start_method(\"fork\"); q = Queue(); p = Process(target=q.put, args=(1,)); p.start(); assert q.get() == 1; p.join()'",
+    ),
+    (
+        "python3",
+        InAView,
+        "python3 -c 'from multiprocessing import shared_memory as s; m = s.SharedMemory(create=True, size=9); m.unlink()'",
+    ),
+    (
+        "python3",
+        Everywhere,
+        "python3 -c 'import asyncio\nasync def main():\n  p = await asyncio.create_subprocess_exec(\"true\"); assert await p.wait() == 0\nasyncio.run(main())'",
+    ),
+    (
+        "python3",
+        Everywhere,
+        "python3 -c 'import sqlite3; c = sqlite3.connect(\"a.db\"); c.execute(\"pragma journal_mode=wal\"); c.execute(\"create table t(x)\"); c.commit()'",
+    ),
+    ("seq", Everywhere, "test $(seq 300000 | wc -c) = 1988895"),
+    ("mkfifo", Everywhere, "mkfifo a b && (cat a > b &) && (echo x > a &) && grep x b"),
+    (
+        "flock",
+        Everywhere,
+        "exec 9> l && flock 9 && ! flock -n l true && flock -u 9 && flock -n l true",
+    ),
+    ("bash", Everywhere, "trap 'exit 0' INT; (sleep 0.05; kill -INT $$) & wait; sleep 5; exit 1"),
+    ("getent", Everywhere, "getent passwd $(id -u) && getent hosts localhost"),
+    ("uname", Everywhere, "uname -a && nproc && df . && date && cat /proc/meminfo > /dev/null"),
+    ("sh", Everywhere, "umask 077 && echo x > a && test $(stat -c %a a) = 600"),
+    (
+        "bash",
+        Everywhere,
+        "exec 3<>a && echo x >&3 && exec 3>&- && grep x a && echo y > /dev/stdout",
     ),
     ("awk", Everywhere, "seq 3 | awk '{s+=$1} END {exit s != 6}'"),
     // Editors write beside the file and rename.
