@@ -10,6 +10,7 @@ mod codex;
 mod destructive;
 mod file;
 mod files;
+mod hosts;
 mod known;
 mod mention;
 mod paths;
@@ -19,6 +20,7 @@ mod scope;
 mod sense;
 mod spelling;
 mod starts;
+mod synonyms;
 mod verdict;
 mod writers;
 

@@ -120,6 +120,8 @@ fn git(arguments: &[Word]) -> Option<&'static str> {
         }
         "reset" if has("--hard") => Some("it discards changes"),
         "clean" if force => Some("it removes files that are not in git"),
+        // What is only taken back from the next commit is still there.
+        "restore" if has("--staged") && !has("--worktree") && !has("-W") => None,
         "checkout" | "restore" | "switch" if force || has("--") || has(".") => {
             Some("it discards changes")
         }

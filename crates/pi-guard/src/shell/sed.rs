@@ -10,8 +10,9 @@ pub(super) fn may_run(words: &[Word]) -> bool {
     let mut scripts = 0;
     let mut next = false;
     let mut first = None;
-    for word in words.iter().skip(1) {
-        let Some(text) = word.literal() else {
+    let numbered: Vec<Option<String>> = words.iter().map(with_numbers).collect();
+    for (word, numbers) in words.iter().zip(&numbered).skip(1) {
+        let Some(text) = word.literal().or(numbers.as_deref()) else {
             if next || word.may_be_option() && scripts == 0 && first.is_none() {
                 return true;
             }
@@ -56,6 +57,26 @@ pub(super) fn may_run(words: &[Word]) -> bool {
     }
     // Without `-e`, the first operand is the script.
     next || scripts == 0 && first.is_some_and(|script| !only_edits(script))
+}
+
+/// A word with a number in the place of what is calculated: `"$((n - 5)),$((n + 5))p"`.
+fn with_numbers(word: &Word) -> Option<String> {
+    let Word::Unknown { raw, .. } = word else { return None };
+    let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
+    let mut text = String::new();
+    let mut rest = inside;
+    while let Some((before, after)) = rest.split_once("$((") {
+        let (calculated, after) = after.split_once("))")?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || " +-*_".contains(c);
+        if !calculated.chars().all(plain) {
+            return None;
+        }
+        text.push_str(before);
+        text.push('1');
+        rest = after;
+    }
+    text.push_str(rest);
+    (!text.contains(['$', '`', '"', '\\'])).then_some(text)
 }
 
 fn only_edits(script: &str) -> bool {
@@ -153,6 +174,9 @@ mod tests {
             ("sed --expression='e ls' f", true),
             ("sed -e p -e'e ls' f", true),
             ("sed \"$x\" f", true),
+            ("sed -n \"$((a - 5)),$((a + 5))p\" f", false),
+            ("sed -n \"$((a))e ls\" f", true),
+            ("sed -n \"$((a))$x\" f", true),
             ("sed -s --fil=x f", true),
             ("sed 'p\ne ls' f", true),
             ("sed '{e ls\n}' f", true),
