@@ -215,6 +215,9 @@ impl<'a> Check<'a> {
             let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
             self.variables.extend(folder.map(|folder| (name.to_owned(), folder)));
         }
+        // `x=$HOME/y`, `a=$b$c`
+        let copied = spelling::copies(analysis, &self.variables);
+        self.variables.extend(copied);
     }
 
     fn folders_entered(&mut self, analysis: &Analysis) {
@@ -421,7 +424,12 @@ impl<'a> Check<'a> {
         let reach = if access == Access::Read { Reach::Read } else { Reach::Write };
         let Some(text) = target.literal() else {
             for spelled in spelling::spellings(target, &self.variables).unwrap_or_default() {
-                self.redirect(access, &Word::plain(spelled));
+                let spelled = Word::plain(spelled);
+                if reach == Reach::Write && destructive::is_disk(&spelled) {
+                    let text = target.raw().to_owned();
+                    self.part(&text, Decision::Forbid, None, "it overwrites a disk");
+                }
+                self.redirect(access, &spelled);
             }
             // Where nothing speaks of files or hosts, it does not matter which it is.
             let rules = &self.policy.rules;

@@ -78,6 +78,16 @@ pub(super) fn is_read_only(command: &Command) -> bool {
                 && without(arguments, "--python --log --outdated -o")
         }
         "tar" => lists_archive(arguments),
+        // With a number it sets the clock.
+        "date"
+            if arguments.iter().any(|w| {
+                w.literal().is_some_and(|t| {
+                    t.len() > 7 && t.chars().all(|c| c.is_ascii_digit() || c == '.')
+                })
+            }) =>
+        {
+            false
+        }
         "command" => matches!(arguments.first().and_then(Word::literal), Some("-v" | "-V")),
         _ => UNLESS.iter().find(|(known, ..)| *known == base).is_some_and(|(_, options, most)| {
             without(arguments, options)

@@ -94,6 +94,7 @@ impl Folders<'_> {
                 match user {
                     "" => home.join(rest),
                     "+" => cwd.join(rest),
+                    "root" => Path::new("/root").join(rest),
                     // Homes are usually beside each other.
                     _ => home.parent().unwrap_or(home).join(user).join(rest),
                 }

@@ -63,6 +63,17 @@ pub(super) fn variables(analysis: &Analysis) -> Vec<(String, String)> {
     known
 }
 
+/// Variables that the script sets to what others are.
+pub(super) fn copies(analysis: &Analysis, known: &[(String, String)]) -> Vec<(String, String)> {
+    let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
+    let with = assignments.filter(|a| a.value.literal().is_none() && a.value.raw().contains('$'));
+    let copied = with.flat_map(|a| {
+        let values = spellings(&a.value, known).unwrap_or_default();
+        values.into_iter().map(|value| (a.name.clone(), value))
+    });
+    copied.take(MAX_SPELLINGS).collect()
+}
+
 /// What a word may become, with patterns left as they are. `None` if that is not known.
 pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<Vec<String>> {
     let Word::Unknown { raw, .. } = word else { return None };
@@ -148,13 +159,15 @@ pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec
         let spelled = spellings(word, variables).filter(|texts| !texts.is_empty());
         // Unquoted, a value is as many words as it has.
         let options: Vec<Vec<Word>> = match spelled {
-            Some(texts) if !word.raw().contains(['*', '?', '[']) => texts
-                .iter()
-                .map(|text| match word.raw().contains('"') {
-                    true => vec![Word::plain(text)],
-                    false => text.split_whitespace().map(Word::plain).collect(),
-                })
-                .collect(),
+            Some(texts) if word.raw().contains('$') || !word.raw().contains(['*', '?', '[']) => {
+                texts
+                    .iter()
+                    .map(|text| match word.raw().contains('"') {
+                        true => vec![Word::plain(text)],
+                        false => text.split_whitespace().map(Word::plain).collect(),
+                    })
+                    .collect()
+            }
             _ => vec![vec![word.clone()]],
         };
         if all.len() * options.len() > MAX_SPELLINGS {

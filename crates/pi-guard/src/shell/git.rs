@@ -90,11 +90,6 @@ const SUBCOMMANDS: &[&str] = &[
     "write-tree",
 ];
 
-/// Whether a subcommand is git's own.
-pub(super) fn is_own(sub: &str) -> bool {
-    SUBCOMMANDS.contains(&sub)
-}
-
 /// Configuration that cannot run anything. Everything else is taken to be able to.
 const HARMLESS: &[&str] =
     &["user.name", "user.email", "core.quotepath", "init.defaultbranch", "commit.gpgsign"];

@@ -88,7 +88,7 @@ fn start(
         "find" | "fd" | "fdfind" => find(base, words, analysis, &inside),
         "git" => git_runs(words, analysis, &inside),
         // `git-push` is a program like `git push`, in a folder of git's.
-        _ if base.strip_prefix("git-").is_some_and(git::is_own) => {
+        _ if base.starts_with("git-") => {
             let sub = base.strip_prefix("git-").unwrap_or_default();
             let short = [Word::plain("git"), Word::plain(sub)].into_iter();
             let short: Vec<Word> = short.chain(words[1..].iter().cloned()).collect();
