@@ -406,6 +406,9 @@ impl<'a> Check<'a> {
         if written == name {
             return true;
         }
+        let home = written.strip_prefix("~/").and_then(|rest| Some(self.scene.home?.join(rest)));
+        let expanded = home.map(|path| path.to_string_lossy().into_owned());
+        let written = expanded.as_deref().unwrap_or(written);
         if base_name(written) != name || !written.starts_with('/') {
             return false;
         }

@@ -38,6 +38,15 @@ const UNLESS: &[(&str, &str, usize)] = &[
     ("awk", "-f -i -l -E --file --include --load --exec", usize::MAX),
 ];
 
+/// How else programs are asked for their version.
+const VERSION: &[(&str, &str)] = &[
+    ("python python3 cargo rustc rustup ssh pip pip3", "-V"),
+    ("rustc", "-vV"),
+    ("node npm pnpm yarn ruby", "-v"),
+    ("go", "version"),
+    ("java", "-version"),
+];
+
 /// Git subcommands that only read.
 const GIT: &str = "status diff log show rev-parse ls-files ls-tree blame annotate describe \
     shortlog cat-file rev-list merge-base name-rev for-each-ref show-ref grep count-objects \
@@ -52,7 +61,10 @@ pub(super) fn is_read_only(command: &Command) -> bool {
     };
     let arguments = &command.words[1..];
     if let [only] = arguments
-        && only.literal() == Some("--version")
+        && only.literal().is_some_and(|text| {
+            matches!(text, "--version" | "--help")
+                || VERSION.iter().any(|(programs, option)| text == *option && has(programs, name))
+        })
         && !name.contains('/')
     {
         return true;
@@ -98,6 +110,12 @@ pub(super) fn is_read_only(command: &Command) -> bool {
                     <= *most
         }),
     }
+}
+
+/// `"${a},${b}p"`: a script that begins with the number of a line, as is known already.
+fn is_address(word: &Word) -> bool {
+    let raw = word.raw();
+    raw.starts_with("\"$") && raw.ends_with("p\"") && raw.trim_matches('"').len() > 3
 }
 
 /// `tar tf x`, which writes nothing; that it starts nothing is known already.
@@ -200,6 +218,6 @@ fn sed(arguments: &[Word]) -> bool {
             letters.chars().skip(1).all(|c| "nErsuz".contains(c))
         }
         Some(_) => true,
-        None => !word.may_be_option() || word.raw().starts_with("\"$(("),
+        None => !word.may_be_option() || is_address(word),
     })
 }

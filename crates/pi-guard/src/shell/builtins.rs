@@ -33,6 +33,14 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
         let Some(text) = word.literal() else {
             // The value of an option is only text.
             let named = matches!(word, Word::Unknown { prefix, .. } if prefix.contains('='));
+            // `wait $!`, and `wait "$pid"` if that is a number.
+            let pid = word.raw().trim_matches('"').strip_prefix('$').is_some_and(|name| {
+                name == "!"
+                    || is_plain_name(name) && !name.starts_with(|c: char| c.is_ascii_digit())
+            });
+            if base == "wait" && pid && analysis.evaluation.evaluate(word.raw()) {
+                continue;
+            }
             if !value && (!named || base == "let") {
                 analysis.doubt(Doubt::Hidden);
             }

@@ -160,7 +160,13 @@ pub(super) fn prints_number(script: &str) -> bool {
                 && options.iter().all(|word| matches!(*word, "-l" | "-c" | "-w" | "-m" | "-L"))
         }
         "nproc" => rest.is_empty(),
-        "date" => rest == ["+%s"],
+        "date" => matches!(rest, ["+%s" | "+%s%N" | "+%s%3N"]),
+        "git" => match rest {
+            ["rev-list", "--count", commits] => {
+                commits.chars().all(|c| c.is_ascii_alphanumeric() || "~^./_".contains(c))
+            }
+            _ => false,
+        },
         "id" => matches!(rest, ["-u" | "-g"]),
         // Of several files it prints the names.
         "grep" => match rest {

@@ -105,9 +105,19 @@ fn start(
             Role::Opaque(format!("what {base} runs is not in the command"))
         }
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
-        "sed" | "gsed" if sed::may_run(words) => {
-            Role::Opaque("this sed script may run programs or write files".to_owned())
-        }
+        "sed" | "gsed" => match sed::may_run(words) {
+            Err(sed::MayRun) => {
+                Role::Opaque("this sed script may run programs or write files".to_owned())
+            }
+            Ok(numbers) => {
+                for word in numbers {
+                    if !analysis.evaluation.evaluate(word.raw()) {
+                        analysis.doubt(Doubt::Hidden);
+                    }
+                }
+                Role::Plain
+            }
+        },
         _ => by_option(base, words, analysis),
     }
 }

@@ -251,6 +251,11 @@ impl Walk<'_> {
         if hides {
             self.analysis.doubt(Doubt::Hidden);
         }
+        if node.kind() == "word"
+            && let Some(doubt) = super::text::look_alike(text)
+        {
+            self.analysis.doubt(doubt);
+        }
     }
 
     /// Whether a `$` stands before a string and is nothing else.
