@@ -182,9 +182,7 @@ fn git(arguments: &[Word]) -> bool {
                 && options.iter().all(|o| dry(&o) || matches!(*o, "-d" | "-x"))
         }
         Some(["tag"] | ["tag", "-l" | "--list", ..]) => without(&arguments[1..], "-d -f -a -s"),
-        Some(["stash", "list" | "show"] | ["worktree", "list"] | ["reflog"] | ["--version"]) => {
-            true
-        }
+        Some(["stash", "list"] | ["worktree", "list"] | ["reflog"] | ["--version"]) => true,
         Some(["config", "--get" | "--get-all" | "--list" | "-l" | "get", rest @ ..]) => {
             rest.len() < 2
         }

@@ -67,6 +67,12 @@ const RUNNING_OPTIONS: &[(&str, &str)] = &[
     ("pnpm", "i install add rebuild update link --script-shell"),
     ("yarn", "install add --script-shell"),
     ("gem", "install"),
+    ("nm", "--plugin"),
+    ("ar", "--plugin"),
+    ("ranlib", "--plugin"),
+    ("objdump", "--plugin"),
+    ("size", "--plugin"),
+    ("ld", "--plugin -plugin"),
     ("composer", "install update run-script exec"),
 ];
 
