@@ -21,6 +21,7 @@ mod sense;
 mod spelling;
 mod starts;
 mod synonyms;
+mod tools;
 mod verdict;
 mod writers;
 
@@ -210,6 +211,6 @@ impl Policy {
         name: &str,
         arguments: &serde_json::Map<String, serde_json::Value>,
     ) -> Option<Verdict> {
-        check::tool(self, name, arguments).map(|part| Verdict::of(vec![part]))
+        tools::check(self, name, arguments).map(|part| Verdict::of(vec![part]))
     }
 }

@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
-
 use super::destructive::{self, Harm};
 use super::hosts;
 use super::known;
-use super::paths::{self, Folders, Reach};
+use super::paths::{Folders, Reach};
 use super::rule::{Fit, Program};
 use super::spelling;
 use super::{Part, Policy, Scene, Scope, Unanalysable, Verdict};
@@ -86,28 +84,17 @@ fn host_by(policy: &Policy, host: &str, fits: fn(&str, &str) -> bool) -> Option<
     Some(ruled(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
 }
 
-pub(super) fn tool(policy: &Policy, name: &str, arguments: &Map<String, Value>) -> Option<Part> {
-    let fits = |key: &str, pattern: &str| match arguments.get(key) {
-        Some(Value::String(text)) => paths::glob(pattern, text),
-        Some(other) => paths::glob(pattern, &other.to_string()),
-        None => false,
-    };
-    let rules = policy.rules.tools.iter();
-    let fitting = rules.filter(|rule| {
-        paths::glob(&rule.name, name)
-            && rule.arguments.iter().all(|(key, pattern)| fits(key, pattern))
-    });
-    let rule = fitting.max_by_key(|rule| rule.decision)?;
-    let scope = Scope::Tool { name: name.to_owned() };
-    let why = rule.justification.as_deref();
-    Some(ruled(name.to_owned(), rule.decision, &rule.origin, why, scope))
-}
-
 fn folders<'a>(scene: &Scene<'a>) -> Folders<'a> {
     Folders { cwd: scene.cwd, home: scene.home }
 }
 
-fn ruled(what: String, decision: Decision, origin: &str, why: Option<&str>, scope: Scope) -> Part {
+pub(super) fn ruled(
+    what: String,
+    decision: Decision,
+    origin: &str,
+    why: Option<&str>,
+    scope: Scope,
+) -> Part {
     let reason = why.unwrap_or(match decision {
         Decision::Allow => "a rule allows it",
         Decision::Ask => "a rule says to ask",

@@ -27,9 +27,14 @@ pub(super) fn is_unclear(host: &str) -> bool {
     !host.is_ascii() || host.contains(['%', '{', '}', '[', '*', '$', '`'])
 }
 
-/// Lower case, without the dot at the end.
+/// Lower case, without the dot at the end, and without what a URL has around it.
 fn plain(host: &str) -> String {
-    host.trim().trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
+    let url = paths::host_in(host);
+    let host = url.as_deref().unwrap_or(host).trim();
+    let host = host.rsplit('@').next().unwrap_or(host).split('/').next().unwrap_or(host);
+    let port = host.rsplit_once(':').filter(|(name, _)| !name.contains(':') || name.ends_with(']'));
+    let host = port.map_or(host, |(name, _)| name);
+    host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }
 
 /// The address that a host is, in any of the spellings that programs take.
@@ -87,6 +92,10 @@ mod tests {
     fn one_host_in_many_spellings() {
         for (pattern, host, expected) in [
             ("evil.example", "EVIL.example.", true),
+            ("evil.example", "https://u:p@evil.example:80/x", true),
+            ("evil.example", "u@evil.example", true),
+            ("evil.example", "evil.example:80", true),
+            ("::1", "[::1]:80", true),
             ("*.evil.example", "a.b.evil.example", true),
             ("evil.example", "notevil.example", false),
             ("evil.example", "evil.example.com", false),

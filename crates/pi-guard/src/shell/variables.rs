@@ -120,9 +120,8 @@ fn is_plain_flag(flag: &str) -> bool {
 /// Whether a variable decides what runs, with some value.
 pub(super) fn is_powerful(name: &str) -> bool {
     let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
-    !has(HARMLESS, name)
-        && !(starts(HARMLESS_STARTS) && !name.ends_with("RUSTFLAGS"))
-        && (has(POWERFUL, name) || starts(POWERFUL_STARTS))
+    let harmless = starts(HARMLESS_STARTS) && !name.ends_with("RUSTFLAGS");
+    !has(HARMLESS, name) && !harmless && (has(POWERFUL, name) || starts(POWERFUL_STARTS))
 }
 
 fn has(list: &str, name: &str) -> bool {
