@@ -256,7 +256,9 @@ fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String])
                         analysis.doubt(Doubt::RunsText(base.to_owned()));
                         return Role::Plain;
                     };
-                    if matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
+                    // Some shells of this name take `$'x'` for a `$` and an `x`.
+                    let quotes = matches!(base, "sh" | "dash" | "ash") && script.contains("$'");
+                    if quotes || matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
                         analysis.doubt(Doubt::Construct(format!("the language of {base}")));
                     }
                     script_into(script, analysis, inside);

@@ -21,6 +21,10 @@ pub(super) fn doubts(script: &str) -> Vec<Doubt> {
             doubts.push(doubt);
         }
     }
+    // To the grammar, a here-document that begins with a continued line begins a line later.
+    if script.contains("<<") && script.contains("\n\\\n") {
+        doubts.push(Doubt::Syntax);
+    }
     // `${x@P}` runs the substitutions in the value of x.
     if script.contains("@P}") {
         doubts.push(Doubt::Hidden);

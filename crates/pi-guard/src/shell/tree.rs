@@ -109,6 +109,8 @@ impl Walk<'_> {
             }
             "variable_assignment" | "variable_assignments" => {}
             "ERROR" => self.analysis.doubt(Doubt::Syntax),
+            // After `==` the grammar takes the rest of the line for a pattern: `ls ==; cat x`.
+            "regex" if has_parent(node, &["command"]) => self.analysis.doubt(Doubt::Syntax),
             // Its parent reads it.
             kind if node.is_named() && !STRUCTURE.contains(&kind) => {
                 self.analysis.doubt(Doubt::Construct(kind.replace('_', " ")));

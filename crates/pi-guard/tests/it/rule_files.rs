@@ -288,5 +288,5 @@ fn options_have_several_names() {
         decision = "ask"
         match = ["cargo +nightly publish", "cargo --locked publish"]
     "#;
-    assert_eq!(RuleFile::parse("rules.toml", text, Layer::User).map(|file| file.examples), Ok(21));
+    assert_eq!(RuleFile::parse("rules.toml", text, Layer::User).map(|file| file.examples), Ok(20));
 }
