@@ -231,6 +231,11 @@ impl Walk<'_> {
         self.gap(node.start_byte());
         self.reached = self.reached.max(node.end_byte());
         let text = slice(node, self.script);
+        // In `wc -n1<f` the grammar takes `-n1` for a descriptor.
+        let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+        if node.kind() == "file_descriptor" && !digits(text) && !text.starts_with('{') {
+            self.analysis.doubt(Doubt::Syntax);
+        }
         let hides = match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => false,
             "heredoc_body" | "heredoc_content" if is_quoted_heredoc(node, self.script) => false,
