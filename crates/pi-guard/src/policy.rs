@@ -10,6 +10,7 @@ mod codex;
 mod destructive;
 mod file;
 mod files;
+mod hosts;
 mod known;
 mod mention;
 mod paths;
@@ -19,6 +20,8 @@ mod scope;
 mod sense;
 mod spelling;
 mod starts;
+mod synonyms;
+mod tools;
 mod verdict;
 mod writers;
 
@@ -214,6 +217,6 @@ impl Policy {
         name: &str,
         arguments: &serde_json::Map<String, serde_json::Value>,
     ) -> Option<Verdict> {
-        check::tool(self, name, arguments).map(|part| Verdict::of(vec![part]))
+        tools::check(self, name, arguments).map(|part| Verdict::of(vec![part]))
     }
 }

@@ -15,6 +15,7 @@ mod programs;
 mod sed;
 mod text;
 mod tree;
+mod variables;
 mod word;
 mod wrappers;
 

@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value};
-
 use super::destructive::{self, Harm};
+use super::hosts;
 use super::known;
-use super::paths::{self, Folders, Reach};
+use super::paths::{Folders, Reach};
 use super::rule::{Fit, Program};
 use super::spelling;
 use super::{Part, Policy, Scene, Scope, Unanalysable, Verdict};
@@ -17,8 +16,9 @@ pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdic
     let analysis = shell::analyse(script);
     let mut check = Check::new(policy, scene);
     check.script = Scope::Script { text: script.to_owned() };
-    check.folders_entered(&analysis);
     check.variables_set(&analysis);
+    check.folders_entered(&analysis);
+    check.dots = script.contains("dotglob");
     check.files_made(&analysis);
     for command in &analysis.commands {
         check.scope = Scope::of_command(command, script);
@@ -66,39 +66,35 @@ pub(super) fn path(policy: &Policy, path: &Path, reach: Reach, scene: &Scene<'_>
     Verdict::of(check.parts)
 }
 
-pub(super) fn host(policy: &Policy, host: &str) -> Option<Part> {
+pub(super) fn host(policy: &Policy, name: &str) -> Option<Part> {
+    host_by(policy, name, hosts::fits)
+}
+
+/// What the rules say of a word that may be a host.
+pub(super) fn word_as_host(policy: &Policy, word: &str) -> Option<Part> {
+    host_by(policy, word, hosts::may_fit)
+}
+
+fn host_by(policy: &Policy, host: &str, fits: fn(&str, &str) -> bool) -> Option<Part> {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let rules = policy.rules.hosts.iter();
-    let fitting = rules.filter(|rule| {
-        rule.hosts.iter().any(|pattern| paths::glob(&pattern.to_ascii_lowercase(), &host))
-    });
+    let fitting = rules.filter(|rule| rule.hosts.iter().any(|pattern| fits(pattern, &host)));
     let rule = fitting.max_by_key(|rule| rule.decision)?;
     let scope = Scope::Host { host: host.clone() };
     Some(ruled(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
-}
-
-pub(super) fn tool(policy: &Policy, name: &str, arguments: &Map<String, Value>) -> Option<Part> {
-    let fits = |key: &str, pattern: &str| match arguments.get(key) {
-        Some(Value::String(text)) => paths::glob(pattern, text),
-        Some(other) => paths::glob(pattern, &other.to_string()),
-        None => false,
-    };
-    let rules = policy.rules.tools.iter();
-    let fitting = rules.filter(|rule| {
-        paths::glob(&rule.name, name)
-            && rule.arguments.iter().all(|(key, pattern)| fits(key, pattern))
-    });
-    let rule = fitting.max_by_key(|rule| rule.decision)?;
-    let scope = Scope::Tool { name: name.to_owned() };
-    let why = rule.justification.as_deref();
-    Some(ruled(name.to_owned(), rule.decision, &rule.origin, why, scope))
 }
 
 fn folders<'a>(scene: &Scene<'a>) -> Folders<'a> {
     Folders { cwd: scene.cwd, home: scene.home }
 }
 
-fn ruled(what: String, decision: Decision, origin: &str, why: Option<&str>, scope: Scope) -> Part {
+pub(super) fn ruled(
+    what: String,
+    decision: Decision,
+    origin: &str,
+    why: Option<&str>,
+    scope: Scope,
+) -> Part {
     let reason = why.unwrap_or(match decision {
         Decision::Allow => "a rule allows it",
         Decision::Ask => "a rule says to ask",
@@ -123,6 +119,8 @@ pub(super) struct Check<'a> {
     pub(super) cwds: Vec<PathBuf>,
     /// Whether it may be anywhere.
     pub(super) lost: bool,
+    /// Whether patterns match names that begin with a dot.
+    pub(super) dots: bool,
     /// Variables whose value the script shows, and those that everybody has.
     pub(super) variables: Vec<(String, String)>,
     /// Files that the script makes.
@@ -143,6 +141,7 @@ impl<'a> Check<'a> {
             parts: Vec::new(),
             cwds: Vec::new(),
             lost: false,
+            dots: false,
             variables: Vec::new(),
             made: Vec::new(),
             scope: nothing.clone(),
@@ -203,26 +202,71 @@ impl<'a> Check<'a> {
             let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
             self.variables.extend(folder.map(|folder| (name.to_owned(), folder)));
         }
+        // `x=$HOME/y`, `a=$b$c`
+        let copied = spelling::copies(analysis, &self.variables);
+        self.variables.extend(copied);
     }
 
     fn folders_entered(&mut self, analysis: &Analysis) {
         for command in &analysis.commands {
-            if !matches!(command.base(), Some("cd" | "pushd" | "popd" | "chdir")) {
-                continue;
-            }
-            match command.words.get(1).and_then(Word::literal) {
-                Some(folder) if !folder.starts_with('-') => {
-                    // Relative to where an earlier `cd` led, or to the start.
-                    let from = self.cwds.last().map_or(self.scene.cwd, PathBuf::as_path);
-                    let entered = [
-                        self.folders.absolute(folder, from),
-                        self.folders.absolute(folder, self.scene.cwd),
-                    ];
-                    self.cwds.extend(entered);
+            let words = command.words.get(1..).unwrap_or_default();
+            match command.base() {
+                Some("cd" | "pushd" | "popd" | "chdir") => {
+                    let options =
+                        |w: &&Word| matches!(w.literal(), Some("--" | "-P" | "-L" | "-e"));
+                    self.enter(words.iter().find(|word| !options(word)));
                 }
-                _ => self.lost = true,
+                // What they start is in that folder.
+                Some(
+                    "env" | "sudo" | "make" | "git" | "tar" | "just" | "npm" | "pnpm" | "cargo",
+                ) => {
+                    for (at, word) in words.iter().enumerate() {
+                        let text = word.literal().unwrap_or_default();
+                        match text.split_once('=') {
+                            Some((
+                                "--chdir" | "--directory" | "--prefix" | "--work-tree",
+                                folder,
+                            )) => {
+                                self.enter(Some(&Word::plain(folder)));
+                            }
+                            _ if matches!(text, "-C" | "-D" | "--chdir" | "--directory")
+                                && words.get(at + 1).is_some_and(|w| w.literal().is_some()) =>
+                            {
+                                self.enter(words.get(at + 1));
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
             }
         }
+    }
+
+    /// Notes a folder that the script enters, or that it may be anywhere.
+    fn enter(&mut self, folder: Option<&Word>) {
+        let home = self.scene.home.map(|home| home.to_string_lossy().into_owned());
+        let folders = match folder {
+            None => home.map(|home| vec![home]),
+            Some(Word::Literal { text, .. }) => {
+                Some(vec![text.clone()]).filter(|_| !text.starts_with('-'))
+            }
+            Some(word) => {
+                // It may still be somewhere else, if its variable is set to more than is shown.
+                self.lost = true;
+                spelling::spellings(word, &self.variables)
+            }
+        };
+        for folder in folders.iter().flatten() {
+            // Relative to where an earlier `cd` led, or to the start.
+            let from = self.cwds.last().map_or(self.scene.cwd, PathBuf::as_path);
+            let entered = [
+                self.folders.absolute(folder, from),
+                self.folders.absolute(folder, self.scene.cwd),
+            ];
+            self.cwds.extend(entered);
+        }
+        self.lost |= folders.is_none();
     }
 
     fn command(&mut self, command: &Command, analysis: &Analysis) {
@@ -241,6 +285,12 @@ impl<'a> Check<'a> {
         decided |= self.arguments(command, &text, reads);
         if decided {
             return;
+        }
+        if !reads && self.is_own_program(written) {
+            self.unknown(&text, "what this program runs is not in the command");
+            if harm.is_none() {
+                return;
+            }
         }
         let started = !reads && self.may_start(command, &text);
         if let Some(Harm::Destructive(why)) = harm {
@@ -327,10 +377,25 @@ impl<'a> Check<'a> {
         !written.contains('/') || self.is_same(written, base_name(written))
     }
 
+    /// Whether a program is given by a path that is neither the system's nor where its name leads:
+    /// a file like any other, which may have been written a moment ago.
+    fn is_own_program(&self, written: &str) -> bool {
+        const SYSTEM: &[&str] = &[
+            "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/snap", "/System",
+            "/Library",
+        ];
+        let all = || self.candidates(written).into_iter();
+        !self.is_itself(written)
+            && !all().all(|path| SYSTEM.iter().any(|folder| path.starts_with(folder)))
+    }
+
     fn is_same(&self, written: &str, name: &str) -> bool {
         if written == name {
             return true;
         }
+        let home = written.strip_prefix("~/").and_then(|rest| Some(self.scene.home?.join(rest)));
+        let expanded = home.map(|path| path.to_string_lossy().into_owned());
+        let written = expanded.as_deref().unwrap_or(written);
         if base_name(written) != name || !written.starts_with('/') {
             return false;
         }
@@ -348,7 +413,21 @@ impl<'a> Check<'a> {
     fn redirect(&mut self, access: Access, target: &Word) {
         let reach = if access == Access::Read { Reach::Read } else { Reach::Write };
         let Some(text) = target.literal() else {
-            if reach == Reach::Write || !self.policy.rules.paths.is_empty() {
+            for spelled in spelling::spellings(target, &self.variables).unwrap_or_default() {
+                let spelled = Word::plain(spelled);
+                if reach == Reach::Write && destructive::is_disk(&spelled) {
+                    let text = target.raw().to_owned();
+                    self.part(&text, Decision::Forbid, None, "it overwrites a disk");
+                }
+                self.redirect(access, &spelled);
+            }
+            // Where nothing speaks of files or hosts, it does not matter which it is.
+            let rules = &self.policy.rules;
+            let strict = |decision: Decision| decision > Decision::Allow;
+            let ruled = rules.paths.iter().any(|rule| strict(rule.decision))
+                || rules.hosts.iter().any(|rule| strict(rule.decision));
+            let open = !ruled && self.policy.defaults == super::Defaults::explore();
+            if !open && (reach == Reach::Write || !rules.paths.is_empty()) {
                 self.unknown(target.raw(), "the file is not written out");
             }
             return;

@@ -49,6 +49,15 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
             }
             has("-delete").then_some(Harm::Destructive("it removes files for good"))
         }
+        "mv" if operands(arguments).rev().skip(1).any(|word| is_vital(word, folders)) => {
+            Some(Harm::Ruinous("it moves the system or the home folder away"))
+        }
+        "rsync"
+            if arguments.iter().any(|w| w.literal().is_some_and(|t| t.starts_with("--del")))
+                && operands(arguments).next_back().is_some_and(|word| is_vital(word, folders)) =>
+        {
+            Some(Harm::Ruinous("it removes the system or the home folder"))
+        }
         "tee" | "cp" | "mv" | "shred" | "install" | "ln" if arguments.iter().any(is_disk) => {
             Some(Harm::Ruinous("it overwrites a disk"))
         }
@@ -58,7 +67,7 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
         {
             Some(Harm::Ruinous("it overwrites a disk"))
         }
-        "mkfs" | "wipefs" | "mkswap" => Some(Harm::Ruinous("it overwrites a disk")),
+        "mkfs" | "wipefs" | "mkswap" | "blkdiscard" => Some(Harm::Ruinous("it overwrites a disk")),
         _ if base.starts_with("mkfs.") => Some(Harm::Ruinous("it overwrites a disk")),
         "chmod" | "chown" | "chgrp" if option(arguments, 'R', "--recursive") => {
             let vital = arguments.iter().any(|word| is_vital(word, folders));
@@ -69,7 +78,9 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
             })
         }
         "shred" | "truncate" | "srm" | "unlink" => Some(Harm::Destructive("it destroys files")),
-        "fdisk" | "parted" | "sfdisk" | "gdisk" => Some(Harm::Destructive("it changes disks")),
+        "fdisk" | "parted" | "sfdisk" | "gdisk" | "sgdisk" | "cfdisk" => {
+            Some(Harm::Destructive("it changes disks"))
+        }
         "shutdown" | "reboot" | "halt" | "poweroff" | "init" | "telinit" => {
             Some(Harm::Destructive("it stops the machine"))
         }
@@ -81,23 +92,46 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
         }
         "crontab" if literal(0) == Some("-r") => Some(Harm::Destructive("it removes all jobs")),
         "git" => git(arguments).map(Harm::Destructive),
-        "npm" | "pnpm" | "yarn" | "cargo" | "twine" | "gem"
-            if matches!(literal(0), Some("publish" | "upload" | "push" | "yank" | "unpublish")) =>
+        _ => elsewhere(base, arguments).map(Harm::Destructive),
+    }
+}
+
+/// What is done where others see it.
+fn elsewhere(base: &str, arguments: &[Word]) -> Option<&'static str> {
+    // Anywhere among the words: options with values may come before it.
+    let says = |words: &str| {
+        let literals = || arguments.iter().filter_map(Word::literal);
+        words.split_ascii_whitespace().any(|word| literals().any(|literal| literal == word))
+    };
+    match base {
+        "npm" | "pnpm" | "yarn" | "cargo" | "twine" | "gem" | "poetry" | "uv" | "hatch"
+        | "flit" | "vsce" | "lerna"
+            if says("publish upload yank unpublish")
+                && !arguments.iter().any(|w| w.literal() == Some("--dry-run")) =>
         {
-            Some(Harm::Destructive("it publishes"))
+            Some("it publishes")
         }
-        "kubectl" | "helm" if matches!(literal(0), Some("delete" | "uninstall" | "drain")) => {
-            Some(Harm::Destructive("it removes what runs elsewhere"))
+        "gem" | "docker" | "podman" | "helm" if says("push") => Some("it publishes"),
+        "kubectl" | "helm" | "oc" if says("delete uninstall drain") => {
+            Some("it removes what runs elsewhere")
         }
-        "terraform" if matches!(literal(0), Some("destroy" | "apply")) => {
-            Some(Harm::Destructive("it changes what runs elsewhere"))
+        "terraform" | "tofu" | "pulumi" if says("destroy apply up") => {
+            Some("it changes what runs elsewhere")
         }
-        "docker" | "podman"
-            if matches!(literal(1), Some("prune" | "rm"))
-                || matches!(literal(0), Some("rm" | "rmi")) =>
+        "docker" | "podman" if says("prune rm rmi") => Some("it removes containers or images"),
+        "docker" | "podman" | "docker-compose" if says("down") && says("-v --volumes") => {
+            Some("it removes containers or images")
+        }
+        "gh" if says("delete") => Some("it removes what others may have"),
+        "aws" | "gsutil" | "gcloud" | "az" if says("rm rb delete terminate-instances") => {
+            Some("it removes what is stored elsewhere")
+        }
+        "rsync"
+            if arguments.iter().any(|w| w.literal().is_some_and(|t| t.starts_with("--del"))) =>
         {
-            Some(Harm::Destructive("it removes containers or images"))
+            Some("it removes files for good")
         }
+        "dropdb" | "dropuser" => Some("it removes a database"),
         _ => None,
     }
 }
@@ -118,15 +152,27 @@ fn git(arguments: &[Word]) -> Option<&'static str> {
         {
             Some("it overwrites what others may have")
         }
-        "reset" if has("--hard") => Some("it discards changes"),
+        "reset" if has("--hard") || has("--merge") => Some("it discards changes"),
         "clean" if force => Some("it removes files that are not in git"),
-        "checkout" | "restore" | "switch" if force || has("--") || has(".") => {
+        // What is only taken back from the next commit is still there.
+        "restore" if (has("--staged") || has("-S")) && !has("--worktree") && !has("-W") => None,
+        "checkout" | "restore" | "switch"
+            if force || has("--") || has(".") || has("--discard-changes") =>
+        {
+            Some("it discards changes")
+        }
+        // `git checkout HEAD~1 file`
+        "checkout"
+            if !["-b", "-B", "-t", "--track", "--orphan", "--detach"].iter().any(|o| has(o))
+                && arguments.iter().filter(|w| !w.may_be_option()).count() > 2 =>
+        {
             Some("it discards changes")
         }
         "branch" | "tag" if has("-D") || has("-d") || has("--delete") => {
             Some("it removes a branch or tag")
         }
         "stash" if has("drop") || has("clear") => Some("it discards changes"),
+        "reflog" if !has("expire") && !has("delete") && !has("drop") => None,
         "filter-branch" | "gc" | "prune" | "update-ref" | "reflog" if arguments.len() > 1 => {
             Some("it rewrites history")
         }
@@ -138,7 +184,9 @@ fn git(arguments: &[Word]) -> Option<&'static str> {
 pub(super) fn is_fork_bomb(script: &str, analysis: &Analysis) -> bool {
     let dense: String = script.chars().filter(|c| !c.is_whitespace()).collect();
     analysis.functions.iter().any(|name| {
-        dense.contains(&format!("{name}|{name}&")) || dense.contains(&format!("{name}&{name};}}"))
+        dense.contains(&format!("{name}|{name}&"))
+            || dense.contains(&format!("{name}&{name};}}"))
+            || dense.contains(&format!("{name}&{name}&"))
     }) || dense.contains(":(){:|:&};:")
 }
 
@@ -149,7 +197,12 @@ fn option(arguments: &[Word], short: char, long: &str) -> bool {
         .any(|text| is_short(text) && text.contains(short) || is_long(text, long))
 }
 
-fn is_disk(word: &Word) -> bool {
+fn operands(arguments: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
+    arguments.iter().filter(|word| word.literal().is_none_or(|text| !text.starts_with('-')))
+}
+
+/// Whether a word is a disk as a whole.
+pub(super) fn is_disk(word: &Word) -> bool {
     let text = word.literal().unwrap_or_else(|| word.raw());
     ["/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/disk", "/dev/mmcblk", "/dev/mapper/"]
         .iter()
@@ -162,15 +215,41 @@ fn is_vital(word: &Word, folders: Folders<'_>) -> bool {
         // `/*`, `~/*`, `$HOME`, `"$HOME"/*`
         Word::Unknown { raw, .. } => raw.as_str(),
     };
-    let text = text.replace(['"', '{', '}'], "");
-    let text = match text.trim_end_matches('*').trim_end_matches('/') {
-        "" if text.starts_with('/') => "/",
-        "" => ".",
-        "$HOME" => "~",
-        other => other,
+    // `${HOME:?}`
+    let home = text.split_once("${HOME").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once('}').filter(|_| !rest.starts_with(is_name))?;
+        Some(format!("{before}~{after}"))
+    });
+    let text = home.unwrap_or_else(|| text.to_owned()).replace(['"', '\'', '{', '}'], "");
+    let text = match text.strip_prefix("$HOME") {
+        Some(rest) if !rest.starts_with(is_name) => format!("~{rest}"),
+        _ => text,
+    };
+    // A last name that is only a pattern is all that is in the folder.
+    let (above, last) = text.trim_end_matches('/').rsplit_once('/').unwrap_or((".", &text));
+    let pattern =
+        last.contains(['*', '?']) && without_sets(last).chars().all(|c| "*?.,".contains(c));
+    let somebody = last.starts_with('$') && matches!(above, "/home" | "/Users");
+    let text = match () {
+        () if somebody => "~",
+        () if pattern && above.is_empty() => "/",
+        () if pattern => above,
+        () => text.as_str(),
     };
     let path = folders.absolute(text, folders.cwd);
     VITAL.split_ascii_whitespace().any(|vital| path == Path::new(vital))
         || folders.home.is_some_and(|home| path == home)
-        || text == "~"
+        || matches!(text, "~" | "~/")
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// `[a-z]` taken out.
+fn without_sets(name: &str) -> String {
+    match (name.find('['), name.rfind(']')) {
+        (Some(open), Some(close)) if open < close => [&name[..open], &name[close + 1..]].concat(),
+        _ => name.to_owned(),
+    }
 }

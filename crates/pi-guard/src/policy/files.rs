@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::check::{Check, host};
+use super::check::{Check, word_as_host};
+use super::hosts;
 use super::paths::{self, PROTECTED, Reach};
 use super::{PathRule, Policy, Scope, spelling, writers};
 use crate::Decision;
@@ -33,11 +34,41 @@ impl<'a> Check<'a> {
                 }
                 (None, _) => self.maybe_protected(word, text),
             }
+            // `"http://$x/"`: nobody knows who that is.
+            let host = word.literal().is_none().then(|| paths::host_in(word.raw())).flatten();
+            if hosts && !reads && host.is_some_and(|host| hosts::is_unclear(&host)) {
+                self.unknown(text, "the host is not written out");
+            }
+        }
+        if files {
+            self.searched(command, text);
         }
         if !reads {
             self.written(command, text);
         }
         self.parts.len() > before
+    }
+
+    /// Files that are searched for by a pattern.
+    fn searched(&mut self, command: &Command, text: &str) {
+        if !matches!(command.base(), Some("find" | "fd" | "grep" | "rg" | "egrep")) {
+            return;
+        }
+        const BEFORE: &[&str] =
+            &["-name", "-iname", "-path", "-ipath", "-wholename", "-g", "--glob", "--include"];
+        let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
+        for (at, word) in words.iter().enumerate().skip(1) {
+            let pattern = match word.split_once('=') {
+                Some((option, pattern)) if BEFORE.contains(&option) => pattern,
+                _ if BEFORE.contains(&words[at - 1]) => word,
+                _ => continue,
+            };
+            if pattern.starts_with('!') {
+                continue;
+            }
+            // Here a star is also for a dot, but who asks for all asks for none of them.
+            self.patterned(pattern.trim_start_matches("**/"), text, true);
+        }
     }
 
     fn argument(
@@ -64,10 +95,13 @@ impl<'a> Check<'a> {
         }
         for piece in [argument].into_iter().chain(argument.split_once('=').map(|(_, v)| v)) {
             let found = paths::host_in(piece);
-            if found.as_ref().is_some_and(|name| name.contains(['%', '{', '}', '[', '*'])) {
+            if found.as_ref().is_some_and(|name| hosts::is_unclear(name)) {
                 self.unknown(argument, "the host is not written out");
             }
             self.strict_host(found.as_deref());
+        }
+        if !reads && argument.matches(':').count() > 1 {
+            self.strict_host(Some(argument));
         }
         if !reads {
             let names: Vec<String> = spelling::names(argument).map(str::to_owned).collect();
@@ -78,7 +112,7 @@ impl<'a> Check<'a> {
     }
 
     fn strict_host(&mut self, name: Option<&str>) {
-        let part = name.and_then(|name| host(self.policy, name));
+        let part = name.and_then(|name| word_as_host(self.policy, name));
         if let Some(part) = part.filter(|part| part.decision > Decision::Allow)
             && !self.parts.contains(&part)
         {
@@ -93,18 +127,20 @@ impl<'a> Check<'a> {
         }
         let rules = self.strict_paths().filter(|rule| !reads || rule.reach != Reach::Write);
         let mut patterns = rules.flat_map(|rule| &rule.patterns);
-        if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.folders)) {
+        if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.dots, self.folders)) {
             self.unknown(text, "it may be about a file that a rule protects");
         }
     }
 
-    /// A word that is known only in part but names a part of a protected path.
+    /// A word that is known only in part but names a part of a protected path, or may be one.
     fn maybe_protected(&mut self, word: &Word, text: &str) {
         let raw = word.raw();
+        let open = spelling::with_any(raw);
         let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
         let named = patterns.any(|pattern| {
             let last = base_name(pattern.trim_end_matches(['*', '/']));
             last.len() > 2 && raw.contains(last)
+                || open.as_ref().is_some_and(|o| paths::may_cover(pattern, o, true, self.folders))
         });
         if named {
             self.unknown(text, "it may be about a file that a rule protects");
@@ -171,6 +207,17 @@ impl<'a> Check<'a> {
             }
             if !self.parts.contains(&part) {
                 self.parts.push(part);
+            }
+        } else if self.lost && !text.starts_with(['/', '~', '-']) {
+            // From a folder that is not known, a name may be any that ends so.
+            let named = |pattern: &String| {
+                let last = base_name(pattern.trim_end_matches(['*', '/']));
+                last.len() > 2 && text.split('/').any(|part| part.eq_ignore_ascii_case(last))
+            };
+            let mut rules =
+                self.strict_paths().filter(|r| r.reach == Reach::Any || r.reach == reach);
+            if rules.any(|rule| rule.patterns.iter().any(named)) {
+                self.unknown(text, "it may be a file that a rule protects");
             }
         }
     }

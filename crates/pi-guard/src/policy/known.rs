@@ -9,7 +9,9 @@ const ALWAYS: &str = "ls cat tac nl head tail wc cut tr rev fold fmt paste join 
     sleep expr grep egrep fgrep md5sum sha1sum sha256sum sha512sum cksum od hexdump strings \
     whoami id groups uname uptime df du free ps which type exit return break continue shift wait \
     set local export declare readonly typeset unset read let getconf nproc lscpu arch tty jq \
-    lsblk pgrep column expand unexpand numfmt factor dirs times umask shopt";
+    lsblk pgrep column expand unexpand numfmt factor dirs times umask shopt bc mapfile readarray \
+    getopts jobs caller readelf netstat whereis cal ncal zcat bzcat xzcat zgrep \
+    b2sum sha224sum sha384sum sum pidof tput locale getent w who vmstat tsort look pr hash";
 
 /// Read-only unless one of these options is given, and with at most so many operands.
 const UNLESS: &[(&str, &str, usize)] = &[
@@ -21,11 +23,28 @@ const UNLESS: &[(&str, &str, usize)] = &[
     ("tree", "-o -R --output", usize::MAX),
     ("file", "-C --compile -z -Z", usize::MAX),
     ("date", "-s --set", usize::MAX),
+    ("shuf", "-o --output", usize::MAX),
+    ("ss", "-K --kill", usize::MAX),
+    ("gofmt", "-w -cpuprofile", usize::MAX),
+    ("shellcheck", "", usize::MAX),
+    ("nm", "--plugin", usize::MAX),
+    ("size", "--plugin", usize::MAX),
+    ("objdump", "--plugin", usize::MAX),
+    ("lsof", "-D", usize::MAX),
     ("hostname", "-F --file -b --boot", 0),
     ("xxd", "-r -revert", 1),
     ("base64", "-o --output", usize::MAX),
     ("yq", "-i --inplace --in-place -s --split-exp", usize::MAX),
     ("awk", "-f -i -l -E --file --include --load --exec", usize::MAX),
+];
+
+/// How else programs are asked for their version.
+const VERSION: &[(&str, &str)] = &[
+    ("python python3 cargo rustc rustup ssh pip pip3", "-V"),
+    ("rustc", "-vV"),
+    ("node npm pnpm yarn ruby", "-v"),
+    ("go", "version"),
+    ("java", "-version"),
 ];
 
 /// Git subcommands that only read.
@@ -42,7 +61,10 @@ pub(super) fn is_read_only(command: &Command) -> bool {
     };
     let arguments = &command.words[1..];
     if let [only] = arguments
-        && only.literal() == Some("--version")
+        && only.literal().is_some_and(|text| {
+            matches!(text, "--version" | "--help")
+                || VERSION.iter().any(|(programs, option)| text == *option && has(programs, name))
+        })
         && !name.contains('/')
     {
         return true;
@@ -57,6 +79,27 @@ pub(super) fn is_read_only(command: &Command) -> bool {
     match base {
         "git" => git(arguments),
         "sed" => sed(arguments),
+        // Those that can do more, called so that they do not.
+        "docker" | "podman" | "kubectl" | "systemctl" | "crontab" => true,
+        "npm" | "pnpm" => {
+            matches!(arguments.first().and_then(Word::literal), Some("ls" | "list"))
+                && without(arguments, "--prefix -C --dir")
+        }
+        "pip" | "pip3" => {
+            matches!(arguments.first().and_then(Word::literal), Some("list" | "show" | "freeze"))
+                && without(arguments, "--python --log --outdated -o")
+        }
+        "tar" => lists_archive(arguments),
+        // With a number it sets the clock.
+        "date"
+            if arguments.iter().any(|w| {
+                w.literal().is_some_and(|t| {
+                    t.len() > 7 && t.chars().all(|c| c.is_ascii_digit() || c == '.')
+                })
+            }) =>
+        {
+            false
+        }
         "command" => matches!(arguments.first().and_then(Word::literal), Some("-v" | "-V")),
         _ => UNLESS.iter().find(|(known, ..)| *known == base).is_some_and(|(_, options, most)| {
             without(arguments, options)
@@ -69,14 +112,39 @@ pub(super) fn is_read_only(command: &Command) -> bool {
     }
 }
 
+/// `"${a},${b}p"`: a script that begins with the number of a line, as is known already.
+fn is_address(word: &Word) -> bool {
+    let raw = word.raw();
+    raw.starts_with("\"$") && raw.ends_with("p\"") && raw.trim_matches('"').len() > 3
+}
+
+/// `tar tf x`, which writes nothing; that it starts nothing is known already.
+fn lists_archive(arguments: &[Word]) -> bool {
+    let first = arguments.first().and_then(Word::literal).unwrap_or_default();
+    first.trim_start_matches('-').chars().all(|c| "tvfzjJ".contains(c))
+        && first.contains('t')
+        && arguments[1..].iter().all(|w| w.literal().is_some_and(|t| !t.starts_with('-')))
+}
+
 fn has(list: &str, name: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == name)
 }
 
 /// Whether none of the options is among the arguments, and none can be.
 fn without(arguments: &[Word], options: &str) -> bool {
-    arguments.iter().all(|word| {
-        let Some(text) = word.literal() else { return !word.may_be_option() };
+    // After `--` there are only operands.
+    let end = arguments.iter().position(|word| word.literal() == Some("--"));
+    arguments[..end.unwrap_or(arguments.len())].iter().all(|word| {
+        let text = match word {
+            Word::Literal { text, .. } => text.as_str(),
+            // `--author="$x"`: which option it is, is known.
+            Word::Unknown { prefix, many: false, .. }
+                if prefix.starts_with("--") && prefix.contains('=') =>
+            {
+                prefix.as_str()
+            }
+            Word::Unknown { .. } => return !word.may_be_option(),
+        };
         !options.split_ascii_whitespace().any(|option| {
             text == option
                 || is_long(text, option)
@@ -92,70 +160,62 @@ fn git(arguments: &[Word]) -> bool {
             let sub = arguments.first().and_then(Word::literal);
             sub.is_some_and(|sub| has(GIT, sub)) && without(&arguments[1..], GIT_OPTIONS)
         }
+        // With one of these, the rest are commits and patterns.
+        Some(
+            ["branch", "--list" | "-l" | "--merged" | "--no-merged" | "--contains", rest @ ..],
+        ) => rest.iter().all(|word| !word.starts_with('-')),
         Some(["branch", options @ ..]) => options.iter().all(|option| {
-            matches!(*option, "-a" | "-r" | "-v" | "-vv" | "--list" | "--show-current" | "--all")
+            matches!(
+                *option,
+                "-a" | "-r" | "-v" | "-vv" | "-av" | "-avv" | "--list" | "--show-current" | "--all"
+            ) || option.starts_with("--sort=")
+                || option.starts_with("--format=")
         }),
         Some(["remote"] | ["remote", "-v" | "show"] | ["remote", "get-url", _]) => true,
-        Some(["tag"] | ["tag", "-l" | "--list", ..]) => without(&arguments[1..], "-d -f -a -s"),
-        Some(["stash", "list" | "show"] | ["worktree", "list"] | ["reflog"] | ["--version"]) => {
-            true
+        Some(["submodule" | "lfs", "status"] | ["bisect", "log"] | ["var", _]) => true,
+        Some(["reflog", "show", ..] | ["check-attr", ..]) => true,
+        Some(["stash", "show", rest @ ..]) => rest.iter().all(|w| !w.starts_with("--")),
+        Some(["clean", options @ ..]) => {
+            let dry =
+                |o: &&&str| matches!(**o, "-n" | "--dry-run" | "-nd" | "-dn" | "-ndx" | "-ndX");
+            options.iter().any(|o| dry(&o))
+                && options.iter().all(|o| dry(&o) || matches!(*o, "-d" | "-x"))
         }
-        Some(["config", "--get" | "--get-all" | "--list" | "-l", rest @ ..]) => rest.len() < 2,
+        Some(["tag"] | ["tag", "-l" | "--list", ..]) => without(&arguments[1..], "-d -f -a -s"),
+        Some(["stash", "list"] | ["worktree", "list"] | ["reflog"] | ["--version"]) => true,
+        Some(["config", "--get" | "--get-all" | "--list" | "-l" | "get", rest @ ..]) => {
+            rest.len() < 2
+        }
+        // Without a value it prints the one there is.
+        Some(["config", rest @ ..]) => {
+            let rest = match rest {
+                ["--global" | "--local" | "--system", rest @ ..] => rest,
+                rest => rest,
+            };
+            match rest {
+                ["--get" | "--get-all" | "--list" | "-l", rest @ ..] => rest.len() < 2,
+                [key] => key.contains('.') && !key.starts_with('-'),
+                _ => false,
+            }
+        }
         Some([sub, ..]) => has(GIT, sub) && without(&arguments[1..], GIT_OPTIONS),
         Some([]) => true,
     }
 }
 
-/// `sed` with scripts that only print, delete and substitute.
+/// `sed` that writes nothing: whether its script could is known already.
 fn sed(arguments: &[Word]) -> bool {
-    let mut script_seen = false;
-    let mut next_is_script = false;
-    for word in arguments {
-        let Some(text) = word.literal() else {
-            if word.may_be_option() || !script_seen {
-                return false;
-            }
-            continue;
-        };
-        if next_is_script || !script_seen && !text.starts_with('-') {
-            if !is_plain_sed(text) {
-                return false;
-            }
-            script_seen = true;
-            next_is_script = false;
-        } else if text == "-e" {
-            next_is_script = true;
-        } else if text.starts_with('-')
-            && !matches!(text, "-n" | "-E" | "-r" | "-u" | "-z" | "-s" | "-nE" | "-En" | "-nr")
-        {
-            return false;
+    arguments.iter().all(|word| match word.literal() {
+        Some(text) if text.starts_with("--") => {
+            matches!(text, "--quiet" | "--silent" | "--regexp-extended" | "--null-data" | "--debug")
+                || text.starts_with("--expression=")
         }
-    }
-    script_seen
-}
-
-fn is_plain_sed(script: &str) -> bool {
-    if script.chars().all(|c| c.is_ascii_digit() || "$,;pdq=~ !".contains(c)) {
-        return true;
-    }
-    // `/x/p`, `/x/,/y/p`: addresses between slashes, without escapes.
-    let mut outside = script.split('/').step_by(2);
-    if script.starts_with('/')
-        && !script.contains(['\\', '\n'])
-        && script.matches('/').count().is_multiple_of(2)
-    {
-        return outside
-            .all(|part| part.chars().all(|c| c.is_ascii_digit() || "$,;pdq= !".contains(c)));
-    }
-    let Some(rest) = script.strip_prefix('s') else { return false };
-    let Some(delimiter) = rest.chars().next().filter(char::is_ascii_punctuation) else {
-        return false;
-    };
-    let escaped = format!("\\{delimiter}");
-    let body = rest[1..].replace("\\\\", "qq").replace(&escaped, "qq");
-    let parts: Vec<&str> = body.split(delimiter).collect();
-    parts.len() == 3
-        && !script.contains('\n')
-        && delimiter != '\\'
-        && parts[2].chars().all(|c| c.is_ascii_digit() || "gpI".contains(c))
+        // What follows `-e` in the same word is its script.
+        Some(text) if text.starts_with('-') && text.len() > 1 => {
+            let letters = text.split('e').next().unwrap_or_default();
+            letters.chars().skip(1).all(|c| "nErsuz".contains(c))
+        }
+        Some(_) => true,
+        None => !word.may_be_option() || is_address(word),
+    })
 }

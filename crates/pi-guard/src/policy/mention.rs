@@ -1,6 +1,6 @@
 //! A script that is not understood, and names what is forbidden.
 
-use super::check::{Check, host};
+use super::check::{Check, word_as_host};
 use super::paths::Reach;
 use super::spelling;
 use crate::Decision;
@@ -27,7 +27,9 @@ impl Check<'_> {
         }
         self.mentioned_files(&words);
         for name in words.iter().flat_map(|word| spelling::names(word)) {
-            if let Some(part) = host(self.policy, name).filter(|p| p.decision == Decision::Forbid) {
+            if let Some(part) =
+                word_as_host(self.policy, name).filter(|p| p.decision == Decision::Forbid)
+            {
                 return self.names(name, part.rule.unwrap_or_default());
             }
         }

@@ -94,6 +94,7 @@ impl Folders<'_> {
                 match user {
                     "" => home.join(rest),
                     "+" => cwd.join(rest),
+                    "root" => Path::new("/root").join(rest),
                     // Homes are usually beside each other.
                     _ => home.parent().unwrap_or(home).join(user).join(rest),
                 }
@@ -128,11 +129,12 @@ pub(super) fn covers(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
 }
 
 /// Whether a path with patterns in its names may be what the pattern of a rule covers.
-pub(super) fn may_cover(pattern: &str, spelled: &str, folders: Folders<'_>) -> bool {
+/// A leading dot is matched only by a dot, unless `dots` says otherwise.
+pub(super) fn may_cover(pattern: &str, spelled: &str, dots: bool, folders: Folders<'_>) -> bool {
     let spelled = components(&folders.absolute(spelled, folders.cwd));
-    // A leading dot is matched only by a dot.
     let fits = |name: &str, spelled: &str| {
-        glob(&sets_as_any(spelled), name) && (!name.starts_with('.') || spelled.starts_with('.'))
+        glob(&sets_as_any(spelled), name)
+            && (dots || !name.starts_with('.') || spelled.starts_with('.'))
     };
     if let Some(rest) = pattern.strip_prefix("**/") {
         let names: Vec<String> = components(Path::new(rest));
@@ -276,7 +278,7 @@ mod tests {
             ("locked", "l*ked/x", true),
             ("locked", "src/*", false),
         ] {
-            assert_eq!(may_cover(pattern, text, folders), expected, "{pattern} {text}");
+            assert_eq!(may_cover(pattern, text, false, folders), expected, "{pattern} {text}");
         }
     }
 

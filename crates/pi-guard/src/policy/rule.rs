@@ -6,6 +6,7 @@
 
 use std::path::PathBuf;
 
+use super::synonyms;
 use crate::Decision;
 use crate::shell::{Command, Word, base_name};
 
@@ -51,7 +52,11 @@ impl CommandRule {
             let named = first.iter().any(|name| same(program.written, name));
             return if named && exact(rest, words) { Fit::Yes } else { Fit::No };
         }
-        if first.iter().any(|name| program.is(name)) { wide(rest, words) } else { Fit::No }
+        if first.iter().any(|name| program.is(name)) {
+            wide(rest, words, base_name(program.written))
+        } else {
+            Fit::No
+        }
     }
 
     /// Whether the rule's words occur in this order in text that cannot be analysed.
@@ -85,13 +90,15 @@ fn exact(prefix: &[Vec<String>], words: &[Word]) -> bool {
         })
 }
 
-fn wide(prefix: &[Vec<String>], words: &[Word]) -> Fit {
+fn wide(prefix: &[Vec<String>], words: &[Word], base: &str) -> Fit {
     let mut fit = Fit::Yes;
-    let mut at = 0;
+    // `cargo +nightly build`
+    let toolchain = |word: &&Word| word.literal().is_some_and(|text| text.starts_with('+'));
+    let mut at = usize::from(base == "cargo" && words.first().as_ref().is_some_and(toolchain));
     for alternatives in prefix {
         let option = alternatives.iter().any(|a| a.starts_with('-') && a.len() > 1);
-        let found = if option { option_fit(alternatives, words) } else { Fit::No };
-        let found = found.max(operand_fit(alternatives, words, &mut at));
+        let found = if option { option_fit(alternatives, words, base) } else { Fit::No };
+        let found = found.max(operand_fit(alternatives, words, base, &mut at));
         fit = fit.min(found);
         if fit == Fit::No {
             break;
@@ -101,11 +108,15 @@ fn wide(prefix: &[Vec<String>], words: &[Word]) -> Fit {
 }
 
 /// Looks for an operand from `at` on; options before it, with a value each, are passed over.
-fn operand_fit(alternatives: &[String], words: &[Word], at: &mut usize) -> Fit {
+fn operand_fit(alternatives: &[String], words: &[Word], base: &str, at: &mut usize) -> Fit {
     let mut value = false;
     for (index, word) in words.iter().enumerate().skip(*at) {
         match word {
-            Word::Literal { text, .. } if alternatives.contains(text) => {
+            Word::Literal { text, .. }
+                if alternatives
+                    .iter()
+                    .any(|a| a == text || synonyms::is_short_for(base, text, a)) =>
+            {
                 *at = index + 1;
                 return Fit::Yes;
             }
@@ -126,15 +137,30 @@ fn operand_fit(alternatives: &[String], words: &[Word], at: &mut usize) -> Fit {
     Fit::No
 }
 
-/// Looks for an option anywhere: `-rf` is also `-f -r`, `--force` also `--forc` and `--force=x`.
-fn option_fit(alternatives: &[String], words: &[Word]) -> Fit {
+/// Looks for an option anywhere: `-rf` is also `-f -r`, `--force` also `--forc` and `--force=x`,
+/// and either may have another name.
+fn option_fit(alternatives: &[String], words: &[Word], base: &str) -> Fit {
     let literals = || words.iter().filter_map(Word::literal);
-    let has = |option: &String| match option.strip_prefix("--") {
+    let given = |option: &str| match option.strip_prefix("--") {
         Some(_) => literals().any(|text| is_long(text, option)),
-        None => option.chars().skip(1).all(|letter| {
+        None => {
+            let letter = option.chars().nth(1).unwrap_or('-');
             literals().any(|text| is_short(text) && text.contains(letter))
-                || literals().any(|t| t == option)
-        }),
+        }
+    };
+    let any_name = |option: &str| {
+        given(option)
+            || synonyms::of(base, option).iter().any(|other| match other.strip_prefix('^') {
+                Some(start) => literals().any(|text| text.starts_with(start)),
+                None => given(other),
+            })
+    };
+    let has = |option: &String| {
+        literals().any(|text| text == option)
+            || match option.strip_prefix("--") {
+                Some(_) => any_name(option),
+                None => option.chars().skip(1).all(|letter| any_name(&format!("-{letter}"))),
+            }
     };
     if alternatives.iter().any(has) {
         Fit::Yes
@@ -148,7 +174,7 @@ fn option_fit(alternatives: &[String], words: &[Word]) -> Fit {
 /// Whether `text` is the long option, perhaps abbreviated, perhaps with a value.
 pub(super) fn is_long(text: &str, option: &str) -> bool {
     let name = text.split('=').next().unwrap_or_default();
-    name.len() > 3 && name.starts_with("--") && option.starts_with(name)
+    name.len() > 2 && name.starts_with("--") && option.starts_with(name)
 }
 
 /// Whether `text` is one or several short options.

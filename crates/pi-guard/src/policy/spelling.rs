@@ -31,15 +31,47 @@ pub(super) fn pieces(argument: &str) -> Vec<&str> {
 pub(super) fn variables(analysis: &Analysis) -> Vec<(String, String)> {
     let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
     let all = assignments.chain(&analysis.loops);
-    let known = all.filter_map(|a| match &a.value {
-        Word::Literal { text, .. } => Some((a.name.clone(), text.clone())),
-        // A pattern, which is looked at like one that stands where the variable does.
-        Word::Unknown { raw, .. } if !raw.contains(['$', '`', '\'', '"', '\\', '(']) => {
-            Some((a.name.clone(), raw.clone()))
-        }
-        Word::Unknown { .. } => None,
+    let known = all.flat_map(|a| {
+        let name = a.name.split('[').next().unwrap_or_default();
+        let values: Vec<&str> = match &a.value {
+            Word::Literal { text, .. } => vec![text],
+            // The elements of an array, each for itself.
+            Word::Unknown { raw, .. } if raw.starts_with('(') && !raw.contains(['$', '`']) => {
+                let elements = raw.trim_matches(['(', ')']).split_whitespace();
+                let bare = elements.map(|e| e.split_once("]=").map_or(e, |(_, value)| value));
+                bare.map(|element| element.trim_matches(['\'', '"'])).collect()
+            }
+            // A pattern, which is looked at like one that stands where the variable does.
+            Word::Unknown { raw, .. } if !raw.contains(['$', '`', '\'', '"', '\\', '(']) => {
+                vec![raw]
+            }
+            Word::Unknown { .. } => vec![],
+        };
+        let one = |value: &str| (name.to_owned(), value.to_owned());
+        values.into_iter().map(one).collect::<Vec<_>>()
     });
-    known.take(MAX_SPELLINGS).collect()
+    let mut known: Vec<(String, String)> = known.take(MAX_SPELLINGS).collect();
+    // `x+=b` after `x=a` is `ab`.
+    for at in 0..known.len() {
+        let Some(name) = known[at].0.strip_suffix('+').map(str::to_owned) else { continue };
+        let more = known[at].1.clone();
+        let before = known[..at].iter().filter(|(n, _)| *n == name).map(|(_, v)| v.clone());
+        let joined: Vec<_> = before.map(|value| (name.clone(), value + &more)).collect();
+        known.splice(at..=at, joined.first().cloned().or(Some((name, more))));
+        known.extend(joined.into_iter().skip(1).take(MAX_SPELLINGS));
+    }
+    known
+}
+
+/// Variables that the script sets to what others are.
+pub(super) fn copies(analysis: &Analysis, known: &[(String, String)]) -> Vec<(String, String)> {
+    let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
+    let with = assignments.filter(|a| a.value.literal().is_none() && a.value.raw().contains('$'));
+    let copied = with.flat_map(|a| {
+        let values = spellings(&a.value, known).unwrap_or_default();
+        values.into_iter().map(|value| (a.name.clone(), value))
+    });
+    copied.take(MAX_SPELLINGS).collect()
 }
 
 /// What a word may become, with patterns left as they are. `None` if that is not known.
@@ -63,6 +95,7 @@ pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<V
                     rest.split_at(end.unwrap_or(rest.len()))
                 }
             };
+            let name = name.split('[').next().unwrap_or(name);
             let values = variables.iter().filter(|(known, _)| known == name);
             let mut any = false;
             for (_, value) in values {
@@ -82,6 +115,40 @@ pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<V
     Some(done)
 }
 
+/// A word with `*` for each part that is not known, if its last name is known in part.
+pub(super) fn with_any(raw: &str) -> Option<String> {
+    if raw.contains(['`', '\\', '\'']) || !raw.contains('$') {
+        return None;
+    }
+    let mut text = String::new();
+    let mut rest = raw;
+    while let Some((before, after)) = rest.split_once('$') {
+        text.push_str(before);
+        text.push('*');
+        rest = match after.chars().next()? {
+            open @ ('{' | '(') => {
+                let close = if open == '{' { '}' } else { ')' };
+                let mut depth = 0_usize;
+                let end = after.find(|c: char| {
+                    depth += usize::from(c == open);
+                    depth -= usize::from(c == close && depth > 0);
+                    depth == 0
+                })?;
+                &after[end + 1..]
+            }
+            first if first.is_ascii_alphabetic() || first == '_' => {
+                after.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')
+            }
+            other => &after[other.len_utf8()..],
+        };
+    }
+    text.push_str(rest);
+    let text = text.replace('"', "");
+    let last = text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let known = last.chars().any(|c| !matches!(c, '*' | '?' | '.')) || last.starts_with(".*");
+    (known && last.contains('*') || text.contains("/.")).then_some(text)
+}
+
 /// The commands that one becomes with what its words may become, if that is known and few.
 pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec<Command> {
     if command.words.iter().all(|word| word.literal().is_some()) {
@@ -92,13 +159,15 @@ pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec
         let spelled = spellings(word, variables).filter(|texts| !texts.is_empty());
         // Unquoted, a value is as many words as it has.
         let options: Vec<Vec<Word>> = match spelled {
-            Some(texts) if !word.raw().contains(['*', '?', '[']) => texts
-                .iter()
-                .map(|text| match word.raw().contains('"') {
-                    true => vec![Word::plain(text)],
-                    false => text.split_whitespace().map(Word::plain).collect(),
-                })
-                .collect(),
+            Some(texts) if word.raw().contains('$') || !word.raw().contains(['*', '?', '[']) => {
+                texts
+                    .iter()
+                    .map(|text| match word.raw().contains('"') {
+                        true => vec![Word::plain(text)],
+                        false => text.split_whitespace().map(Word::plain).collect(),
+                    })
+                    .collect()
+            }
             _ => vec![vec![word.clone()]],
         };
         if all.len() * options.len() > MAX_SPELLINGS {
@@ -125,8 +194,8 @@ fn braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
 
 /// The names in an argument that may be hosts.
 pub(super) fn names(argument: &str) -> impl Iterator<Item = &str> {
-    let apart = |c: char| matches!(c, '/' | '@' | ':' | ',' | '=' | '[' | ']' | ';' | '?' | '#');
-    argument.split(apart).filter(|name| name.contains('.') && name.len() > 3)
+    let apart = |c: char| "/@:,=[];?#\\".contains(c);
+    argument.split(apart).filter(|name| name.len() > 2)
 }
 
 #[cfg(test)]

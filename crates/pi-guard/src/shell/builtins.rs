@@ -18,10 +18,9 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
     match base {
         "set" | "shopt" => return settings(base, words, analysis),
         "test" | "[" => {
-            let named = words.iter().position(|w| matches!(w.literal(), Some("-v" | "-R")));
-            if let Some(word) = named.and_then(|at| words.get(at + 1))
-                && !word.literal().is_some_and(is_plain_name)
-            {
+            let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
+            let plain = |word: &Word| word.literal().is_some_and(is_plain_name);
+            if words.windows(2).any(|pair| asks(&pair[0]) && !plain(&pair[1])) {
                 analysis.doubt(Doubt::Hidden);
             }
             return;
@@ -34,6 +33,14 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
         let Some(text) = word.literal() else {
             // The value of an option is only text.
             let named = matches!(word, Word::Unknown { prefix, .. } if prefix.contains('='));
+            // `wait $!`, and `wait "$pid"` if that is a number.
+            let pid = word.raw().trim_matches('"').strip_prefix('$').is_some_and(|name| {
+                name == "!"
+                    || is_plain_name(name) && !name.starts_with(|c: char| c.is_ascii_digit())
+            });
+            if base == "wait" && pid && analysis.evaluation.evaluate(word.raw()) {
+                continue;
+            }
             if !value && (!named || base == "let") {
                 analysis.doubt(Doubt::Hidden);
             }

@@ -21,7 +21,7 @@ pub(super) struct Evaluation {
 impl Evaluation {
     /// A variable is set to this word.
     pub(super) fn assign(&mut self, name: &str, value: &Word) {
-        let name = name.split('[').next().unwrap_or(name).to_owned();
+        let name = name.split(['[', '+']).next().unwrap_or(name).to_owned();
         match value {
             Word::Literal { text, .. } if is_number(text) => {}
             Word::Literal { .. } => self.texts.push(name),
@@ -132,11 +132,21 @@ fn sources(raw: &str) -> Option<Vec<String>> {
 
 /// Whether a command certainly prints a number.
 pub(super) fn prints_number(script: &str) -> bool {
-    if script.contains([';', '&', '\n', '`', '(']) {
+    // `grep` fails where it counts none; then this is printed instead, or after it.
+    let script = script.trim();
+    let otherwise = ["|| true", "||true", "|| :", "|| echo 0", "||echo 0"];
+    let script = otherwise.iter().find_map(|end| script.strip_suffix(end)).unwrap_or(script);
+    let script = script.trim_end().trim_end_matches("2>/dev/null").trim_end_matches("2> /dev/null");
+    // What would make the words below something else than words, or the bar something else than a
+    // pipe.
+    if script.contains([';', '&', '\n', '`', '(', '\\', '#', '{']) || script.contains("||") {
         return false;
     }
     let last = script.rsplit('|').next().unwrap_or_default();
     let piped = script.contains('|');
+    if piped && script.split('|').any(|part| !part.matches(['\'', '"']).count().is_multiple_of(2)) {
+        return false;
+    }
     let words: Vec<&str> = last.split_whitespace().collect();
     let Some((program, rest)) = words.split_first() else { return false };
     match *program {
@@ -144,13 +154,42 @@ pub(super) fn prints_number(script: &str) -> bool {
         "wc" => {
             let read = rest.iter().position(|word| word.starts_with('<'));
             let options = &rest[..read.unwrap_or(rest.len())];
-            (piped || read.is_some()) && options.iter().all(|word| word.starts_with('-'))
+            let after = read.map_or(0, |at| rest.len() - at);
+            (piped || read.is_some())
+                && after <= 2
+                && options.iter().all(|word| matches!(*word, "-l" | "-c" | "-w" | "-m" | "-L"))
         }
-        "nproc" => true,
-        "date" => rest == ["+%s"],
+        "nproc" => rest.is_empty(),
+        "date" => matches!(rest, ["+%s" | "+%s%N" | "+%s%3N"]),
+        "git" => match rest {
+            ["rev-list", "--count", commits] => {
+                commits.chars().all(|c| c.is_ascii_alphanumeric() || "~^./_".contains(c))
+            }
+            _ => false,
+        },
         "id" => matches!(rest, ["-u" | "-g"]),
-        "grep" => rest.first().is_some_and(|o| matches!(*o, "-c" | "-ci" | "-cE" | "-cv")),
-        "stat" => matches!(rest, ["-c", "%s" | "%Y" | "%a" | "%h", ..]),
+        // Of several files it prints the names.
+        "grep" => match rest {
+            ["-c" | "-ci" | "-cE" | "-cv", pattern, file @ ..] => {
+                let plain = |word: &str| {
+                    let word = word.trim_matches(['\'', '"']);
+                    !word.starts_with(['-', '$']) && !word.contains(['*', '?', '[', '$', '\'', '"'])
+                };
+                let several = pattern.starts_with('-') || pattern.starts_with('$');
+                !several
+                    && file.len() <= 1
+                    && file.iter().all(|file| plain(file))
+                    && pattern.matches(['\'', '"']).count().is_multiple_of(2)
+            }
+            _ => false,
+        },
+        "stat" => match rest {
+            ["-c", "%s" | "%Y" | "%a" | "%h", files @ ..] => {
+                files.iter().all(|file| !file.starts_with(['-', '$']) && !file.starts_with("\"-"))
+                    && files.len() == 1
+            }
+            _ => false,
+        },
         "seq" => rest.iter().all(|word| is_number(word)),
         _ => false,
     }
@@ -179,6 +218,16 @@ mod tests {
             ("read -r x < f; echo $((x))", false),
             ("read -r x < f; ((x))", false),
             ("read -r x < f; ((y = x)) && ls", false),
+            ("x=$(grep -c a f || true); echo $((x + 1))", true),
+            ("x=$(grep -c 'a' f); echo $((x + 1))", true),
+            ("x=$(grep -c a *); echo $((x))", false),
+            ("x=$(grep -c a $f); echo $((x))", false),
+            ("x=$(grep -c a f g); echo $((x))", false),
+            ("x=$(stat -c %s --format=\"$q\" f); echo $((x))", false),
+            ("x=$(echo $z \\| nproc); echo $((x))", false),
+            ("x=$(echo ${z:-| nproc }); echo $((x))", false),
+            ("x=$(echo \"$z\" '|' nproc); echo $((x))", false),
+            ("test -v ok -a -v 'a['\"\\$(cat y)]\"", false),
             ("x=$(head -1 f); echo $((x))", false),
             ("x=$(wc -l f); ((x++))", false),
             ("for x in *; do echo $((x)); done", false),

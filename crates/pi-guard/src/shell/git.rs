@@ -2,7 +2,8 @@
 
 use super::word::Word;
 
-/// Subcommands that are git's own; any other name may be an alias or a program.
+/// Subcommands that are git's own; any other name may be an alias or a program. Left out are those
+/// that run helpers (`credential`) or leave jobs behind (`maintenance`).
 const SUBCOMMANDS: &[&str] = &[
     "add",
     "am",
@@ -23,7 +24,6 @@ const SUBCOMMANDS: &[&str] = &[
     "commit",
     "config",
     "count-objects",
-    "credential",
     "describe",
     "diff",
     "diff-files",
@@ -46,7 +46,6 @@ const SUBCOMMANDS: &[&str] = &[
     "ls-files",
     "ls-remote",
     "ls-tree",
-    "maintenance",
     "merge",
     "merge-base",
     "mergetool",

@@ -4,6 +4,7 @@ use super::doubt::Doubt;
 use super::git::{self, Git};
 use super::nodes::RESERVED;
 use super::programs;
+use super::variables::{self, Set};
 use super::word::Word;
 use super::wrappers::{self, Inner};
 use super::{Analysis, Assignment, Command, Role, builtins, script_into, sed};
@@ -11,8 +12,14 @@ use super::{Analysis, Assignment, Command, Role, builtins, script_into, sed};
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {
     command.through = through.to_vec();
+    let program = command.base().map(str::to_owned);
     for assignment in &command.assignments {
-        check_variable(&assignment.name, analysis);
+        let set = variables::check(assignment, program.as_deref());
+        match set {
+            Set::Harmless => {}
+            Set::Runs(text) => script_into(&text, analysis, through),
+            Set::Powerful => analysis.doubt(Doubt::Variable(assignment.name.clone())),
+        }
         analysis.evaluation.assign(&assignment.name, &assignment.value);
     }
     let Some(word) = command.words.first() else {
@@ -55,6 +62,11 @@ fn start(
     if wrappers::SHELLS.contains(&base) {
         return shell(base, words, analysis, &inside);
     }
+    if base == "trap"
+        && let Some(role) = trap(words, analysis, &inside)
+    {
+        return role;
+    }
     if wrappers::RUN_TEXT.contains(&base) {
         analysis.doubt(Doubt::RunsText(base.to_owned()));
         let texts: Option<Vec<&str>> = words[1..].iter().map(Word::literal).collect();
@@ -75,6 +87,13 @@ fn start(
         }
         "find" | "fd" | "fdfind" => find(base, words, analysis, &inside),
         "git" => git_runs(words, analysis, &inside),
+        // `git-push` is a program like `git push`, in a folder of git's.
+        _ if base.starts_with("git-") => {
+            let sub = base.strip_prefix("git-").unwrap_or_default();
+            let short = [Word::plain("git"), Word::plain(sub)].into_iter();
+            let short: Vec<Word> = short.chain(words[1..].iter().cloned()).collect();
+            inner(&short, vec![], analysis, &inside)
+        }
         "watch" => watch(words, analysis, &inside),
         _ if base.starts_with("ld-linux") || base.starts_with("ld.so") => {
             inner(words.get(1..).unwrap_or_default(), vec![], analysis, &inside)
@@ -82,15 +101,41 @@ fn start(
         _ if programs::is_interpreter(base) => {
             Role::Opaque(format!("{base} runs code in another language"))
         }
-        _ if programs::runs_by_other_word(base) => {
+        _ if programs::runs_by_other_word(base, words) => {
             Role::Opaque(format!("what {base} runs is not in the command"))
         }
         "awk" | "gawk" | "mawk" | "nawk" => awk(words),
-        "sed" | "gsed" if sed::may_run(words) => {
-            Role::Opaque("this sed script may run programs or write files".to_owned())
-        }
+        "sed" | "gsed" => match sed::may_run(words) {
+            Err(sed::MayRun) => {
+                Role::Opaque("this sed script may run programs or write files".to_owned())
+            }
+            Ok(numbers) => {
+                for word in numbers {
+                    if !analysis.evaluation.evaluate(word.raw()) {
+                        analysis.doubt(Doubt::Hidden);
+                    }
+                }
+                Role::Plain
+            }
+        },
         _ => by_option(base, words, analysis),
     }
+}
+
+/// `trap` with a script that is written out, which is judged like any other.
+fn trap(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Option<Role> {
+    let texts: Vec<&str> = words[1..].iter().map(Word::literal).collect::<Option<_>>()?;
+    let texts = texts.strip_prefix(&["--"]).unwrap_or(&texts);
+    let (script, signals) = texts.split_first()?;
+    let names = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
+    if signals.is_empty() || !signals.iter().all(names) || script.starts_with('-') && *script != "-"
+    {
+        return None;
+    }
+    if *script != "-" {
+        script_into(script, analysis, inside);
+    }
+    Some(Role::Starts)
 }
 
 fn wrapped(
@@ -125,10 +170,50 @@ fn wrapped(
             let assignments = assigned.iter().filter_map(|at| assignment(&words[*at])).collect();
             let mut started = words[start..].to_vec();
             if wrapper.name == "xargs" {
+                started = replaced(&words[1..start], started);
                 started.push(Word::unknown("…", "arguments from standard input"));
             }
             inner(&started, assignments, analysis, inside)
         }
+    }
+}
+
+/// The words of a command in which `xargs` puts what it reads, with options such as `-I{}`.
+fn replaced(options: &[Word], words: Vec<Word>) -> Vec<Word> {
+    let mut signs = Vec::new();
+    for (at, option) in options.iter().enumerate() {
+        let Some(text) = option.literal() else { continue };
+        let next = || options.get(at + 1).and_then(Word::literal);
+        if let Some(long) = text.strip_prefix("--") {
+            if "replace".starts_with(long.split('=').next().unwrap_or_default()) {
+                signs.push(long.split_once('=').map_or("{}", |(_, sign)| sign));
+            }
+        } else if let Some((_, sign)) = text.split_once('i') {
+            signs.push(if sign.is_empty() { "{}" } else { sign });
+        }
+        // `-0I{}`, and `-J` of other systems.
+        if !text.starts_with("--")
+            && let Some((_, sign)) = text.split_once(['I', 'J'])
+        {
+            signs.extend(if sign.is_empty() { next() } else { Some(sign) });
+        }
+    }
+    let holds = |word: &Word| {
+        word.literal().is_some_and(|t| signs.iter().any(|s| !s.is_empty() && t.contains(s)))
+    };
+    let read = |word: Word| if holds(&word) { from_input(&word, &signs) } else { word };
+    words.into_iter().map(read).collect()
+}
+
+/// A word with something in it that is read from standard input.
+fn from_input(word: &Word, signs: &[&str]) -> Word {
+    let text = word.literal().unwrap_or_default();
+    let known = signs.iter().filter_map(|sign| text.find(sign)).min().unwrap_or(0);
+    Word::Unknown {
+        raw: word.raw().to_owned(),
+        prefix: text.get(..known).unwrap_or_default().to_owned(),
+        many: false,
+        why: "arguments from standard input",
     }
 }
 
@@ -171,7 +256,9 @@ fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String])
                         analysis.doubt(Doubt::RunsText(base.to_owned()));
                         return Role::Plain;
                     };
-                    if matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
+                    // Some shells of this name take `$'x'` for a `$` and an `x`.
+                    let quotes = matches!(base, "sh" | "dash" | "ash") && script.contains("$'");
+                    if quotes || matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
                         analysis.doubt(Doubt::Construct(format!("the language of {base}")));
                     }
                     script_into(script, analysis, inside);
@@ -286,13 +373,28 @@ fn by_option(base: &str, words: &[Word], analysis: &mut Analysis) -> Role {
 
 fn packages(base: &str, words: &[Word]) -> Role {
     let runs = ["run", "exec", "x", "dlx", "test", "start", "run-script", "t", "generate", "tool"];
-    let mut plain = words[1..].iter().filter(|w| !w.may_be_option());
-    match plain.next().and_then(Word::literal) {
-        // What cargo runs is the project itself, which is what people ask for; the rest of its
-        // subcommands may be anybody's programs, but only those that are installed.
-        _ if base == "cargo" => Role::Plain,
-        Some(sub) if runs.contains(&sub) && !(base == "go" && sub == "test") => {
-            Role::Opaque(format!("{base} {sub} runs what a file of the project says"))
+    let opaque = |what: &str| Role::Opaque(format!("{base} {what} runs what a file says"));
+    // What cargo runs is the project itself, which is what people ask for; the rest of its
+    // subcommands may be anybody's programs, but only those that are installed.
+    if base == "cargo" {
+        return Role::Plain;
+    }
+    let Some(first) = words.get(1) else {
+        return if base == "yarn" { opaque("install") } else { Role::Plain };
+    };
+    let options = first.may_be_option();
+    let sub = words[1..].iter().find(|w| !w.may_be_option()).and_then(Word::literal);
+    match sub.unwrap_or_default() {
+        sub if runs.contains(&sub) && !(base == "go" && sub == "test") => opaque(sub),
+        // For these, any other name may be that of a script.
+        sub if matches!(base, "pnpm" | "yarn") => {
+            let own = "list ls why outdated info audit config licenses view help version versions \
+                publish pack login logout whoami owner tag store cache remove prune npm";
+            if !options && own.split_ascii_whitespace().any(|known| known == sub) {
+                Role::Plain
+            } else {
+                opaque(first.raw())
+            }
         }
         _ => Role::Plain,
     }
@@ -304,7 +406,8 @@ fn awk(words: &[Word]) -> Role {
         // Outside of braces these compare, or are part of a pattern.
         let blocks = text.split_once('{').map_or("", |(_, blocks)| blocks);
         ["system", "getline", "@"].iter().any(|part| text.contains(part))
-            || blocks.contains(['|', '>'])
+            || blocks.contains('|')
+            || blocks.contains('>') && !only_compares(blocks)
             || ["-f", "-i", "-l", "-E", "-D", "-o", "-p", "-d", "--"]
                 .iter()
                 .any(|option| text.starts_with(option))
@@ -317,9 +420,27 @@ fn awk(words: &[Word]) -> Role {
     if harmless { Role::Plain } else { Role::Opaque("awk may run programs".to_owned()) }
 }
 
+/// Whether every `>` in awk's actions is between parentheses, where it compares.
+fn only_compares(actions: &str) -> bool {
+    // Where a string or a pattern begins and ends is not looked at: then nothing is known.
+    if actions.contains(['"', '/', '\\']) {
+        return false;
+    }
+    let mut depth = 0_usize;
+    actions.chars().all(|character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '>' => return depth > 0,
+            _ => {}
+        }
+        true
+    })
+}
+
 /// A variable is set that may decide what runs.
 pub(super) fn check_variable(name: &str, analysis: &mut Analysis) {
-    if programs::is_powerful(name.split(['[', '=', '+']).next().unwrap_or(name)) {
+    if variables::is_powerful(name.split(['[', '=', '+']).next().unwrap_or(name)) {
         analysis.doubt(Doubt::Variable(name.to_owned()));
     }
 }

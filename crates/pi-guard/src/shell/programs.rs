@@ -1,44 +1,11 @@
-//! Names that matter: variables that decide what runs, and programs that run something which
-//! their arguments do not show.
+//! Programs that run something which their arguments do not show.
 
-/// Variables that decide what runs, or how text is read.
-const POWERFUL: &str = "PATH IFS ENV SHELLOPTS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND CDPATH GLOBIGNORE \
-    EXECIGNORE PAGER EDITOR VISUAL BROWSER FCEDIT LESS LESSOPEN LESSCLOSE LESSKEY MORE MANPAGER MANOPT \
-    PYTHONSTARTUP PYTHONPATH PYTHONHOME PYTHONINSPECT PYTHONWARNINGS PYTHONBREAKPOINT NODE_OPTIONS \
-    NODE_PATH PERL5OPT PERL5LIB PERL5DB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS JDK_JAVA_OPTIONS \
-    _JAVA_OPTIONS CLASSPATH RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC RUSTDOC RUSTFLAGS \
-    RUSTC_BOOTSTRAP MAKEFLAGS MAKEFILES GNUMAKEFLAGS GCONV_PATH HOSTALIASES LOCPATH NLSPATH TERMINFO \
-    TERMCAP SHELL HOME ZDOTDIR HISTFILE FPATH CC CXX LD AR CPP CFLAGS LDFLAGS GOFLAGS TAR_OPTIONS \
-    RSYNC_RSH CVS_RSH SVN_SSH SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR SYSTEMD_PAGER SYSTEMD_EDITOR \
-    XDG_CONFIG_HOME XDG_DATA_HOME XDG_CONFIG_DIRS RIPGREP_CONFIG_PATH GREP_OPTIONS GZIP XZ_OPT ZIPOPT \
-    UNZIP POSIXLY_CORRECT FZF_DEFAULT_COMMAND FZF_DEFAULT_OPTS BAT_PAGER DELTA_PAGER \
-    AWKPATH AWKLIBPATH GAWKPATH VIMINIT EXINIT MYVIMRC LUA_INIT LUA_PATH LUA_CPATH PHPRC TCLLIBPATH \
-    R_PROFILE OPENSSL_CONF OPENSSL_ENGINES CURL_HOME WGETRC INPUTRC EMACSLOADPATH ANSIBLE_CONFIG \
-    DOCKER_HOST KUBECONFIG PSQL_PAGER PSQLRC PROMPT RPROMPT precmd preexec NULLCMD READNULLCMD \
-    http_proxy https_proxy all_proxy HTTP_PROXY HTTPS_PROXY ALL_PROXY";
-const POWERFUL_STARTS: &[&str] = &[
-    "LD_",
-    "DYLD_",
-    "GIT_",
-    "BASH_",
-    "BASHOPTS",
-    "npm_config_",
-    "NPM_CONFIG_",
-    "CARGO_",
-    "PIP_",
-    "UV_",
-    "GCC_",
-    "LUA_",
-    "MALLOC_",
-    "GLIBC_",
-    "ASAN_OPTIONS",
-    "COMP_",
-];
+use super::word::Word;
 
 /// Interpreters of other languages, and programs with a language of their own that runs commands.
 const INTERPRETERS: &str = "python pythonw pypy perl ruby jruby node nodejs deno bun php lua luajit \
     tclsh wish osascript Rscript R ghci runghc runhaskell irb ipython expect gdb lldb vim vi view \
-    nvim ex ed red emacs emacsclient nano pico micro helix hx kak joe m4 bc dc pwsh powershell guile \
+    nvim ex ed red emacs emacsclient nano pico micro helix hx kak joe m4 dc pwsh powershell guile \
     racket scheme sbcl clisp elixir iex erl escript julia octave scala kotlin groovy jshell java \
     swift ocaml nim crystal raku perl6 tcl sqlite3 sqlite psql mysql mariadb mongo mongosh redis-cli \
     ftp lftp telnet mutt mail mailx less more most pg man info w3m lynx elinks links fzf pry ts-node \
@@ -100,12 +67,14 @@ const RUNNING_OPTIONS: &[(&str, &str)] = &[
     ("pnpm", "i install add rebuild update link --script-shell"),
     ("yarn", "install add --script-shell"),
     ("gem", "install"),
+    ("nm", "--plugin"),
+    ("ar", "--plugin"),
+    ("ranlib", "--plugin"),
+    ("objdump", "--plugin"),
+    ("size", "--plugin"),
+    ("ld", "--plugin -plugin"),
     ("composer", "install update run-script exec"),
 ];
-
-pub(super) fn is_powerful(name: &str) -> bool {
-    has(POWERFUL, name) || POWERFUL_STARTS.iter().any(|start| name.starts_with(start))
-}
 
 pub(super) fn is_interpreter(base: &str) -> bool {
     // `python3.12` is python.
@@ -113,8 +82,77 @@ pub(super) fn is_interpreter(base: &str) -> bool {
     has(INTERPRETERS, base) || has(INTERPRETERS, name)
 }
 
-pub(super) fn runs_by_other_word(base: &str) -> bool {
-    has(BY_OTHER_WORD, base)
+pub(super) fn runs_by_other_word(base: &str, words: &[Word]) -> bool {
+    has(BY_OTHER_WORD, base) && !only_itself(base, &words[1..])
+}
+
+/// Whether a program that can run others does not, as it is called.
+fn only_itself(base: &str, arguments: &[Word]) -> bool {
+    let first = arguments.first().and_then(Word::literal).unwrap_or_default();
+    let literals: Option<Vec<&str>> = arguments.iter().map(Word::literal).collect();
+    let listed = |subs: &str| has(subs, first);
+    match base {
+        "tar" | "gtar" => archives(arguments),
+        // Another machine is `host:path`.
+        "rsync" => arguments.iter().all(|word| match word.literal() {
+            Some(text) if text.starts_with("--") => {
+                !["--rsh", "--rsync-path", "--daemon", "--config", "--early-input"]
+                    .iter()
+                    .any(|o| o.starts_with(text.split('=').next().unwrap_or_default()))
+            }
+            Some(text) if text.starts_with('-') => !text.contains('e') && !text.contains('M'),
+            Some(text) => !text.contains(':'),
+            None => !word.may_be_option() && !word.raw().contains(':'),
+        }),
+        "nc" | "ncat" | "netcat" => literals.is_some_and(|words| {
+            let options = || words.iter().filter_map(|word| word.strip_prefix('-'));
+            options().any(|o| o.contains('z')) && !options().any(|o| o.contains(['e', 'c', '-']))
+        }),
+        "docker" | "podman" => {
+            listed("ps images logs inspect version info stats top port diff history search")
+                || first == "compose"
+                    && arguments
+                        .get(1)
+                        .and_then(Word::literal)
+                        .is_some_and(|sub| has("ps logs ls images version top port", sub))
+        }
+        "kubectl" => {
+            let elsewhere = |w: &Word| {
+                w.literal().is_none_or(|t| {
+                    ["--kubeconfig", "--server", "-s", "--exec", "--context"]
+                        .iter()
+                        .any(|o| t.starts_with(o))
+                })
+            };
+            listed("get describe logs top explain api-resources version")
+                && !arguments.iter().any(elsewhere)
+        }
+        "systemctl" => {
+            listed("status is-active is-enabled is-failed list-units list-timers show cat")
+        }
+        "crontab" => first == "-l" && arguments.len() == 1,
+        _ => false,
+    }
+}
+
+/// Whether `tar` does not run another program: to compress, to name volumes, or elsewhere.
+fn archives(arguments: &[Word]) -> bool {
+    let mut first = true;
+    arguments.iter().all(|word| {
+        let bundle = std::mem::take(&mut first);
+        let Some(text) = word.literal() else { return !word.may_be_option() };
+        if let Some(long) = text.strip_prefix("--") {
+            let name = long.split('=').next().unwrap_or_default();
+            return has(
+                "create extract list file gzip gunzip xz bzip2 zstd verbose directory exclude \
+                 strip-components transform no-same-owner keep-old-files append update \
+                 exclude-vcs wildcards auto-compress",
+                name,
+            ) && !long.contains(':');
+        }
+        let letters = if bundle || text.starts_with('-') { text } else { "" };
+        !letters.contains(['I', 'F']) && (!text.contains(':') || text.starts_with("./"))
+    })
 }
 
 /// The option of `words` with which the program runs another.

@@ -5,18 +5,32 @@ use super::word::Word;
 /// Commands without arguments that stay inside sed.
 const INERT: &str = "pdqQnNDGHhgxPl={}zF";
 
-/// Whether what the words say can be more than editing.
-pub(super) fn may_run(words: &[Word]) -> bool {
+/// Whether what the words say can be more than editing. Otherwise, the words with variables that
+/// must be numbers.
+pub(super) fn may_run(words: &[Word]) -> Result<Vec<&Word>, MayRun> {
+    let mut numbers = Vec::new();
+    if may_be_more(words, &mut numbers) { Err(MayRun) } else { Ok(numbers) }
+}
+
+/// That a sed script may run programs or write files.
+#[derive(Debug)]
+pub(super) struct MayRun;
+
+fn may_be_more<'w>(words: &'w [Word], variables: &mut Vec<&'w Word>) -> bool {
     let mut scripts = 0;
     let mut next = false;
     let mut first = None;
-    for word in words.iter().skip(1) {
-        let Some(text) = word.literal() else {
+    let numbered: Vec<Option<String>> = words.iter().map(with_numbers).collect();
+    for (word, numbers) in words.iter().zip(&numbered).skip(1) {
+        let Some(text) = word.literal().or(numbers.as_deref()) else {
             if next || word.may_be_option() && scripts == 0 && first.is_none() {
                 return true;
             }
             continue;
         };
+        if numbers.is_some() && (next || scripts == 0 && first.is_none()) {
+            variables.push(word);
+        }
         let script = if std::mem::take(&mut next) {
             Some(text)
         } else if let Some(script) = text.strip_prefix("--expression=") {
@@ -56,6 +70,41 @@ pub(super) fn may_run(words: &[Word]) -> bool {
     }
     // Without `-e`, the first operand is the script.
     next || scripts == 0 && first.is_some_and(|script| !only_edits(script))
+}
+
+/// A word with a number in the place of what is calculated or a variable: `"$((n - 5)),${m}p"`.
+fn with_numbers(word: &Word) -> Option<String> {
+    let Word::Unknown { raw, .. } = word else { return None };
+    let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
+    let mut text = String::new();
+    let mut rest = inside;
+    while let Some((before, after)) = rest.split_once('$') {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let (name, after) = if let Some(calculated) = after.strip_prefix("((") {
+            let (calculated, after) = calculated.split_once("))")?;
+            if !calculated.chars().all(|c| plain(c) || " +-*".contains(c)) {
+                return None;
+            }
+            ("n", after)
+        } else if let Some(braced) = after.strip_prefix('{') {
+            braced.split_once('}')?
+        } else {
+            after.split_at(after.find(|c: char| !plain(c)).unwrap_or(after.len()))
+        };
+        // `$p`, `$!d`: to sed, the last line.
+        if name.is_empty()
+            || !name.chars().all(plain)
+            || name.starts_with(|c: char| c.is_ascii_digit())
+        {
+            return None;
+        }
+        text.push_str(before);
+        text.push('1');
+        rest = after;
+    }
+    text.push_str(rest);
+    let only_a_variable = text.chars().all(|c| c == '1');
+    (!only_a_variable && !text.contains(['`', '"', '\\'])).then_some(text)
 }
 
 fn only_edits(script: &str) -> bool {
@@ -153,6 +202,11 @@ mod tests {
             ("sed --expression='e ls' f", true),
             ("sed -e p -e'e ls' f", true),
             ("sed \"$x\" f", true),
+            ("sed -n \"$((a - 5)),$((a + 5))p\" f", false),
+            ("sed -n \"$((a))e ls\" f", true),
+            ("sed -n \"$((a))$x\" f", true),
+            ("sed -n \"${a},${b}p\" f", false),
+            ("sed \"s/a/$1/\" f", true),
             ("sed -s --fil=x f", true),
             ("sed 'p\ne ls' f", true),
             ("sed '{e ls\n}' f", true),
@@ -160,7 +214,7 @@ mod tests {
             ("sed 's/[/]/e/e' f", true),
             ("sed ':a;N;$!ba;s/x/y/g' f", false),
         ] {
-            assert_eq!(may_run(&analyse(script).commands[0].words), expected, "{script}");
+            assert_eq!(may_run(&analyse(script).commands[0].words).is_err(), expected, "{script}");
         }
     }
 }

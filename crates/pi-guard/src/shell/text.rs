@@ -14,10 +14,6 @@ pub(super) fn doubts(script: &str) -> Vec<Doubt> {
             c if c.is_whitespace() || is_invisible(c) => {
                 format!("an invisible character (U+{:04X})", u32::from(c))
             }
-            // Quotes and dashes as a word processor makes them; the shell takes them literally.
-            '\u{2018}'..='\u{201F}' | '\u{FF01}'..='\u{FF5E}' => {
-                format!("a look-alike of a shell character (U+{:04X})", u32::from(character))
-            }
             _ => continue,
         };
         let doubt = Doubt::Character(what);
@@ -25,11 +21,24 @@ pub(super) fn doubts(script: &str) -> Vec<Doubt> {
             doubts.push(doubt);
         }
     }
+    // To the grammar, a here-document that begins with a continued line begins a line later.
+    if script.contains("<<") && script.contains("\n\\\n") {
+        doubts.push(Doubt::Syntax);
+    }
     // `${x@P}` runs the substitutions in the value of x.
     if script.contains("@P}") {
         doubts.push(Doubt::Hidden);
     }
     doubts
+}
+
+/// A quote or sign as a word processor makes it, which the shell takes for a letter. Within a
+/// string it is one.
+pub(super) fn look_alike(word: &str) -> Option<Doubt> {
+    let found =
+        word.chars().find(|c| matches!(c, '\u{2018}'..='\u{201F}' | '\u{FF01}'..='\u{FF5E}'))?;
+    let what = format!("a look-alike of a shell character (U+{:04X})", u32::from(found));
+    Some(Doubt::Character(what))
 }
 
 fn is_invisible(c: char) -> bool {

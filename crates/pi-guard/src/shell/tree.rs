@@ -109,6 +109,8 @@ impl Walk<'_> {
             }
             "variable_assignment" | "variable_assignments" => {}
             "ERROR" => self.analysis.doubt(Doubt::Syntax),
+            // After `==` the grammar takes the rest of the line for a pattern: `ls ==; cat x`.
+            "regex" if has_parent(node, &["command"]) => self.analysis.doubt(Doubt::Syntax),
             // Its parent reads it.
             kind if node.is_named() && !STRUCTURE.contains(&kind) => {
                 self.analysis.doubt(Doubt::Construct(kind.replace('_', " ")));
@@ -118,10 +120,18 @@ impl Walk<'_> {
         if node.child_count() == 0 {
             self.token(node);
         }
+        let body = node.kind() == "heredoc_body" && node.child_count() > 0;
+        if body {
+            self.gap(node.start_byte());
+            self.reached = self.reached.max(node.start_byte());
+        }
         let mut cursor = node.walk();
         let mut word_end = None;
         let mut end = node.start_byte();
         for child in node.children(&mut cursor) {
+            if body {
+                self.text(child.start_byte());
+            }
             let is_word = WORDS.contains(&child.kind());
             if is_word && word_end == Some(child.start_byte()) && !WHOLES.contains(&node.kind()) {
                 self.analysis.doubt(Doubt::Syntax);
@@ -135,6 +145,18 @@ impl Walk<'_> {
             end = child.end_byte();
             self.visit(child, depth + 1);
         }
+        if body {
+            self.text(node.end_byte());
+        }
+    }
+
+    /// The text of a here-document has no token of its own before the first expansion.
+    fn text(&mut self, until: usize) {
+        let text = self.script.get(self.reached..until).unwrap_or_default();
+        if text.contains(['$', '`']) {
+            self.analysis.doubt(Doubt::Hidden);
+        }
+        self.reached = self.reached.max(until);
     }
 
     /// Notes what is evaluated as arithmetic, or sets a variable in passing.
@@ -209,6 +231,11 @@ impl Walk<'_> {
         self.gap(node.start_byte());
         self.reached = self.reached.max(node.end_byte());
         let text = slice(node, self.script);
+        // In `wc -n1<f` the grammar takes `-n1` for a descriptor.
+        let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
+        if node.kind() == "file_descriptor" && !digits(text) && !text.starts_with('{') {
+            self.analysis.doubt(Doubt::Syntax);
+        }
         let hides = match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => false,
             "heredoc_body" | "heredoc_content" if is_quoted_heredoc(node, self.script) => false,
@@ -231,20 +258,32 @@ impl Walk<'_> {
         if hides {
             self.analysis.doubt(Doubt::Hidden);
         }
+        if node.kind() == "word"
+            && let Some(doubt) = super::text::look_alike(text)
+        {
+            self.analysis.doubt(doubt);
+        }
     }
 
     /// Whether a `$` stands before a string and is nothing else.
     fn is_translation(&self, node: Node<'_>) -> bool {
         let rest = self.script.get(node.end_byte()..).unwrap_or_default();
-        slice(node, self.script) == "$"
-            && !rest.starts_with(char::is_whitespace)
-            && !rest.is_empty()
+        let text = slice(node, self.script);
+        // Within a string, the space before it is part of the sign: `"$a $b"`.
+        let string = node.parent().and_then(|parent| parent.parent());
+        let text = match string.map(|string| string.kind()) {
+            Some("string" | "heredoc_body") => text.trim_start(),
+            _ => text,
+        };
+        text == "$" && !rest.starts_with(char::is_whitespace) && !rest.is_empty()
     }
 
     /// Between tokens there may only be white space.
     fn gap(&mut self, until: usize) {
         let skipped = self.script.get(self.reached..until).unwrap_or_default();
-        if skipped.trim().is_empty() {
+        let rest = self.script.get(until..).unwrap_or_default();
+        // A `-` before a here-document is an argument that the grammar loses.
+        if skipped.trim().is_empty() || skipped.trim() == "-" && rest.starts_with("<<") {
             return;
         }
         if !skipped.replace("\\\n", "").trim().is_empty() {
@@ -287,7 +326,11 @@ impl Walk<'_> {
     fn assignment(&self, node: Node<'_>) -> Assignment {
         let text = slice(node, self.script);
         let name = node.child_by_field_name("name").map(|name| slice(name, self.script));
-        let name = name.unwrap_or(text).to_owned();
+        let mut name = name.unwrap_or(text).to_owned();
+        // `x+=y` adds to what x is.
+        if text.get(name.len()..).is_some_and(|rest| rest.starts_with("+=")) {
+            name.push('+');
+        }
         let value = node
             .child_by_field_name("value")
             .map_or_else(|| Word::plain(""), |value| word::read(value, self.script));

@@ -26,7 +26,7 @@ fn resolve(name: &str) -> Option<PathBuf> {
     PROGRAMS.contains(&base).then(|| Path::new("/usr/bin").join(base))
 }
 
-fn scene() -> Scene<'static> {
+pub(crate) fn scene() -> Scene<'static> {
     Scene {
         cwd: Path::new("/w/p"),
         home: Some(Path::new("/home/u")),
@@ -72,7 +72,7 @@ fn cases() -> impl Iterator<Item = Case> {
     })
 }
 
-fn decision(word: &str, place: &str) -> Decision {
+pub(crate) fn decision(word: &str, place: &str) -> Decision {
     match word {
         "allow" => Decision::Allow,
         "ask" => Decision::Ask,
@@ -90,7 +90,7 @@ fn forbidden() -> &'static [String] {
     })
 }
 
-fn unescape(script: &str) -> String {
+pub(crate) fn unescape(script: &str) -> String {
     let mut text = String::new();
     let mut rest = script;
     while let Some((before, after)) = rest.split_once("<U+") {

@@ -26,5 +26,6 @@ mod proxy;
 mod work;
 
 mod evasion;
+mod everyday;
 mod rule_files;
 mod secrets;

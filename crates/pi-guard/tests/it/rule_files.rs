@@ -263,3 +263,30 @@ host_executable(name = "cargo", paths = ["/opt/rust/bin/cargo"])
         assert!(error.starts_with(expected), "{text}\n{error}");
     }
 }
+
+/// A rule on an option fits all of its names, and a rule on a subcommand its short ones.
+#[test]
+fn options_have_several_names() {
+    let text = r#"
+        [[command]]
+        prefix = ["git", "push", "--force"]
+        decision = "forbid"
+        match = ["git push -f", "git push -uf x", "git push --forc", "git push origin +main"]
+        not_match = ["git push", "git push origin main"]
+        [[command]]
+        prefix = ["rm", "-rf"]
+        decision = "forbid"
+        match = ["rm -fR x", "rm --recursive -f x", "rm --r --f x"]
+        not_match = ["rm -r x", "rm -f x", "rm rf"]
+        [[command]]
+        prefix = [["npm", "pnpm"], ["publish", "install"]]
+        decision = "ask"
+        match = ["npm i x", "npm -w a publish", "pnpm add x", "npm publ"]
+        not_match = ["npm p", "npm ls"]
+        [[command]]
+        prefix = ["cargo", "publish"]
+        decision = "ask"
+        match = ["cargo +nightly publish", "cargo --locked publish"]
+    "#;
+    assert_eq!(RuleFile::parse("rules.toml", text, Layer::User).map(|file| file.examples), Ok(20));
+}
