@@ -96,11 +96,10 @@ impl GuardPlan {
             let named = named.unwrap_or_default();
             named.iter().map(|path| environment.expand(path, &environment.cwd)).collect()
         };
-        let mut hidden = paths(said.hidden);
-        hidden.extend(["auth.json", "models.json"].map(|n| environment.agent_directory.join(n)));
-        if let Some(home) = &environment.home {
-            hidden.extend(HIDDEN.iter().map(|name| home.join(name)));
-        }
+        // Keeping what is not there from appearing costs every command; worth it only if asked for.
+        let mut hidden = keys(environment);
+        hidden.retain(|path| path.exists());
+        hidden.extend(paths(said.hidden));
         let reviewer = said.reviewer.unwrap_or_default();
         Self {
             profile,
@@ -145,4 +144,11 @@ impl GuardPlan {
             },
         }
     }
+}
+
+/// Where this program and others keep keys.
+fn keys(environment: &Environment) -> Vec<PathBuf> {
+    let own = ["auth.json", "models.json"].map(|name| environment.agent_directory.join(name));
+    let home = environment.home.iter();
+    home.flat_map(|home| HIDDEN.iter().map(|name| home.join(name))).chain(own).collect()
 }

@@ -167,8 +167,7 @@ impl Sandbox {
         confinement.protected.extend(plan.protected.iter().cloned());
         // It may be in a root.
         confinement.protected.push(place.path().to_owned());
-        // What is not there would have to be kept from appearing, which costs every command.
-        confinement.hidden = plan.hidden.iter().filter(|path| path.exists()).cloned().collect();
+        confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
         confinement.programs.clone_from(&self.programs);
         let proxy = match plan.network {
