@@ -244,8 +244,10 @@ impl Judges {
         }
         let call = Call { tool: action.tool, arguments: action.arguments, ours: true };
         let judgement = guard.judge(call, &self.workspace);
+        // Where it runs is not what is compared: any rule makes that matter for many.
+        let confined = judgement.outcome == Outcome::RunConfined;
         let allowed = self.gone && judgement.verdict.decision == Decision::Allow;
-        (word(if allowed { Outcome::Run } else { judgement.outcome }), judgement)
+        (word(if allowed || confined { Outcome::Run } else { judgement.outcome }), judgement)
     }
 }
 
