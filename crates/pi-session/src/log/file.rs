@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::SessionError;
 
@@ -277,7 +278,21 @@ fn create_new(path: &Path) -> std::io::Result<File> {
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
-    match file.try_lock() {
+    // A program that this process is just starting has, until it runs, what this process had open:
+    // a session that was closed a moment ago may still be locked.
+    const TRIES: u32 = 20;
+    const PAUSE: Duration = Duration::from_millis(5);
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            decided => return locked(decided, path),
+        }
+    }
+    locked(file.try_lock(), path)
+}
+
+fn locked(tried: Result<(), TryLockError>, path: &Path) -> Result<(), SessionError> {
+    match tried {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(SessionError::Locked(path.to_owned())),
         // Some network file systems have no locks. Working there matters more.

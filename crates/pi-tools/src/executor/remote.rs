@@ -138,7 +138,13 @@ impl Remote {
         };
         let mut output = output.take(limit);
         let receive = async {
-            output.read_to_end(&mut answer).await?;
+            let read = output.read_to_end(&mut answer).await;
+            // So ends a script that did not read all of its input; what it said comes after.
+            if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset) {
+                output.read_to_end(&mut answer).await?;
+            } else {
+                read?;
+            }
             if output.limit() == 0 {
                 // Who is not read any more does not end, so nothing else is waited for.
                 return Err(io::Error::from(io::ErrorKind::FileTooLarge));
