@@ -111,7 +111,9 @@ fn sources(raw: &str) -> Option<Vec<String>> {
             Some(braced) => braced.split_once('}')?,
             None => {
                 let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-                part.split_at(end.unwrap_or(part.len()).max(usize::from(!part.is_empty())))
+                // `$?` and its like are one character.
+                let first = part.chars().next().map_or(0, char::len_utf8);
+                part.split_at(end.unwrap_or(part.len()).max(first))
             }
         };
         // The length of something is a number whatever that is.

@@ -369,3 +369,12 @@ proptest! {
         prop_assert_eq!(verdict.decision, strictest.unwrap_or(Decision::Allow));
     }
 }
+
+/// Texts that were too odd once.
+#[test]
+fn odd_texts_get_a_decision() {
+    let policy = policy(Defaults::careful());
+    for script in ["a=(1 $\u{31e}\u{6e6}ce", "x=$é; echo $((x))", "x=1$\u{10FFFF}; let x"] {
+        assert!(policy.check(script, &scene()).decision > Decision::Allow, "{script}");
+    }
+}
