@@ -6,7 +6,6 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use pi_guard::confine::clean_up_after;
@@ -26,9 +25,11 @@ pub(super) struct Place {
 impl Place {
     /// Makes one below `above`, and takes away those that nobody uses any more.
     pub(super) fn new(above: &Path) -> io::Result<Self> {
-        let private = fs::Permissions::from_mode(0o700);
-        let directory =
-            tempfile::Builder::new().prefix(PREFIX).permissions(private).tempdir_in(above)?;
+        let mut directory = tempfile::Builder::new();
+        directory.prefix(PREFIX);
+        #[cfg(unix)]
+        directory.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+        let directory = directory.tempdir_in(above)?;
         fs::create_dir(directory.path().join("tmp"))?;
         fs::create_dir(directory.path().join("own"))?;
         // Locked before it can be found.
@@ -104,14 +105,23 @@ fn noted(directory: &Path) -> Vec<PathBuf> {
 }
 
 /// Whether it is a directory that only this user could have filled.
+#[cfg(unix)]
 fn is_ours(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
     let user = rustix::process::geteuid().as_raw();
     fs::symlink_metadata(path)
         .is_ok_and(|found| found.is_dir() && found.uid() == user && found.mode() & 0o077 == 0)
 }
 
-#[cfg(test)]
+#[cfg(not(unix))]
+fn is_ours(_: &Path) -> bool {
+    false
+}
+
+#[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
     use super::*;
 
     /// What somebody who was killed leaves: everything but the lock.
