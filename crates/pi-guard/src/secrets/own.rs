@@ -101,8 +101,9 @@ fn may_be_secret(value: &str) -> bool {
     {
         return false;
     }
-    // A path, or how to get a key instead of a key.
-    if value.starts_with(['/', '~', '.', '!', '$']) && !looks_random(value) {
+    // A path, or how to get a key instead of a key. Keys may begin with a slash, too.
+    let path = value.starts_with('/') && (value.len() < 12 || value[1..].contains('/'));
+    if (path || value.starts_with(['~', '.', '!', '$'])) && !looks_random(value) {
         return false;
     }
     if names::password_in(value).is_none() && value.contains("://") {
