@@ -235,7 +235,8 @@ proptest! {
 
     #[test]
     fn masks_keep_their_promises(
-        keys in proptest::collection::vec("[A-Za-z0-9+=\"\\\\%é:@_-][A-Za-z0-9/+=\"\\\\%é:@_-]{3}[0-9A-Za-z]{9,20}[0-9]{2}", 1..4),
+        // Without colons: what looks like an address or a host with a port is not learned.
+        keys in proptest::collection::vec("[A-Za-z0-9+=\"\\\\%é@_-][A-Za-z0-9/+=\"\\\\%é@_-]{3}[0-9A-Za-z]{9,20}[0-9]{2}", 1..4),
         pieces in proptest::collection::vec(
             ("(api_key|token|://u|:|@h|=| |\"|\n|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|Cookie: a=|[ -~]{0,12}|[a-zA-Z0-9]{20,40}|\\PC{0,3})", any::<u8>()),
             0..20,
