@@ -69,8 +69,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Puts rules, sandbox, approver and secrets together. What is required of the machine is looked at
-    /// now: before anything runs.
+    /// Puts rules, sandbox, approver and secrets together. What is required of the machine is looked
+    /// at now: before anything runs.
     pub fn new(
         plan: GuardPlan,
         environment: &Environment,
@@ -143,7 +143,7 @@ impl Guard {
     /// Files whose content is not shown where many are looked through.
     pub(crate) fn unreadable(self: &Arc<Self>) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         let guard = Arc::downgrade(self);
-        Arc::new(move |path| guard.upgrade().is_some_and(|guard| !guard.may_show(path)))
+        Arc::new(move |path| guard.upgrade().is_none_or(|guard| !guard.may_show(path)))
     }
 
     fn policy(&self) -> RwLockReadGuard<'_, Policy> {

@@ -184,6 +184,12 @@ impl Policy {
         decisions.max() > Some(Decision::Allow)
     }
 
+    /// Whether any rule asks about files or forbids them.
+    #[must_use]
+    pub fn restricts_files(&self) -> bool {
+        self.rules.paths.iter().any(|rule| rule.decision > Decision::Allow)
+    }
+
     /// Decides about a shell script.
     #[must_use]
     pub fn check(&self, script: &str, scene: &Scene<'_>) -> Verdict {

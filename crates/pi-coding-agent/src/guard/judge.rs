@@ -143,7 +143,7 @@ impl Guard {
             return false;
         }
         // The usual case, and asked for every file of a tree.
-        if !self.policy().restricts() {
+        if !self.policy().restricts_files() {
             return true;
         }
         let verdict = self.look(|policy, scene| policy.check_path(path, Reach::Read, scene));

@@ -46,21 +46,24 @@ impl Guard {
     }
 }
 
-impl std::fmt::Display for GuardStatus {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "profile {}", self.profile.as_str())?;
+impl GuardStatus {
+    /// The sandbox and what holds it, without what does not.
+    pub fn sandbox_in_words(&self) -> String {
         if self.sandbox == SandboxMode::Off {
-            return f.write_str(", no sandbox");
+            return "no sandbox".to_owned();
         }
         let network = match &self.network {
             Network::Off => "no network".to_owned(),
             Network::On => "with the network".to_owned(),
             Network::Hosts(hosts) => format!("network limited to {}", hosts.join(", ")),
         };
-        write!(f, ", sandbox {} ({}), {network}", self.sandbox.as_str(), self.rung)?;
-        for limit in &self.limits {
-            write!(f, "; {limit}")?;
-        }
-        Ok(())
+        format!("sandbox {} ({}), {network}", self.sandbox.as_str(), self.rung)
+    }
+}
+
+impl std::fmt::Display for GuardStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "profile {}, {}", self.profile.as_str(), self.sandbox_in_words())?;
+        self.limits.iter().try_for_each(|limit| write!(f, "; {limit}"))
     }
 }

@@ -1,16 +1,16 @@
 //! What an agent may do: rules, profiles, approvals, seen from a session with a scripted model.
 
+mod review;
 mod secrets;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use pi_agent::{AgentTool, BoxFuture, FnTool, ToolOutput};
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::extension::Ui;
-use pi_coding_agent::guard::{Answer, Approver, Question, Reviewer};
+use pi_coding_agent::guard::{Answer, Approver, Question};
 use pi_coding_agent::session::{AgentSession, BashError, BashOptions, PromptOptions};
 use pi_coding_agent::{AgentOptions, Conversation, NotCreated, create_agent_session};
 use pi_protocol::{AgentMessage, Message, Tool, UserBlock};
@@ -494,47 +494,4 @@ async fn the_user_is_asked_through_the_interface() {
             insta::assert_snapshot!("a_question", shown);
         }
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_reviewing_model_says_yes_only_clearly_and_in_time() {
-    let yes = r#"{"decision": "allow", "reason": "It makes a directory."}"#;
-    for (reply, runs, text) in [
-        (Reply::new().text(yes), true, ""),
-        (Reply::new().text(r#"{"decision": "deny", "reason": "Odd."}"#), false, "Odd."),
-        (Reply::new().text(format!("Sure! {yes}")), false, "not clear"),
-        (Reply::new().text(r#"{"decision": "allow"}"#), false, "not clear"),
-        (Reply::new().text(""), false, "not clear"),
-        (Reply::new().fail("overloaded"), false, "overloaded"),
-        (Reply::new().hang(), false, "took longer"),
-    ] {
-        let model = Faux::new();
-        model.push(reply);
-        let reviewer =
-            Reviewer::new(Arc::new(model), Arc::new(Faux::model()), Duration::from_secs(5));
-        let question = Question::new("bash", "c", "mkdir x", "/w", Vec::new());
-        match reviewer.ask(&question).await {
-            Answer::Once => assert!(runs),
-            Answer::No { reason } => {
-                let reason = reason.unwrap();
-                assert!(!runs && reason.contains(text), "{reason}");
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_reviewing_model_that_keeps_refusing_is_not_asked_for_ever() {
-    let model = Faux::new();
-    for _ in 0..20 {
-        model.push(Reply::new().text("no"));
-    }
-    let provider = Arc::new(model.clone());
-    let reviewer = Reviewer::new(provider, Arc::new(Faux::model()), Duration::from_secs(5));
-    let question = Question::new("bash", "c", "mkdir x", "/w", Vec::new());
-    for _ in 0..20 {
-        assert!(matches!(reviewer.ask(&question).await, Answer::No { .. }));
-    }
-    assert_eq!(model.requests().len(), 5);
 }

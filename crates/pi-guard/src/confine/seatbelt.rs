@@ -85,12 +85,12 @@ mod tests {
     #[test]
     fn profiles() {
         let mode = Mode::WorkspaceWrite {
-            workspace: "/work/a \"b\"".into(),
+            workspace: "/projects/a \"b\"".into(),
             extra_roots: vec!["/cache".into()],
             private_tmp: Some("/private/tmp/pi".into()),
         };
         let mut confinement = Confinement::new(mode, Network::Off);
-        confinement.hidden.push("/work/keys".into());
+        confinement.hidden.push("/projects/keys".into());
         confinement.programs.push("/usr/bin/nc".into());
         insta::assert_snapshot!("workspace_write", seatbelt_profile(&confinement));
         let read_only = Confinement::new(Mode::ReadOnly, Network::On);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::guard::{Guard, GuardStatus};
 use pi_coding_agent::{AgentOptions, load_guard};
-use pi_guard::confine::{Confined, Network, Rung, without_secrets};
+use pi_guard::confine::{Confined, Rung, without_secrets};
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Value, json};
 
@@ -82,12 +82,7 @@ fn describe(status: &GuardStatus) -> String {
     if status.rung == Rung::None {
         return format!("no sandbox: {}", status.limits.join(" "));
     }
-    let network = match &status.network {
-        Network::Off => "no network".to_owned(),
-        Network::On => "with the network".to_owned(),
-        Network::Hosts(hosts) => format!("network limited to {}", hosts.join(", ")),
-    };
-    let mut text = format!("sandbox {} ({}), {network}", status.sandbox.as_str(), status.rung);
+    let mut text = status.sandbox_in_words();
     if !status.limits.is_empty() {
         text.push_str(". ");
         text.push_str(&status.limits.join(" "));
