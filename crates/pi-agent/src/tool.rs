@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use pi_protocol::{CancelToken, ConstrainedSampling, Tool, Usage, UserBlock};
+use pi_protocol::{CancelToken, ConstrainedSampling, Effects, Tool, Usage, UserBlock};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,7 +55,13 @@ pub trait AgentTool: Send + Sync {
         Ok(None)
     }
 
-    /// Does it.
+    /// Declares what a call with these arguments reads, writes, runs and connects to. The
+    /// arguments may not fit the schema. A tool that does not override this declares nothing.
+    fn effects(&self, _arguments: &Map<String, Value>) -> Effects {
+        Effects::unknown()
+    }
+
+    /// Executes the tool with validated arguments.
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
@@ -160,6 +166,7 @@ impl ToolError {
 
 type Execute =
     dyn Fn(Invocation) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+type DeclareEffects = dyn Fn(&Map<String, Value>) -> Effects + Send + Sync;
 type Prepare =
     dyn Fn(&Map<String, Value>) -> Result<Option<Map<String, Value>>, ToolError> + Send + Sync;
 
@@ -172,6 +179,7 @@ pub struct FnTool {
     prompt_guidelines: Vec<String>,
     mode: ExecutionMode,
     prepare: Option<Arc<Prepare>>,
+    effects: Option<Arc<DeclareEffects>>,
     execute: Arc<Execute>,
 }
 
@@ -194,6 +202,7 @@ impl FnTool {
             prompt_guidelines: Vec::new(),
             mode: ExecutionMode::Parallel,
             prepare: None,
+            effects: None,
             execute: Arc::new(execute),
         }
     }
@@ -260,6 +269,16 @@ impl FnTool {
         self
     }
 
+    /// Sets the function that declares the effects of a call.
+    #[must_use]
+    pub fn effects(
+        mut self,
+        effects: impl Fn(&Map<String, Value>) -> Effects + Send + Sync + 'static,
+    ) -> Self {
+        self.effects = Some(Arc::new(effects));
+        self
+    }
+
     /// Changes arguments before they are checked.
     #[must_use]
     pub fn prepare(
@@ -300,6 +319,10 @@ impl AgentTool for FnTool {
         raw: &Map<String, Value>,
     ) -> Result<Option<Map<String, Value>>, ToolError> {
         self.prepare.as_ref().map_or(Ok(None), |prepare| prepare(raw))
+    }
+
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
+        self.effects.as_ref().map_or_else(Effects::unknown, |effects| effects(arguments))
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {

@@ -19,6 +19,7 @@ mod builder;
 mod cancel;
 mod content;
 mod context;
+mod effects;
 mod entry;
 mod event;
 mod extra;
@@ -43,6 +44,7 @@ pub use content::{
     AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
 };
 pub use context::Context;
+pub use effects::{Effects, EffectsOf, Extent, FileEffect, Summary};
 pub use entry::{
     BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody, Replacement,
     SessionHeader, UsageRecord,

@@ -18,14 +18,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::{FnTool, Invocation, ToolError, ToolOutput, Updates};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, Effects};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use crate::call;
 use crate::executor::Lease;
-use crate::toolset::STRICT;
+use crate::toolset::{Builtin, STRICT};
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::Workspace;
 
@@ -68,6 +70,21 @@ struct ArgumentsOrBackground {
     background: Option<bool>,
 }
 
+/// `bash` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "bash",
+    active_by_default: true,
+    build: |workspace| Some(bash(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(command) = call::text(arguments, "command") else { return Effects::unknown() };
+    // How long the command may take says nothing about what it does.
+    let complete = call::has_only(arguments, &["command", "timeout"]);
+    Effects::none().run(command).summary(command, complete)
+}
+
 /// The tool `bash`.
 pub fn bash(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
@@ -93,7 +110,8 @@ pub fn bash(workspace: Arc<Workspace>) -> FnTool {
             Box::pin(async move { execute(&workspace, &arguments, &invocation).await })
         })
     };
-    tool.prompt_snippet("Run commands in a shell")
+    tool.effects(effects)
+        .prompt_snippet("Run commands in a shell")
         .prompt_guidelines(["Run builds, tests, git and other programs with bash; files are for the tools that are there for them."])
         .constrained_sampling(STRICT)
 }

@@ -9,15 +9,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, Effects};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
+use crate::call;
 use crate::change::{Change, settled, unless_aborted, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
-use crate::toolset::STRICT;
+use crate::toolset::{Builtin, STRICT};
 use crate::workspace::{Workspace, check_abort};
 use lines::Original;
 
@@ -40,6 +41,19 @@ struct Edit {
     new_text: String,
 }
 
+/// `edit` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "edit",
+    active_by_default: true,
+    build: |workspace| Some(edit(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(path) = call::text(arguments, "path") else { return Effects::unknown() };
+    Effects::none().write(path, "path").summary(path, false)
+}
+
 /// The tool `edit`.
 pub fn edit(workspace: Arc<Workspace>) -> FnTool {
     let description = "Replaces pieces of one file. Every oldText has to be found in the file exactly once; take as much context as that needs and no more. Changes that touch or overlap belong into one edit; changes in several places of a file belong into one call.";
@@ -48,6 +62,7 @@ pub fn edit(workspace: Arc<Workspace>) -> FnTool {
         settled(async move { execute(&workspace, arguments, &cancel).await })
     })
     .prepare(|raw| Ok(arguments::prepare(raw)))
+    .effects(effects)
     .prompt_snippet("Replace pieces of a file, several in one call")
     .prompt_guidelines([
         "Read a file before you edit it: oldText is copied from what the file says, not from memory.",

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobMatcher};
 use pi_agent::{FnTool, ToolError, ToolOutput};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use crate::call;
 use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
 use crate::mirror::Mirror;
+use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{self, Start, Visit};
 use crate::workspace::Workspace;
@@ -29,6 +32,22 @@ struct Arguments {
     limit: Option<f64>,
 }
 
+/// `find` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "find",
+    active_by_default: false,
+    build: |workspace| Some(find(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(pattern) = call::text(arguments, "pattern") else { return Effects::unknown() };
+    let summary = format!("{pattern}{}", call::in_path(arguments));
+    let complete = call::has_only(arguments, &["pattern", "path"]);
+    let path = call::text(arguments, "path").unwrap_or(".");
+    Effects::none().read(path, "path", Extent::Tree).summary(summary, complete)
+}
+
 /// The tool `find`.
 pub fn find(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
@@ -39,6 +58,7 @@ pub fn find(workspace: Arc<Workspace>) -> FnTool {
         let workspace = Arc::clone(&workspace);
         async move { execute(&workspace, arguments, &invocation.cancel).await }
     })
+    .effects(effects)
     .prompt_snippet("Find files by name")
     .prompt_guidelines(["Look for files by name with find rather than with a command: it leaves out what .gitignore names."])
 }

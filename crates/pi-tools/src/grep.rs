@@ -12,14 +12,16 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder};
 use ignore::WalkBuilder;
 use ignore::overrides::{Override, OverrideBuilder};
 use pi_agent::{FnTool, ToolError, ToolOutput};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::call;
 use crate::change::unless_aborted;
 use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
+use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{self, Start, Visit};
 use crate::workspace::Workspace;
@@ -49,6 +51,24 @@ struct Arguments {
     limit: Option<f64>,
 }
 
+/// `grep` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "grep",
+    active_by_default: false,
+    build: |workspace| Some(grep(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(pattern) = call::text(arguments, "pattern") else { return Effects::unknown() };
+    let glob = call::text(arguments, "glob");
+    let glob = glob.map(|glob| format!(" ({glob})")).unwrap_or_default();
+    let summary = format!("/{pattern}/{}{glob}", call::in_path(arguments));
+    let complete = call::has_only(arguments, &["pattern", "path", "glob"]);
+    let path = call::text(arguments, "path").unwrap_or(".");
+    Effects::none().read(path, "path", Extent::Tree).summary(summary, complete)
+}
+
 /// The tool `grep`.
 pub fn grep(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
@@ -59,6 +79,7 @@ pub fn grep(workspace: Arc<Workspace>) -> FnTool {
         let workspace = Arc::clone(&workspace);
         async move { execute(&workspace, &arguments, &invocation.cancel).await }
     })
+    .effects(effects)
     .prompt_snippet("Search the content of files for a pattern")
     .prompt_guidelines(["Search with grep rather than with a command: it leaves out what .gitignore names and keeps the result short."])
 }

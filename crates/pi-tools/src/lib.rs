@@ -18,6 +18,7 @@
 mod attach;
 mod background;
 mod bash;
+mod call;
 mod change;
 pub mod checkpoint;
 pub mod collation;

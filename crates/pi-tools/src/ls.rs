@@ -4,14 +4,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use crate::call;
 use crate::collation::Key;
 use crate::executor::{DirectoryEntry, FileKind};
 use crate::listing::{Limit, Listing};
 use crate::os_error;
+use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
 use crate::walk::{aborted, not_found};
 use crate::workspace::Workspace;
@@ -27,6 +30,20 @@ struct Arguments {
     limit: Option<f64>,
 }
 
+/// `ls` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "ls",
+    active_by_default: false,
+    build: |workspace| Some(ls(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let path = call::text(arguments, "path").unwrap_or(".");
+    let complete = call::has_only(arguments, &["path"]);
+    Effects::none().read(path, "path", Extent::Listing).summary(path, complete)
+}
+
 /// The tool `ls`.
 pub fn ls(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
@@ -37,6 +54,7 @@ pub fn ls(workspace: Arc<Workspace>) -> FnTool {
         let workspace = Arc::clone(&workspace);
         async move { execute(&workspace, &arguments, &invocation.cancel).await }
     })
+    .effects(effects)
     .prompt_snippet("List a directory")
 }
 

@@ -6,11 +6,14 @@
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::Effects;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
+use crate::call;
+use crate::toolset::Builtin;
 
 /// The arguments of `process`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,6 +32,21 @@ enum Action {
     Stop,
 }
 
+/// `process` in the list of built-in tools, for workspaces with a place for background processes.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "process",
+    active_by_default: false,
+    build: |workspace| workspace.background().cloned().map(process),
+    effects,
+};
+
+/// The tool only touches processes that `bash` started for this session.
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(action) = call::text(arguments, "action") else { return Effects::unknown() };
+    let id = arguments.get("id").map(|id| format!(" {id}")).unwrap_or_default();
+    Effects::none().summary(format!("{action}{id}"), true)
+}
+
 /// The tool `process`, for the processes of a [`Background`].
 pub fn process(background: Arc<Background>) -> FnTool {
     let description = "Lists, reads and stops commands that bash runs in the background. They run until they are stopped or the session ends.";
@@ -36,6 +54,7 @@ pub fn process(background: Arc<Background>) -> FnTool {
         let background = Arc::clone(&background);
         async move { execute(&background, &arguments).await }
     })
+    .effects(effects)
     .prompt_snippet("List, read and stop commands that run in the background")
     .prompt_guidelines([
         "Start servers and watchers with background: true in bash, never with &; stop them with process when they are no longer needed.",

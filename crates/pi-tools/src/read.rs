@@ -4,14 +4,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
+use pi_protocol::{Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use crate::call;
 use crate::change::unless_aborted;
 use crate::executor::FileKind;
 use crate::seen::Fingerprint;
-use crate::toolset::STRICT;
+use crate::toolset::{Builtin, STRICT};
 use crate::truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, format_size, head};
 use crate::workspace::{Workspace, aborted};
 use crate::{image, os_error, paths};
@@ -27,6 +29,31 @@ struct Arguments {
     limit: Option<f64>,
 }
 
+/// `read` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "read",
+    active_by_default: true,
+    build: |workspace| Some(read(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(path) = call::text(arguments, "path").or(call::text(arguments, "file_path")) else {
+        return Effects::unknown();
+    };
+    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+    let lines = match (number("offset"), number("limit")) {
+        (None, None) => String::new(),
+        (offset, None) => format!(":{}", offset.unwrap_or(1)),
+        (offset, Some(limit)) => {
+            let first = offset.unwrap_or(1).max(1);
+            format!(":{first}-{}", first.saturating_add(limit).saturating_sub(1))
+        }
+    };
+    let complete = call::has_only(arguments, &["path", "file_path", "offset", "limit"]);
+    Effects::none().read(path, "path", Extent::File).summary(format!("{path}{lines}"), complete)
+}
+
 /// The tool `read`.
 pub fn read(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
@@ -40,6 +67,7 @@ pub fn read(workspace: Arc<Workspace>) -> FnTool {
             unless_aborted(&invocation.cancel, reading).await?
         }
     })
+    .effects(effects)
     .prompt_snippet("Look at files, text or images")
     .prompt_guidelines([
         "Look at files with read: it shows images too, and says how to go on in long files.",

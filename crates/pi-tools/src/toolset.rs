@@ -1,45 +1,73 @@
-//! Tools that go together, and what they have in common.
+//! The list of built-in tools. A new tool is one file and one line in [`BUILTIN_TOOLS`].
 
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, FnTool};
-use pi_protocol::{ConstrainedSampling, StrictMode};
+use pi_protocol::{ConstrainedSampling, Effects, StrictMode};
+use serde_json::{Map, Value};
 
 use crate::workspace::Workspace;
 use crate::{bash, edit, find, grep, ls, process, read, write};
 
-/// Makes a tool of a workspace.
-type Make = fn(Arc<Workspace>) -> FnTool;
+/// All built-in tools, in the order in which models are told of them.
+pub const BUILTIN_TOOLS: &[Builtin] = &[
+    read::BUILTIN,
+    bash::BUILTIN,
+    edit::BUILTIN,
+    write::BUILTIN,
+    grep::BUILTIN,
+    find::BUILTIN,
+    ls::BUILTIN,
+    process::BUILTIN,
+];
 
-/// For tools that change things or are called all the time: arguments that fit, where the
-/// provider can see to it.
+/// For tools that change files or are called often: the provider constrains the model to the
+/// schema where it can.
 pub(crate) const STRICT: ConstrainedSampling =
     ConstrainedSampling::JsonSchema { strict: StrictMode::Prefer };
 
-/// Tools that change things: `read`, `bash`, `edit`, `write`. What an agent has unless it is told
-/// otherwise.
-pub fn coding(workspace: &Arc<Workspace>) -> Vec<Arc<dyn AgentTool>> {
-    make(workspace, &[read, bash, edit, write])
+/// A built-in tool: its name, and functions that work without an instance of it.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct Builtin {
+    /// Name that the model calls.
+    pub name: &'static str,
+    /// The tool is active unless the user selects others.
+    pub active_by_default: bool,
+    /// Builds the tool for a workspace; `None` if the workspace does not support it.
+    pub(crate) build: fn(Arc<Workspace>) -> Option<FnTool>,
+    /// Declares the effects of a call.
+    pub(crate) effects: fn(&Map<String, Value>) -> Effects,
 }
 
-/// Tools that look and change nothing: `read`, `grep`, `find`, `ls`.
-pub fn read_only(workspace: &Arc<Workspace>) -> Vec<Arc<dyn AgentTool>> {
-    make(workspace, &[read, grep, find, ls])
+impl Builtin {
+    /// Builds the tool for a workspace; `None` if the workspace does not support it.
+    pub fn build(&self, workspace: &Arc<Workspace>) -> Option<Arc<dyn AgentTool>> {
+        let tool = (self.build)(Arc::clone(workspace))?;
+        Some(Arc::new(tool))
+    }
 }
 
-/// All seven.
+/// Builds every tool that the workspace supports.
 pub fn all(workspace: &Arc<Workspace>) -> Vec<Arc<dyn AgentTool>> {
-    make(workspace, &[read, bash, edit, write, grep, find, ls])
+    BUILTIN_TOOLS.iter().filter_map(|builtin| builtin.build(workspace)).collect()
 }
 
-/// What goes with `bash` in a workspace that has a place for background processes: `process`.
-/// In other workspaces there is nothing.
-pub fn background(workspace: &Arc<Workspace>) -> Vec<Arc<dyn AgentTool>> {
-    let process = workspace.background().map(|background| process(Arc::clone(background)));
-    process.into_iter().map(|tool| Arc::new(tool) as Arc<dyn AgentTool>).collect()
+/// Builds the tools that are active by default.
+pub fn coding(workspace: &Arc<Workspace>) -> Vec<Arc<dyn AgentTool>> {
+    let active = BUILTIN_TOOLS.iter().filter(|builtin| builtin.active_by_default);
+    active.filter_map(|builtin| builtin.build(workspace)).collect()
 }
 
-fn make(workspace: &Arc<Workspace>, tools: &[Make]) -> Vec<Arc<dyn AgentTool>> {
-    let tools = tools.iter().map(|tool| tool(Arc::clone(workspace)));
-    tools.map(|tool| Arc::new(tool) as Arc<dyn AgentTool>).collect()
+/// Returns the built-in tool of this name.
+pub fn find_builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTIN_TOOLS.iter().find(|builtin| builtin.name == name)
+}
+
+/// Declares the effects of a recorded call of a built-in tool; unknown for other tools.
+///
+/// Sessions of the TypeScript pi on Windows call `bash` `powershell`.
+pub fn effects_of(name: &str, arguments: &Map<String, Value>) -> Effects {
+    let name = if name == "powershell" { bash::BUILTIN.name } else { name };
+    find_builtin(name).map_or_else(Effects::unknown, |builtin| (builtin.effects)(arguments))
 }

@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
-use pi_protocol::CancelToken;
+use pi_protocol::{CancelToken, Effects};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use crate::call;
 use crate::change::{Change, settled, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
-use crate::toolset::STRICT;
+use crate::toolset::{Builtin, STRICT};
 use crate::workspace::{Workspace, check_abort};
 
 /// The arguments of `write`.
@@ -23,6 +25,19 @@ struct Arguments {
     content: String,
 }
 
+/// `write` in the list of built-in tools.
+pub(crate) const BUILTIN: Builtin = Builtin {
+    name: "write",
+    active_by_default: true,
+    build: |workspace| Some(write(workspace)),
+    effects,
+};
+
+fn effects(arguments: &Map<String, Value>) -> Effects {
+    let Some(path) = call::text(arguments, "path") else { return Effects::unknown() };
+    Effects::none().write(path, "path").summary(path, false)
+}
+
 /// The tool `write`.
 pub fn write(workspace: Arc<Workspace>) -> FnTool {
     let description = "Writes a file: creates it and the directories it needs, or replaces all of its content. To change a part of a file, use edit.";
@@ -30,6 +45,7 @@ pub fn write(workspace: Arc<Workspace>) -> FnTool {
         let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
         settled(async move { execute(&workspace, &arguments, &cancel).await })
     })
+    .effects(effects)
     .prompt_snippet("Create files, or replace all of what is in them")
     .prompt_guidelines(["Write new files with write; change existing ones with edit, unless nearly all of a file changes."])
     .constrained_sampling(STRICT)

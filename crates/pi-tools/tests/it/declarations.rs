@@ -22,10 +22,6 @@ fn with_background() -> Arc<Workspace> {
     Arc::new(workspace.with_background(Arc::new(Background::default())))
 }
 
-fn everything(workspace: &Arc<Workspace>) -> Vec<Arc<dyn AgentTool>> {
-    [toolset::all(workspace), toolset::background(workspace)].concat()
-}
-
 fn show(tool: &dyn AgentTool) -> String {
     let declaration = serde_json::to_string_pretty(tool.declaration()).unwrap();
     let snippet = tool.prompt_snippet().unwrap_or_default();
@@ -39,7 +35,7 @@ fn declarations() {
     let shown: Vec<String> = toolset::all(&plain()).iter().map(|tool| show(&**tool)).collect();
     insta::assert_snapshot!("declarations", shown.join("\n"));
     let workspace = with_background();
-    let additional = everything(&workspace)
+    let additional = toolset::all(&workspace)
         .into_iter()
         .filter(|tool| ["bash", "process"].contains(&tool.declaration().name.as_str()));
     let shown: Vec<String> = additional.map(|tool| show(&*tool)).collect();
@@ -48,7 +44,7 @@ fn declarations() {
 
 #[test]
 fn prompts_have_a_line_for_each_tool() {
-    for tool in everything(&with_background()) {
+    for tool in toolset::all(&with_background()) {
         let snippet = tool.prompt_snippet().unwrap_or_default();
         let name = &tool.declaration().name;
         assert!(!snippet.is_empty() && !snippet.contains('\n'), "{name}");
@@ -114,7 +110,7 @@ fn schemas_can_be_enforced_without_loss() {
         ("anthropic-messages", json!({ "supportsStrictTools": true }), "", "input_schema"),
     ];
     for workspace in [plain(), with_background()] {
-        let tools = everything(&workspace);
+        let tools = toolset::all(&workspace);
         for (api, compat, at, parameters) in &formats {
             let sent = sent(api, compat, &tools);
             assert_eq!(sent.len(), tools.len());
@@ -148,7 +144,7 @@ fn schemas_can_be_enforced_without_loss() {
 
 #[test]
 fn options_that_a_strict_model_leaves_out_are_left_out() {
-    let tools = everything(&with_background());
+    let tools = toolset::all(&with_background());
     let cases = [
         ("read", json!({ "path": "f", "offset": null, "limit": null }), json!({ "path": "f" })),
         (

@@ -293,7 +293,10 @@ async fn a_line_may_not_fill_the_memory() {
 #[test]
 fn the_tools_that_change_nothing() {
     let directory = TempDir::new().unwrap();
-    let tools = toolset::read_only(&workspace(directory.path()));
+    let arguments =
+        serde_json::Map::from_iter([("path".into(), ".".into()), ("pattern".into(), "x".into())]);
+    let mut tools = toolset::all(&workspace(directory.path()));
+    tools.retain(|tool| tool.effects(&arguments).is_read_only());
     let names: Vec<&str> = tools.iter().map(|tool| tool.declaration().name.as_str()).collect();
     assert_eq!(names, ["read", "grep", "find", "ls"]);
     let grep = &tools[1].declaration().parameters;

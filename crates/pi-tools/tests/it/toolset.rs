@@ -16,7 +16,6 @@ fn sets_have_their_tools() {
         tools.iter().map(|tool| tool.declaration().name.clone()).collect()
     };
     assert_eq!(names(toolset::coding(&workspace)), ["read", "bash", "edit", "write"]);
-    assert_eq!(names(toolset::read_only(&workspace)), ["read", "grep", "find", "ls"]);
     let all = names(toolset::all(&workspace));
     assert_eq!(all, ["read", "bash", "edit", "write", "grep", "find", "ls"]);
 }
