@@ -42,7 +42,7 @@ pub async fn run() -> Result<Option<Verdict>, AgentError> {
             *place = Some(verdict);
         }
         // Nothing is left to be said after this.
-        async { Ok(ToolOutput { terminate: true, ..ToolOutput::text("Noted.") }) }
+        async { Ok(ToolOutput::text("Noted.").terminating()) }
     });
     let mut settings = RunSettings::new(Arc::new(Faux::model()));
     settings.tools = vec![Arc::new(tool)];

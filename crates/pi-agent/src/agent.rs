@@ -1,8 +1,8 @@
 //! An agent: a transcript, a model, tools and queues behind one handle.
 //!
-//! The loop is in `run`; this is the state around it. The handle is cheap to clone and may be used
-//! from several tasks: steer, abort or look while another waits for `prompt`. The state's lock is
-//! never held while anything is awaited.
+//! The loop is in `run`; this is the state around it. The handle is cheap to clone and can be used
+//! from several tasks: one waits for `prompt` while others steer, abort or read the state. The
+//! lock of the state is never held across an await.
 
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
@@ -12,21 +12,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use futures_util::FutureExt as _;
 use pi_protocol::{
     AgentMessage, CancelToken, History, ImageContent, Message, MessageContent, Model, Provider,
-    SystemMessage, Transcript, UserBlock,
+    SystemMessage, Transcript as Declarations, UserBlock,
 };
 use tokio::sync::watch;
 
 use crate::call::panic_text;
-use crate::conversation::Conversation;
 use crate::event::AgentEvent;
-use crate::listener::{AsyncListener, FnListener, Heard, Listener, Scene};
+use crate::listener::{AsyncListener, EventContext, FnListener, Listener, ListenerResult};
 use crate::outcome::Outcome;
-use crate::queue::{Queue, QueueMode};
-use crate::run::{QueueFn, Run, RunSettings};
+use crate::queue::{Incoming, Origin, Queue, QueueKind, QueueMode, QueuedId};
+use crate::run::{FirstPoll, Run};
+use crate::settings::{RunSettings, SteeringDelivery};
+use crate::transcript::Transcript;
 
-use self::sink::AgentSink;
+use self::host::AgentHost;
 
-mod sink;
+mod host;
 
 /// A handle to an agent.
 #[derive(Clone)]
@@ -42,16 +43,34 @@ struct Inner {
 
 struct State {
     settings: RunSettings,
-    conversation: Conversation,
+    transcript: Transcript,
     steering: Queue,
     follow_ups: Queue,
+    next_queued: u64,
     running: Option<CancelToken>,
     pending_tool_calls: BTreeSet<String>,
     error: Option<String>,
 }
 
-/// Why an agent does not do what it was asked.
+impl State {
+    fn queue(&mut self, kind: QueueKind) -> &mut Queue {
+        match kind {
+            QueueKind::Steering => &mut self.steering,
+            QueueKind::FollowUp => &mut self.follow_ups,
+        }
+    }
+
+    fn enqueue(&mut self, kind: QueueKind, message: AgentMessage) -> QueuedId {
+        let id = QueuedId(self.next_queued);
+        self.next_queued += 1;
+        self.queue(kind).push(Incoming { message, origin: Some(Origin { queue: kind, id }) });
+        id
+    }
+}
+
+/// The reasons for which an agent rejects a call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AgentError {
     /// `prompt` during a run.
     #[error(
@@ -64,26 +83,24 @@ pub enum AgentError {
     /// `reset` during a run.
     #[error("Agent is already processing. Wait for completion before resetting.")]
     BusyReset,
-    /// There is nothing in the transcript.
+    /// `continue_run` without any message but system messages.
     #[error("No messages to continue from")]
     NothingToContinue,
-    /// The same, for the loop without an agent.
-    #[error("Cannot continue: no messages in context")]
-    EmptyContext,
-    /// The model has the last word, and nothing is queued.
+    /// `continue_run` after a message of the assistant, with empty queues.
     #[error("Cannot continue from message role: assistant")]
     AssistantLast,
 }
 
-/// Removes its listener when dropped, unless it is kept with [`Subscription::forever`].
-#[must_use = "dropping it removes the listener"]
+/// A subscribed listener. Dropping the subscription removes the listener, unless it was made
+/// permanent with [`Subscription::forever`].
+#[must_use = "dropping the subscription removes the listener"]
 pub struct Subscription {
     agent: Option<Agent>,
     id: u64,
 }
 
 impl Subscription {
-    /// Keeps the listener for as long as the agent lives.
+    /// Keeps the listener as long as the agent exists.
     pub fn forever(mut self) {
         self.agent = None;
     }
@@ -98,13 +115,13 @@ impl Drop for Subscription {
 }
 
 impl Agent {
-    /// An agent with an empty transcript.
+    /// Creates an agent with an empty transcript.
     pub fn new(provider: Arc<dyn Provider>, settings: RunSettings) -> Self {
         Self::with_messages(provider, settings, "", [])
     }
 
-    /// An agent with a system prompt and a transcript. Unless the transcript begins with a system
-    /// message, one is put before it, with the prompt and the tools.
+    /// Creates an agent with a system prompt and a transcript. Unless the transcript begins with a
+    /// system message, one with the prompt and the tools is put before it.
     pub fn with_messages(
         provider: Arc<dyn Provider>,
         settings: RunSettings,
@@ -113,23 +130,24 @@ impl Agent {
     ) -> Self {
         let mut messages = messages.into_iter().peekable();
         let has_system = messages.peek().is_some_and(|message| message.role() == "system");
-        let mut conversation = Conversation::new(settings.convert.clone(), []);
+        let mut transcript = Transcript::new(settings.convert.clone(), []);
         if !has_system && (!system_prompt.is_empty() || !settings.tools.is_empty()) {
             let system = SystemMessage {
                 content: MessageContent::Text(system_prompt.to_owned()),
                 tools_added: settings.tools.iter().map(|t| t.declaration().clone()).collect(),
                 ..SystemMessage::default()
             };
-            conversation.push(Message::System(Arc::new(system)).into());
+            transcript.push(Message::System(Arc::new(system)).into());
         }
         for message in messages {
-            conversation.push(message);
+            transcript.push(message);
         }
         let state = State {
             settings,
-            conversation,
+            transcript,
             steering: Queue::default(),
             follow_ups: Queue::default(),
+            next_queued: 0,
             running: None,
             pending_tool_calls: BTreeSet::new(),
             error: None,
@@ -143,12 +161,12 @@ impl Agent {
         }))
     }
 
-    /// Says something to the agent and waits until it is done, listeners included.
+    /// Runs a prompt and waits for the end of the run, listeners included.
     pub async fn prompt(&self, text: impl Into<String>) -> Result<Outcome, AgentError> {
         self.prompt_with_images(text, Vec::new()).await
     }
 
-    /// Says something with images.
+    /// Runs a prompt with images.
     pub async fn prompt_with_images(
         &self,
         text: impl Into<String>,
@@ -159,56 +177,70 @@ impl Agent {
         self.prompt_messages(vec![Message::user_blocks(blocks).into()]).await
     }
 
-    /// Begins a run with these messages.
+    /// Runs with the given messages as the prompt.
     pub async fn prompt_messages(
         &self,
         messages: Vec<AgentMessage>,
     ) -> Result<Outcome, AgentError> {
         let running = self.begin(AgentError::BusyPrompt)?;
-        Ok(self.run(running, messages, true).await)
+        let prompts = messages.into_iter().map(Incoming::from).collect();
+        Ok(self.run(running, prompts, FirstPoll::BeforeFirstRequest).await)
     }
 
-    /// Goes on from where the transcript stands, or with what is queued if the model has the last
-    /// word.
+    /// Runs without a prompt: continues from the end of the transcript, or with queued messages if
+    /// the last message is the assistant's.
     pub async fn continue_run(&self) -> Result<Outcome, AgentError> {
         let running = self.begin(AgentError::BusyContinue)?;
-        let (prompts, poll_first) = {
+        let (prompts, first_poll) = {
             let mut state = self.state();
-            let messages = state.conversation.messages();
+            let messages = state.transcript.messages();
             if messages.iter().rev().all(|message| message.role() == "system") {
                 return Err(AgentError::NothingToContinue);
             }
             let assistant_last = messages.last().is_some_and(|m| m.role() == "assistant");
             if assistant_last {
-                let steering = state.steering.drain();
+                let steering = state.steering.take();
                 if steering.is_empty() {
-                    let follow_ups = state.follow_ups.drain();
+                    let follow_ups = state.follow_ups.take();
                     if follow_ups.is_empty() {
                         return Err(AgentError::AssistantLast);
                     }
-                    (follow_ups, true)
+                    (follow_ups, FirstPoll::BeforeFirstRequest)
                 } else {
-                    // One at a time means one: the next waits for the next turn.
-                    (steering, false)
+                    // One at a time means one: the next message waits for the next turn.
+                    (steering, FirstPoll::AfterFirstTurn)
                 }
             } else {
-                (Vec::new(), true)
+                (Vec::new(), FirstPoll::BeforeFirstRequest)
             }
         };
-        Ok(self.run(running, prompts, poll_first).await)
+        Ok(self.run(running, prompts, first_poll).await)
     }
 
-    /// Queues a message for as soon as possible in the run.
-    pub fn steer(&self, message: impl Into<AgentMessage>) {
-        self.state().steering.push(message.into());
+    /// Queues a message for delivery before the next request of the run.
+    ///
+    /// The identity that is returned appears in
+    /// [`EventContext::queued`](crate::EventContext::queued) when the message begins.
+    pub fn steer(&self, message: impl Into<AgentMessage>) -> QueuedId {
+        self.state().enqueue(QueueKind::Steering, message.into())
     }
 
-    /// Queues a message for when the run would end.
-    pub fn follow_up(&self, message: impl Into<AgentMessage>) {
-        self.state().follow_ups.push(message.into());
+    /// Queues a message for delivery when the run would otherwise end.
+    ///
+    /// The identity that is returned appears in
+    /// [`EventContext::queued`](crate::EventContext::queued) when the message begins.
+    pub fn follow_up(&self, message: impl Into<AgentMessage>) -> QueuedId {
+        self.state().enqueue(QueueKind::FollowUp, message.into())
     }
 
-    /// Aborts the run, if there is one. Queues stay as they are.
+    /// Removes a queued message. Returns false if it is not queued: it was delivered, removed, or
+    /// taken by a turn that is about to begin.
+    pub fn remove_queued(&self, id: QueuedId) -> bool {
+        let mut state = self.state();
+        state.steering.remove(id) || state.follow_ups.remove(id)
+    }
+
+    /// Aborts the run, if there is one. Queued messages stay queued.
     pub fn abort(&self) {
         let running = self.state().running.clone();
         if let Some(cancel) = running {
@@ -216,23 +248,25 @@ impl Agent {
         }
     }
 
-    /// Waits until no run is going on.
+    /// Waits for the end of the run, if there is one.
     pub async fn wait_for_idle(&self) {
         let mut idle = self.0.idle.subscribe();
         // The sender lives as long as this handle does.
         let _ = idle.wait_for(|idle| *idle).await;
     }
 
-    /// Forgets the conversation, all but what the system messages add up to, and the queues.
+    /// Clears the transcript and the queues. The system prompt and the declared tools stay, as one
+    /// system message.
     pub fn reset(&self) -> Result<(), AgentError> {
         let mut state = self.state();
         if state.running.is_some() {
             return Err(AgentError::BusyReset);
         }
-        let declared = state.conversation.declared().clone();
-        state.conversation.replace([]);
+        let declared = state.transcript.declared().clone();
+        state.transcript.replace([]);
         if let Some(timestamp) = declared.timestamp {
-            let sections = Some(declared.sections).filter(|sections| !sections.is_empty());
+            let sections =
+                if declared.sections.is_empty() { None } else { Some(declared.sections) };
             let system = SystemMessage {
                 content: MessageContent::Text(declared.content.join("\n\n")),
                 sections,
@@ -240,7 +274,7 @@ impl Agent {
                 timestamp,
                 ..SystemMessage::default()
             };
-            state.conversation.push(Message::System(Arc::new(system)).into());
+            state.transcript.push(Message::System(Arc::new(system)).into());
         }
         state.steering.clear();
         state.follow_ups.clear();
@@ -251,51 +285,51 @@ impl Agent {
     /// Calls `listener` for every event.
     pub fn subscribe(
         &self,
-        listener: impl Fn(&AgentEvent, Scene<'_>) + Send + Sync + 'static,
+        listener: impl Fn(&AgentEvent, EventContext<'_>) + Send + Sync + 'static,
     ) -> Subscription {
         self.add_listener(Arc::new(FnListener(listener)))
     }
 
-    /// Calls and awaits `listener` for every event. Its failure is the run's.
+    /// Calls and awaits `listener` for every event. An error ends the run.
     pub fn subscribe_async<F, Fut>(&self, listener: F) -> Subscription
     where
         F: Fn(AgentEvent, CancelToken) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Heard> + Send + 'static,
+        Fut: Future<Output = ListenerResult> + Send + 'static,
     {
         self.add_listener(Arc::new(AsyncListener(listener)))
     }
 
-    /// Adds a listener.
+    /// Adds a listener. Listeners are called in the order in which they were added.
     pub fn add_listener(&self, listener: Arc<dyn Listener>) -> Subscription {
         let id = self.0.next_listener.fetch_add(1, Ordering::Relaxed);
         self.listeners().push((id, listener));
         Subscription { agent: Some(self.clone()), id }
     }
 
-    /// The transcript. A snapshot, and cheap.
+    /// Returns the transcript, as a snapshot that is cheap to make.
     pub fn messages(&self) -> History<AgentMessage> {
-        self.state().conversation.messages().clone()
+        self.state().transcript.messages().clone()
     }
 
     /// Adds a message to the transcript. Takes effect with the next run.
     pub fn add_message(&self, message: impl Into<AgentMessage>) {
-        self.state().conversation.push(message.into());
+        self.state().transcript.push(message.into());
     }
 
     /// Replaces the transcript. Takes effect with the next run.
     pub fn set_messages(&self, messages: impl IntoIterator<Item = AgentMessage>) {
         let mut state = self.state();
-        state.conversation = Conversation::new(state.settings.convert.clone(), messages);
+        state.transcript = Transcript::new(state.settings.convert.clone(), messages);
     }
 
-    /// Prompt sections and tools that the model has been told of.
-    pub fn declared(&self) -> Transcript {
-        self.state().conversation.declared().clone()
+    /// Returns the prompt sections and tools that the transcript declares to the model.
+    pub fn declared(&self) -> Declarations {
+        self.state().transcript.declared().clone()
     }
 
-    /// The system prompt in force.
+    /// Returns the system prompt that the transcript declares to the model.
     pub fn system_prompt(&self) -> String {
-        self.state().conversation.declared().prompt()
+        self.state().transcript.declared().prompt()
     }
 
     /// Changes the settings. Takes effect with the next run.
@@ -303,47 +337,54 @@ impl Agent {
         change(&mut self.state().settings);
     }
 
-    /// The model that the next run will ask.
+    /// Returns the model of the next run.
     pub fn model(&self) -> Arc<Model> {
         Arc::clone(&self.state().settings.model)
     }
 
-    /// A run is going on, or listeners are still busy with its end.
+    /// Returns true during a run, and until all listeners have handled its last event.
     pub fn is_running(&self) -> bool {
         self.state().running.is_some()
     }
 
-    /// The calls that are being run.
+    /// Returns the ids of the tool calls that are executing.
     pub fn pending_tool_calls(&self) -> BTreeSet<String> {
         self.state().pending_tool_calls.clone()
     }
 
-    /// The error of the last turn that failed, until the next run.
+    /// Returns the error of the last failed turn. A new run clears it.
     pub fn error(&self) -> Option<String> {
         self.state().error.clone()
     }
 
-    /// Sets how queued messages are taken: steering, then follow-ups.
+    /// Sets how many queued messages are delivered at once, for each queue. Takes effect
+    /// immediately.
     pub fn set_queue_modes(&self, steering: QueueMode, follow_ups: QueueMode) {
         let mut state = self.state();
         state.steering.mode = steering;
         state.follow_ups.mode = follow_ups;
     }
 
-    /// What the next turn would take from the queues.
+    /// Sets the moment at which steering messages are delivered. Takes effect immediately, also
+    /// during a run.
+    pub fn set_steering_delivery(&self, delivery: SteeringDelivery) {
+        self.state().settings.steering_delivery = delivery;
+    }
+
+    /// Returns the queued messages that the next turn would begin with.
     pub fn peek_queued(&self) -> Vec<AgentMessage> {
         let state = self.state();
         let steering = state.steering.peek();
         if steering.is_empty() { state.follow_ups.peek() } else { steering }
     }
 
-    /// Messages are queued.
+    /// Returns true if a message is queued.
     pub fn has_queued(&self) -> bool {
         let state = self.state();
         !state.steering.is_empty() || !state.follow_ups.is_empty()
     }
 
-    /// Empties both queues.
+    /// Removes all queued messages.
     pub fn clear_queues(&self) {
         let mut state = self.state();
         state.steering.clear();
@@ -363,48 +404,44 @@ impl Agent {
         Ok(Running { agent: self.clone(), cancel })
     }
 
-    async fn run(&self, running: Running, prompts: Vec<AgentMessage>, poll_first: bool) -> Outcome {
-        let (settings, conversation) = {
+    async fn run(
+        &self,
+        running: Running,
+        prompts: Vec<Incoming>,
+        first_poll: FirstPoll,
+    ) -> Outcome {
+        let (settings, transcript) = {
             let mut state = self.state();
             state.error = None;
-            let mut settings = state.settings.clone();
-            settings.steering = Some(self.queue(|state| &mut state.steering));
-            settings.follow_ups = Some(self.queue(|state| &mut state.follow_ups));
-            (settings, state.conversation.clone())
+            (state.settings.clone(), state.transcript.clone())
         };
         let model = Arc::clone(&settings.model);
         let provider = Arc::clone(&self.0.provider);
         let cancel = running.cancel.clone();
-        let mut sink = AgentSink::new(self, cancel.clone());
-        let mut run = Run::new(provider, settings, conversation, &cancel, &mut sink);
-        // A provider may panic, too.
-        let ended = AssertUnwindSafe(run.run(prompts, poll_first)).catch_unwind().await;
-        let undelivered = run.undelivered();
-        {
-            let mut state = self.state();
-            state.steering.put_back(undelivered.steering);
-            state.follow_ups.put_back(undelivered.follow_ups);
-        }
+        let mut host = AgentHost::new(self, cancel.clone());
+        let mut run = Run::new(provider, settings, transcript, &cancel, &mut host);
+        // A provider can panic, too.
+        let ended = AssertUnwindSafe(run.run(prompts, first_poll)).catch_unwind().await;
+        self.put_back(run.undelivered());
         let failure = match ended {
             Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(error.0),
+            Ok(Err(error)) => Some(error.message().to_owned()),
             Err(panic) => Some(panic_text(&*panic)),
         };
         if let Some(error) = failure {
-            sink.fail(&model, error).await;
+            host.fail(&model, error).await;
         }
-        sink.outcome()
+        host.outcome()
     }
 
-    /// A queue for the loop, by a reference that does not keep the agent alive.
-    fn queue(&self, which: fn(&mut State) -> &mut Queue) -> QueueFn {
-        let inner = Arc::downgrade(&self.0);
-        Arc::new(move || {
-            let Some(inner) = inner.upgrade() else { return Vec::new() };
-            let agent = Self(inner);
-            let mut state = agent.state();
-            which(&mut state).drain()
-        })
+    /// Puts messages back to the front of the queues that they were taken from.
+    fn put_back(&self, messages: Vec<Incoming>) {
+        let mut state = self.state();
+        for message in messages.into_iter().rev() {
+            if let Some(origin) = message.origin {
+                state.queue(origin.queue).put_back(message);
+            }
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -416,7 +453,7 @@ impl Agent {
     }
 }
 
-/// A run that is going on. Dropping it, also by dropping the future of `prompt`, ends it.
+/// A run in progress. Dropping it, also by dropping the future of `prompt`, ends the run.
 struct Running {
     agent: Agent,
     cancel: CancelToken,

@@ -1,4 +1,4 @@
-//! The calls of one message: one after the other, or beside each other.
+//! The tool calls of one message, executed sequentially or in parallel.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -6,47 +6,50 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
-use pi_protocol::{AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, now_ms};
+use pi_protocol::{
+    AgentMessage, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, now_ms,
+};
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::call::{CallContext, FinishedCall, Prepared, execute, finish, prepare};
+use crate::error::RunError;
 use crate::event::AgentEvent;
 use crate::limits::Limit;
-use crate::run::{Run, RunError, SteeringDelivery};
+use crate::run::{EventDetails, Run};
+use crate::settings::SteeringDelivery;
 use crate::tool::{BoxFuture, ExecutionMode, ToolOutput, Updates};
 
 const STEERED: &str = "Skipped: a new message from the user came before this call ran.";
 
-/// What came of the calls of a message.
+/// The results of the tool calls of one message.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) messages: Vec<Arc<ToolResultMessage>>,
-    /// Every result says that the run may end.
+    /// True if every result asks for the end of the run.
     pub(crate) terminate: bool,
 }
 
-/// A call, and its raw arguments as events show them.
+/// A tool call, with its raw arguments as events show them.
 struct Called {
     call: ToolCall,
     args: Arc<Map<String, Value>>,
 }
 
-/// What a running call tells.
+/// A step of an executing call.
 enum Step {
-    /// What there is so far.
+    /// The tool reported progress.
     Progress(ToolOutput),
-    /// Its tool has returned. It goes on when this is answered.
+    /// The tool has returned. The call continues when the sender is used.
     Executed(oneshot::Sender<()>),
-    /// It is over.
+    /// The call is complete.
     Finished(FinishedCall),
 }
 
-/// Calls that run beside each other, and what they have told, by their place in the batch.
+/// Executing calls and their steps, by their index in the message.
 ///
-/// The queue is unbounded: a tool that reports is not to wait for a listener, and each report
-/// replaces the one before in everybody's eyes.
-struct Running {
+/// The channel is unbounded: a tool must not wait for listeners in order to report progress.
+struct Executing {
     calls: FuturesUnordered<BoxFuture<'static, ()>>,
     sender: mpsc::UnboundedSender<(usize, Step)>,
     steps: mpsc::UnboundedReceiver<(usize, Step)>,
@@ -70,52 +73,52 @@ impl Run<'_> {
             context: self.view(),
             hooks: self.settings.hooks.clone(),
         });
-        let one_by_one = self.settings.tool_execution == ExecutionMode::Sequential
+        let sequential = self.settings.tool_execution == ExecutionMode::Sequential
             || calls.iter().any(|called| {
                 let named = context.tools.iter().find(|t| t.declaration().name == called.call.name);
                 named.is_some_and(|tool| tool.execution_mode() == ExecutionMode::Sequential)
             });
-        if one_by_one {
-            self.one_by_one(&calls, &context).await
+        if sequential {
+            self.sequential(&calls, &context).await
         } else {
-            self.side_by_side(&calls, &context).await
+            self.parallel(&calls, &context).await
         }
     }
 
-    /// The answer was cut, so the arguments may be: nothing runs.
+    /// Refuses all calls of an answer that was cut off, since their arguments may be incomplete.
     async fn refuse_all(&mut self, calls: &[Called]) -> Result<Batch, RunError> {
         let mut batch = Batch::default();
         for called in calls {
-            self.announce(called).await?;
+            self.emit_start(called).await?;
             let text = format!(
                 "Tool call \"{}\" was not executed: the response hit the output token limit, so \
                  its arguments may be truncated. Re-issue the tool call with complete arguments.",
                 called.call.name
             );
             let finished = FinishedCall::refused(text);
-            self.tell_end(called, &finished).await?;
+            self.emit_end(called, &finished).await?;
             batch.messages.push(self.add_result(called, &finished).await?);
         }
         Ok(batch)
     }
 
-    async fn one_by_one(
+    async fn sequential(
         &mut self,
         calls: &[Called],
         context: &Arc<CallContext>,
     ) -> Result<Batch, RunError> {
         let mut batch = Batch { messages: Vec::new(), terminate: true };
         for (index, called) in calls.iter().enumerate() {
-            self.announce(called).await?;
+            self.emit_start(called).await?;
             let finished = match self.admit(called, context).await {
                 Err(refused) => refused,
                 Ok(prepared) => {
-                    let mut running = Running::new();
-                    running.start(index, prepared, called.call.clone(), context);
-                    self.next_done(calls, &mut running).await?.1
+                    let mut executing = Executing::new();
+                    executing.start(index, prepared, called.call.clone(), context);
+                    self.next_finished(calls, &mut executing).await?.1
                 }
             };
-            self.tell_end(called, &finished).await?;
+            self.emit_end(called, &finished).await?;
             batch.terminate &= finished.result.terminate;
             batch.messages.push(self.add_result(called, &finished).await?);
             if self.cancel.is_cancelled() {
@@ -126,7 +129,7 @@ impl Run<'_> {
         Ok(batch)
     }
 
-    async fn side_by_side(
+    async fn parallel(
         &mut self,
         calls: &[Called],
         context: &Arc<CallContext>,
@@ -135,11 +138,11 @@ impl Run<'_> {
         results.resize_with(calls.len(), || None);
         let mut admitted = Vec::new();
         for (index, called) in calls.iter().enumerate() {
-            self.announce(called).await?;
+            self.emit_start(called).await?;
             match self.admit(called, context).await {
                 Ok(prepared) => admitted.push((index, prepared)),
                 Err(refused) => {
-                    self.tell_end(called, &refused).await?;
+                    self.emit_end(called, &refused).await?;
                     results[index] = Some(refused);
                 }
             }
@@ -147,15 +150,15 @@ impl Run<'_> {
                 break;
             }
         }
-        let mut running = Running::new();
+        let mut executing = Executing::new();
         let mut left = admitted.len();
         for (index, prepared) in admitted {
-            running.start(index, prepared, calls[index].call.clone(), context);
+            executing.start(index, prepared, calls[index].call.clone(), context);
         }
         while left > 0 {
-            let (index, finished) = self.next_done(calls, &mut running).await?;
+            let (index, finished) = self.next_finished(calls, &mut executing).await?;
             let event = end_event(&calls[index], &finished);
-            self.emit_while(event, &mut running).await?;
+            self.emit_while(event, &mut executing).await?;
             results[index] = Some(finished);
             left -= 1;
         }
@@ -169,13 +172,13 @@ impl Run<'_> {
         Ok(batch)
     }
 
-    /// Whether a call may run: limits, steering, then the call's own checks.
+    /// Decides whether a call is executed: limits and steering first, then its own checks.
     async fn admit(
         &mut self,
         called: &Called,
         context: &CallContext,
     ) -> Result<Prepared, FinishedCall> {
-        if self.settings.steering_delivery == SteeringDelivery::AfterTool {
+        if self.host.steering_delivery() == SteeringDelivery::AfterTool {
             self.poll_steering();
             if !self.pending.is_empty() {
                 return Err(FinishedCall::refused(STEERED));
@@ -191,16 +194,16 @@ impl Run<'_> {
         prepare(&called.call, context).await
     }
 
-    /// Waits for the next call to be done, and tells of progress meanwhile.
-    async fn next_done(
+    /// Waits for the next call to finish, and emits progress meanwhile.
+    async fn next_finished(
         &mut self,
         calls: &[Called],
-        running: &mut Running,
+        executing: &mut Executing,
     ) -> Result<(usize, FinishedCall), RunError> {
         loop {
             let next = poll_fn(|cx| {
-                running.poll(cx);
-                running.steps.poll_recv(cx)
+                executing.poll(cx);
+                executing.steps.poll_recv(cx)
             });
             let step = match self.deadline() {
                 None => next.await,
@@ -212,24 +215,24 @@ impl Run<'_> {
             self.spent.activity();
             match step {
                 Some((index, Step::Progress(output))) => {
-                    self.tell_progress(&calls[index], output, running).await?;
+                    self.emit_progress(&calls[index], output, executing).await?;
                 }
-                Some((_, Step::Executed(go_on))) => {
-                    // All it reported has been told. It waits for this as long as it lives.
-                    let _ = go_on.send(());
+                Some((_, Step::Executed(proceed))) => {
+                    // All progress before this step has been emitted. The receiver waits for this.
+                    let _ = proceed.send(());
                 }
                 Some((index, Step::Finished(finished))) => return Ok((index, finished)),
-                // Time ran out: the queue itself stays open.
+                // A time limit has passed. The channel itself stays open.
                 None => {}
             }
         }
     }
 
-    async fn tell_progress(
+    async fn emit_progress(
         &mut self,
         called: &Called,
         output: ToolOutput,
-        running: &mut Running,
+        executing: &mut Executing,
     ) -> Result<(), RunError> {
         let event = AgentEvent::ToolExecutionUpdate {
             tool_call_id: called.call.id.clone(),
@@ -237,24 +240,24 @@ impl Run<'_> {
             args: Arc::clone(&called.args),
             partial_result: Arc::new(output),
         };
-        self.emit_while(event, running).await
+        self.emit_while(event, executing).await
     }
 
-    /// Delivers an event; the calls go on meanwhile.
+    /// Emits an event while the calls continue.
     async fn emit_while(
         &mut self,
         event: AgentEvent,
-        running: &mut Running,
+        executing: &mut Executing,
     ) -> Result<(), RunError> {
-        let mut emitting = pin!(self.sink.emit(event, None));
+        let mut emitting = pin!(self.host.emit(event, EventDetails::default()));
         poll_fn(|cx| {
-            running.poll(cx);
+            executing.poll(cx);
             emitting.as_mut().poll(cx)
         })
         .await
     }
 
-    async fn announce(&mut self, called: &Called) -> Result<(), RunError> {
+    async fn emit_start(&mut self, called: &Called) -> Result<(), RunError> {
         self.emit(AgentEvent::ToolExecutionStart {
             tool_call_id: called.call.id.clone(),
             tool_name: called.call.name.clone(),
@@ -263,7 +266,7 @@ impl Run<'_> {
         .await
     }
 
-    async fn tell_end(&mut self, called: &Called, finished: &FinishedCall) -> Result<(), RunError> {
+    async fn emit_end(&mut self, called: &Called, finished: &FinishedCall) -> Result<(), RunError> {
         self.emit(end_event(called, finished)).await
     }
 
@@ -285,12 +288,12 @@ impl Run<'_> {
             timestamp: now_ms(),
             ..ToolResultMessage::default()
         });
-        self.add(Message::ToolResult(Arc::clone(&message)).into()).await?;
+        self.add(AgentMessage::from(Message::ToolResult(Arc::clone(&message)))).await?;
         Ok(message)
     }
 }
 
-impl Running {
+impl Executing {
     fn new() -> Self {
         let (sender, steps) = mpsc::unbounded_channel();
         Self { calls: FuturesUnordered::new(), sender, steps }
@@ -304,26 +307,26 @@ impl Running {
         context: &Arc<CallContext>,
     ) {
         let (context, sender) = (Arc::clone(context), self.sender.clone());
-        // The receiver is gone only when the run is.
-        let tell = move |step| drop(sender.send((index, step)));
-        let progress = tell.clone();
+        // Without a receiver the run is gone, and the step is of no interest.
+        let report = move |step| drop(sender.send((index, step)));
+        let progress = report.clone();
         let updates = Updates::new(move |output| progress(Step::Progress(output)));
         self.calls.push(Box::pin(async move {
             let finished = match execute(prepared, &call, &context, updates).await {
                 Err(refused) => refused,
                 Ok(executed) => {
-                    let (go_on, told) = oneshot::channel();
-                    tell(Step::Executed(go_on));
-                    // Not answered only when the run is gone.
-                    let _ = told.await;
+                    let (proceed, proceeding) = oneshot::channel();
+                    report(Step::Executed(proceed));
+                    // Fails only when the run is gone.
+                    let _ = proceeding.await;
                     finish(executed, &call, &context).await
                 }
             };
-            tell(Step::Finished(finished));
+            report(Step::Finished(finished));
         }));
     }
 
-    /// Lets the calls go on.
+    /// Polls all calls.
     fn poll(&mut self, cx: &mut std::task::Context<'_>) {
         while let Poll::Ready(Some(())) = self.calls.poll_next_unpin(cx) {}
     }

@@ -1,4 +1,4 @@
-//! One tool call: found, checked, allowed, run, finished.
+//! One tool call: lookup, validation, permission, execution, result.
 
 use std::any::Any;
 use std::future::Future;
@@ -12,44 +12,59 @@ use pi_protocol::{AssistantMessage, CancelToken, ToolCall};
 use serde_json::{Map, Value};
 
 use crate::arguments;
-use crate::hooks::{AfterToolCall, BeforeToolCall, ContextView, Hook, HookError, Hooks};
+use crate::error::HookError;
+use crate::hooks::{AfterToolCall, BeforeToolCall, ContextView, Hook, Hooks, Permission};
 use crate::tool::{AgentTool, Invocation, ToolOutput, Updates};
 
 const ABORTED: &str = "Operation aborted";
 const BLOCKED: &str = "Tool execution was blocked";
 
-/// How long a tool may go on after it was cancelled before it is dropped. One that listens has to
-/// end what it started and say how far it came; whoever aborts should not have to wait.
+/// Time that a cancelled tool gets before it is dropped. It suffices to stop what the tool started
+/// and to report how far it came, and an abort still feels immediate.
 const TOOL_GRACE: Duration = Duration::from_millis(40);
 
-/// The same for a hook, which has nothing to end.
+/// Time that a cancelled hook gets before it is dropped. A hook has nothing to stop.
 const HOOK_GRACE: Duration = Duration::from_millis(20);
 
-/// What surrounds the calls of one message.
+/// The surroundings of the tool calls in one message.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct CallContext {
-    /// The tools there are.
+    /// The available tools.
     pub tools: Vec<Arc<dyn AgentTool>>,
-    /// The message with the calls.
+    /// The message with the tool calls.
     pub assistant_message: Arc<AssistantMessage>,
     /// The transcript, and the token that cancels the calls.
     pub context: ContextView,
-    /// `before_tool_call` and `after_tool_call` of these apply.
+    /// The hooks, of which `before_tool_call` and `after_tool_call` apply.
     pub hooks: Hooks,
 }
 
-/// A call that is over.
+impl CallContext {
+    /// Creates a context.
+    pub fn new(
+        tools: Vec<Arc<dyn AgentTool>>,
+        assistant_message: Arc<AssistantMessage>,
+        context: ContextView,
+        hooks: Hooks,
+    ) -> Self {
+        Self { tools, assistant_message, context, hooks }
+    }
+}
+
+/// The result of a tool call.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct FinishedCall {
-    /// What came of it.
+    /// The output of the call.
     pub result: ToolOutput,
-    /// It failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// How long the tool ran; `None` if it did not.
+    /// Run time of the tool; `None` if it was not executed.
     pub duration_ms: Option<u64>,
 }
 
-/// A call that may run.
+/// A call that is allowed to execute.
 pub(crate) struct Prepared {
     tool: Arc<dyn AgentTool>,
     args: Map<String, Value>,
@@ -63,8 +78,8 @@ pub(crate) struct Executed {
     duration_ms: u64,
 }
 
-/// Runs one call outside of a transcript: the same checks and hooks, but no events and no message.
-/// For tools that call tools.
+/// Executes a tool call outside of a transcript, with the same checks and hooks, but without events
+/// and messages. Meant for tools that call tools.
 pub async fn run_tool_call(
     call: &ToolCall,
     context: &CallContext,
@@ -80,13 +95,13 @@ pub async fn run_tool_call(
 }
 
 impl FinishedCall {
-    /// A call that did not run.
+    /// Creates the result of a call that was not executed.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
         Self { result: thrown(text), is_error: true, duration_ms: None }
     }
 }
 
-/// Finds the tool, checks the arguments and asks for permission.
+/// Finds the tool, validates the arguments and asks the hook for permission.
 pub(crate) async fn prepare(
     call: &ToolCall,
     context: &CallContext,
@@ -94,26 +109,33 @@ pub(crate) async fn prepare(
     let name = &call.name;
     let tool = context.tools.iter().find(|tool| tool.declaration().name == *name);
     let tool = tool.ok_or_else(|| FinishedCall::refused(format!("Tool {name} not found")))?;
-    let mut args = checked_arguments(call, tool).map_err(FinishedCall::refused)?;
+    let mut args = validated_arguments(call, tool).map_err(FinishedCall::refused)?;
     if let Some(before) = &context.hooks.before_tool_call {
-        let question = BeforeToolCall {
+        let argument = BeforeToolCall {
             assistant_message: Arc::clone(&context.assistant_message),
             tool_call: call.clone(),
             args: args.clone(),
             context: context.context.clone(),
         };
-        let answer = contained(before, question, &context.context.cancel).await;
-        let permission = answer.map_err(|error| FinishedCall::refused(error.0))?;
+        let permission = contained(before, argument, &context.context.cancel)
+            .await
+            .map_err(|error| FinishedCall::refused(error.message()))?;
         if context.context.cancel.is_cancelled() {
             return Err(FinishedCall::refused(ABORTED));
         }
-        if permission.block {
-            let reason = permission.reason.filter(|reason| !reason.is_empty());
-            let mut refused = FinishedCall::refused(reason.unwrap_or_else(|| BLOCKED.to_owned()));
-            refused.result.terminate = permission.terminate;
-            return Err(refused);
+        match permission {
+            Permission::Allow { arguments: Some(replaced) } => args = replaced,
+            Permission::Allow { arguments: None } => {}
+            Permission::Block { reason, terminate } => {
+                let mut reason = reason.unwrap_or_default();
+                if reason.is_empty() {
+                    reason = BLOCKED.to_owned();
+                }
+                let mut refused = FinishedCall::refused(reason);
+                refused.result.terminate = terminate;
+                return Err(refused);
+            }
         }
-        args = permission.args.unwrap_or(args);
     }
     if context.context.cancel.is_cancelled() {
         return Err(FinishedCall::refused(ABORTED));
@@ -121,22 +143,22 @@ pub(crate) async fn prepare(
     Ok(Prepared { tool: Arc::clone(tool), args })
 }
 
-fn checked_arguments(
+fn validated_arguments(
     call: &ToolCall,
     tool: &Arc<dyn AgentTool>,
 ) -> Result<Map<String, Value>, String> {
     let prepare = AssertUnwindSafe(|| tool.prepare_arguments(&call.arguments));
     let prepared = std::panic::catch_unwind(prepare).map_err(|panic| panic_text(&*panic))?;
     let schema = &tool.declaration().parameters;
-    let checked = match prepared.map_err(|error| error.0)? {
+    let validated = match prepared.map_err(|error| error.message().to_owned())? {
         None => arguments::check(call, schema),
         Some(arguments) => arguments::check(&ToolCall { arguments, ..call.clone() }, schema),
     };
-    checked.map_err(|error| error.to_string())
+    validated.map_err(|error| error.to_string())
 }
 
-/// Runs a call that may run, unless it is too late for it. What the tool reports after it has
-/// returned goes nowhere.
+/// Executes a prepared call, unless the run was aborted meanwhile. Progress that the tool reports
+/// after it has returned is ignored.
 pub(crate) async fn execute(
     prepared: Prepared,
     call: &ToolCall,
@@ -149,15 +171,15 @@ pub(crate) async fn execute(
     }
     let Prepared { tool, args } = prepared;
     let open = Arc::new(AtomicBool::new(true));
-    let last_words = Arc::new(Mutex::new(None));
-    let (is_open, heard, cancelled) = (Arc::clone(&open), Arc::clone(&last_words), cancel.clone());
+    let last_report = Arc::new(Mutex::new(None));
+    let (is_open, last, cancelled) = (Arc::clone(&open), Arc::clone(&last_report), cancel.clone());
     let updates = Updates::new(move |output| {
         if !is_open.load(Ordering::Acquire) {
             return;
         }
-        // After an abort nobody follows the progress, but it may be all there will be.
+        // After an abort no listener follows the progress, but it may be the only output.
         if cancelled.is_cancelled() {
-            *heard.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
+            *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
         } else {
             updates.send(output);
         }
@@ -172,12 +194,15 @@ pub(crate) async fn execute(
     let running = AssertUnwindSafe(async { tool.execute(invocation).await }).catch_unwind();
     let (result, is_error) = match until_dropped(running, cancel, TOOL_GRACE).await {
         None => {
-            let last_words = last_words.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let said = |output: ToolOutput| ToolOutput { content: output.content, ..thrown("") };
-            (last_words.map_or_else(|| thrown(ABORTED), said), true)
+            let last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let output = match last_report {
+                Some(output) => ToolOutput { content: output.content, ..thrown("") },
+                None => thrown(ABORTED),
+            };
+            (output, true)
         }
         Some(Err(panic)) => (thrown(panic_text(&*panic)), true),
-        Some(Ok(Err(error))) => (thrown(error.0), true),
+        Some(Ok(Err(error))) => (thrown(error.message()), true),
         Some(Ok(Ok(output))) => {
             let is_error = output.is_error;
             (output, is_error)
@@ -188,12 +213,13 @@ pub(crate) async fn execute(
     Ok(Executed { args, result, is_error, duration_ms })
 }
 
-/// A failure that is no result of the tool. Only a result that says so itself is marked as one.
+/// Creates the output of a call that failed without an output of its own. Its `is_error` is not
+/// set: as in pi, that field is only part of outputs in which the tool set it.
 fn thrown(text: impl Into<String>) -> ToolOutput {
     ToolOutput { is_error: false, ..ToolOutput::error(text) }
 }
 
-/// Lets the application change what came of a call.
+/// Lets the application change the output of a call.
 pub(crate) async fn finish(
     executed: Executed,
     call: &ToolCall,
@@ -203,7 +229,7 @@ pub(crate) async fn finish(
     let (result, is_error) = match &context.hooks.after_tool_call {
         None => (result, is_error),
         Some(after) => {
-            let question = AfterToolCall {
+            let argument = AfterToolCall {
                 assistant_message: Arc::clone(&context.assistant_message),
                 tool_call: call.clone(),
                 args,
@@ -211,19 +237,19 @@ pub(crate) async fn finish(
                 result: result.clone(),
                 context: context.context.clone(),
             };
-            match contained(after, question, &context.context.cancel).await {
+            match contained(after, argument, &context.context.cancel).await {
                 Ok(change) => {
                     let is_error = change.is_error.unwrap_or(is_error);
                     (change.apply(result), is_error)
                 }
-                Err(error) => (thrown(error.0), true),
+                Err(error) => (thrown(error.message()), true),
             }
         }
     };
     FinishedCall { result, is_error, duration_ms: Some(duration_ms) }
 }
 
-/// Waits for a tool or a hook; once cancelled, not for long.
+/// Waits for a tool or a hook. Once cancelled, waits no longer than `grace`.
 async fn until_dropped<F: Future>(
     running: F,
     cancel: &CancelToken,
@@ -239,21 +265,21 @@ async fn until_dropped<F: Future>(
     tokio::time::timeout(grace, running).await.ok()
 }
 
-/// Asks a hook. A panic is a failure; once cancelled, it is not waited for.
+/// Calls a hook. A panic is a failure, and a hook that ignores cancellation is dropped.
 pub(crate) async fn contained<A, R>(
     hook: &Hook<A, R>,
     argument: A,
     cancel: &CancelToken,
 ) -> Result<R, HookError> {
-    let asking = AssertUnwindSafe(async { hook(argument).await }).catch_unwind();
-    match until_dropped(asking, cancel, HOOK_GRACE).await {
-        None => Err(HookError(ABORTED.to_owned())),
-        Some(Ok(answer)) => answer,
-        Some(Err(panic)) => Err(HookError(panic_text(&*panic))),
+    let calling = AssertUnwindSafe(async { hook(argument).await }).catch_unwind();
+    match until_dropped(calling, cancel, HOOK_GRACE).await {
+        None => Err(HookError::new(ABORTED)),
+        Some(Ok(result)) => result,
+        Some(Err(panic)) => Err(HookError::new(panic_text(&*panic))),
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic
         .downcast_ref::<&str>()

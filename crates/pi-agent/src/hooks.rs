@@ -1,7 +1,7 @@
-//! Where an application takes part in a run.
+//! Hooks: where an application takes part in a run.
 //!
 //! Every hook is optional. A hook that fails or panics around a tool call makes that call fail;
-//! anywhere else it ends the run as failed, with a complete tail of events.
+//! any other ends the run as failed, with a complete sequence of closing events.
 
 use std::fmt;
 use std::future::Future;
@@ -14,15 +14,11 @@ use pi_protocol::{
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+use crate::error::HookError;
 use crate::tool::{AgentTool, BoxFuture, ToolOutput};
 
-/// A hook that takes `A` and answers `R`.
+/// A hook with an argument of type `A` and a result of type `R`.
 pub type Hook<A, R> = Arc<dyn Fn(A) -> BoxFuture<'static, Result<R, HookError>> + Send + Sync>;
-
-/// A hook failed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct HookError(pub String);
 
 /// Makes a hook from an async function.
 pub fn hook<A, R, F, Fut>(function: F) -> Option<Hook<A, R>>
@@ -33,33 +29,36 @@ where
     Some(Arc::new(move |argument| Box::pin(function(argument))))
 }
 
-/// All hooks of a run.
+/// The hooks of a run.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct Hooks {
-    /// Before every request: the messages it is about, for this request only.
+    /// Called before every request: returns the messages to send, for this request only.
     pub transform_context: Option<Hook<ContextView, History<AgentMessage>>>,
-    /// Before every request: turns messages into those a model understands. Without it, all others
-    /// are left out.
+    /// Called before every request: converts all messages to the form that models read. Replaces
+    /// [`RunSettings::convert`](crate::RunSettings::convert).
     pub convert_to_llm: Option<Hook<History<AgentMessage>, Vec<Message>>>,
-    /// Before every request: a fresh key for this provider.
+    /// Called before every request with the name of the provider: returns a fresh API key, or
+    /// `None` for the one in the settings.
     pub get_api_key: Option<Hook<String, Option<SecretString>>>,
-    /// Before every request: may change model, thinking and transcript for the rest of the run.
+    /// Called before every request: can change the settings for the rest of the run.
     pub prepare_request: Option<Hook<PrepareRequest, RunChange>>,
-    /// Before every turn but the first.
+    /// Called before every turn but the first.
     pub prepare_next_turn: Option<Hook<FinishedTurn, NextTurn>>,
-    /// When a message is complete, before its `message_end`: another one of the same role in its
-    /// place.
+    /// Called when a message is complete, before `message_end`: can replace it by another one of
+    /// the same role.
     pub finish_message: Option<Hook<AgentMessage, Option<AgentMessage>>>,
-    /// After every turn, before its `turn_end`.
+    /// Called after every turn, before `turn_end`.
     pub finish_turn: Option<Hook<FinishedTurn, TurnDecision>>,
-    /// Before a tool runs, with checked arguments.
+    /// Called before a tool is executed, with validated arguments.
     pub before_tool_call: Option<Hook<BeforeToolCall, Permission>>,
-    /// After a tool ran.
+    /// Called after a tool was executed.
     pub after_tool_call: Option<Hook<AfterToolCall, OutputChange>>,
 }
 
-/// The transcript, and the run's token.
+/// The transcript and the cancellation of a run, as hooks see them.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ContextView {
     /// The messages so far.
     pub messages: History<AgentMessage>,
@@ -67,136 +66,181 @@ pub struct ContextView {
     pub cancel: CancelToken,
 }
 
-/// A request is about to be made.
+impl ContextView {
+    /// Creates a view of a transcript.
+    pub fn new(messages: History<AgentMessage>, cancel: CancelToken) -> Self {
+        Self { messages, cancel }
+    }
+}
+
+/// The argument of [`Hooks::prepare_request`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PrepareRequest {
-    /// The transcript.
+    /// The transcript before the request.
     pub context: ContextView,
-    /// The model that will be asked.
+    /// The model that will receive the request.
     pub model: Arc<Model>,
-    /// How much it will think.
+    /// The thinking level of the request.
     pub thinking_level: ThinkingLevel,
 }
 
-/// Changes for the rest of the run.
+/// Changes for the rest of a run. `None` leaves a setting as it is.
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct RunChange {
-    /// Another transcript.
+    /// Replaces the transcript.
     pub messages: Option<History<AgentMessage>>,
-    /// Other tools.
+    /// Replaces the tools.
     pub tools: Option<Vec<Arc<dyn AgentTool>>>,
-    /// Another model.
+    /// Replaces the model.
     pub model: Option<Arc<Model>>,
-    /// Another thinking level.
+    /// Replaces the thinking level.
     pub thinking_level: Option<ThinkingLevel>,
 }
 
-/// What the next turn begins with.
+/// The result of [`Hooks::prepare_next_turn`].
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct NextTurn {
     /// Changes for the rest of the run.
     pub change: RunChange,
-    /// Messages to add.
+    /// Messages to add before the request.
     pub messages: Vec<AgentMessage>,
 }
 
-/// A turn that is over.
+/// The argument of [`Hooks::finish_turn`] and [`Hooks::prepare_next_turn`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct FinishedTurn {
     /// The model's answer.
     pub message: Arc<AssistantMessage>,
-    /// The results of its calls.
+    /// The results of the tool calls in the answer.
     pub tool_results: Vec<Arc<ToolResultMessage>>,
-    /// The transcript, and the run's token.
+    /// The transcript after the turn.
     pub context: ContextView,
 }
 
-/// Whether a run goes on after a turn.
+/// The result of [`Hooks::finish_turn`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TurnDecision {
-    /// As usual.
+    /// Continue if the model called tools or messages are queued, end otherwise.
     #[default]
     Proceed,
-    /// The run ends now; queued messages stay queued.
+    /// End the run now. Queued messages stay queued.
     End,
-    /// One more request, even if there is no reason for one.
+    /// Send one more request, even without tool results or queued messages.
     Continue,
 }
 
-/// A tool is about to run.
+/// The argument of [`Hooks::before_tool_call`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BeforeToolCall {
-    /// The message with the call.
+    /// The message with the tool call.
     pub assistant_message: Arc<AssistantMessage>,
-    /// The call as the model made it.
+    /// The tool call as the model made it.
     pub tool_call: ToolCall,
-    /// The checked arguments.
+    /// The validated arguments.
     pub args: Map<String, Value>,
-    /// The transcript, and the run's token.
+    /// The transcript before the tool is executed.
     pub context: ContextView,
 }
 
-/// Whether a tool may run.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Permission {
-    /// It may not.
-    pub block: bool,
-    /// Why not, for the model.
-    pub reason: Option<String>,
-    /// If blocked: the run may end with this.
-    pub terminate: bool,
-    /// Run it with these arguments instead. They are not checked again.
-    pub args: Option<Map<String, Value>>,
+/// The result of [`Hooks::before_tool_call`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Permission {
+    /// Execute the tool.
+    Allow {
+        /// Replaces the arguments. They are not validated again.
+        arguments: Option<Map<String, Value>>,
+    },
+    /// Do not execute the tool. The call fails.
+    Block {
+        /// The reason that the model reads. Without one it reads a general text.
+        reason: Option<String>,
+        /// Ends the run if every call of the turn asks for it.
+        terminate: bool,
+    },
 }
 
 impl Permission {
-    /// It may run.
+    /// Allows the call.
     pub fn allow() -> Self {
-        Self::default()
+        Self::Allow { arguments: None }
     }
 
-    /// It may not; the model is told why.
+    /// Allows the call with other arguments, which are not validated again.
+    pub fn allow_with(arguments: Map<String, Value>) -> Self {
+        Self::Allow { arguments: Some(arguments) }
+    }
+
+    /// Blocks the call. The model reads the reason.
     pub fn block(reason: impl Into<String>) -> Self {
-        Self { block: true, reason: Some(reason.into()), ..Self::default() }
+        Self::Block { reason: Some(reason.into()), terminate: false }
     }
 }
 
-/// A tool has run.
+impl Default for Permission {
+    fn default() -> Self {
+        Self::allow()
+    }
+}
+
+/// The argument of [`Hooks::after_tool_call`].
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct AfterToolCall {
-    /// The message with the call.
+    /// The message with the tool call.
     pub assistant_message: Arc<AssistantMessage>,
-    /// The call as the model made it.
+    /// The tool call as the model made it.
     pub tool_call: ToolCall,
-    /// The arguments it ran with.
+    /// The arguments that the tool was executed with.
     pub args: Map<String, Value>,
-    /// What came of it.
+    /// The output of the tool.
     pub result: ToolOutput,
-    /// It failed.
+    /// True if the call failed.
     pub is_error: bool,
-    /// The transcript, and the run's token.
+    /// The transcript before the result.
     pub context: ContextView,
 }
 
-/// Changes to what came of a call, field by field.
+/// The result of [`Hooks::after_tool_call`]: changes to the output, field by field. `None` leaves
+/// a field as it is.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct OutputChange {
-    /// For the model.
+    /// Replaces the content for the model.
     pub content: Option<Vec<UserBlock>>,
-    /// For the program that shows it.
+    /// Replaces the details for the user interface.
     pub details: Option<Value>,
-    /// For programs. If `content` is replaced and this is not given, it is dropped.
+    /// Replaces the structured content. If only `content` is replaced, it is removed.
     pub structured_content: Option<Value>,
-    /// It failed.
+    /// Marks the call as failed or successful.
     pub is_error: Option<bool>,
-    /// Tokens spent.
+    /// Replaces the token usage.
     pub usage: Option<Usage>,
-    /// The run may end with this.
+    /// Replaces [`ToolOutput::terminate`].
     pub terminate: Option<bool>,
 }
 
 impl OutputChange {
-    /// The output with the changes.
+    /// Combines two changes into one that is equivalent to applying `self` and then `next`.
+    #[must_use]
+    pub fn then(self, next: Self) -> Self {
+        let kept = if next.content.is_some() { None } else { self.structured_content };
+        Self {
+            structured_content: next.structured_content.or(kept),
+            content: next.content.or(self.content),
+            details: next.details.or(self.details),
+            is_error: next.is_error.or(self.is_error),
+            usage: next.usage.or(self.usage),
+            terminate: next.terminate.or(self.terminate),
+        }
+    }
+
+    /// Applies the changes to an output.
     #[must_use]
     pub fn apply(self, mut output: ToolOutput) -> ToolOutput {
         if self.structured_content.is_some() || self.content.is_some() {

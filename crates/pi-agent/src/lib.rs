@@ -20,7 +20,7 @@
 //!     Ok((sum.a + sum.b).to_string())
 //! }))];
 //! let agent = Agent::with_messages(Arc::new(model), settings, "You can add.", []);
-//! agent.subscribe(|event, _scene| {
+//! agent.subscribe(|event, _context| {
 //!     if let AgentEvent::ToolExecutionEnd { tool_name, is_error, .. } = event {
 //!         assert_eq!((tool_name.as_str(), *is_error), ("add", false));
 //!     }
@@ -66,15 +66,15 @@
 //!
 //! # Where to start reading
 //!
-//! `run.rs` is the loop, `batch.rs` the calls of a turn, `call.rs` one call, `agent.rs` the state
-//! around it. [`agent_loop`] is the loop as a plain stream, without an agent.
+//! `run.rs` is the loop, `batch.rs` the tool calls of a turn, `call.rs` a single call, and
+//! `agent.rs` the state around the loop.
 
 pub mod arguments;
 
 mod agent;
 mod batch;
 mod call;
-mod conversation;
+mod error;
 mod event;
 mod hooks;
 mod limits;
@@ -83,26 +83,32 @@ mod outcome;
 mod queue;
 mod repetition;
 mod run;
-mod stream;
+mod settings;
 mod tool;
+mod transcript;
 
 pub use agent::{Agent, AgentError, Subscription};
 pub use call::{CallContext, FinishedCall, run_tool_call};
-pub use conversation::Convert;
+pub use error::{HookError, RunError, ToolError};
 pub use event::AgentEvent;
 pub use hooks::{
-    AfterToolCall, BeforeToolCall, ContextView, FinishedTurn, Hook, HookError, Hooks, NextTurn,
-    OutputChange, Permission, PrepareRequest, RunChange, TurnDecision, hook,
+    AfterToolCall, BeforeToolCall, ContextView, FinishedTurn, Hook, Hooks, NextTurn, OutputChange,
+    Permission, PrepareRequest, RunChange, TurnDecision, hook,
 };
 pub use limits::{Limit, Limits};
-pub use listener::{Heard, Listener, Scene};
+pub use listener::{EventContext, Listener, ListenerResult};
 pub use outcome::Outcome;
-pub use pi_protocol::{AgentMessage, CustomMessage};
-pub use queue::QueueMode;
+pub use queue::{QueueMode, QueuedId};
 pub use repetition::{Repetition, RepetitionLimits};
-pub use run::{QueueFn, RunError, RunSettings, SteeringDelivery, Undelivered};
-pub use stream::{AgentStream, agent_loop, agent_loop_continue};
+pub use settings::{RunSettings, SteeringDelivery};
 pub use tool::{
-    AgentTool, BoxFuture, ExecutionMode, FnTool, Invocation, ToolError, ToolOutput, Updates,
-    schema_of,
+    AgentTool, BoxFuture, ExecutionMode, FnTool, Invocation, ToolOutput, Updates, schema_of,
+};
+pub use transcript::Convert;
+
+// The names of `pi-protocol` that appear in public signatures of this crate.
+pub use pi_protocol::{
+    AgentMessage, AssistantEvent, AssistantMessage, CancelToken, ConstrainedSampling, Effects,
+    History, ImageContent, Message, Model, Provider, StreamOptions, ThinkingLevel, Tool, ToolCall,
+    ToolResultMessage, Transcript as Declarations, Usage, UserBlock,
 };

@@ -1,47 +1,102 @@
-//! How much a run may take. Off by default.
+//! Limits of a run. Off by default.
 
+use std::fmt;
 use std::time::Duration;
 
 use pi_protocol::Usage;
 use serde::Serialize;
 use tokio::time::Instant;
 
-/// Limits of one run; `None` is no limit.
+/// Limits of one run. `None` is no limit.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Limits {
-    /// Requests to the model.
+    /// Number of requests to the model.
     pub turns: Option<u32>,
-    /// Calls of tools.
+    /// Number of tool calls.
     pub tool_calls: Option<u32>,
-    /// Tokens, input and output together, over all requests.
+    /// Number of tokens, input and output together, over all requests.
     pub tokens: Option<u64>,
-    /// US dollars.
+    /// Cost in US dollars.
     pub cost: Option<f64>,
-    /// From the start of the run.
+    /// Time from the start of the run.
     pub wall_time: Option<Duration>,
-    /// Without anything happening: no event of the model, no progress of a tool.
+    /// Time without an event of the model or progress of a tool.
     pub idle_time: Option<Duration>,
 }
 
-/// A limit that was reached.
+impl Limits {
+    /// Sets the number of requests to the model.
+    #[must_use]
+    pub fn turns(mut self, turns: u32) -> Self {
+        self.turns = Some(turns);
+        self
+    }
+
+    /// Sets the number of tool calls.
+    #[must_use]
+    pub fn tool_calls(mut self, calls: u32) -> Self {
+        self.tool_calls = Some(calls);
+        self
+    }
+
+    /// Sets the number of tokens.
+    #[must_use]
+    pub fn tokens(mut self, tokens: u64) -> Self {
+        self.tokens = Some(tokens);
+        self
+    }
+
+    /// Sets the cost in US dollars.
+    #[must_use]
+    pub fn cost(mut self, dollars: f64) -> Self {
+        self.cost = Some(dollars);
+        self
+    }
+
+    /// Sets the time from the start of the run.
+    #[must_use]
+    pub fn wall_time(mut self, time: Duration) -> Self {
+        self.wall_time = Some(time);
+        self
+    }
+
+    /// Sets the time without an event of the model or progress of a tool.
+    #[must_use]
+    pub fn idle_time(mut self, time: Duration) -> Self {
+        self.idle_time = Some(time);
+        self
+    }
+}
+
+/// A limit that was reached, named after the field of [`Limits`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+#[allow(missing_docs)] // `Limits` has the explanations
 pub enum Limit {
-    /// See [`Limits::turns`].
     Turns,
-    /// See [`Limits::tool_calls`].
     ToolCalls,
-    /// See [`Limits::tokens`].
     Tokens,
-    /// See [`Limits::cost`].
     Cost,
-    /// See [`Limits::wall_time`].
     WallTime,
-    /// See [`Limits::idle_time`].
     IdleTime,
 }
 
-/// What a run has taken so far.
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Turns => "turns",
+            Self::ToolCalls => "tool calls",
+            Self::Tokens => "tokens",
+            Self::Cost => "cost",
+            Self::WallTime => "wall time",
+            Self::IdleTime => "idle time",
+        })
+    }
+}
+
+/// The consumption of a run so far.
 #[derive(Debug)]
 pub(crate) struct Spent {
     limits: Limits,
@@ -67,21 +122,21 @@ impl Spent {
         }
     }
 
-    /// Something happened.
+    /// Records activity, for the idle time.
     pub(crate) fn activity(&mut self) {
         if self.limits.idle_time.is_some() {
             self.last_activity = Instant::now();
         }
     }
 
-    /// A request was answered.
+    /// Records a request and its usage.
     pub(crate) fn turn(&mut self, usage: &Usage) {
         self.turns += 1;
         self.tokens = self.tokens.saturating_add(usage.total_tokens);
         self.cost += usage.cost.total;
     }
 
-    /// Another call may run; counts it.
+    /// Counts a tool call, or returns the limit that forbids it.
     pub(crate) fn take_tool_call(&mut self) -> Result<(), Limit> {
         if self.limits.tool_calls.is_some_and(|most| self.tool_calls >= most) {
             return Err(Limit::ToolCalls);
@@ -90,7 +145,7 @@ impl Spent {
         Ok(())
     }
 
-    /// The limit that forbids another request, if there is one.
+    /// Returns the limit that forbids another request.
     pub(crate) fn before_request(&self) -> Option<Limit> {
         let Limits { turns, tokens, cost, .. } = &self.limits;
         if turns.is_some_and(|most| self.turns >= most) {
@@ -104,13 +159,13 @@ impl Spent {
         }
     }
 
-    /// The time limit that has passed, if there is one.
+    /// Returns the time limit that has passed.
     pub(crate) fn overdue(&self) -> Option<Limit> {
         let now = Instant::now();
         self.deadlines().into_iter().flatten().find(|(at, _)| *at <= now).map(|(_, limit)| limit)
     }
 
-    /// When the next time limit passes.
+    /// Returns the time at which the next time limit passes.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
         self.deadlines().into_iter().flatten().map(|(at, _)| at).min()
     }

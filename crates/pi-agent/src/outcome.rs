@@ -1,31 +1,32 @@
-//! How a run ended.
+//! The outcome of a run.
 
 use serde::Serialize;
 
 use crate::limits::Limit;
 use crate::repetition::Repetition;
 
-/// How a run ended.
+/// The reason why a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Outcome {
-    /// The model had nothing more to do.
+    /// The model called no more tools and no message was queued.
     Completed,
-    /// The last request failed, or something in the run did.
+    /// The last request, a listener or a hook failed.
     Failed {
-        /// What happened.
+        /// The error message.
         error: String,
     },
     /// The run was aborted.
     Aborted,
-    /// A limit was reached.
+    /// The run reached a limit.
     Limit {
-        /// Which one.
+        /// The limit that was reached.
         limit: Limit,
     },
-    /// The run went in circles.
+    /// The run repeated itself.
     Repetition {
-        /// Which kind.
+        /// The kind of repetition.
         repetition: Repetition,
     },
 }

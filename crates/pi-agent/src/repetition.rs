@@ -1,38 +1,74 @@
-//! Notices a run that goes in circles. Off by default.
+//! Detection of runs that repeat themselves. Off by default.
 
 use std::collections::{HashSet, VecDeque};
+use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use pi_protocol::{AssistantMessage, ToolCall, ToolResultMessage};
 use serde::Serialize;
 
-/// When a run counts as going in circles; `None` does not look.
+/// The repetitions at which a run ends. `None` turns a check off.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RepetitionLimits {
-    /// The same call this many times in a row.
+    /// Number of identical tool calls in a row.
     pub identical_calls: Option<usize>,
-    /// This many calls in a row that alternate between two or three different ones.
+    /// Number of tool calls in a row that alternate between two or three different ones.
     pub alternating_calls: Option<usize>,
-    /// This many turns in a row in which no result was new.
+    /// Number of turns in a row without a new tool result.
     pub turns_without_news: Option<usize>,
 }
 
-/// How a run goes in circles.
+impl RepetitionLimits {
+    /// Sets the number of identical tool calls in a row.
+    #[must_use]
+    pub fn identical_calls(mut self, calls: usize) -> Self {
+        self.identical_calls = Some(calls);
+        self
+    }
+
+    /// Sets the number of alternating tool calls in a row.
+    #[must_use]
+    pub fn alternating_calls(mut self, calls: usize) -> Self {
+        self.alternating_calls = Some(calls);
+        self
+    }
+
+    /// Sets the number of turns in a row without a new tool result.
+    #[must_use]
+    pub fn turns_without_news(mut self, turns: usize) -> Self {
+        self.turns_without_news = Some(turns);
+        self
+    }
+}
+
+/// A kind of repetition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Repetition {
-    /// The same call again and again.
+    /// The same tool call several times in a row.
     IdenticalCalls,
-    /// The same few calls in turn.
+    /// The same two or three tool calls in turn.
     AlternatingCalls,
-    /// Results that were all seen before.
+    /// Several turns with tool results that all occurred before.
     NoNews,
 }
 
-/// Different calls that still count as alternating.
-const FEW: usize = 3;
+impl fmt::Display for Repetition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IdenticalCalls => "identical tool calls",
+            Self::AlternatingCalls => "alternating tool calls",
+            Self::NoNews => "no new tool results",
+        })
+    }
+}
 
-/// Watches one run.
+/// The largest number of different calls that still counts as alternating.
+const ALTERNATING: usize = 3;
+
+/// The recent calls and results of a run.
 #[derive(Debug)]
 pub(crate) struct Watch {
     limits: RepetitionLimits,
@@ -46,7 +82,7 @@ impl Watch {
         Self { limits, recent: VecDeque::new(), seen: HashSet::new(), stale_turns: 0 }
     }
 
-    /// Looks at a finished turn.
+    /// Records a finished turn. Returns the repetition that it completes.
     pub(crate) fn turn(
         &mut self,
         message: &AssistantMessage,
@@ -68,15 +104,15 @@ impl Watch {
         if identical_calls.and_then(distinct_in_last) == Some(1) {
             return Some(Repetition::IdenticalCalls);
         }
-        let few = alternating_calls.and_then(distinct_in_last);
-        if few.is_some_and(|distinct| (2..=FEW).contains(&distinct)) {
+        let distinct = alternating_calls.and_then(distinct_in_last);
+        if distinct.is_some_and(|distinct| (2..=ALTERNATING).contains(&distinct)) {
             return Some(Repetition::AlternatingCalls);
         }
         if let Some(most) = turns_without_news
             && !results.is_empty()
         {
-            let news = results.iter().filter(|result| self.seen.insert(result_hash(result)));
-            self.stale_turns = if news.count() > 0 { 0 } else { self.stale_turns + 1 };
+            let new = results.iter().filter(|result| self.seen.insert(result_hash(result)));
+            self.stale_turns = if new.count() > 0 { 0 } else { self.stale_turns + 1 };
             if self.stale_turns >= most {
                 return Some(Repetition::NoNews);
             }

@@ -1,129 +1,74 @@
-//! The loop: ask the model, run its calls, take in what was queued, until there is nothing to do.
+//! The loop: request, tool calls, queued messages, until nothing is left to do.
 //!
 //! Two nested loops. The inner one turns while the model calls tools or steering messages wait;
-//! the outer one begins it again for follow-ups. Every event is awaited before the loop goes on.
+//! the outer one restarts it for follow-ups. Every event is awaited before the loop continues.
 
 use std::sync::Arc;
 
 use pi_protocol::{
     AgentMessage, AssistantEvent, AssistantMessage, AssistantStream, CancelToken, Context, Message,
-    Model, Provider, Request, StopReason, StreamOptions, ThinkingLevel,
+    Provider, Request, StopReason, ThinkingLevel, ToolResultMessage,
 };
 
+use crate::batch::Batch;
 use crate::call::contained;
-use crate::conversation::{Conversation, Convert};
+use crate::error::RunError;
 use crate::event::AgentEvent;
 use crate::hooks::{
     ContextView, FinishedTurn, Hook, Hooks, PrepareRequest, RunChange, TurnDecision,
 };
-use crate::limits::{Limit, Limits, Spent};
+use crate::limits::{Limit, Spent};
 use crate::outcome::Outcome;
-use crate::repetition::{RepetitionLimits, Watch};
-use crate::tool::{AgentTool, BoxFuture, ExecutionMode};
+use crate::queue::{Incoming, QueueKind, QueuedId};
+use crate::repetition::Watch;
+use crate::settings::{RunSettings, SteeringDelivery};
+use crate::tool::BoxFuture;
+use crate::transcript::Transcript;
 
-/// Messages that wait to be taken into the run. Called at the polling points; what it returns is
-/// taken out of the queue.
-pub type QueueFn = Arc<dyn Fn() -> Vec<AgentMessage> + Send + Sync>;
-
-/// When a steering message reaches a model that has just called several tools.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum SteeringDelivery {
-    /// When all calls of the turn are done.
-    #[default]
-    AfterTurn,
-    /// After the call that is running; those that have not begun are skipped, and say so.
-    AfterTool,
-}
-
-/// Everything that decides how a run goes.
-#[derive(Clone)]
-pub struct RunSettings {
-    /// The model that is asked.
-    pub model: Arc<Model>,
-    /// How much it thinks.
-    pub thinking_level: ThinkingLevel,
-    /// How it is asked.
-    pub options: StreamOptions,
-    /// What it can call.
-    pub tools: Vec<Arc<dyn AgentTool>>,
-    /// Whether calls of a turn run beside each other.
-    pub tool_execution: ExecutionMode,
-    /// When steering reaches the model.
-    pub steering_delivery: SteeringDelivery,
-    /// What the model reads of each message. Without it, messages of the application's own roles
-    /// are left out.
-    pub convert: Option<Convert>,
-    /// Where the application takes part.
-    pub hooks: Hooks,
-    /// Messages for as soon as possible.
-    pub steering: Option<QueueFn>,
-    /// Messages for when the run would end.
-    pub follow_ups: Option<QueueFn>,
-    /// How much the run may take.
-    pub limits: Limits,
-    /// When it counts as going in circles.
-    pub repetition: RepetitionLimits,
-}
-
-impl RunSettings {
-    /// A run with `model`, no tools, and nothing else special.
-    pub fn new(model: Arc<Model>) -> Self {
-        Self {
-            model,
-            thinking_level: ThinkingLevel::Off,
-            options: StreamOptions::default(),
-            tools: Vec::new(),
-            tool_execution: ExecutionMode::default(),
-            steering_delivery: SteeringDelivery::default(),
-            convert: None,
-            hooks: Hooks::default(),
-            steering: None,
-            follow_ups: None,
-            limits: Limits::default(),
-            repetition: RepetitionLimits::default(),
-        }
-    }
-}
-
-/// Messages that a run took from its queues and could not deliver before it ended.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Undelivered {
-    /// From the steering queue.
-    pub steering: Vec<AgentMessage>,
-    /// From the follow-up queue.
-    pub follow_ups: Vec<AgentMessage>,
-}
-
-/// Something outside of tools and models failed: a listener, or a hook of the loop.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct RunError(pub String);
-
-/// Where events go. Contract: called for one event after the other.
-pub(crate) trait Sink: Send {
-    /// Delivers an event; `streaming` is the assistant's message while it grows.
+/// The surroundings of a run: where its events go and its queued messages come from.
+pub(crate) trait Host: Send {
+    /// Delivers an event. Contract: called for one event after the other.
     fn emit<'a>(
         &'a mut self,
         event: AgentEvent,
-        streaming: Option<&'a AssistantMessage>,
+        details: EventDetails<'a>,
     ) -> BoxFuture<'a, Result<(), RunError>>;
+
+    /// Takes the messages that are due from a queue.
+    fn take_queued(&mut self, queue: QueueKind) -> Vec<Incoming>;
+
+    /// Returns the setting in force, which can change during a run.
+    fn steering_delivery(&self) -> SteeringDelivery;
 }
 
-/// One run.
+/// The part of an [`EventContext`](crate::EventContext) that only the run knows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EventDetails<'a> {
+    pub(crate) streaming: Option<&'a AssistantMessage>,
+    pub(crate) queued: Option<QueuedId>,
+}
+
+/// The first time at which a run looks at the steering queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstPoll {
+    BeforeFirstRequest,
+    AfterFirstTurn,
+}
+
+/// A run in progress.
 pub(crate) struct Run<'s> {
     pub(crate) provider: Arc<dyn Provider>,
     pub(crate) settings: RunSettings,
-    pub(crate) sink: &'s mut dyn Sink,
-    /// Cancelled by whoever aborts the run, and by limits of time.
+    pub(crate) host: &'s mut dyn Host,
+    /// Cancelled by an abort and by time limits.
     pub(crate) cancel: CancelToken,
-    pub(crate) conversation: Conversation,
+    pub(crate) transcript: Transcript,
     pub(crate) new_messages: Vec<AgentMessage>,
     pub(crate) spent: Spent,
     pub(crate) limit: Option<Limit>,
-    /// Messages taken from a queue and not yet delivered. What is left of them when the run ends
-    /// goes back: see [`Undelivered`].
-    pub(crate) pending: Vec<AgentMessage>,
-    pending_is_follow_up: bool,
+    /// Messages taken from a queue and not yet delivered. The rest goes back to the queue when the
+    /// run ends.
+    pub(crate) pending: Vec<Incoming>,
     watch: Watch,
 }
 
@@ -131,59 +76,58 @@ impl<'s> Run<'s> {
     pub(crate) fn new(
         provider: Arc<dyn Provider>,
         settings: RunSettings,
-        conversation: Conversation,
+        transcript: Transcript,
         cancel: &CancelToken,
-        sink: &'s mut dyn Sink,
+        host: &'s mut dyn Host,
     ) -> Self {
         Self {
             provider,
             spent: Spent::new(settings.limits.clone()),
             watch: Watch::new(settings.repetition.clone()),
             settings,
-            sink,
+            host,
             cancel: cancel.child(),
-            conversation,
+            transcript,
             new_messages: Vec::new(),
             limit: None,
             pending: Vec::new(),
-            pending_is_follow_up: false,
         }
     }
 
-    /// Runs to the end. `prompts` begin the first turn; none to continue from where it stands.
-    /// `poll_first`: look at the steering queue before the first request.
+    /// Runs to the end. `prompts` begin the first turn; without any, the run continues from the end
+    /// of the transcript.
     pub(crate) async fn run(
         &mut self,
-        prompts: Vec<AgentMessage>,
-        poll_first: bool,
+        prompts: Vec<Incoming>,
+        first_poll: FirstPoll,
     ) -> Result<(), RunError> {
         self.emit(AgentEvent::AgentStart).await?;
         self.emit(AgentEvent::TurnStart).await?;
         if !prompts.is_empty() {
-            self.take_in(prompts).await?;
+            self.add_all(prompts).await?;
         }
-        let outcome = self.turns(poll_first).await?;
+        let outcome = self.turns(first_poll).await?;
         let messages = std::mem::take(&mut self.new_messages);
         self.emit(AgentEvent::AgentEnd { messages, outcome }).await
     }
 
-    async fn turns(&mut self, poll_first: bool) -> Result<Outcome, RunError> {
-        if poll_first {
+    async fn turns(&mut self, first_poll: FirstPoll) -> Result<Outcome, RunError> {
+        if first_poll == FirstPoll::BeforeFirstRequest {
             self.poll_steering();
         }
         let mut last_turn: Option<FinishedTurn> = None;
         loop {
-            let mut more = true;
-            let mut asked_to_continue = false;
-            while more || !self.pending.is_empty() {
-                let mut begin = Vec::new();
+            let mut needs_request = true;
+            let mut extra_request = false;
+            while needs_request || !self.pending.is_empty() {
+                let mut incoming = Vec::new();
                 if let Some(turn) = last_turn.take() {
-                    begin = self.prepare_next_turn(turn).await?;
+                    incoming = self.prepare_next_turn(turn).await?;
                     self.poll_steering();
                     self.emit(AgentEvent::TurnStart).await?;
                 }
-                begin.append(&mut self.pending);
-                self.take_in(begin).await?;
+                incoming.append(&mut self.pending);
+                self.add_all(incoming).await?;
                 let message = self.respond().await?;
                 if message.stop_reason.is_failure() {
                     return self.failed_turn(message).await;
@@ -191,38 +135,38 @@ impl<'s> Run<'s> {
                 let results = if message.tool_calls().next().is_some() {
                     self.run_calls(&message).await?
                 } else {
-                    crate::batch::Batch::default()
+                    Batch::default()
                 };
-                more = !results.messages.is_empty() && !results.terminate;
+                needs_request = !results.messages.is_empty() && !results.terminate;
                 let turn = self.finished_turn(message, results.messages);
-                let decision = self.ask_finish(turn.clone()).await?;
+                let decision = self.finish_turn(turn.clone()).await?;
                 self.end_turn(&turn).await?;
                 if decision == TurnDecision::End {
                     return Ok(Outcome::Completed);
                 }
-                if let Some(outcome) = self.reason_to_stop(more, &turn) {
+                if let Some(outcome) = self.reason_to_stop(needs_request, &turn) {
                     return Ok(outcome);
                 }
                 self.poll_steering();
-                let goes_on_anyway = more || !self.pending.is_empty();
-                asked_to_continue = decision == TurnDecision::Continue && !goes_on_anyway;
+                let continues = needs_request || !self.pending.is_empty();
+                extra_request = decision == TurnDecision::Continue && !continues;
                 last_turn = Some(turn);
             }
-            self.poll_follow_ups();
-            if self.pending.is_empty() && !asked_to_continue {
+            self.pending = self.host.take_queued(QueueKind::FollowUp);
+            if self.pending.is_empty() && !extra_request {
                 return Ok(Outcome::Completed);
             }
         }
     }
 
-    /// A limit or a circle that ends the run. Queues are not looked at: what is in them stays.
-    fn reason_to_stop(&mut self, more: bool, turn: &FinishedTurn) -> Option<Outcome> {
+    /// Returns the outcome if a limit or a repetition ends the run. Queued messages stay queued.
+    fn reason_to_stop(&mut self, needs_request: bool, turn: &FinishedTurn) -> Option<Outcome> {
         let repetition = self.watch.turn(&turn.message, &turn.tool_results);
         let limit = self.limit.take().or_else(|| self.spent.before_request());
         match (limit, repetition) {
-            (Some(limit), _) if more => Some(Outcome::Limit { limit }),
-            (None, Some(repetition)) if more => Some(Outcome::Repetition { repetition }),
-            // No further request is needed; the run ends by itself.
+            (Some(limit), _) if needs_request => Some(Outcome::Limit { limit }),
+            (None, Some(repetition)) if needs_request => Some(Outcome::Repetition { repetition }),
+            // No further request is needed, so the run is complete in spite of the limit.
             (Some(_), _) => Some(Outcome::Completed),
             _ => None,
         }
@@ -237,7 +181,7 @@ impl<'s> Run<'s> {
             }
         };
         let turn = self.finished_turn(message, Vec::new());
-        self.ask_finish(turn.clone()).await?;
+        self.finish_turn(turn.clone()).await?;
         self.end_turn(&turn).await?;
         Ok(outcome)
     }
@@ -245,7 +189,7 @@ impl<'s> Run<'s> {
     fn finished_turn(
         &self,
         message: Arc<AssistantMessage>,
-        tool_results: Vec<Arc<pi_protocol::ToolResultMessage>>,
+        tool_results: Vec<Arc<ToolResultMessage>>,
     ) -> FinishedTurn {
         FinishedTurn { message, tool_results, context: self.view() }
     }
@@ -258,40 +202,51 @@ impl<'s> Run<'s> {
         .await
     }
 
-    /// Adds messages, with what must be said about tools.
-    async fn take_in(&mut self, messages: Vec<AgentMessage>) -> Result<(), RunError> {
-        for message in self.conversation.declare(messages, &self.settings.tools) {
-            self.add(message).await?;
+    /// Adds messages to the transcript, and declares the current tools to the model. If that
+    /// fails, queued messages that have not begun become pending again.
+    async fn add_all(&mut self, messages: Vec<Incoming>) -> Result<(), RunError> {
+        let mut incoming = self.transcript.declare(messages, &self.settings.tools).into_iter();
+        while let Some(next) = incoming.next() {
+            if let Err(error) = self.add(next).await {
+                self.pending.extend(incoming.filter(|rest| rest.origin.is_some()));
+                return Err(error);
+            }
         }
         Ok(())
     }
 
-    /// Announces a complete message and adds it to the transcript.
-    pub(crate) async fn add(&mut self, message: AgentMessage) -> Result<(), RunError> {
-        self.emit(AgentEvent::MessageStart { message: message.clone() }).await?;
+    /// Emits the events of a complete message and adds it to the transcript.
+    pub(crate) async fn add(&mut self, incoming: impl Into<Incoming>) -> Result<(), RunError> {
+        let incoming = incoming.into();
+        let details = EventDetails { queued: incoming.queued(), ..EventDetails::default() };
+        let message = incoming.message;
+        self.host.emit(AgentEvent::MessageStart { message: message.clone() }, details).await?;
         let message = self.finish_message(message).await?;
         self.emit(AgentEvent::MessageEnd { message: message.clone() }).await?;
-        self.keep(message);
+        self.record(message);
         Ok(())
     }
 
-    fn keep(&mut self, message: AgentMessage) {
-        self.conversation.push(message.clone());
+    fn record(&mut self, message: AgentMessage) {
+        self.transcript.push(message.clone());
         self.new_messages.push(message);
     }
 
-    /// Asks the model and streams its answer.
+    /// Sends a request to the model and streams the answer.
     async fn respond(&mut self) -> Result<Arc<AssistantMessage>, RunError> {
         self.prepare_request().await?;
         let messages = match self.request_messages().await? {
             Some(messages) => messages.into(),
-            None => self.conversation.llm().clone(),
+            None => self.transcript.llm().clone(),
         };
         let mut options = self.settings.options.clone();
         let thinking_level = self.settings.thinking_level;
-        options.reasoning = Some(thinking_level).filter(|level| *level != ThinkingLevel::Off);
+        options.reasoning = match thinking_level {
+            ThinkingLevel::Off => None,
+            level => Some(level),
+        };
         if let Some(get_key) = self.settings.hooks.get_api_key.clone() {
-            let key = self.ask(&get_key, self.settings.model.provider.clone()).await?;
+            let key = self.call_hook(&get_key, self.settings.model.provider.clone()).await?;
             options.api_key = key.or(options.api_key);
         }
         let request = Request {
@@ -312,7 +267,8 @@ impl<'s> Run<'s> {
                 self.emit(AgentEvent::MessageStart { message }).await?;
             } else if started {
                 let event = AgentEvent::MessageUpdate { assistant_message_event: event };
-                self.sink.emit(event, Some(stream.message())).await?;
+                let streaming = Some(stream.message());
+                self.host.emit(event, EventDetails { streaming, queued: None }).await?;
             }
         }
         let mut message = stream.result().await;
@@ -328,11 +284,11 @@ impl<'s> Run<'s> {
             message = Arc::clone(finished);
         }
         self.emit(AgentEvent::MessageEnd { message: as_message.clone() }).await?;
-        self.keep(as_message);
+        self.record(as_message);
         Ok(message)
     }
 
-    /// The next event of the model, within the limits of time.
+    /// Returns the next event of the model's stream, and enforces the time limits meanwhile.
     async fn next_event(&mut self, stream: &mut AssistantStream) -> Option<AssistantEvent> {
         loop {
             let Some(deadline) = self.deadline() else { return stream.next().await };
@@ -343,12 +299,12 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// When time runs out, unless it already has.
+    /// Returns the next deadline of the time limits, unless a limit has been reached already.
     pub(crate) fn deadline(&self) -> Option<tokio::time::Instant> {
-        self.spent.next_deadline().filter(|_| self.limit.is_none())
+        if self.limit.is_some() { None } else { self.spent.next_deadline() }
     }
 
-    /// Ends what is going on if a limit of time has passed.
+    /// Cancels the request and the tool calls in progress if a time limit has passed.
     pub(crate) fn enforce_time(&mut self) {
         if let Some(limit) = self.spent.overdue() {
             self.limit = Some(limit);
@@ -356,20 +312,20 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// The messages of the request, if the application has a say in them.
+    /// Returns the messages of the request if hooks make them, `None` for those of the transcript.
     async fn request_messages(&mut self) -> Result<Option<Vec<Message>>, RunError> {
         let Hooks { transform_context, convert_to_llm, .. } = self.settings.hooks.clone();
         if transform_context.is_none() && convert_to_llm.is_none() {
             return Ok(None);
         }
-        let mut messages = self.conversation.messages().clone();
+        let mut messages = self.transcript.messages().clone();
         if let Some(transform) = transform_context {
-            messages = self.ask(&transform, self.view()).await?;
+            messages = self.call_hook(&transform, self.view()).await?;
         }
         Ok(Some(match convert_to_llm {
-            Some(convert) => self.ask(&convert, messages).await?,
+            Some(convert) => self.call_hook(&convert, messages).await?,
             None => {
-                messages.iter().filter_map(|message| self.conversation.converted(message)).collect()
+                messages.iter().filter_map(|message| self.transcript.converted(message)).collect()
             }
         }))
     }
@@ -381,26 +337,23 @@ impl<'s> Run<'s> {
             model: Arc::clone(&self.settings.model),
             thinking_level: self.settings.thinking_level,
         };
-        let change = self.ask(&prepare, question).await?;
+        let change = self.call_hook(&prepare, question).await?;
         self.change(change);
         Ok(())
     }
 
-    async fn prepare_next_turn(
-        &mut self,
-        turn: FinishedTurn,
-    ) -> Result<Vec<AgentMessage>, RunError> {
+    async fn prepare_next_turn(&mut self, turn: FinishedTurn) -> Result<Vec<Incoming>, RunError> {
         let Some(prepare) = self.settings.hooks.prepare_next_turn.clone() else {
             return Ok(Vec::new());
         };
-        let next = self.ask(&prepare, turn).await?;
+        let next = self.call_hook(&prepare, turn).await?;
         self.change(next.change);
-        Ok(next.messages)
+        Ok(next.messages.into_iter().map(Incoming::from).collect())
     }
 
     fn change(&mut self, change: RunChange) {
         if let Some(messages) = change.messages {
-            self.conversation.replace(messages.iter().cloned());
+            self.transcript.replace(messages.iter().cloned());
         }
         if let Some(tools) = change.tools {
             self.settings.tools = tools;
@@ -413,68 +366,47 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// The message as the application wants it kept.
+    /// Lets the application replace a complete message by another one of the same role.
     async fn finish_message(&mut self, message: AgentMessage) -> Result<AgentMessage, RunError> {
         let Some(finish) = self.settings.hooks.finish_message.clone() else { return Ok(message) };
-        let replaced = self.ask(&finish, message.clone()).await?;
+        let replaced = self.call_hook(&finish, message.clone()).await?;
         Ok(replaced.filter(|other| other.role() == message.role()).unwrap_or(message))
     }
 
-    async fn ask_finish(&mut self, turn: FinishedTurn) -> Result<TurnDecision, RunError> {
+    async fn finish_turn(&mut self, turn: FinishedTurn) -> Result<TurnDecision, RunError> {
         match self.settings.hooks.finish_turn.clone() {
-            Some(finish) => self.ask(&finish, turn).await,
+            Some(finish) => self.call_hook(&finish, turn).await,
             None => Ok(TurnDecision::Proceed),
         }
     }
 
-    /// Asks a hook. The future holds nothing of the run, so that the run stays `Send` meanwhile.
-    fn ask<A, R>(
+    /// Calls a hook. The future borrows nothing of the run, so that the run stays `Send` meanwhile.
+    fn call_hook<A, R>(
         &self,
         hook: &Hook<A, R>,
         argument: A,
     ) -> impl Future<Output = Result<R, RunError>> + use<A, R> {
         let (hook, cancel) = (Arc::clone(hook), self.cancel.clone());
-        async move { contained(&hook, argument, &cancel).await.map_err(|error| RunError(error.0)) }
+        async move { contained(&hook, argument, &cancel).await.map_err(RunError::from) }
     }
 
-    /// Takes what steering waits, unless something was taken already and waits here.
+    /// Takes the steering messages that are due, unless messages are pending already.
     pub(crate) fn poll_steering(&mut self) {
-        if self.pending.is_empty()
-            && let Some(queue) = &self.settings.steering
-        {
-            self.pending = queue();
-            self.pending_is_follow_up = false;
+        if self.pending.is_empty() {
+            self.pending = self.host.take_queued(QueueKind::Steering);
         }
     }
 
-    fn poll_follow_ups(&mut self) {
-        if let Some(queue) = &self.settings.follow_ups {
-            self.pending = queue();
-            self.pending_is_follow_up = true;
-        }
-    }
-
-    /// What was taken from the queues and never delivered.
-    pub(crate) fn undelivered(&mut self) -> Undelivered {
-        let messages = std::mem::take(&mut self.pending);
-        if self.pending_is_follow_up {
-            Undelivered { steering: Vec::new(), follow_ups: messages }
-        } else {
-            Undelivered { steering: messages, follow_ups: Vec::new() }
-        }
+    /// Returns the messages that were taken from the queues and not delivered.
+    pub(crate) fn undelivered(&mut self) -> Vec<Incoming> {
+        std::mem::take(&mut self.pending)
     }
 
     pub(crate) fn view(&self) -> ContextView {
-        ContextView { messages: self.conversation.messages().clone(), cancel: self.cancel.clone() }
+        ContextView { messages: self.transcript.messages().clone(), cancel: self.cancel.clone() }
     }
 
     pub(crate) async fn emit(&mut self, event: AgentEvent) -> Result<(), RunError> {
-        self.sink.emit(event, None).await
-    }
-}
-
-impl std::fmt::Debug for RunSettings {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RunSettings").field("model", &self.model.id).finish_non_exhaustive()
+        self.host.emit(event, EventDetails::default()).await
     }
 }

@@ -16,6 +16,8 @@ use serde_json::{Map, Value};
 
 pub use schema::schema_of;
 
+use crate::error::ToolError;
+
 /// A future that a tool or hook returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -77,6 +79,7 @@ pub enum ExecutionMode {
 
 /// One call of a tool.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Invocation {
     /// The call's id.
     pub id: String,
@@ -86,6 +89,18 @@ pub struct Invocation {
     pub cancel: CancelToken,
     /// Where progress is reported.
     pub updates: Updates,
+}
+
+impl Invocation {
+    /// Creates the invocation of a call.
+    pub fn new(
+        id: impl Into<String>,
+        arguments: Map<String, Value>,
+        cancel: CancelToken,
+        updates: Updates,
+    ) -> Self {
+        Self { id: id.into(), arguments, cancel, updates }
+    }
 }
 
 /// Takes progress reports of a tool. Reports after the tool has ended are ignored. One after an
@@ -114,6 +129,7 @@ impl fmt::Debug for Updates {
 /// What came of a call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ToolOutput {
     /// For the model.
     pub content: Vec<UserBlock>,
@@ -135,32 +151,53 @@ pub struct ToolOutput {
 }
 
 impl ToolOutput {
-    /// A text for the model.
+    /// Creates an output with a text for the model.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![UserBlock::text(text)], ..Self::default() }
     }
 
-    /// A failure, as the model sees it.
+    /// Creates an output from content blocks for the model.
+    pub fn blocks(content: Vec<UserBlock>) -> Self {
+        Self { content, ..Self::default() }
+    }
+
+    /// Creates the output of a failed call, as the model sees it.
     pub fn error(message: impl Into<String>) -> Self {
         Self { details: Some(Value::Object(Map::new())), is_error: true, ..Self::text(message) }
+    }
+
+    /// Sets the details.
+    #[must_use]
+    pub fn with_details(mut self, details: impl Into<Option<Value>>) -> Self {
+        self.details = details.into();
+        self
+    }
+
+    /// Sets the structured content.
+    #[must_use]
+    pub fn with_structured_content(mut self, content: impl Into<Option<Value>>) -> Self {
+        self.structured_content = content.into();
+        self
+    }
+
+    /// Sets whether the call failed.
+    #[must_use]
+    pub fn with_is_error(mut self, is_error: bool) -> Self {
+        self.is_error = is_error;
+        self
+    }
+
+    /// Asks for the end of the run.
+    #[must_use]
+    pub fn terminating(mut self) -> Self {
+        self.terminate = true;
+        self
     }
 }
 
 impl From<String> for ToolOutput {
     fn from(text: String) -> Self {
         Self::text(text)
-    }
-}
-
-/// A tool failed; the text is for the model.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ToolError(pub String);
-
-impl ToolError {
-    /// A failure with this text.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
     }
 }
 
@@ -224,8 +261,9 @@ impl FnTool {
             let arguments = Value::Object(std::mem::take(&mut invocation.arguments));
             let execute = Arc::clone(&execute);
             async move {
-                let arguments = serde_json::from_value::<P>(arguments)
-                    .map_err(|error| ToolError(format!("The arguments do not fit: {error}")))?;
+                let arguments = serde_json::from_value::<P>(arguments).map_err(|error| {
+                    ToolError::with_source(format!("The arguments do not fit: {error}"), error)
+                })?;
                 execute(arguments, invocation).await
             }
         })

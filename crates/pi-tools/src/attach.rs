@@ -29,10 +29,10 @@ pub async fn attach(workspace: &Workspace, name: &str) -> Result<(PathBuf, Attac
         }
     }
     let Some((path, kind)) = found else {
-        return Err(ToolError(format!("File not found: {}", wanted.display())));
+        return Err(ToolError::new(format!("File not found: {}", wanted.display())));
     };
     if kind != FileKind::File {
-        return Err(ToolError(format!("Not a file: {}", path.display())));
+        return Err(ToolError::new(format!("Not a file: {}", path.display())));
     }
     let read = workspace.executor().read(&path, u64::MAX).await;
     let bytes = read.map_err(|error| os_error::on_path(&error, "open", &path))?;
@@ -43,7 +43,7 @@ pub async fn attach(workspace: &Workspace, name: &str) -> Result<(PathBuf, Attac
     };
     let images = image::Images { visible: true, ..workspace.images() };
     let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images)).await;
-    let shown = shown.map_err(|error| ToolError(error.to_string()))?;
+    let shown = shown.map_err(|error| ToolError::new(error.to_string()))?;
     let (mut content, mut hints) = (None, Vec::new());
     for block in shown.content {
         match block {

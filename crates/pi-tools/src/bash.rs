@@ -274,7 +274,7 @@ impl Run<'_> {
         let elapsed = started.elapsed();
         let report = Report { output: &self.output, spilled, end: End::Aborted, elapsed };
         if let Err(error) = report.into_result() {
-            updates.send(ToolOutput::text(error.0));
+            updates.send(ToolOutput::text(error.message()));
         }
     }
 
@@ -282,7 +282,6 @@ impl Run<'_> {
         let Progress::Updates(updates) = self.progress else { return };
         let cut = self.output.tail();
         let details = report::details(&cut, self.spill.path());
-        let text = ToolOutput::text(cut.content);
-        updates.send(ToolOutput { details, ..text });
+        updates.send(ToolOutput::text(cut.content).with_details(details));
     }
 }

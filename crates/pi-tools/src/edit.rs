@@ -105,14 +105,11 @@ async fn execute(
     let diff = diff::diff(&shown, &original.text, &text);
     change.replace(&result, cancel).await?;
     let text = format!("Successfully replaced {} block(s) in {shown}.", edits.len());
-    Ok(ToolOutput {
-        details: Some(json!({
-            "diff": diff.display,
-            "patch": diff.patch,
-            "firstChangedLine": diff.first_changed_line,
-        })),
-        ..with_note(text, note)
-    })
+    Ok(with_note(text, note).with_details(json!({
+        "diff": diff.display,
+        "patch": diff.patch,
+        "firstChangedLine": diff.first_changed_line,
+    })))
 }
 
 /// What is in a file that may be changed.
@@ -124,12 +121,12 @@ async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<
         if let Some(denial) = os_error::denial(&error) {
             code.push_str(&format!(" Confined: {denial}."));
         }
-        ToolError(format!("Could not edit file: {shown}. {code}"))
+        ToolError::new(format!("Could not edit file: {shown}. {code}"))
     };
     let stat = executor.stat(path).await.map_err(refuse)?;
     match stat.kind {
         FileKind::Other => {
-            return Err(ToolError(format!("Could not edit file: {shown}. It is not a file.")));
+            return Err(ToolError::new(format!("Could not edit file: {shown}. It is not a file.")));
         }
         FileKind::File => executor.check_writable(path).await.map_err(refuse)?,
         // Reading it says what it is.

@@ -70,7 +70,7 @@ async fn execute(
 ) -> Result<ToolOutput, ToolError> {
     let start = Start::find(workspace, arguments.path.as_deref(), cancel).await?;
     if start.kind != FileKind::Directory {
-        return Err(ToolError(format!("Not a directory: {}", start.path.display())));
+        return Err(ToolError::new(format!("Not a directory: {}", start.path.display())));
     }
     let pattern = Pattern::new(&arguments.pattern)?;
     let limit = Limit::new(arguments.limit, DEFAULT_LIMIT);
@@ -134,7 +134,7 @@ impl Pattern {
             // Capitals are written on purpose.
             .case_insensitive(!text.chars().any(char::is_uppercase))
             .build()
-            .map_err(|error| ToolError(error.to_string()))?
+            .map_err(|error| ToolError::new(error.to_string()))?
             .compile_matcher();
         Ok(if is_path { Self::Path(matcher) } else { Self::Name(matcher) })
     }

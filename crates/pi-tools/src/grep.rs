@@ -92,7 +92,7 @@ async fn execute(
     let start = Start::find(workspace, arguments.path.as_deref(), cancel).await?;
     if start.kind == FileKind::Other {
         // Reading a pipe or a device may never end.
-        return Err(ToolError(format!("Not a file or directory: {}", start.path.display())));
+        return Err(ToolError::new(format!("Not a file or directory: {}", start.path.display())));
     }
     let matcher = matcher(arguments)?;
     let globs_from = start.host_path(workspace.executor(), workspace.cwd());
@@ -118,16 +118,16 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolError> {
         .fixed_strings(arguments.literal.unwrap_or(false))
         .build(&arguments.pattern)
         .map_err(|error| match error.kind() {
-            ErrorKind::NotAllowed(_) => ToolError(format!(
+            ErrorKind::NotAllowed(_) => ToolError::new(format!(
                 "{error}\n\nLines are searched one by one: look for a part of one line."
             )),
-            _ => ToolError(error.to_string()),
+            _ => ToolError::new(error.to_string()),
         })
 }
 
 /// The glob for files, seen from the working directory.
 fn globs(arguments: &Arguments, from: &Path) -> Result<Override, ToolError> {
-    let error = |error: ignore::Error| ToolError(error.to_string());
+    let error = |error: ignore::Error| ToolError::new(error.to_string());
     let mut globs = OverrideBuilder::new(from);
     if let Some(glob) = arguments.glob.as_deref().filter(|glob| !glob.is_empty()) {
         globs.add(glob).map_err(error)?;
@@ -206,7 +206,7 @@ impl Search {
             return Err(walk::aborted());
         }
         let matches = matches.map_err(|error| {
-            ToolError(format!("Cannot search {}: {error}", self.start.path.display()))
+            ToolError::new(format!("Cannot search {}: {error}", self.start.path.display()))
         })?;
         let name = self.start.path.file_name().unwrap_or_default();
         Ok((vec![(PathBuf::from(name), matches)], 0))

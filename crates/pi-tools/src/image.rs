@@ -111,16 +111,13 @@ pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &Images) -> 
     }
     let note = lines.join("\n");
     let Ok(shown) = fitted else {
-        return ToolOutput { structured_content: Some(json!(note)), ..ToolOutput::text(note) };
+        return ToolOutput::text(note.clone()).with_structured_content(json!(note));
     };
     let data = BASE64_STANDARD.encode(&shown.bytes);
     let structured =
         json!({ "type": "image", "data": data, "mimeType": shown.mime_type, "note": note });
-    ToolOutput {
-        content: vec![UserBlock::text(note), UserBlock::image(data, shown.mime_type)],
-        structured_content: Some(structured),
-        ..ToolOutput::default()
-    }
+    ToolOutput::blocks(vec![UserBlock::text(note), UserBlock::image(data, shown.mime_type)])
+        .with_structured_content(structured)
 }
 
 #[cfg(feature = "images")]

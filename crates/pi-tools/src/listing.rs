@@ -79,7 +79,7 @@ impl Listing {
             text.push_str(&format!("\n\n[{}]", self.notices.join(". ")));
         }
         let details = (!self.details.is_empty()).then_some(Value::Object(self.details));
-        ToolOutput { details, ..ToolOutput::text(text) }
+        ToolOutput::text(text).with_details(details)
     }
 }
 

@@ -68,13 +68,13 @@ async fn execute(
     match executor.stat(&path).await {
         Err(error) => return Err(not_found(&error, &path)),
         Ok(stat) if stat.kind != FileKind::Directory => {
-            return Err(ToolError(format!("Not a directory: {}", path.display())));
+            return Err(ToolError::new(format!("Not a directory: {}", path.display())));
         }
         Ok(_) => {}
     }
     let mut entries = executor.list(&path).await.map_err(|error| {
-        let ToolError(problem) = os_error::on_path(&error, "scandir", &path);
-        ToolError(format!("Cannot read directory: {problem}"))
+        let problem = os_error::on_path(&error, "scandir", &path);
+        ToolError::new(format!("Cannot read directory: {problem}"))
     })?;
     entries.sort_by_cached_key(|entry| Key::new(&entry.name));
     let limit = Limit::new(arguments.limit, DEFAULT_LIMIT);

@@ -184,7 +184,7 @@ fn check_above(directory: &Path) -> Result<(), ToolError> {
     for above in directory.ancestors().skip(1) {
         let named = IGNORE_FILES.iter().chain(&[".git"]).find(|name| above.join(name).exists());
         if let Some(name) = named {
-            return Err(ToolError(format!(
+            return Err(ToolError::new(format!(
                 "Cannot search: the directory for temporary files is below {}, which has a {name}",
                 above.display()
             )));
@@ -196,12 +196,12 @@ fn check_above(directory: &Path) -> Result<(), ToolError> {
 fn failed(error: &io::Error, path: &Path) -> ToolError {
     let path = path.display();
     if error.kind() == io::ErrorKind::FileTooLarge {
-        return ToolError(format!(
+        return ToolError::new(format!(
             "Too much to search in {path}: more than {MAX_FILES} files or {} would have to be copied from there. Name a smaller directory, or run the search there with bash.",
             format_size(MAX_BYTES)
         ));
     }
-    ToolError(format!("Cannot search {path}: {error}"))
+    ToolError::new(format!("Cannot search {path}: {error}"))
 }
 
 fn link_to_nothing(place: &Path) -> io::Result<()> {

@@ -11,12 +11,12 @@ use pi_guard::confine::Denial;
 
 /// An error of a call on a path.
 pub(crate) fn on_path(error: &io::Error, call: &str, path: &Path) -> ToolError {
-    ToolError(format!("{}, {call} '{}'{}", describe(error), path.display(), rule(error)))
+    ToolError::new(format!("{}, {call} '{}'{}", describe(error), path.display(), rule(error)))
 }
 
 /// An error of a call on something already open.
 pub(crate) fn bare(error: &io::Error, call: &str) -> ToolError {
-    ToolError(format!("{}, {call}{}", describe(error), rule(error)))
+    ToolError::new(format!("{}, {call}{}", describe(error), rule(error)))
 }
 
 /// What was denied by which rule, if that is what this error is about.

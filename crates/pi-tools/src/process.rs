@@ -66,7 +66,8 @@ async fn execute(background: &Background, arguments: &Arguments) -> Result<ToolO
         return Ok(list(&background.list()));
     }
     let number = arguments.id.ok_or_else(|| ToolError::new("Which process? Give its id."))?;
-    let unknown = || ToolError(format!("There is no process {number}. The action list shows all."));
+    let unknown =
+        || ToolError::new(format!("There is no process {number}. The action list shows all."));
     let id = BackgroundId::from_number(number).ok_or_else(unknown)?;
     if let Action::Stop = arguments.action
         && !background.stop(id).await
@@ -76,7 +77,7 @@ async fn execute(background: &Background, arguments: &Arguments) -> Result<ToolO
     let (info, output) = background.info(id).zip(background.output(id)).ok_or_else(unknown)?;
     if let Action::Stop = arguments.action {
         let text = format!("Process {id} {}.", describe(info.state));
-        return Ok(ToolOutput { details: Some(data(&info)), ..ToolOutput::text(text) });
+        return Ok(ToolOutput::text(text).with_details(data(&info)));
     }
     let mut text = match output.content.as_str() {
         "" => "(no output)",
@@ -94,7 +95,7 @@ async fn execute(background: &Background, arguments: &Arguments) -> Result<ToolO
         details["truncation"] = json!(output);
     }
     text.push_str(&format!("\n\n[{notice}]"));
-    Ok(ToolOutput { details: Some(details), ..ToolOutput::text(text) })
+    Ok(ToolOutput::text(text).with_details(details))
 }
 
 fn list(processes: &[BackgroundInfo]) -> ToolOutput {
@@ -109,7 +110,7 @@ fn list(processes: &[BackgroundInfo]) -> ToolOutput {
         _ => processes.iter().map(line).collect::<Vec<_>>().join("\n"),
     };
     let details = json!({ "processes": processes.iter().map(data).collect::<Vec<_>>() });
-    ToolOutput { details: Some(details), ..ToolOutput::text(text) }
+    ToolOutput::text(text).with_details(details)
 }
 
 /// What the model is told about a state.

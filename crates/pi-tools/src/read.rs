@@ -96,11 +96,9 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let (shown, truncation) = select(&text, arguments)?;
-    Ok(ToolOutput {
-        details: truncation.map(|truncation| json!({ "truncation": truncation })),
-        structured_content: Some(Value::String(shown.clone())),
-        ..ToolOutput::text(shown)
-    })
+    Ok(ToolOutput::text(shown.clone())
+        .with_details(truncation.map(|truncation| json!({ "truncation": truncation })))
+        .with_structured_content(Value::String(shown)))
 }
 
 /// The file, by its name or another spelling of it, and what it is.
@@ -127,7 +125,7 @@ fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), 
     let total = text.split('\n').count();
     let first = whole(arguments.offset).map_or(0, |offset| offset.saturating_sub(1));
     if first >= total {
-        return Err(ToolError(format!(
+        return Err(ToolError::new(format!(
             "Offset {} is beyond end of file ({total} lines total)",
             number(arguments.offset.unwrap_or_default())
         )));

@@ -143,9 +143,9 @@ impl Start {
 pub(crate) fn not_found(error: &std::io::Error, path: &Path) -> ToolError {
     match error.kind() {
         // Nothing is known about the path then.
-        std::io::ErrorKind::ConnectionAborted => ToolError(error.to_string()),
+        std::io::ErrorKind::ConnectionAborted => ToolError::new(error.to_string()),
         _ if os_error::denial(error).is_some() => os_error::on_path(error, "access", path),
-        _ => ToolError(format!("Path not found: {}", path.display())),
+        _ => ToolError::new(format!("Path not found: {}", path.display())),
     }
 }
 

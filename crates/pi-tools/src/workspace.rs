@@ -176,7 +176,7 @@ impl Workspace {
             ChangedFiles::Note => Ok(Some(format!(
                 "[{shown} was {happened} outside of this conversation since it was last read or written here.]"
             ))),
-            ChangedFiles::Refuse => Err(ToolError(format!(
+            ChangedFiles::Refuse => Err(ToolError::new(format!(
                 "{shown} was {happened} outside of this conversation since it was last read or written here. Nothing was written; read the file again first."
             ))),
         }

@@ -56,7 +56,7 @@ fn tool() -> FnTool {
 fn agent(faux: Faux, turns: u32) -> Agent {
     let mut settings = RunSettings::new(Arc::new(Faux::model()));
     settings.tools = vec![Arc::new(tool())];
-    settings.limits = Limits { turns: Some(turns), ..Limits::default() };
+    settings.limits = Limits::default().turns(turns);
     Agent::new(Arc::new(faux), settings)
 }
 

@@ -161,7 +161,7 @@ async fn abort(workspace: &Arc<Workspace>, command: &str) -> Result<Duration, Co
         }
     });
     let arguments = json!({ "command": command }).as_object().cloned().unwrap_or_default();
-    let invocation = Invocation { id: String::new(), arguments, cancel, updates };
+    let invocation = Invocation::new("", arguments, cancel, updates);
     let ended = bash(Arc::clone(workspace)).execute(invocation).await;
     let took = aborted.lock().ok().and_then(|at| *at).map(|at| at.elapsed());
     match (took, ended) {

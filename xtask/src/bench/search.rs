@@ -169,7 +169,7 @@ fn run(
 ) -> Result<(), SearchError> {
     let arguments = arguments.as_object().cloned().unwrap_or_default();
     let (cancel, updates) = (CancelToken::new(), Updates::new(|_| {}));
-    let invocation = Invocation { id: String::new(), arguments, cancel, updates };
+    let invocation = Invocation::new("", arguments, cancel, updates);
     Ok(runtime.block_on(tool.execute(invocation)).map(drop)?)
 }
 

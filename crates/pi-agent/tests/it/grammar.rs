@@ -167,8 +167,8 @@ fn play(agent: &Agent, acts: Vec<(usize, Act)>) {
             };
             for (_, act) in acts.iter().filter(|(when, _)| *when == now) {
                 match act {
-                    Act::Steer => actor.steer(Message::user("s")),
-                    Act::FollowUp => actor.follow_up(Message::user("f")),
+                    Act::Steer => drop(actor.steer(Message::user("s"))),
+                    Act::FollowUp => drop(actor.follow_up(Message::user("f"))),
                     Act::Abort => actor.abort(),
                 }
             }

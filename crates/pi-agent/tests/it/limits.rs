@@ -44,14 +44,14 @@ async fn every_limit_ends_the_run_and_is_named() {
     let none = Limits::default;
     let second = Duration::from_secs(1);
     let cases = [
-        (Limits { turns: Some(3), ..none() }, "echo", Limit::Turns, 3),
-        (Limits { tool_calls: Some(2), ..none() }, "echo", Limit::ToolCalls, 3),
-        (Limits { tokens: Some(450), ..none() }, "echo", Limit::Tokens, 5),
-        (Limits { cost: Some(2.0), ..none() }, "echo", Limit::Cost, 4),
-        (Limits { wall_time: Some(5 * second / 2), ..none() }, "slow", Limit::WallTime, 3),
-        (Limits { wall_time: Some(second), ..none() }, "stuck", Limit::WallTime, 1),
-        (Limits { idle_time: Some(second / 2), ..none() }, "slow", Limit::IdleTime, 1),
-        (Limits { idle_time: Some(second / 2), ..none() }, "stuck", Limit::IdleTime, 1),
+        (none().turns(3), "echo", Limit::Turns, 3),
+        (none().tool_calls(2), "echo", Limit::ToolCalls, 3),
+        (none().tokens(450), "echo", Limit::Tokens, 5),
+        (none().cost(2.0), "echo", Limit::Cost, 4),
+        (none().wall_time(5 * second / 2), "slow", Limit::WallTime, 3),
+        (none().wall_time(second), "stuck", Limit::WallTime, 1),
+        (none().idle_time(second / 2), "slow", Limit::IdleTime, 1),
+        (none().idle_time(second / 2), "stuck", Limit::IdleTime, 1),
     ];
     for (limits, tool, limit, requests) in cases {
         let (agent, faux) = endless(tool, limits);
@@ -64,7 +64,7 @@ async fn every_limit_ends_the_run_and_is_named() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_ends_by_itself_reached_no_limit() {
     let stage = Stage::new(vec![echo()], vec![calls(&[("1", "echo")]), answer()], |settings| {
-        settings.limits = Limits { turns: Some(2), tool_calls: Some(1), ..Limits::default() };
+        settings.limits = Limits::default().turns(2).tool_calls(1);
     });
     stage.agent.follow_up(Message::user("f"));
     assert_eq!(stage.agent.prompt("go").await, Ok(Outcome::Completed));
@@ -96,23 +96,13 @@ async fn circles_are_noticed() {
     let same = &[("echo", "a")];
     let alternating = &[("echo", "a"), ("echo", "b")];
     let varied = &[("echo", "a"), ("echo", "b"), ("echo", "c"), ("echo", "d"), ("echo", "e")];
+    assert_eq!(run(same, none().identical_calls(3)).await, (found(Repetition::IdenticalCalls), 3));
     assert_eq!(
-        run(same, RepetitionLimits { identical_calls: Some(3), ..none() }).await,
-        (found(Repetition::IdenticalCalls), 3)
-    );
-    assert_eq!(
-        run(alternating, RepetitionLimits { alternating_calls: Some(6), ..none() }).await,
+        run(alternating, none().alternating_calls(6)).await,
         (found(Repetition::AlternatingCalls), 6)
     );
-    assert_eq!(
-        run(varied, RepetitionLimits { turns_without_news: Some(4), ..none() }).await,
-        (found(Repetition::NoNews), 5)
-    );
-    let harmless = RepetitionLimits {
-        identical_calls: Some(3),
-        alternating_calls: Some(6),
-        turns_without_news: None,
-    };
+    assert_eq!(run(varied, none().turns_without_news(4)).await, (found(Repetition::NoNews), 5));
+    let harmless = none().identical_calls(3).alternating_calls(6);
     assert_eq!(run(varied, harmless).await, (Outcome::Limit { limit: Limit::Turns }, 30));
     assert_eq!(run(same, none()).await.1, 30, "off by default");
 }
@@ -232,19 +222,19 @@ async fn a_thousand_calls_in_one_turn() {
 
 #[tokio::test]
 async fn ten_thousand_turns() {
-    let (agent, _faux) = endless("news", Limits { turns: Some(10_000), ..Limits::default() });
+    let (agent, _faux) = endless("news", Limits::default().turns(10_000));
     assert_eq!(agent.prompt("go").await, Ok(Outcome::Limit { limit: Limit::Turns }));
     assert_eq!(agent.messages().len(), 2 + 2 * 10_000);
 }
 
 #[tokio::test]
 async fn a_tool_can_call_tools() {
-    let context = CallContext {
-        tools: shared(vec![echo()]),
-        assistant_message: Arc::new(AssistantMessage::default()),
-        context: ContextView { messages: pi_protocol::History::new(), cancel: CancelToken::new() },
-        hooks: Hooks::default(),
-    };
+    let context = CallContext::new(
+        shared(vec![echo()]),
+        Arc::new(AssistantMessage::default()),
+        ContextView::new(pi_protocol::History::new(), CancelToken::new()),
+        Hooks::default(),
+    );
     let call = |name: &str| ToolCall { id: "n".into(), name: name.into(), ..ToolCall::default() };
     let ignore = || Updates::new(|_| {});
     let fine = run_tool_call(&call("echo"), &context, ignore()).await;

@@ -8,5 +8,6 @@ mod grammar;
 mod limits;
 mod notation;
 mod order;
+mod queued;
 mod scenarios;
 mod stage;

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use pi_agent::{Agent, AgentEvent, AgentMessage};
 use pi_protocol::{Message, MessageContent, StopReason, UserBlock};
 
-/// What was heard so far.
+/// The events so far.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -18,11 +18,11 @@ impl Log {
     pub(crate) fn of(agent: &Agent) -> Self {
         let log = Self::default();
         let entries = log.clone();
-        agent.subscribe(move |event, _| entries.hear(event)).forever();
+        agent.subscribe(move |event, _| entries.record(event)).forever();
         log
     }
 
-    pub(crate) fn hear(&self, event: &AgentEvent) {
+    pub(crate) fn record(&self, event: &AgentEvent) {
         self.0.lock().unwrap().push(show(event));
     }
 
@@ -61,6 +61,7 @@ pub(crate) fn show(event: &AgentEvent) -> String {
         AgentEvent::ToolExecutionEnd { tool_call_id, is_error, .. } => {
             format!("XE({tool_call_id},{})", if *is_error { "err" } else { "ok" })
         }
+        other => panic!("no notation for {}", other.name()),
     }
 }
 

@@ -14,11 +14,11 @@ use std::time::Duration;
 use pi_agent::{
     Agent, AgentError, AgentEvent, AgentMessage, ExecutionMode, FnTool, HookError, NextTurn,
     OutputChange, Permission, QueueMode, RunChange, RunError, RunSettings, ToolError, ToolOutput,
-    TurnDecision, agent_loop, agent_loop_continue, hook,
+    TurnDecision, hook,
 };
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{
-    AssistantMessage, AssistantStream, CancelToken, History, Message, Model, Provider, Request,
+    AssistantMessage, AssistantStream, CancelToken, Message, Model, Provider, Request,
     StopReason, ThinkingLevel, Tool, UserBlock,
 };
 use serde_json::{Map, json};
@@ -35,7 +35,7 @@ fn stage(tools: Vec<FnTool>, replies: Vec<Reply>) -> Stage {
 }
 
 fn terminating() -> FnTool {
-    named("end", |_| ToolOutput { terminate: true, ..ToolOutput::text("bye") })
+    named("end", |_| ToolOutput::text("bye").terminating())
 }
 
 /// Prints a table of runs, checks it, and lists every one that differs.
@@ -70,7 +70,11 @@ fn blocking(permission: Permission) -> impl FnOnce(&mut RunSettings) {
 }
 
 /// Steers or follows up as soon as the first event of a kind is heard.
-fn on_first(stage: &Stage, event: &'static str, act: impl Fn(&Agent) + Send + Sync + 'static) {
+fn on_first<R>(
+    stage: &Stage,
+    event: &'static str,
+    act: impl Fn(&Agent) -> R + Send + Sync + 'static,
+) {
     let agent = stage.agent.clone();
     let done = Counter::default();
     stage

@@ -108,18 +108,7 @@ impl Notice<'_> {
             Self::AgentSettled { .. } => "agent_settled",
             Self::ModelSelect { .. } => "model_select",
             Self::ThinkingLevelSelect { .. } => "thinking_level_select",
-            Self::Agent { event, .. } => match event {
-                AgentEvent::AgentStart => "agent_start",
-                AgentEvent::AgentEnd { .. } => "agent_end",
-                AgentEvent::TurnStart => "turn_start",
-                AgentEvent::TurnEnd { .. } => "turn_end",
-                AgentEvent::MessageStart { .. } => "message_start",
-                AgentEvent::MessageUpdate { .. } => "message_update",
-                AgentEvent::MessageEnd { .. } => "message_end",
-                AgentEvent::ToolExecutionStart { .. } => "tool_execution_start",
-                AgentEvent::ToolExecutionUpdate { .. } => "tool_execution_update",
-                AgentEvent::ToolExecutionEnd { .. } => "tool_execution_end",
-            },
+            Self::Agent { event, .. } => event.name(),
         }
     }
 

@@ -306,20 +306,17 @@ impl Extensions {
         arguments: &Map<String, Value>,
         context: &ExtensionContext,
     ) -> Permission {
-        let mut permission = Permission::default();
+        let mut replaced = None;
         for extension in &self.all {
-            let input = permission.args.as_ref().unwrap_or(arguments);
+            let input = replaced.as_ref().unwrap_or(arguments);
             let event = ToolCallEvent { tool_name, tool_call_id, input };
             match contain(extension.tool_call(&event, context)).await {
-                Ok(answer) if answer.block => return answer,
-                Ok(answer) => {
-                    permission.args = answer.args.or(permission.args);
-                    permission.terminate = answer.terminate;
-                }
+                Ok(Permission::Allow { arguments }) => replaced = arguments.or(replaced),
+                Ok(blocked) => return blocked,
                 Err(error) => return Permission::block(error.0),
             }
         }
-        permission
+        Permission::Allow { arguments: replaced }
     }
 
     /// A result as all want it, field by field.
@@ -345,7 +342,7 @@ impl Extensions {
                 Ok(change) => {
                     failed = change.is_error.unwrap_or(failed);
                     result = change.clone().apply(result);
-                    sum = Some(merge(sum.unwrap_or_default(), change));
+                    sum = Some(sum.unwrap_or_default().then(change));
                 }
                 Err(error) => self.report(&**extension, "tool_result", error),
             }
@@ -440,18 +437,4 @@ fn with_system(
     }
     merged.extend(others);
     merged
-}
-
-fn merge(before: OutputChange, after: OutputChange) -> OutputChange {
-    let replaced = after.content.is_some();
-    OutputChange {
-        structured_content: after
-            .structured_content
-            .or(before.structured_content.filter(|_| !replaced)),
-        content: after.content.or(before.content),
-        details: after.details.or(before.details),
-        is_error: after.is_error.or(before.is_error),
-        usage: after.usage.or(before.usage),
-        terminate: after.terminate.or(before.terminate),
-    }
 }

@@ -72,7 +72,7 @@ impl Guard {
         match value {
             Value::String(text) => {
                 let unknown = |error: pi_guard::secrets::UnknownMask| {
-                    ToolError(format!("Nothing was written: {error}."))
+                    ToolError::new(format!("Nothing was written: {error}."))
                 };
                 if let Cow::Owned(restored) = self.secrets.restore(text).map_err(unknown)? {
                     *text = restored;

@@ -35,7 +35,7 @@ impl Guard {
     ) -> Result<Option<String>, ToolError> {
         match judgement.outcome {
             Outcome::Run | Outcome::RunConfined => return Ok(None),
-            Outcome::Refuse => return Err(ToolError(judgement.refusal())),
+            Outcome::Refuse => return Err(ToolError::new(judgement.refusal())),
             Outcome::Ask => {}
         }
         let asked = tokio::select! {
@@ -50,7 +50,7 @@ impl Guard {
             }) => answer,
         };
         match asked {
-            Answered::No(text) => Err(ToolError(text)),
+            Answered::No(text) => Err(ToolError::new(text)),
             Answered::Yes(note) => Ok(note),
         }
     }

@@ -42,7 +42,7 @@ impl Guarded {
     }
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
-        let Invocation { id, arguments, cancel, updates } = invocation;
+        let Invocation { id, arguments, cancel, updates, .. } = invocation;
         let mut arguments = self.guard.restore(self.name(), arguments)?;
         let updates = self.guard.mask_updates(updates);
         let call = Call { tool: self.name(), arguments: &arguments, ours: self.ours };
@@ -62,7 +62,7 @@ impl Guarded {
         if let Some(note) = note {
             match &mut output {
                 Ok(output) => append(output, &note),
-                Err(error) => error.0 = format!("{}\n\n{note}", error.0),
+                Err(error) => *error = ToolError::new(format!("{error}\n\n{note}")),
             }
         }
         output
@@ -87,12 +87,12 @@ impl Guarded {
 
     /// The same tool with other rights. A tool that is not ours has none that could be changed.
     fn elsewhere(&self, wider: Option<&Wider>) -> Result<Arc<dyn AgentTool>, ToolError> {
-        let host = self.guard.sandbox.host(wider).map_err(ToolError)?;
+        let host = self.guard.sandbox.host(wider).map_err(ToolError::new)?;
         let workspace = (*self.workspace).clone().with_executor(Arc::new(host));
         let tools = toolset::all(&Arc::new(workspace));
         let same = tools.into_iter().find(|tool| tool.declaration().name == self.name());
         same.filter(|_| self.ours).ok_or_else(|| {
-            ToolError(format!("The tool {} cannot be run with other rights.", self.name()))
+            ToolError::new(format!("The tool {} cannot be run with other rights.", self.name()))
         })
     }
 
@@ -155,7 +155,7 @@ impl Guarded {
             Answered::Yes(_) => {
                 let again = match self.elsewhere(Some(&wider)) {
                     Ok(tool) => run.with(&*tool).await,
-                    Err(error) => return tell(first, &error.0),
+                    Err(error) => return tell(first, error.message()),
                 };
                 tell(again, &format!("It was run once more {wider}, as approved."))
             }
@@ -200,12 +200,12 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn with(&self, tool: &dyn AgentTool) -> Result<ToolOutput, ToolError> {
-        tool.execute(Invocation {
-            id: self.id.to_owned(),
-            arguments: self.arguments.clone(),
-            cancel: self.cancel.clone(),
-            updates: self.updates.clone(),
-        })
+        tool.execute(Invocation::new(
+            self.id,
+            self.arguments.clone(),
+            self.cancel.clone(),
+            self.updates.clone(),
+        ))
         .await
     }
 }
@@ -241,7 +241,7 @@ impl AgentTool for Guarded {
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let done = self.call(invocation).await;
-            let masked = |error: ToolError| ToolError(self.guard.mask(&error.0).into_owned());
+            let masked = |error: ToolError| ToolError::new(self.guard.mask(error.message()));
             done.map(|output| self.guard.mask_output(output)).map_err(masked)
         })
     }

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use pi_agent::{
-    AgentEvent, BoxFuture, Convert, Heard, Hooks, Listener, NextTurn, RunError, Scene,
-    TurnDecision, hook,
+    AgentEvent, BoxFuture, Convert, EventContext, Hooks, Listener, ListenerResult, NextTurn,
+    RunError, TurnDecision, hook,
 };
 use pi_protocol::{
     AgentMessage, History, ImageContent, Message, MessageContent, StopReason, SystemMessage,
@@ -76,7 +76,11 @@ fn without_images(message: Message) -> Message {
 struct LoopListener(WeakAgentSession);
 
 impl Listener for LoopListener {
-    fn hear<'a>(&'a self, event: &'a AgentEvent, scene: Scene<'a>) -> BoxFuture<'a, Heard> {
+    fn on_event<'a>(
+        &'a self,
+        event: &'a AgentEvent,
+        scene: EventContext<'a>,
+    ) -> BoxFuture<'a, ListenerResult> {
         Box::pin(async move {
             let Some(session) = self.0.upgrade() else { return Ok(()) };
             session.heard(event, scene).await
@@ -170,7 +174,7 @@ impl AgentSession {
         })
     }
 
-    async fn heard(&self, event: &AgentEvent, scene: Scene<'_>) -> Heard {
+    async fn heard(&self, event: &AgentEvent, scene: EventContext<'_>) -> ListenerResult {
         if matches!(event, AgentEvent::AgentStart) && self.state().abort_requested {
             self.0.agent.abort();
         }
@@ -187,7 +191,8 @@ impl AgentSession {
         self.emit(&SessionEvent::Agent(event_for_all)).await;
         match event {
             AgentEvent::MessageEnd { message } => {
-                self.persist(message).map_err(|error| RunError(error.to_string()))?;
+                self.persist(message)
+                    .map_err(|error| RunError::with_source(error.to_string(), error))?;
                 if let Some(answer) = message.as_assistant()
                     && answer.stop_reason != StopReason::Error
                 {
@@ -195,7 +200,9 @@ impl AgentSession {
                 }
             }
             AgentEvent::TurnEnd { .. } => {
-                self.flush_at_turn_end().await.map_err(|error| RunError(error.to_string()))?;
+                self.flush_at_turn_end()
+                    .await
+                    .map_err(|error| RunError::with_source(error.to_string(), error))?;
             }
             _ => {}
         }

@@ -137,8 +137,12 @@ impl AgentSession {
         }
         match (triggers, delivery) {
             (Some(false), _) => self.state().at_turn_end.push(message),
-            (_, Some(Delivery::FollowUp)) => self.0.agent.follow_up(message),
-            _ => self.0.agent.steer(message),
+            (_, Some(Delivery::FollowUp)) => {
+                self.0.agent.follow_up(message);
+            }
+            _ => {
+                self.0.agent.steer(message);
+            }
         }
         Ok(())
     }

@@ -95,7 +95,7 @@ impl AgentSession {
         };
         let running = pi_tools::run_command(&self.0.workspace, command, cancel, chunks);
         let (ended, ()) = tokio::join!(running, told);
-        let ended = ended.map_err(|error| BashError::Failed(error.0))?;
+        let ended = ended.map_err(|error| BashError::Failed(error.to_string()))?;
         Ok(BashResult {
             output: self.masked(&ended.output).into_owned(),
             exit_code: ended.exit_code,

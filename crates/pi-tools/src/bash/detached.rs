@@ -66,8 +66,8 @@ pub(super) async fn execute(
                 |code| format!("Command exited with code {code}"),
             );
             let failed = ToolOutput::text(format!("{so_far}{status}"));
-            return Ok(ToolOutput { is_error: true, ..failed });
+            return Ok(failed.with_is_error(true));
         }
     };
-    Ok(ToolOutput { details, ..ToolOutput::text(done) })
+    Ok(ToolOutput::text(done).with_details(details))
 }

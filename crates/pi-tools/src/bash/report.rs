@@ -58,14 +58,12 @@ impl Report<'_> {
             text = format!("{text}{gap}{status}");
         }
         if !by_itself {
-            return Err(ToolError(text));
+            return Err(ToolError::new(text));
         }
-        Ok(ToolOutput {
-            details,
-            structured_content: Some(self.structured()),
-            is_error: status.is_some(),
-            ..ToolOutput::text(text)
-        })
+        Ok(ToolOutput::text(text)
+            .with_details(details)
+            .with_structured_content(self.structured())
+            .with_is_error(status.is_some()))
     }
 
     /// What is not shown, and where it is.

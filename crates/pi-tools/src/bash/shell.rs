@@ -24,7 +24,7 @@ async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolEr
     if let Err(error) = workspace.executor().stat(workspace.cwd()).await
         && error.kind() == io::ErrorKind::NotFound
     {
-        return Err(ToolError(format!(
+        return Err(ToolError::new(format!(
             "Working directory does not exist: {}\nCannot execute bash commands.",
             workspace.cwd().display()
         )));
@@ -48,7 +48,7 @@ async fn find(workspace: &Workspace) -> Result<PathBuf, ToolError> {
         if workspace.executor().stat(shell).await.is_ok() {
             return Ok(shell.clone());
         }
-        return Err(ToolError(format!("Custom shell path not found: {}", shell.display())));
+        return Err(ToolError::new(format!("Custom shell path not found: {}", shell.display())));
     }
     let usual = PathBuf::from("/bin/bash");
     if is_file(workspace, &usual).await {
@@ -72,8 +72,10 @@ async fn is_file(workspace: &Workspace, path: &Path) -> bool {
 fn spawn_error(error: &io::Error, program: &Path) -> ToolError {
     let program = program.display();
     match os_error::code(error) {
-        Some((code @ ("ENOENT" | "EACCES"), _)) => ToolError(format!("spawn {program} {code}")),
-        Some((code, _)) => ToolError(format!("spawn {code}")),
-        None => ToolError(format!("spawn {program}: {error}")),
+        Some((code @ ("ENOENT" | "EACCES"), _)) => {
+            ToolError::new(format!("spawn {program} {code}"))
+        }
+        Some((code, _)) => ToolError::new(format!("spawn {code}")),
+        None => ToolError::new(format!("spawn {program}: {error}")),
     }
 }

@@ -73,7 +73,7 @@ pub async fn run_command(
         End::Exited(code) => *code,
         End::Aborted | End::TimedOut(_) => None,
         End::Lost(reason) => {
-            return Err(ToolError(format!("The command's end is not known: {reason}")));
+            return Err(ToolError::new(format!("The command's end is not known: {reason}")));
         }
     };
     Ok(CommandResult {

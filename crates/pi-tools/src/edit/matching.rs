@@ -79,7 +79,7 @@ impl Problem {
         let which = |edit: usize, alone: &str| {
             if several { format!("edits[{edit}]") } else { alone.to_owned() }
         };
-        ToolError(match self {
+        ToolError::new(match self {
             Self::Empty { edit } if several => {
                 format!("edits[{edit}].oldText must not be empty in {path}.")
             }

@@ -37,7 +37,7 @@ pub(crate) async fn call(
 ) -> Result<ToolOutput, ToolError> {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
     let updates = Updates::new(move |update| seen(&update));
-    let invocation = Invocation { id: "1".to_owned(), arguments, cancel, updates };
+    let invocation = Invocation::new("1", arguments, cancel, updates);
     bash(Arc::clone(workspace)).execute(invocation).await
 }
 

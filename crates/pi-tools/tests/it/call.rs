@@ -27,7 +27,7 @@ pub(crate) async fn call_with(
     let raw: &Map<String, Value> = arguments.as_object().expect("arguments are an object");
     let arguments = tool.prepare_arguments(raw)?.unwrap_or_else(|| raw.clone());
     let updates = Updates::new(|_| {});
-    tool.execute(Invocation { id: "1".to_owned(), arguments, cancel, updates }).await
+    tool.execute(Invocation::new("1", arguments, cancel, updates)).await
 }
 
 /// The text of a result or an error.

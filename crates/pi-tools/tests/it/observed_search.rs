@@ -81,7 +81,7 @@ pub(crate) async fn call(
 ) -> Result<ToolOutput, ToolError> {
     let Value::Object(arguments) = arguments else { panic!("arguments are an object") };
     let (id, updates) = ("1".to_owned(), Updates::new(|_| {}));
-    tool.execute(Invocation { id, arguments, cancel, updates }).await
+    tool.execute(Invocation::new(id, arguments, cancel, updates)).await
 }
 
 pub(crate) fn text(output: &ToolOutput) -> String {
@@ -140,8 +140,9 @@ pub(crate) async fn replay(observed: &Observed, place: &Place, one_of: usize) {
                     details: output.details.map(without_content),
                     error: None,
                 },
-                Err(ToolError(error)) => {
-                    Outcome { text: None, details: None, error: Some(error.replace(root, "ROOT")) }
+                Err(error) => {
+                    let error = error.message().replace(root, "ROOT");
+                    Outcome { text: None, details: None, error: Some(error) }
                 }
             };
             let mut expected = case.ours.clone().unwrap_or_else(|| case.observed.clone());

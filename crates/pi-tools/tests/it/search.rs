@@ -260,7 +260,7 @@ async fn pipes_are_not_searched() {
     assert_eq!(all, ["a.txt:1: hit", "a.txt:2: hit"]);
     let named = call(&grep, json!({ "pattern": "hit", "path": "pipe" }), CancelToken::new()).await;
     let expected = format!("Not a file or directory: {}", pipe.display());
-    assert_eq!(named.err(), Some(ToolError(expected)));
+    assert_eq!(named.err(), Some(ToolError::new(expected)));
 }
 
 #[tokio::test]

@@ -152,12 +152,8 @@ async fn call(
     arguments: &Value,
     seen: impl Fn(ToolOutput) + Send + Sync + 'static,
 ) -> Value {
-    let invocation = Invocation {
-        id: "1".to_owned(),
-        arguments: arguments.as_object().cloned().unwrap(),
-        cancel: CancelToken::new(),
-        updates: Updates::new(seen),
-    };
+    let arguments = arguments.as_object().cloned().unwrap();
+    let invocation = Invocation::new("1", arguments, CancelToken::new(), Updates::new(seen));
     match bash(Arc::clone(workspace)).execute(invocation).await {
         Ok(output) => serde_json::to_value(output).unwrap(),
         Err(error) => json!({ "error": error.to_string() }),

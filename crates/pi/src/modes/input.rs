@@ -30,7 +30,8 @@ pub(super) async fn prompts(
     }
     let mut files = String::new();
     for name in &arguments.files {
-        let (path, attachment) = attach(workspace, name).await.map_err(|error| error.0)?;
+        let (path, attachment) =
+            attach(workspace, name).await.map_err(|error| error.to_string())?;
         let path = path.display();
         match attachment {
             Attachment::Text(text) if text.is_empty() => {}

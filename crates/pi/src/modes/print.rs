@@ -58,7 +58,7 @@ pub(super) async fn say(session: &AgentSession, prompt: Prompt) -> Result<(), Ex
             Err(complain("the run was ended because it went in circles", Exit::Limit))
         }
         // What the last answer says is looked at in the end.
-        Outcome::Completed | Outcome::Failed { .. } | Outcome::Aborted => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -72,7 +72,7 @@ pub(super) fn workspace(cwd: &Path, output_directory: Option<&Path>) -> Arc<Work
 async fn run(workspace: &Arc<Workspace>, command: &str) -> Result<ToolOutput, ToolError> {
     let arguments = json!({ "command": command }).as_object().cloned().unwrap_or_default();
     let (cancel, updates) = (CancelToken::new(), Updates::new(|_| {}));
-    let invocation = Invocation { id: String::new(), arguments, cancel, updates };
+    let invocation = Invocation::new("", arguments, cancel, updates);
     bash(Arc::clone(workspace)).execute(invocation).await
 }
 

@@ -91,7 +91,7 @@ async fn arguments_on_their_way() {
         settings.hooks.before_tool_call = hook(|question: pi_agent::BeforeToolCall| async move {
             let mut args = question.args;
             args.insert("value".into(), json!(123));
-            Ok(Permission { args: Some(args), ..Permission::allow() })
+            Ok(Permission::allow_with(args))
         });
     });
     rows.push((26, ONE_CALL, mutated.prompt().await));

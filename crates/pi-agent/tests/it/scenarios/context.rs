@@ -33,24 +33,9 @@ async fn declaring_tools() {
     bogus.agent.prompt_messages(vec![system, user("u")]).await.unwrap();
     rows.push((68, "AS TS M(s{}) M(u) MS(a) ME(a) TE(0) AE(3)", bogus.log.line()));
 
-    let faux = Faux::responding(|_| answer());
-    let mut settings = RunSettings::new(Arc::new(Faux::model()));
-    settings.tools = shared(vec![echo()]);
-    let log = Log::default();
-    let mut stream = agent_loop(
-        Arc::new(faux.clone()),
-        settings.clone(),
-        &History::new(),
-        vec![user("u")],
-        CancelToken::new(),
-    );
-    while let Some(event) = stream.next().await {
-        log.hear(&event);
-    }
-    rows.push((69, "AS TS M(s{+echo}) M(u) MS(a) ME(a) TE(0) AE(3)", log.line()));
-    assert!(
-        agent_loop_continue(Arc::new(faux), settings, &History::new(), CancelToken::new()).is_err()
-    );
+    let undeclared = stage(vec![echo()], vec![answer()]);
+    undeclared.agent.set_messages([]);
+    rows.push((69, "AS TS M(s{+echo}) M(u) MS(a) ME(a) TE(0) AE(3)", undeclared.prompt().await));
     check(&rows);
 }
 

@@ -57,7 +57,7 @@ async fn things_that_break() {
     listened
         .agent
         .subscribe_async(|event, _| async move {
-            if show(&event) == "ME(u)" { Err(RunError("deaf".into())) } else { Ok(()) }
+            if show(&event) == "ME(u)" { Err(RunError::new("deaf")) } else { Ok(()) }
         })
         .forever();
     listened.agent.prompt_messages(vec![user("u")]).await.unwrap();

@@ -14,13 +14,13 @@ async fn hooks_around_calls() {
     let silent = Stage::new(
         vec![echo()],
         one(),
-        blocking(Permission { block: true, ..Permission::default() }),
+        blocking(Permission::Block { reason: None, terminate: false }),
     );
     silent.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((14, refused, silent.log.line()));
     assert_eq!(silent.result("1"), "Tool execution was blocked");
     let ended = "AS TS M(u) MS(a) ME(a) XS(1) XE(1,err) M(t:1) TE(1) AE(3)";
-    let end = Permission { terminate: true, ..Permission::block("no") };
+    let end = Permission::Block { reason: Some("no".to_owned()), terminate: true };
     rows.push((15, ended, Stage::new(vec![echo()], one(), blocking(end)).prompt().await));
 
     let two_ends = vec![calls(&[("1", "end"), ("2", "end")]), answer()];
@@ -56,44 +56,36 @@ async fn hooks_around_calls() {
         follow.prompt().await,
     ));
 
-    let after_hook = |change: OutputChange| {
-        move |settings: &mut RunSettings| {
-            settings.hooks.after_tool_call = hook(move |_| {
-                let change = change.clone();
-                async move { Ok(change) }
+    fn after_hook(set: fn(&mut OutputChange)) -> impl FnOnce(&mut RunSettings) {
+        move |settings| {
+            settings.hooks.after_tool_call = hook(move |_| async move {
+                let mut change = OutputChange::default();
+                set(&mut change);
+                Ok(change)
             });
         }
-    };
-    let ends = Stage::new(
-        vec![echo()],
-        one(),
-        after_hook(OutputChange { terminate: Some(true), ..OutputChange::default() }),
-    );
+    }
+    let ends = Stage::new(vec![echo()], one(), after_hook(|change| change.terminate = Some(true)));
     rows.push((
         20,
         "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) AE(3)",
         ends.prompt().await,
     ));
     let throws = Stage::new(vec![echo()], one(), |settings| {
-        settings.hooks.after_tool_call = hook(|_| async { Err(HookError("x".into())) });
+        settings.hooks.after_tool_call = hook(|_| async { Err(HookError::new("x")) });
     });
     throws.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((21, refused, throws.log.line()));
     assert_eq!(throws.result("1"), "x");
 
-    let structured = named("echo", |_| ToolOutput {
-        details: Some(json!({"d": 1})),
-        structured_content: Some(json!([1])),
-        ..ToolOutput::text("old")
+    let structured = named("echo", |_| {
+        ToolOutput::text("old").with_details(json!({"d": 1})).with_structured_content(json!([1]))
     });
     let results = Arc::new(Mutex::new(Vec::new()));
     let replaced = Stage::new(
         vec![structured],
         one(),
-        after_hook(OutputChange {
-            content: Some(vec![UserBlock::text("new")]),
-            ..OutputChange::default()
-        }),
+        after_hook(|change| change.content = Some(vec![UserBlock::text("new")])),
     );
     let seen = Arc::clone(&results);
     replaced
@@ -113,11 +105,7 @@ async fn hooks_around_calls() {
     );
     assert_eq!(replaced.result("1"), "new", "22");
 
-    let soft = named("echo", |_| ToolOutput {
-        is_error: true,
-        details: Some(json!(7)),
-        ..ToolOutput::text("hm")
-    });
+    let soft = named("echo", |_| ToolOutput::text("hm").with_details(json!(7)).with_is_error(true));
     rows.push((23, refused, stage(vec![soft], one()).prompt().await));
     let boom = stage(vec![failing("boom")], vec![calls(&[("1", "fails")]), answer()]);
     boom.agent.prompt_messages(vec![user("u")]).await.unwrap();
@@ -166,8 +154,11 @@ async fn hooks_around_turns() {
     rows.push((48, "AS TS M(u) MS(a) ME(a:error) TE(0) AE(2)", failed.prompt().await));
 
     let prepared = Stage::new(vec![echo()], one(), |settings| {
-        settings.hooks.prepare_next_turn =
-            hook(|_| async { Ok(NextTurn { messages: vec![user("m")], ..NextTurn::default() }) });
+        settings.hooks.prepare_next_turn = hook(|_| async {
+            let mut next = NextTurn::default();
+            next.messages = vec![user("m")];
+            Ok(next)
+        });
     });
     rows.push((
         49,
@@ -211,11 +202,10 @@ async fn hooks_around_turns() {
     let other = Stage::new(vec![echo()], one(), |settings| {
         settings.hooks.prepare_request = hook(|_| async {
             let model = Model { id: "other".to_owned(), ..Faux::model() };
-            Ok(RunChange {
-                model: Some(Arc::new(model)),
-                thinking_level: Some(ThinkingLevel::Low),
-                ..RunChange::default()
-            })
+            let mut change = RunChange::default();
+            change.model = Some(Arc::new(model));
+            change.thinking_level = Some(ThinkingLevel::Low);
+            Ok(change)
         });
     });
     other.agent.prompt_messages(vec![user("u")]).await.unwrap();

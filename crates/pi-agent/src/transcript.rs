@@ -1,42 +1,43 @@
-//! The transcript of a run, and what follows from it, kept up to date message by message.
+//! The transcript of an agent with the state that follows from it, updated message by message.
 //!
-//! Nothing here walks the history: what a request needs (the messages for the model, the tools it
-//! was told of) is carried along, so that a turn costs the same after ten thousand others.
+//! Nothing here walks the history. The messages for the model and the tools that were declared to
+//! it are carried along, so that a turn costs the same after ten thousand others.
 
 use std::sync::Arc;
 
 use pi_protocol::{
-    AgentMessage, History, Message, MessageContent, RemovedTool, SystemMessage, Tool, Transcript,
-    now_ms,
+    AgentMessage, History, Message, MessageContent, RemovedTool, SystemMessage, Tool,
+    Transcript as Declarations, now_ms,
 };
 
+use crate::queue::Incoming;
 use crate::tool::AgentTool;
 
-/// What a model reads of a message; `None` for nothing.
+/// Converts a message to the form that models read; `None` leaves it out of requests.
 pub type Convert = Arc<dyn Fn(&AgentMessage) -> Option<Message> + Send + Sync>;
 
 /// A transcript with its derived state.
 #[derive(Clone, Default)]
-pub(crate) struct Conversation {
-    /// Without it, models read what they understand as it is.
+pub(crate) struct Transcript {
+    /// Without it, messages of standard roles are sent as they are and others are left out.
     convert: Option<Convert>,
     messages: History<AgentMessage>,
-    /// Those of them that models understand.
+    /// The messages as models read them.
     llm: History<Message>,
-    /// What the system messages add up to.
-    declared: Transcript,
+    /// The sum of the system messages.
+    declared: Declarations,
 }
 
-impl Conversation {
+impl Transcript {
     pub(crate) fn new(
         convert: Option<Convert>,
         messages: impl IntoIterator<Item = AgentMessage>,
     ) -> Self {
-        let mut conversation = Self { convert, ..Self::default() };
+        let mut transcript = Self { convert, ..Self::default() };
         for message in messages {
-            conversation.push(message);
+            transcript.push(message);
         }
-        conversation
+        transcript
     }
 
     pub(crate) fn push(&mut self, message: AgentMessage) {
@@ -49,12 +50,12 @@ impl Conversation {
         self.messages.push(message);
     }
 
-    /// Another transcript in the place of this one.
+    /// Replaces all messages.
     pub(crate) fn replace(&mut self, messages: impl IntoIterator<Item = AgentMessage>) {
         *self = Self::new(self.convert.take(), messages);
     }
 
-    /// What a model reads of a message.
+    /// Returns a message in the form that models read.
     pub(crate) fn converted(&self, message: &AgentMessage) -> Option<Message> {
         match (&self.convert, message) {
             (Some(convert), message) => convert(message),
@@ -71,37 +72,37 @@ impl Conversation {
         &self.llm
     }
 
-    pub(crate) fn declared(&self) -> &Transcript {
+    pub(crate) fn declared(&self) -> &Declarations {
         &self.declared
     }
 
-    /// Completes `pending` so that, with it, the model has been told of exactly `tools`.
+    /// Completes `incoming` so that exactly `tools` are declared to the model after it.
     ///
-    /// The last system message among `pending` carries the difference; without one, and if there
-    /// is a difference, one is made and goes before the first message that is not a system's.
+    /// The last system message of `incoming` carries the difference. Without one, and if there is
+    /// a difference, a new system message goes first.
     pub(crate) fn declare(
         &self,
-        mut pending: Vec<AgentMessage>,
+        mut incoming: Vec<Incoming>,
         tools: &[Arc<dyn AgentTool>],
-    ) -> Vec<AgentMessage> {
-        let carrier = pending.iter().rposition(|message| as_system(message).is_some());
+    ) -> Vec<Incoming> {
+        let carrier = incoming.iter().rposition(|entry| as_system(&entry.message).is_some());
         match carrier {
             Some(index) => {
-                let (added, removed) = difference(&self.told_by(&pending, index), tools);
-                let Some(system) = as_system(&pending[index]) else { return pending };
+                let (added, removed) = difference(&self.declared_without(&incoming, index), tools);
+                let Some(system) = as_system(&incoming[index].message) else { return incoming };
                 if system.tools_added != added || system.tools_removed != removed {
                     let system = SystemMessage {
                         tools_added: added,
                         tools_removed: removed,
                         ..(**system).clone()
                     };
-                    pending[index] = Message::System(Arc::new(system)).into();
+                    incoming[index].message = Message::System(Arc::new(system)).into();
                 }
             }
             None => {
                 let (added, removed) = difference(&self.declared.tools, tools);
                 if added.is_empty() && removed.is_empty() {
-                    return pending;
+                    return incoming;
                 }
                 let system = SystemMessage {
                     content: MessageContent::Text(String::new()),
@@ -110,24 +111,25 @@ impl Conversation {
                     timestamp: now_ms(),
                     ..SystemMessage::default()
                 };
-                pending.insert(0, Message::System(Arc::new(system)).into());
+                let system = AgentMessage::from(Message::System(Arc::new(system)));
+                incoming.insert(0, system.into());
             }
         }
-        pending
+        incoming
     }
 
-    /// The tools that the model knows of after `pending`, but for what the message at `carrier`
-    /// claims about them.
-    fn told_by(&self, pending: &[AgentMessage], carrier: usize) -> Vec<Tool> {
-        let mut told = self.declared.clone();
-        for (index, message) in pending.iter().enumerate() {
-            if let Some(system) = as_system(message)
+    /// Returns the tools that are declared after `incoming`, not counting the message at
+    /// `carrier`.
+    fn declared_without(&self, incoming: &[Incoming], carrier: usize) -> Vec<Tool> {
+        let mut declared = self.declared.clone();
+        for (index, entry) in incoming.iter().enumerate() {
+            if let Some(system) = as_system(&entry.message)
                 && index != carrier
             {
-                told.apply(system);
+                declared.apply(system);
             }
         }
-        told.tools
+        declared.tools
     }
 }
 
@@ -138,8 +140,9 @@ fn as_system(message: &AgentMessage) -> Option<&Arc<SystemMessage>> {
     }
 }
 
-/// What must be said to get from `told` to `tools`. A tool that changed is removed and added.
-fn difference(told: &[Tool], tools: &[Arc<dyn AgentTool>]) -> (Vec<Tool>, Vec<RemovedTool>) {
+/// Returns the additions and removals that lead from `declared` to `tools`. A tool that changed is
+/// removed and added.
+fn difference(declared: &[Tool], tools: &[Arc<dyn AgentTool>]) -> (Vec<Tool>, Vec<RemovedTool>) {
     let same = |a: &Tool, b: &Tool| {
         a.name == b.name
             && a.description == b.description
@@ -149,10 +152,10 @@ fn difference(told: &[Tool], tools: &[Arc<dyn AgentTool>]) -> (Vec<Tool>, Vec<Re
     let added = tools
         .iter()
         .map(|tool| tool.declaration())
-        .filter(|tool| !told.iter().any(|known| same(known, tool)))
+        .filter(|tool| !declared.iter().any(|known| same(known, tool)))
         .cloned()
         .collect();
-    let removed = told
+    let removed = declared
         .iter()
         .filter(|known| !tools.iter().any(|tool| same(known, tool.declaration())))
         .map(|known| RemovedTool { name: known.name.clone() })

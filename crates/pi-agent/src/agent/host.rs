@@ -1,4 +1,4 @@
-//! What an agent does with an event: its state first, then its listeners.
+//! The agent as the host of a run: it updates its state with each event, then its listeners.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,56 +10,76 @@ use pi_protocol::{
 
 use super::Agent;
 use crate::call::panic_text;
+use crate::error::RunError;
 use crate::event::AgentEvent;
-use crate::listener::Scene;
+use crate::listener::EventContext;
 use crate::outcome::Outcome;
-use crate::run::{RunError, Sink};
+use crate::queue::{Incoming, QueueKind};
+use crate::run::{EventDetails, Host};
+use crate::settings::SteeringDelivery;
 use crate::tool::BoxFuture;
 
-/// Keeps the agent's state up to date, then tells the listeners, in order.
-pub(super) struct AgentSink {
+/// The host of one run.
+pub(super) struct AgentHost {
     agent: Agent,
     cancel: CancelToken,
+    turns_started: u32,
     outcome: Option<Outcome>,
 }
 
-impl Sink for AgentSink {
+impl Host for AgentHost {
     fn emit<'a>(
         &'a mut self,
         event: AgentEvent,
-        streaming: Option<&'a AssistantMessage>,
+        details: EventDetails<'a>,
     ) -> BoxFuture<'a, Result<(), RunError>> {
-        self.reduce(&event);
+        self.update_state(&event);
         let listeners: Vec<_> =
             self.agent.listeners().iter().map(|(_, listener)| Arc::clone(listener)).collect();
+        let timestamp = now_ms();
         Box::pin(async move {
+            let context = EventContext {
+                streaming: details.streaming,
+                queued: details.queued,
+                turn_index: self.turns_started.saturating_sub(1),
+                timestamp,
+                cancel: &self.cancel,
+            };
             for listener in listeners {
-                let scene = Scene { streaming, cancel: &self.cancel };
-                let hearing = AssertUnwindSafe(async { listener.hear(&event, scene).await });
-                match hearing.catch_unwind().await {
-                    Ok(heard) => heard?,
-                    Err(panic) => return Err(RunError(panic_text(&*panic))),
+                let handling = AssertUnwindSafe(async { listener.on_event(&event, context).await });
+                match handling.catch_unwind().await {
+                    Ok(result) => result?,
+                    Err(panic) => return Err(RunError::new(panic_text(&*panic))),
                 }
             }
             Ok(())
         })
     }
-}
 
-impl AgentSink {
-    pub(super) fn new(agent: &Agent, cancel: CancelToken) -> Self {
-        Self { agent: agent.clone(), cancel, outcome: None }
+    fn take_queued(&mut self, queue: QueueKind) -> Vec<Incoming> {
+        self.agent.state().queue(queue).take()
     }
 
-    /// How the run ended, as its last event said.
+    fn steering_delivery(&self) -> SteeringDelivery {
+        self.agent.state().settings.steering_delivery
+    }
+}
+
+impl AgentHost {
+    pub(super) fn new(agent: &Agent, cancel: CancelToken) -> Self {
+        Self { agent: agent.clone(), cancel, turns_started: 0, outcome: None }
+    }
+
+    /// Returns the outcome of the run as its last event reported it.
     pub(super) fn outcome(self) -> Outcome {
         self.outcome.unwrap_or(Outcome::Completed)
     }
 
-    fn reduce(&mut self, event: &AgentEvent) {
+    fn update_state(&mut self, event: &AgentEvent) {
         let mut state = self.agent.state();
         match event {
-            AgentEvent::MessageEnd { message } => state.conversation.push(message.clone()),
+            AgentEvent::TurnStart => self.turns_started += 1,
+            AgentEvent::MessageEnd { message } => state.transcript.push(message.clone()),
             AgentEvent::ToolExecutionStart { tool_call_id, .. } => {
                 state.pending_tool_calls.insert(tool_call_id.clone());
             }
@@ -76,7 +96,7 @@ impl AgentSink {
         }
     }
 
-    /// The run broke: a message that says so, and the end of all that is open.
+    /// Ends a run that broke: emits a message with the error and closes the turn and the run.
     pub(super) async fn fail(&mut self, model: &Model, error: String) {
         let aborted = self.cancel.is_cancelled();
         let message = Arc::new(AssistantMessage {
@@ -94,8 +114,8 @@ impl AgentSink {
             AgentEvent::TurnEnd { message, tool_results: Vec::new() },
             AgentEvent::AgentEnd { messages: vec![as_message], outcome },
         ] {
-            // A listener that fails again has been reported already.
-            let _ = self.emit(event, None).await;
+            // The run has failed already; a second failure of a listener adds nothing.
+            let _ = self.emit(event, EventDetails::default()).await;
         }
     }
 }
