@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::FutureExt as _;
 use pi_protocol::{
-    AgentMessage, CancelToken, History, ImageContent, Message, MessageContent, Model, Provider,
-    SystemMessage, Transcript as Declarations, UserBlock,
+    AgentMessage, CancelToken, Declarations, History, ImageContent, Message, MessageContent, Model,
+    Provider, SystemMessage, UserBlock,
 };
 use tokio::sync::watch;
 

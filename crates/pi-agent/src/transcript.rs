@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use pi_protocol::{
-    AgentMessage, History, Message, MessageContent, RemovedTool, SystemMessage, Tool,
-    Transcript as Declarations, now_ms,
+    AgentMessage, Declarations, History, Message, MessageContent, RemovedTool, SystemMessage, Tool,
+    now_ms,
 };
 
 use crate::queue::Incoming;

@@ -16,6 +16,7 @@ use pi_protocol::{
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::credentials::{self, Credential};
+use crate::hooks::{self, HookPanicked};
 use crate::http::{Exchange, Failure, HttpClient, HttpSource, MaskFn, Masked, masked, open};
 use crate::wire::{self, Call, HttpFailure, WireFormat};
 use crate::{catalog, providers};
@@ -340,13 +341,13 @@ async fn exchange(
     mask: Option<&MaskFn>,
 ) -> Result<Exchange, String> {
     let mut diagnostics = Vec::new();
-    let mut call = call;
+    let model = Arc::clone(&call.model);
+    let mut call = with_header_hook(call).await?;
     loop {
         let mut request = format.encode(&call).map_err(|error| with_hint(&call, &error))?;
-        if let Some(replace) = &call.options.hooks.on_payload
-            && let Some(body) = replace(&request.body, &call.model)
-        {
-            request.body = body;
+        if let Some(hook) = &call.options.hooks.on_payload {
+            let model = Arc::clone(&model);
+            request.body = hooks::call("on_payload", || hook(request.body, model)).await?;
         }
         request.headers = call.headers(request.headers);
         let mut failure = match open(http, &request, &call.options).await {
@@ -370,6 +371,16 @@ async fn exchange(
             None => return Err(failure_text(&call, format, &failure)),
         }
     }
+}
+
+/// Lets the hook of the request change the headers that are added to those of the format. Comes
+/// before encoding, since a header can take the place of a key.
+async fn with_header_hook(mut call: Call) -> Result<Call, HookPanicked> {
+    let Some(hook) = call.options.hooks.on_headers.clone() else { return Ok(call) };
+    let (added, model) = (call.added_headers(), Arc::clone(&call.model));
+    call.options.headers = hooks::call("on_headers", || hook(added, model)).await?;
+    Arc::make_mut(&mut call.model).headers.clear();
+    Ok(call)
 }
 
 fn failure_text(call: &Call, format: &dyn WireFormat, failure: &Failure) -> String {

@@ -89,6 +89,7 @@ mod client;
 mod credentials;
 pub mod estimate;
 pub mod faux;
+mod hooks;
 #[cfg(feature = "http")]
 mod http;
 mod lines;
@@ -103,6 +104,7 @@ pub mod wire;
 pub use client::{
     Authorization, Authorize, Client, ModelError, PendingAuthorization, ProviderConfig,
 };
+pub use hooks::HookPanicked;
 pub use overflow::{is_context_overflow, is_recoverable_length};
 #[doc(inline)]
 pub use pi_protocol::*;

@@ -155,6 +155,9 @@ pub enum StreamError {
     /// An event without an end.
     #[error(transparent)]
     TooLong(#[from] crate::sse::EventTooLong),
+    /// A hook of the request panicked.
+    #[error(transparent)]
+    Hook(#[from] crate::HookPanicked),
 }
 
 impl StreamError {

@@ -28,8 +28,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use pi_agent::{Agent, AgentTool, BoxFuture, RunSettings};
 use pi_protocol::{
-    AgentMessage, CancelToken, Entry, History, Model, Provider, StreamOptions, ThinkingLevel,
-    Transcript,
+    AgentMessage, CancelToken, Declarations, Entry, History, Model, Provider, StreamOptions,
+    ThinkingLevel,
 };
 use pi_session::compaction::Tries;
 use pi_session::{Outline, Session, SessionError};
@@ -372,7 +372,7 @@ impl AgentSession {
     }
 
     /// Prompt sections and tools that the model has been told of.
-    fn declared(&self) -> Transcript {
+    fn declared(&self) -> Declarations {
         let unread = self.state().unread.as_ref().map(|outline| outline.declared.clone());
         unread.unwrap_or_else(|| self.0.agent.declared())
     }

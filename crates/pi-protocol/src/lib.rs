@@ -19,11 +19,13 @@ mod builder;
 mod cancel;
 mod content;
 mod context;
+mod declarations;
 mod effects;
 mod entry;
 mod event;
 mod extra;
 mod history;
+mod hooks;
 pub mod json;
 mod message;
 mod model;
@@ -34,7 +36,6 @@ mod provider;
 mod stream;
 mod thinking;
 mod tool;
-mod transcript;
 mod usage;
 
 pub use agent_message::{AgentMessage, CustomMessage};
@@ -44,6 +45,7 @@ pub use content::{
     AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
 };
 pub use context::Context;
+pub use declarations::{Declarations, ToolPlacement, render_system_update};
 pub use effects::{Effects, EffectsOf, Extent, FileEffect, Summary};
 pub use entry::{
     BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody, Replacement,
@@ -52,6 +54,10 @@ pub use entry::{
 pub use event::AssistantEvent;
 pub use extra::Extra;
 pub use history::History;
+pub use hooks::{
+    HeaderChanges, HeadersHook, HookFuture, HttpHeader, HttpResponseInfo, PayloadHook,
+    ProviderEventHook, RequestHooks, ResponseHook,
+};
 pub use message::{
     AssistantMessage, Diagnostic, DiagnosticError, Message, MessageContent, RemovedTool,
     StopReason, SystemMessage, ToolResultMessage, UserContent, UserMessage, now_ms,
@@ -60,13 +66,12 @@ pub use model::{
     CostTier, ImageLimits, ImageResize, InputKind, InputLimits, Model, ModelCost, PromptCache,
 };
 pub use options::{
-    Attribution, CacheRetention, EnvOverrides, HttpResponseInfo, Identity, RequestHooks,
-    RetryOptions, StreamOptions, ThinkingBudgets, Timeouts, ToolChoice,
+    Attribution, CacheRetention, EnvOverrides, Identity, RetryOptions, StreamOptions,
+    ThinkingBudgets, Timeouts, ToolChoice,
 };
 pub use partial_json::PartialJson;
 pub use provider::{Provider, Request, complete};
 pub use stream::{AssistantStream, Source};
 pub use thinking::ThinkingLevel;
 pub use tool::{ConstrainedSampling, GrammarVariants, StrictMode, Tool};
-pub use transcript::{ToolPlacement, Transcript, render_system_update};
 pub use usage::{Cost, Usage};

@@ -1,15 +1,13 @@
 //! How a request is made: everything that is not the conversation itself.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Model, ThinkingLevel};
+use crate::{Model, RequestHooks, ThinkingLevel};
 
 /// Environment variables that win over those of the process, for one request.
 pub type EnvOverrides = BTreeMap<String, String>;
@@ -151,40 +149,6 @@ pub struct Attribution {
     pub url: Option<String>,
     /// What kind of application it is, in the provider's vocabulary.
     pub categories: Vec<String>,
-}
-
-/// Callbacks into a request. They run on the task that polls the stream and must not block.
-#[derive(Clone, Default)]
-pub struct RequestHooks {
-    /// Sees the body before it is sent and may replace it.
-    pub on_payload: Option<Arc<PayloadHook>>,
-    /// Sees the status and headers of every response.
-    pub on_response: Option<Arc<ResponseHook>>,
-    /// Sees every event of the provider as raw JSON, before it is understood.
-    pub on_provider_event: Option<Arc<ProviderEventHook>>,
-}
-
-type PayloadHook = dyn Fn(&Value, &Model) -> Option<Value> + Send + Sync;
-type ResponseHook = dyn Fn(&HttpResponseInfo) + Send + Sync;
-type ProviderEventHook = dyn Fn(&str) + Send + Sync;
-
-/// Status and headers of a response.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HttpResponseInfo {
-    /// The status code.
-    pub status: u16,
-    /// The headers, names in lower case.
-    pub headers: Vec<(String, String)>,
-}
-
-impl fmt::Debug for RequestHooks {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RequestHooks")
-            .field("on_payload", &self.on_payload.is_some())
-            .field("on_response", &self.on_response.is_some())
-            .field("on_provider_event", &self.on_provider_event.is_some())
-            .finish()
-    }
 }
 
 impl StreamOptions {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_ai::{
-    AssistantEvent, AssistantMessage, Client, Context, Message, Model, StopReason, StreamOptions,
-    ThinkingLevel, Tool, UserBlock,
+    AssistantEvent, AssistantMessage, Client, Context, Message, Model, RequestHooks, StopReason,
+    StreamOptions, ThinkingLevel, Tool, UserBlock,
 };
 use serde_json::{Value, json};
 
@@ -25,10 +25,10 @@ impl Conversation {
         let sent: Arc<Mutex<Vec<Value>>> = Arc::default();
         let mut options = StreamOptions::default();
         let log = Arc::clone(&sent);
-        options.hooks.on_payload = Some(Arc::new(move |body: &Value, _: &Model| {
+        options.hooks = RequestHooks::default().with_payload(move |body, _| {
             log.lock().unwrap_or_else(PoisonError::into_inner).push(body.clone());
-            None
-        }));
+            std::future::ready(body)
+        });
         if !peer.scripted {
             options.temperature = Some(0.0);
             options.max_tokens = Some(300);

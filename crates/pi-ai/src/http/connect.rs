@@ -3,13 +3,14 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{Duration, Instant, SystemTime};
 
-use pi_protocol::{HttpResponseInfo, StreamOptions, Timeouts};
+use pi_protocol::{HttpHeader, HttpResponseInfo, StreamOptions, Timeouts};
 use reqwest::Response;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use tokio::time::timeout;
 
 use super::HttpClient;
 use super::retry::{Attempt, Decision, Hints, decide};
+use crate::hooks::{self, HookPanicked};
 use crate::wire::{HttpFailure, HttpRequest};
 
 /// Error bodies are read up to here.
@@ -45,12 +46,15 @@ pub(crate) async fn open(
     let headers = header_map(request).map_err(Failure::Text)?;
     let mut number = 0;
     loop {
-        let sent = Instant::now();
+        let mut sent = Instant::now();
         let sending = client.post(&request.url).headers(headers.clone()).body(body.clone()).send();
         let answer = within(options.timeouts.first_byte, sending).await;
         let (failure, hints) = match answer {
             Some(Ok(response)) => {
-                notify(options, &response);
+                let arrived = Instant::now();
+                notify(options, &response).await.map_err(|error| Failure::Text(error.into()))?;
+                // The time that the hook takes does not count against the server.
+                sent += arrived.elapsed();
                 if response.status().is_success() {
                     return Ok(Opened { response, sent });
                 }
@@ -90,18 +94,15 @@ async fn within<F: Future>(limit: Option<Duration>, future: F) -> Option<F::Outp
     }
 }
 
-fn notify(options: &StreamOptions, response: &Response) {
-    if let Some(hook) = &options.hooks.on_response {
-        let headers = response.headers().iter();
-        hook(&HttpResponseInfo {
-            status: response.status().as_u16(),
-            headers: headers
-                .map(|(name, value)| {
-                    (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
-                })
-                .collect(),
-        });
-    }
+async fn notify(options: &StreamOptions, response: &Response) -> Result<(), HookPanicked> {
+    let Some(hook) = &options.hooks.on_response else { return Ok(()) };
+    let header = |(name, value): (&HeaderName, &HeaderValue)| HttpHeader {
+        name: name.to_string(),
+        value: String::from_utf8_lossy(value.as_bytes()).into_owned(),
+    };
+    let headers = response.headers().iter().map(header).collect();
+    let info = HttpResponseInfo::new(response.status().as_u16(), headers);
+    hooks::call("on_response", || hook(info)).await
 }
 
 fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {

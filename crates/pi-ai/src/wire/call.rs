@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use pi_protocol::{CacheRetention, Message, Model, Request, StreamOptions, ThinkingLevel};
+use pi_protocol::{
+    CacheRetention, HeaderChanges, Message, Model, Request, StreamOptions, ThinkingLevel,
+};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::estimate;
@@ -101,16 +103,26 @@ impl Call {
         for (name, value) in format_headers.0 {
             headers.set(name, value);
         }
-        for (name, value) in &self.model.headers {
-            headers.set(name, value);
-        }
-        for (name, value) in &self.options.headers {
+        for (name, value) in self.added_headers() {
             match value {
                 Some(value) => headers.set(name, value),
-                None => headers.remove(name),
+                None => headers.remove(&name),
             }
         }
         headers
+    }
+
+    /// The headers that model and options add to those of the format; `None` removes a header.
+    pub fn added_headers(&self) -> HeaderChanges {
+        let mut added = HeaderChanges::new();
+        for (name, value) in &self.model.headers {
+            added.insert(name.clone(), Some(value.clone()));
+        }
+        for (name, value) in &self.options.headers {
+            added.retain(|other, _| !other.eq_ignore_ascii_case(name));
+            added.insert(name.clone(), value.clone());
+        }
+        added
     }
 
     /// Output tokens to ask for: what was asked or the model allows, within what is left of the

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use pi_protocol::{MessageBuilder, StopReason};
+use pi_protocol::{MessageBuilder, ProviderEventHook, StopReason};
 
+use crate::hooks;
 use crate::sse::{SseEvent, SseParser};
 use crate::wire::error_text::{MAX_BODY_CHARS, shorten};
 use crate::wire::{Call, Decoder, StreamError};
@@ -24,7 +25,7 @@ pub trait EventDecoder: Send {
 pub struct SseDecoder<D> {
     parser: SseParser,
     decoder: D,
-    on_event: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    on_event: Option<Arc<ProviderEventHook>>,
     beginning: Beginning,
 }
 
@@ -57,7 +58,7 @@ impl<D: EventDecoder> SseDecoder<D> {
                 return Ok(());
             }
             if let Some(hook) = on_event {
-                hook(event.data);
+                hooks::call_sync("on_provider_event", || hook(event.data))?;
             }
             decoder.event(event, out)
         });

@@ -5,7 +5,7 @@
 
 use pi_ai::wire::transform_messages;
 use pi_ai::{
-    AssistantMessage, Message, Model, PartialJson, ThinkingBudgets, ThinkingLevel, Transcript,
+    AssistantMessage, Declarations, Message, Model, PartialJson, ThinkingBudgets, ThinkingLevel,
     Usage, estimate, is_context_overflow, is_recoverable_length, is_retryable, json,
     retry::RetryPolicy,
 };
@@ -266,7 +266,7 @@ fn without_times(messages: &[Message]) -> Value {
 fn transcripts() {
     for (input, output) in rows("transcript") {
         let messages: Vec<Message> = read(&input);
-        let state = Transcript::replay(&messages);
+        let state = Declarations::replay(&messages);
         assert_eq!(serde_json::to_value(&state.tools).unwrap(), output["currentTools"], "{input}");
         assert_eq!(state.prompt(), output["prompt"].as_str().unwrap(), "{input}");
     }

@@ -8,6 +8,8 @@ mod abort;
 mod client;
 mod functions;
 #[cfg(feature = "http")]
+mod hooks;
+#[cfg(feature = "http")]
 mod hostile;
 #[cfg(feature = "http")]
 mod proxy;

@@ -8,8 +8,8 @@ use pi_agent::{
     RunError, TurnDecision, hook,
 };
 use pi_protocol::{
-    AgentMessage, History, ImageContent, Message, MessageContent, StopReason, SystemMessage,
-    Transcript, UserBlock, UserContent,
+    AgentMessage, Declarations, History, ImageContent, Message, MessageContent, StopReason,
+    SystemMessage, UserBlock, UserContent,
 };
 use pi_session::{ExtensionMessage, SessionError, to_llm};
 
@@ -29,7 +29,7 @@ pub(super) fn convert(block_images: bool) -> Convert {
 
 /// The messages under another prompt. The tools that the system messages declare stay.
 fn with_prompt(messages: &History<AgentMessage>, prompt: String) -> History<AgentMessage> {
-    let mut declared = Transcript::default();
+    let mut declared = Declarations::default();
     let mut others = Vec::new();
     for message in messages.iter() {
         match message {

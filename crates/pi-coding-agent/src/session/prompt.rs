@@ -222,7 +222,10 @@ impl AgentSession {
         if self.0.extensions.interests().requests {
             let this = self.downgrade();
             options.hooks.on_payload = Some(Arc::new(move |payload, _| {
-                this.upgrade()?.0.extensions.before_provider_request(payload)
+                let changed = this
+                    .upgrade()
+                    .and_then(|this| this.0.extensions.before_provider_request(&payload));
+                Box::pin(std::future::ready(changed.unwrap_or(payload)))
             }));
         }
         let transform_context = self.request_hook();

@@ -7,7 +7,7 @@ use pi_coding_agent::extension::{
     Answer, BeforeAgentStart, Extension, ExtensionContext, Extensions, StartAnswer,
 };
 use pi_coding_agent::session::PromptOptions;
-use pi_protocol::{AgentMessage, History, Message, SystemMessage, Transcript};
+use pi_protocol::{AgentMessage, Declarations, History, Message, SystemMessage};
 use serde_json::json;
 
 use crate::stage::Stage;
@@ -56,7 +56,7 @@ async fn every_request_of_the_run_has_the_forced_prompt_and_nothing_else_has() {
     let requests = stage.model.requests();
     let prompts: Vec<String> = requests
         .iter()
-        .map(|request| Transcript::replay(request.context.messages.iter()).prompt())
+        .map(|request| Declarations::replay(request.context.messages.iter()).prompt())
         .collect();
     let usual = "You code.\n\nread bash edit write";
     assert_eq!(prompts, [usual, "Talk like one.", "Talk like one.", usual]);
@@ -72,5 +72,5 @@ async fn every_request_of_the_run_has_the_forced_prompt_and_nothing_else_has() {
             AgentMessage::Custom(_) => None,
         })
         .collect();
-    assert_eq!(Transcript::replay(&kept).prompt(), usual, "the conversation is as it was");
+    assert_eq!(Declarations::replay(&kept).prompt(), usual, "the conversation is as it was");
 }

@@ -2,6 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod declarations;
 mod json;
 mod stream;
-mod transcript;

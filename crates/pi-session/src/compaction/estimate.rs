@@ -6,8 +6,8 @@
 use std::io;
 
 use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CustomMessage, EntryBody, Message,
-    MessageContent, SystemMessage, Transcript, UserBlock,
+    AgentMessage, AssistantBlock, AssistantMessage, CustomMessage, Declarations, EntryBody,
+    Message, MessageContent, SystemMessage, UserBlock,
 };
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -92,7 +92,7 @@ pub fn projected_tokens(entries: &[Projected]) -> ContextTokens {
         _ => None,
     });
     let others = messages().filter(|message| message.role() != "system").map(message_tokens);
-    let tokens = current_system_tokens(&Transcript::replay(system)) + others.sum::<u64>();
+    let tokens = current_system_tokens(&Declarations::replay(system)) + others.sum::<u64>();
     ContextTokens { tokens, trailing_tokens: tokens, ..ContextTokens::default() }
 }
 
@@ -114,7 +114,7 @@ pub(super) fn usage_tokens(message: &AssistantMessage) -> u64 {
 }
 
 /// The prompt and tools in force are sent once, however many messages declared them.
-fn current_system_tokens(state: &Transcript) -> u64 {
+fn current_system_tokens(state: &Declarations) -> u64 {
     let content: u64 = length(&state.content.join("\n\n"));
     let sections: u64 = state.sections.values().filter_map(Value::as_str).map(length).sum();
     let tools = if state.tools.is_empty() { 0 } else { json_length(&state.tools) };

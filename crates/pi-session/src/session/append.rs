@@ -1,8 +1,8 @@
 //! Everything that can be added to a session.
 
 use pi_protocol::{
-    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody,
-    Extra, Message, MessageContent, SystemMessage, Transcript, Usage, UsageRecord, UserContent,
+    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Declarations, Entry,
+    EntryBody, Extra, Message, MessageContent, SystemMessage, Usage, UsageRecord, UserContent,
 };
 use serde_json::Value;
 
@@ -155,7 +155,7 @@ impl Session {
             AgentMessage::Llm(message @ Message::System(_)) => Some(message),
             _ => None,
         });
-        let state = Transcript::replay(system);
+        let state = Declarations::replay(system);
         Ok(state.timestamp.map(|_| SystemMessage {
             content: MessageContent::Text(state.content.join("\n\n")),
             sections: (!state.sections.is_empty()).then_some(state.sections),

@@ -3,7 +3,7 @@
 //! Whoever opens a long conversation wants to know its model, its tools and its length before
 //! anybody asks the model something; the messages themselves are read when they are needed.
 
-use pi_protocol::{AgentMessage, Message, Transcript};
+use pi_protocol::{AgentMessage, Declarations, Message};
 
 use super::Session;
 use crate::SessionError;
@@ -16,7 +16,7 @@ pub struct Outline {
     /// How many messages it has.
     pub message_count: usize,
     /// What its system messages add up to.
-    pub declared: Transcript,
+    pub declared: Declarations,
     /// The thinking level, by name.
     pub thinking_level: String,
     /// The model last chosen or used.

@@ -44,7 +44,7 @@ fn the_context_kept_is_the_context_built() {
                 pi_protocol::AgentMessage::Llm(message) => Some(message),
                 pi_protocol::AgentMessage::Custom(_) => None,
             });
-            assert_eq!(outline.declared, pi_protocol::Transcript::replay(system), "seed {seed}");
+            assert_eq!(outline.declared, pi_protocol::Declarations::replay(system), "seed {seed}");
         }
         let leaf = session.leaf_id().map(str::to_owned);
         let expected = session.context().unwrap();

@@ -1,6 +1,6 @@
 //! The request: URL, headers and body.
 
-use pi_protocol::{CacheRetention, Message, ToolChoice, ToolPlacement, Transcript};
+use pi_protocol::{CacheRetention, Declarations, Message, ToolChoice, ToolPlacement};
 use serde_json::{Map, Value, json};
 
 use super::compat::Compat;
@@ -17,7 +17,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let conversation = if compat.supports_mid_convo_system_messages {
         call.messages.clone()
     } else {
-        Transcript::collapse(&call.messages)
+        Declarations::collapse(&call.messages)
     };
     let conversation = transform_messages(&conversation, &call.model, &|id, _| {
         ids::shorten(ids::sanitize(id), 64)
@@ -122,7 +122,7 @@ fn betas(call: &Call, compat: &Compat, has_tools: bool, inline_tools: bool) -> V
 
 /// The top-level tools, and whether later changes are told in place.
 fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::Tool>, bool) {
-    let (initial, rest) = Transcript::place_tools(conversation, ToolPlacement::Changes);
+    let (initial, rest) = Declarations::place_tools(conversation, ToolPlacement::Changes);
     let changes = conversation[rest..].iter().any(|message| match message {
         Message::System(system) => {
             !system.tools_added.is_empty() || !system.tools_removed.is_empty()
@@ -133,7 +133,7 @@ fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::T
         && compat.supports_mid_convo_tool_changes
         && !initial.is_empty()
         && changes;
-    if inline { (initial, true) } else { (Transcript::replay(conversation).tools, false) }
+    if inline { (initial, true) } else { (Declarations::replay(conversation).tools, false) }
 }
 
 /// The prompt, from the leading system message.

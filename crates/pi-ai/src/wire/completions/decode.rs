@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use pi_protocol::{
-    AssistantBlock, MessageBuilder, Model, StopReason, ThinkingContent, Transcript, json,
+    AssistantBlock, Declarations, MessageBuilder, Model, StopReason, ThinkingContent, json,
 };
 use serde_json::Value;
 
@@ -48,7 +48,7 @@ impl ChunkDecoder {
     pub(super) fn new(call: &Call) -> Self {
         let compat = Compat::of(&call.model);
         let grammar_tools = if compat.grammar_tools {
-            GrammarTools::among(&Transcript::replay(&call.messages).tools, &compat)
+            GrammarTools::among(&Declarations::replay(&call.messages).tools, &compat)
         } else {
             GrammarTools::default()
         };

@@ -1,6 +1,6 @@
 //! The request: URL, headers and body.
 
-use pi_protocol::{Message, ToolPlacement, Transcript};
+use pi_protocol::{Declarations, Message, ToolPlacement};
 use serde_json::{Map, Value, json};
 
 use super::compat::Compat;
@@ -42,14 +42,14 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
     let conversation = if compat.system_anywhere {
         call.messages.clone()
     } else {
-        Transcript::collapse(&call.messages)
+        Declarations::collapse(&call.messages)
     };
     let normalize = |id: &str, _: &pi_protocol::AssistantMessage| normalize_id(id, &model.provider);
     let conversation = transform_messages(&conversation, model, &normalize);
     let placement =
         if compat.tools_anywhere { ToolPlacement::Additions } else { ToolPlacement::TopLevel };
-    let (top_tools, first_in_place) = Transcript::place_tools(&conversation, placement);
-    let grammar_tools = GrammarTools::among(&Transcript::replay(&conversation).tools, compat);
+    let (top_tools, first_in_place) = Declarations::place_tools(&conversation, placement);
+    let grammar_tools = GrammarTools::among(&Declarations::replay(&conversation).tools, compat);
 
     let wire = messages::Wire { model, compat, grammar_tools: &grammar_tools, first_in_place };
     let mut messages = wire.messages(&conversation)?;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{contents, thinking, tools};
 use crate::wire::{Call, EncodeError, Headers, HttpRequest};
-use pi_protocol::Transcript;
+use pi_protocol::Declarations;
 
 /// Where requests go when the record names no place.
 const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
@@ -35,7 +35,7 @@ fn url(call: &Call) -> Result<String, EncodeError> {
 }
 
 fn body(call: &Call) -> Result<Value, EncodeError> {
-    let transcript = Transcript::replay(&call.messages);
+    let transcript = Declarations::replay(&call.messages);
     let contents = contents::write(call);
     if contents.is_empty() {
         return Err(EncodeError::NoContents);

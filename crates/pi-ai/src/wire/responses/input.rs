@@ -6,8 +6,8 @@
 use std::collections::{HashMap, HashSet};
 
 use pi_protocol::{
-    AssistantBlock, AssistantMessage, Message, MessageContent, Model, SystemMessage, TextContent,
-    ToolCall, ToolResultMessage, Transcript, UserBlock, UserMessage, render_system_update,
+    AssistantBlock, AssistantMessage, Declarations, Message, MessageContent, Model, SystemMessage,
+    TextContent, ToolCall, ToolResultMessage, UserBlock, UserMessage, render_system_update,
 };
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(super) fn build(
     let messages = if compat.mid_system {
         &call.messages
     } else {
-        collapsed = Transcript::collapse(&call.messages);
+        collapsed = Declarations::collapse(&call.messages);
         &collapsed
     };
     let model = &*call.model;

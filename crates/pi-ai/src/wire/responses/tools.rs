@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use pi_protocol::{Message, SystemMessage, Tool, ToolPlacement, Transcript};
+use pi_protocol::{Declarations, Message, SystemMessage, Tool, ToolPlacement};
 use serde_json::{Value, json};
 
 use super::compat::Compat;
@@ -101,9 +101,9 @@ impl ToolPlan {
         let (place, (top, first)) = if compat.additional_tools {
             (Place::AdditionalTools, (Vec::new(), 0))
         } else if compat.tool_search {
-            (Place::ToolSearch, Transcript::place_tools(messages, ToolPlacement::Additions))
+            (Place::ToolSearch, Declarations::place_tools(messages, ToolPlacement::Additions))
         } else {
-            (Place::Top, Transcript::place_tools(messages, ToolPlacement::TopLevel))
+            (Place::Top, Declarations::place_tools(messages, ToolPlacement::TopLevel))
         };
         // Counted in system messages: the other ones may still be dropped or added.
         let is_system = |message: &&Message| matches!(message, Message::System(_));

@@ -1,6 +1,6 @@
 //! Prompt and tools as system messages declare and patch them.
 
-use pi_protocol::{Context, Message, Tool, ToolPlacement, Transcript, render_system_update};
+use pi_protocol::{Context, Declarations, Message, Tool, ToolPlacement, render_system_update};
 use serde_json::{Value, json};
 
 fn messages(values: Value) -> Vec<Message> {
@@ -19,7 +19,7 @@ fn names(tools: &[Tool]) -> Vec<&str> {
 fn prompt_and_tools_become_a_leading_system_message() {
     let context = Context::new().system("S").user("u").tool(Tool::new("t", "d", json!({})));
     let normal = context.normalize();
-    let state = Transcript::replay(&normal);
+    let state = Declarations::replay(&normal);
     assert_eq!((state.prompt().as_str(), names(&state.tools)), ("S", vec!["t"]));
     assert_eq!(normal.len(), 2);
     assert_eq!(Context::new().user("u").normalize().len(), 1, "nothing to say, nothing said");
@@ -33,13 +33,13 @@ fn later_messages_patch_earlier_ones() {
         {"role": "system", "content": "", "sections": {"env": "b", "x": null}, "toolsAdded": [tool("r", "2")]},
         {"role": "system", "content": "More.", "toolsAdded": [tool("b", "2")], "toolsRemoved": [{"name": "b"}]},
     ]));
-    let state = Transcript::replay(&conversation);
+    let state = Declarations::replay(&conversation);
     assert_eq!(state.prompt(), "Base.\n\nMore.\n\nb");
     assert_eq!(names(&state.tools), ["r", "b"]);
     assert!(state.tools.iter().all(|tool| tool.description == "2"));
-    let collapsed = Transcript::collapse(&conversation);
+    let collapsed = Declarations::collapse(&conversation);
     assert_eq!(collapsed.len(), 2);
-    assert_eq!(Transcript::replay(&collapsed).prompt(), state.prompt());
+    assert_eq!(Declarations::replay(&collapsed).prompt(), state.prompt());
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn tools_go_where_the_api_takes_them() {
         ("nothing declared at first", &additions[1..], ToolPlacement::Changes, &[], 0),
     ];
     for (what, conversation, placement, expected, from) in cases {
-        let (top, rest) = Transcript::place_tools(conversation, placement);
+        let (top, rest) = Declarations::place_tools(conversation, placement);
         assert_eq!((names(&top).as_slice(), rest), (expected, from), "{what}");
     }
 }

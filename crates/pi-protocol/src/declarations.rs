@@ -1,7 +1,7 @@
-//! What the system messages of a conversation add up to.
+//! The sections and tools in force, as the system messages of a transcript declare them.
 //!
-//! Prompt and tools are declared by system messages inside the transcript: the first is the base,
-//! later ones patch it. This module replays them.
+//! The first system message of a transcript declares prompt and tools, later ones patch them.
+//! This module replays these messages.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{Message, MessageContent, SystemMessage, TextContent, Tool};
 
 /// The system prompt and the tools in force after replaying some messages.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Transcript {
+pub struct Declarations {
     /// The prompt texts, in order, empty ones left out.
     pub content: Vec<String>,
     /// The named sections in force, in order of first declaration.
@@ -34,7 +34,7 @@ pub enum ToolPlacement {
     Changes,
 }
 
-impl Transcript {
+impl Declarations {
     /// Replays the system messages among `messages`.
     pub fn replay<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Self {
         let mut state = Self::default();
@@ -143,7 +143,7 @@ pub fn render_system_update(system: &SystemMessage) -> String {
 impl SystemMessage {
     /// The prompt that this message alone makes: its text, then its sections.
     pub fn prompt(&self) -> String {
-        let mut state = Transcript::default();
+        let mut state = Declarations::default();
         state.apply(self);
         state.prompt()
     }
