@@ -10,7 +10,6 @@ mod sessions;
 
 use std::sync::Arc;
 
-use pi_ai::proxy::ProxyDecoder;
 use pi_ai::sse::{EventTooLong, SseEvent, SseParser};
 use pi_ai::wire::{self, Call, Decoder};
 use pi_ai::{
@@ -62,12 +61,6 @@ pub fn decoder_responses(data: &[u8]) {
 pub fn decoder_google(data: &[u8]) {
     // Arguments that come out of order are given whole at the end, without deltas.
     format_decoder(data, "google-generative-ai", Promise::TEXT);
-}
-
-/// The proxy decoder keeps the contract of [`Decoder`].
-pub fn decoder_proxy(data: &[u8]) {
-    // The end of a call carries the whole call, which counts.
-    decoder(data, Promise::TEXT, |_| Box::new(ProxyDecoder::new()));
 }
 
 /// A partial reader gives the same for any cut, and for whole JSON what a strict parser gives.

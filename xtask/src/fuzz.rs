@@ -24,7 +24,6 @@ const TARGETS: &[&str] = &[
     "decoder_completions",
     "decoder_responses",
     "decoder_google",
-    "decoder_proxy",
     "partial_json",
     "json_repair",
     "message_roundtrip",

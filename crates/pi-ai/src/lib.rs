@@ -69,7 +69,7 @@
 //! - **Prompt caching, retries, time-outs, hooks**: [`StreamOptions`].
 //! - **Your own providers and models**: [`Client::with_provider`].
 //! - **What failed?** [`is_context_overflow`], [`is_retryable`], [`retry::retry_turn`].
-//! - **No key on the client**: [`proxy`]. **No network at all**: [`faux`].
+//! - **No network**: [`faux`], the scripted model.
 //!
 //! # What this crate must not know
 //!
@@ -95,7 +95,6 @@ mod http;
 mod lines;
 mod overflow;
 pub mod providers;
-pub mod proxy;
 pub mod retry;
 pub mod sse;
 pub mod wire;

@@ -3,7 +3,6 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use pi_ai::proxy::ProxyDecoder;
 use pi_ai::sse::{EventTooLong, SseEvent, SseParser};
 use pi_ai::wire::{self, Call, Decoder};
 use pi_ai::{
@@ -81,7 +80,8 @@ fn each_piece(stream: &Stream, pieces: Pieces, push: &mut dyn FnMut(&[u8])) {
 }
 
 fn decoder(format: Format, model: &Arc<Model>) -> Box<dyn Decoder> {
-    let Some(format) = wire::format(format.api()) else { return Box::new(ProxyDecoder::new()) };
+    let name = format.api();
+    let format = wire::format(name).unwrap_or_else(|| panic!("no wire format {name}"));
     let request = Request {
         model: Arc::clone(model),
         context: Context::new().user("hi"),

@@ -9,21 +9,19 @@ pub(super) enum Format {
     Completions,
     Responses,
     Google,
-    Proxy,
 }
 
 impl Format {
     pub(super) const ALL: &[Self] =
-        &[Self::Anthropic, Self::Completions, Self::Responses, Self::Google, Self::Proxy];
+        &[Self::Anthropic, Self::Completions, Self::Responses, Self::Google];
 
-    /// The name of the wire format; the proxy has none.
+    /// The name of the wire format.
     pub(super) fn api(self) -> &'static str {
         match self {
             Self::Anthropic => "anthropic-messages",
             Self::Completions => "openai-completions",
             Self::Responses => "openai-responses",
             Self::Google => "google-generative-ai",
-            Self::Proxy => "proxy",
         }
     }
 }
@@ -77,7 +75,6 @@ impl Stream {
             Format::Completions => completions(kind),
             Format::Responses => responses(kind, &whole),
             Format::Google => google(kind),
-            Format::Proxy => proxy(kind),
         };
         Self { head, block, ends, rounds, tail, deltas: tokens.len() * rounds }
     }
@@ -159,14 +156,6 @@ fn raw_delta(format: Format, kind: Kind, text: &str) -> Vec<u8> {
                 json!({"functionCall": {"partialArgs": [piece], "willContinue": true}})
             }
         }),
-        Format::Proxy => {
-            let event = match kind {
-                Kind::Text => "text_delta",
-                Kind::Thinking => "thinking_delta",
-                Kind::Arguments => "toolcall_delta",
-            };
-            data(&json!({"type": event, "contentIndex": 0, "delta": text}))
-        }
     }
 }
 
@@ -278,22 +267,6 @@ fn google_part(part: &Value) -> Vec<u8> {
         "candidates": [{"content": content, "index": 0}], "usageMetadata": usage,
         "modelVersion": "m", "responseId": "r1",
     }))
-}
-
-fn proxy(kind: Kind) -> (Vec<u8>, Vec<u8>) {
-    let (start, end) = match kind {
-        Kind::Text => ("text_start", "text_end"),
-        Kind::Thinking => ("thinking_start", "thinking_end"),
-        Kind::Arguments => ("toolcall_start", "toolcall_end"),
-    };
-    let mut head = data(&json!({"type": "start"}));
-    let start = json!({"type": start, "contentIndex": 0, "id": "t", "toolName": "write"});
-    head.extend(data(&start));
-    let mut tail = Vec::new();
-    around_arguments(Format::Proxy, kind, &mut head, &mut tail);
-    tail.extend(data(&json!({"type": end, "contentIndex": 0})));
-    tail.extend(data(&json!({"type": "done", "reason": "stop", "usage": {"input": 1}})));
-    (head, tail)
 }
 
 fn around_arguments(format: Format, kind: Kind, head: &mut Vec<u8>, tail: &mut Vec<u8>) {

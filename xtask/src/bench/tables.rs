@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn the_tables_can_be_made() {
-        assert!(decoding(Clock::Wall, Format::Proxy, Kind::Text, 1000).contains("proxy text"));
+        assert!(decoding(Clock::Wall, Format::Google, Kind::Text, 1000).contains("google"));
         assert!(splitting(Clock::Wall, 1000).contains("alone"));
         assert!(one_call(Clock::Wall, Format::Google, 50_000).contains("google"));
     }

@@ -13,33 +13,6 @@ const TRACES: &str = "crates/pi-ai/tests/fixtures/traces";
 /// The targets that read a body take four bytes before it that say how to cut it.
 const CUTS: &[u8] = &[40, 1, 2, 3];
 
-/// The proxy protocol is ours, so there are no recordings of it.
-const PROXY: &str = r#"data: {"type":"start"}
-
-data: {"type":"thinking_start","contentIndex":0}
-
-data: {"type":"thinking_delta","contentIndex":0,"delta":"Hm"}
-
-data: {"type":"thinking_end","contentIndex":0,"contentSignature":"s","redacted":true}
-
-data: {"type":"text_start","contentIndex":1}
-
-data: {"type":"text_delta","contentIndex":1,"delta":"Hel\nlo"}
-
-data: {"type":"text_end","contentIndex":1}
-
-data: {"type":"toolcall_start","contentIndex":2,"id":"c","toolName":"t"}
-
-data: {"type":"toolcall_delta","contentIndex":2,"delta":"{\"a\":1}"}
-
-data: {"type":"toolcall_end","contentIndex":2,"toolCall":{"id":"c","name":"t","arguments":{}}}
-
-data: {"type":"done","reason":"toolUse","usage":{"input":1,"output":2,"cost":{"total":0.5}}}
-
-data: {"type":"error","reason":"aborted","errorMessage":"gone","usage":{},"responseId":"r"}
-
-"#;
-
 const MESSAGES: &[&str] = &[
     r#"{"role":"system","content":"Be brief.","sections":{"a":"b","c":null},"toolsAdded":[{"name":"t","description":"d","parameters":{"type":"object"}}],"toolsRemoved":[{"name":"u"}],"timestamp":1.5}"#,
     r#"{"role":"user","content":[{"type":"text","text":"hi","textSignature":"s"},{"type":"image","data":"aGk=","mimeType":"image/png"},{"type":"audio","x":1}],"timestamp":1700000000000,"more":[1,2.5e3,-0.0]}"#,
@@ -79,7 +52,6 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
     }
     let with_cuts = |body: &[u8]| [CUTS, body].concat();
     Ok(match target {
-        "decoder_proxy" => vec![("all-events".to_owned(), with_cuts(PROXY.as_bytes()))],
         "message_roundtrip" => {
             let number = |(at, text): (usize, &&str)| (format!("{at}"), text.as_bytes().to_vec());
             MESSAGES.iter().enumerate().map(number).collect()

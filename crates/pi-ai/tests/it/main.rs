@@ -11,8 +11,6 @@ mod functions;
 mod hooks;
 #[cfg(feature = "http")]
 mod hostile;
-#[cfg(feature = "http")]
-mod proxy;
 mod requests;
 #[cfg(feature = "http")]
 mod server;

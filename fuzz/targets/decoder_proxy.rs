@@ -1,4 +1,0 @@
-//! Fuzz target: see `checks::decoder_proxy`.
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| checks::decoder_proxy(data));
