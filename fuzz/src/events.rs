@@ -1,8 +1,9 @@
-//! The grammar of an assistant stream, checked on what a decoder produced.
+//! Checks the output of a decoder against the grammar of an assistant stream.
 
-use pi_ai::{AssistantBlock, AssistantEvent, AssistantMessage, StopReason, json};
+use pi_ai::{AssistantBlock, AssistantEvent, AssistantMessage, StopReason};
+use pi_protocol::json;
 
-/// What the deltas of a block must add up to.
+/// The parts of a block that must equal its joined deltas.
 #[derive(Debug, Clone, Copy)]
 pub struct Promise {
     text: bool,
@@ -18,8 +19,8 @@ impl Promise {
     pub const ARGUMENTS: Self = Self { text: true, arguments: true };
 }
 
-/// A block, as the events tell it.
-struct Told {
+/// A block, rebuilt from its events.
+struct Rebuilt {
     kind: Kind,
     joined: String,
     ended: bool,
@@ -48,18 +49,22 @@ pub(crate) fn check(events: &[AssistantEvent], message: &AssistantMessage, promi
         assert_ne!(*reason, StopReason::Pending);
     }
 
-    let blocks = tell(before);
-    assert_eq!(blocks.len(), message.content.len(), "blocks without events, or the reverse");
-    for (told, block) in blocks.iter().zip(&message.content) {
-        assert!(told.ended || !done, "a block is open at the end of a complete answer");
-        check_block(told, block, promise);
+    let blocks = rebuild(before);
+    assert_eq!(
+        blocks.len(),
+        message.content.len(),
+        "blocks without events, or events without blocks"
+    );
+    for (rebuilt, block) in blocks.iter().zip(&message.content) {
+        assert!(rebuilt.ended || !done, "a block is open at the end of a complete answer");
+        check_block(rebuilt, block, promise);
     }
 }
 
-/// Plays the events through.
-fn tell(events: &[AssistantEvent]) -> Vec<Told> {
+/// Rebuilds the blocks from the events.
+fn rebuild(events: &[AssistantEvent]) -> Vec<Rebuilt> {
     use AssistantEvent as E;
-    let mut blocks: Vec<Told> = Vec::new();
+    let mut blocks: Vec<Rebuilt> = Vec::new();
     for (at, event) in events.iter().enumerate() {
         assert_eq!(matches!(event, E::Start), at == 0, "`Start` comes first, and once");
         match event {
@@ -94,31 +99,37 @@ fn tell(events: &[AssistantEvent]) -> Vec<Told> {
     blocks
 }
 
-fn start(blocks: &mut Vec<Told>, content_index: usize, kind: Kind) {
+fn start(blocks: &mut Vec<Rebuilt>, content_index: usize, kind: Kind) {
     assert_eq!(content_index, blocks.len(), "blocks begin in order");
-    blocks.push(Told { kind, joined: String::new(), ended: false });
+    blocks.push(Rebuilt { kind, joined: String::new(), ended: false });
 }
 
-fn open(blocks: &mut [Told], content_index: usize, kind: Kind) -> &mut Told {
+fn open(blocks: &mut [Rebuilt], content_index: usize, kind: Kind) -> &mut Rebuilt {
     let block = blocks.get_mut(content_index).expect("the block has begun");
     assert_eq!(block.kind, kind);
     assert!(!block.ended, "an event of a block that has ended");
     block
 }
 
-fn check_block(told: &Told, block: &AssistantBlock, promise: Promise) {
-    match (told.kind, block) {
+fn check_block(rebuilt: &Rebuilt, block: &AssistantBlock, promise: Promise) {
+    match (rebuilt.kind, block) {
         (Kind::Text, AssistantBlock::Text(text)) => {
-            assert!(!promise.text || told.joined == text.text, "text is not what was streamed");
+            assert!(
+                !promise.text || rebuilt.joined == text.text,
+                "the text differs from its deltas"
+            );
         }
         (Kind::Thinking, AssistantBlock::Thinking(thinking)) => {
-            // The text of a redacted block stands for what cannot be shown.
-            let streamed = told.joined == thinking.thinking;
-            assert!(!promise.text || thinking.redacted || streamed, "thinking was not streamed");
+            // The text of a redacted block is a placeholder.
+            let streamed = rebuilt.joined == thinking.thinking;
+            assert!(
+                !promise.text || thinking.redacted || streamed,
+                "the thinking differs from its deltas"
+            );
         }
         (Kind::ToolCall, AssistantBlock::ToolCall(call)) => {
-            if promise.arguments && told.ended {
-                match json::parse_tool_arguments(&told.joined) {
+            if promise.arguments && rebuilt.ended {
+                match json::parse_tool_arguments(&rebuilt.joined) {
                     Ok(arguments) => assert_eq!(arguments, call.arguments),
                     Err(error) => assert_eq!(Some(error), call.arguments_error),
                 }

@@ -1,8 +1,8 @@
-//! What each fuzz target checks. Run them with `cargo xtask fuzz [TARGET...] [--seconds N]`.
+//! The checks of the fuzz targets. Run them with `cargo xtask fuzz [TARGET...] [--seconds N]`.
 //!
-//! Every function takes the bytes libFuzzer made up and panics if a promise is broken. Where the
-//! promise is about cutting a stream, the first four bytes of the input say how it is cut, so
-//! that a crash file holds everything needed to repeat the crash.
+//! Every function takes bytes from libFuzzer and panics if a promise is broken. If the promise is
+//! about cutting a stream, the first four bytes of the input determine the cuts, so that a crash
+//! file holds everything needed to reproduce the crash.
 
 mod events;
 mod policy;
@@ -13,16 +13,17 @@ use std::sync::Arc;
 use pi_ai::sse::{EventTooLong, SseEvent, SseParser};
 use pi_ai::wire::{self, Call, Decoder};
 use pi_ai::{
-    AssistantEvent, AssistantMessage, Context, Message, MessageBuilder, Model, PartialJson,
-    Request, StreamOptions, json,
+    AssistantEvent, AssistantMessage, Context, Message, MessageBuilder, Model, Request,
+    StreamOptions,
 };
+use pi_protocol::{PartialJson, json};
 use serde_json::{Map, Value};
 
 pub use events::Promise;
 pub use policy::policy_check;
 pub use sessions::{session_load, session_migrate};
 
-/// Any bytes, cut anyhow, give the same server-sent events.
+/// The same bytes give the same server-sent events for any cuts.
 pub fn sse(data: &[u8]) {
     let Some((cuts, body)) = Cuts::split_off(data) else { return };
     let read = |pieces: Vec<&[u8]>| {
@@ -53,17 +54,18 @@ pub fn decoder_completions(data: &[u8]) {
 
 /// The OpenAI Responses decoder keeps the contract of [`Decoder`].
 pub fn decoder_responses(data: &[u8]) {
-    // An item is said again, whole, at its end, and the provider may correct itself there.
+    // The end of an item repeats it as a whole, and the provider may correct itself there.
     format_decoder(data, "openai-responses", Promise::NOTHING);
 }
 
 /// The Google decoder keeps the contract of [`Decoder`].
 pub fn decoder_google(data: &[u8]) {
-    // Arguments that come out of order are given whole at the end, without deltas.
+    // Arguments that arrive out of order are reported as a whole at the end, without deltas.
     format_decoder(data, "google-generative-ai", Promise::TEXT);
 }
 
-/// A partial reader gives the same for any cut, and for whole JSON what a strict parser gives.
+/// The partial reader gives the same result for any cuts, and that of a strict parser for complete
+/// JSON.
 pub fn partial_json(data: &[u8]) {
     let Some((cuts, body)) = Cuts::split_off(data) else { return };
     let Ok(text) = std::str::from_utf8(body) else { return };
@@ -85,7 +87,7 @@ pub fn partial_json(data: &[u8]) {
     }
 }
 
-/// Repair leaves valid JSON alone, and what it has repaired once it need not repair again.
+/// Repair does not change valid JSON and is idempotent.
 pub fn json_repair(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let repaired = json::repair(text);
@@ -93,16 +95,16 @@ pub fn json_repair(data: &[u8]) {
         assert_eq!(repaired, text);
     }
     assert_eq!(json::repair(&repaired), repaired);
-    // Never panics, and an error repeats the text for the model.
+    // An error repeats the text, for the model to correct it.
     if let Err(error) = json::parse_tool_arguments(text) {
         assert!(error.ends_with(text));
     }
 }
 
-/// What can be read as a message is written so that it reads as the same message.
+/// A message that was read and written reads as the same message.
 pub fn message_roundtrip(data: &[u8]) {
-    // A name that occurs twice in an object is not promised anything: by way of a value, the last
-    // one counts.
+    // Duplicate names in an object are outside of the promise: going through a value keeps the
+    // last one.
     let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
     let Ok(message) = serde_json::from_str::<Message>(&value.to_string()) else { return };
     let text = serde_json::to_string(&message).expect("a message can be written");
@@ -123,7 +125,7 @@ fn format_decoder(data: &[u8], api: &str, promise: Promise) {
     });
 }
 
-/// However the body is cut, events and message are the same, and they keep the stream's grammar.
+/// Events and message are the same for any cuts of the body, and obey the grammar of the stream.
 fn decoder(data: &[u8], promise: Promise, make: impl Fn(&Model) -> Box<dyn Decoder>) {
     let Some((cuts, body)) = Cuts::split_off(data) else { return };
     let model = Model { id: "m".to_owned(), provider: "p".to_owned(), ..Model::default() };
@@ -133,7 +135,7 @@ fn decoder(data: &[u8], promise: Promise, make: impl Fn(&Model) -> Box<dyn Decod
     assert_eq!(whole.1, cut.1, "the message depends on how the body was cut");
     let (events, message) = whole;
     events::check(&events, &message, promise);
-    // A session file keeps what was streamed.
+    // The message survives a session file.
     let text = serde_json::to_string(&message).expect("a message can be written");
     assert_eq!(message, serde_json::from_str(&text).expect("a written message can be read"));
 }
@@ -154,7 +156,7 @@ fn decode(
     (events, message)
 }
 
-/// How to cut a stream: pieces of up to `longest` bytes, of lengths that follow from `seed`.
+/// The cuts of a stream: pieces of up to `longest` bytes, with lengths determined by `seed`.
 #[derive(Clone, Copy)]
 struct Cuts {
     longest: usize,
@@ -162,7 +164,7 @@ struct Cuts {
 }
 
 impl Cuts {
-    /// Takes the first four bytes of an input as the way to cut the rest.
+    /// Reads the cuts from the first four bytes of an input.
     fn split_off(data: &[u8]) -> Option<(Self, &[u8])> {
         let ([longest, seed @ ..], body) = data.split_first_chunk::<4>()?;
         let seed = seed.iter().fold(1, |seed, byte| seed << 8 | u64::from(*byte));
@@ -184,7 +186,7 @@ impl Cuts {
         pieces
     }
 
-    /// As [`Self::of`], between characters.
+    /// Like [`Self::of`], but cuts only between characters.
     fn of_text(self, text: &str) -> Vec<&str> {
         let mut pieces = Vec::new();
         let mut start = 0;

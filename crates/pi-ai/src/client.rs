@@ -183,7 +183,14 @@ impl Client {
         !matches!(self.credential(provider, None, &EnvOverrides::new()), Credential::Missing)
     }
 
-    /// Asks `model` and streams its answer.
+    /// Sends a request to `model` and streams the answer.
+    ///
+    /// Nothing is sent before the stream is first polled. The stream can be cancelled at any time:
+    /// with [`AssistantStream::cancel`], or, once it has moved to another task, with a token taken
+    /// from [`AssistantStream::cancel_token`] before. Dropping the stream also ends the request.
+    ///
+    /// A program that already has a [`CancelToken`] for a larger piece of work passes it to
+    /// [`Provider::stream`].
     pub fn stream(
         &self,
         model: &Arc<Model>,
@@ -194,7 +201,9 @@ impl Client {
         Provider::stream(self, request, CancelToken::new())
     }
 
-    /// Asks `model` and waits for its whole answer. Failures are in its `stop_reason`.
+    /// Sends a request to `model` and waits for the whole answer. Failures are in its
+    /// `stop_reason`. To cancel, drop the future; to cancel and keep what had arrived, use
+    /// [`Self::stream`] and [`AssistantStream::result`].
     pub async fn complete(
         &self,
         model: &Arc<Model>,

@@ -1,31 +1,5 @@
-//! One streaming API over every LLM provider.
-//!
-//! # Stream a model
-//!
-#![cfg_attr(feature = "http", doc = "```no_run")]
-#![cfg_attr(not(feature = "http"), doc = "```ignore")]
-//! use pi_ai::{AssistantEvent, Client, Context, StreamOptions};
-//!
-//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let client = Client::from_env(); // keys from ANTHROPIC_API_KEY, OPENAI_API_KEY, …
-//! let model = client.model("anthropic", "claude-sonnet-4-5")?;
-//! let mut stream = client.stream(&model, Context::new().user("Hello!"), StreamOptions::default());
-//! while let Some(event) = stream.next().await {
-//!     if let AssistantEvent::TextDelta { delta, .. } = event {
-//!         print!("{delta}");
-//!     }
-//! }
-//! # Ok(()) }
-//! ```
-//!
-//! Events carry what is new; the message they build up is [`stream.message()`], by reference, at
-//! any time. The stream ends in exactly one terminal event. **Failures arrive there too**, from a
-//! missing key to a torn connection, with what was gathered so far: look at
-//! [`AssistantMessage::stop_reason`] and `error_message`. Nothing returns an `Err` beside it.
-//!
-//! To wait for the whole answer: `client.complete(&model, context, options).await`.
-//!
-//! [`stream.message()`]: AssistantStream::message
+#![cfg_attr(feature = "http", doc = include_str!("../README.md"))]
+#![cfg_attr(not(feature = "http"), doc = "Wire formats, model catalog and scripted model of pi.")]
 //!
 //! # Tools
 //!
@@ -59,28 +33,31 @@
 //! # }
 //! ```
 //!
-//! # Other things it does
+//! # Where to find what
 //!
 //! - **Thinking**: [`StreamOptions::reasoning`]; levels are fitted to what the model offers.
-//! - **Any history on any model**: continue a conversation on another provider; signatures, call
-//!   ids, images and unanswered calls are handled ([`wire::transform_messages`]).
-//! - **Abort**: `Provider::stream(&client, request, cancel)` takes a [`CancelToken`]; cancelling it closes the connection at
-//!   once and ends the stream as `Aborted`, keeping what came.
+//! - **Another model for the same history**: [`wire::transform_messages`] adapts signatures, call
+//!   ids, images and unanswered calls; every request does so by itself.
+//! - **Cancellation**: [`AssistantStream::cancel`] and [`AssistantStream::cancel_token`] close the
+//!   connection at once and end the stream as `Aborted`, with what had arrived.
 //! - **Prompt caching, retries, time-outs, hooks**: [`StreamOptions`].
-//! - **Your own providers and models**: [`Client::with_provider`].
-//! - **What failed?** [`is_context_overflow`], [`is_retryable`], [`retry::retry_turn`].
-//! - **No network**: [`faux`], the scripted model.
+//! - **Custom providers and models**: `Client::with_provider`.
+//! - **Classification of failures**: [`is_context_overflow`], [`is_retryable`],
+//!   [`retry::retry_turn`].
+//! - **Tests without a network**: [`faux`].
 //!
-//! # What this crate must not know
+//! # Vocabulary
 //!
-//! Files, terminals, agents, sessions. It keeps no state between requests but a connection pool.
-//! Without the default feature `http` it also knows no network: the wire formats, the catalog and
-//! the scripted model remain, and no TLS is built.
+//! The types of messages, events and options are those of [`pi_protocol`], which agents and
+//! sessions share. The ones that a user of this crate needs are re-exported here. Programs that
+//! also handle session entries, tool effects or partial JSON depend on `pi-protocol` directly.
 //!
 //! # Where to start reading
 //!
-//! [`wire`] for how providers are spoken to, `client.rs` for how a request finds its way,
-//! `http.rs` for what happens on the connection.
+//! [`wire`] for the formats, `client.rs` for the way of a request, `http.rs` for the connection.
+//!
+//! This crate must not know files, terminals, agents or sessions. It keeps no state between
+//! requests but a connection pool.
 
 pub mod catalog;
 #[cfg(feature = "http")]
@@ -105,6 +82,29 @@ pub use client::{
 };
 pub use hooks::HookPanicked;
 pub use overflow::{is_context_overflow, is_recoverable_length};
-#[doc(inline)]
-pub use pi_protocol::*;
 pub use retry::is_retryable;
+
+// Requests.
+#[doc(inline)]
+pub use pi_protocol::{
+    Attribution, CacheRetention, CancelToken, ConstrainedSampling, Context, EnvOverrides,
+    GrammarVariants, HeaderChanges, HookFuture, HttpHeader, HttpResponseInfo, Identity, Provider,
+    Request, RequestHooks, RetryOptions, StreamOptions, StrictMode, ThinkingBudgets, ThinkingLevel,
+    Timeouts, Tool, ToolChoice, complete,
+};
+// Messages.
+#[doc(inline)]
+pub use pi_protocol::{
+    AssistantBlock, AssistantMessage, Diagnostic, DiagnosticError, Extra, History, ImageContent,
+    Message, MessageContent, RemovedTool, StopReason, SystemMessage, TextContent, ThinkingContent,
+    ToolCall, ToolResultMessage, UserBlock, UserContent, UserMessage,
+};
+// Answers, and the parts from which a custom provider builds them.
+#[doc(inline)]
+pub use pi_protocol::{AssistantEvent, AssistantStream, MessageBuilder, Source};
+// Models and prices.
+#[doc(inline)]
+pub use pi_protocol::{
+    Cost, CostTier, ImageLimits, ImageResize, InputKind, InputLimits, Model, ModelCost,
+    PromptCache, Usage,
+};

@@ -1,18 +1,14 @@
-//! The vocabulary of pi: what crosses a boundary between two crates, and nothing else.
+#![doc = include_str!("../README.md")]
 //!
-//! Messages, content blocks, usage and cost, model records, request options, the events of an
-//! assistant stream, session entries, the [`Provider`] trait, and the incremental parser for tool arguments.
-//! JSON names are those of the TypeScript pi, both ways; a field this crate does not know
-//! survives a round trip in the `extra` map of its message or block.
+//! # Where to start reading
 //!
-//! This crate must not know about HTTP, files, terminals, processes or an async runtime.
-//! It depends on serde and on the `Stream` trait only, so everything above it builds in seconds.
-//!
-//! Where to start reading:
 //! - [`Message`] and [`AssistantMessage`]: the transcript;
 //! - [`AssistantEvent`] and [`AssistantStream`]: one answer, as it arrives;
-//! - [`MessageBuilder`]: how a provider turns what it hears into both of these;
+//! - [`MessageBuilder`]: builds both from the output of a provider;
 //! - [`Provider`]: the one seam between an agent and any model.
+//!
+//! This crate must not know about HTTP, files, terminals, processes or an async runtime, so that
+//! everything above it builds in seconds.
 
 mod agent_message;
 mod builder;

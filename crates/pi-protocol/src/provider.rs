@@ -15,7 +15,7 @@ pub struct Request {
     pub options: StreamOptions,
 }
 
-/// Something that answers requests: real models, a scripted one, a proxy.
+/// Answers requests: a client of real models, or a scripted model.
 ///
 /// Contract: `stream` never fails and never panics. Whatever goes wrong, from a missing key to a
 /// torn connection, is the last event of the stream, and the message holds what was gathered and

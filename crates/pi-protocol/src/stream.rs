@@ -14,7 +14,7 @@ use crate::{
     Model, StopReason,
 };
 
-/// Where the content of an [`AssistantStream`] comes from: a connection, a script, a proxy.
+/// The origin of the content of an [`AssistantStream`]: a connection or a script.
 ///
 /// Contract: when `poll` returns `Ready`, it has pushed at least one event into `out` or finished
 /// it. Dropping a source releases everything it holds, at once.
@@ -28,9 +28,10 @@ pub trait Source: Send {
 /// Exactly one terminal event comes, last. Every failure is that event; nothing is returned as
 /// an `Err`. Memory for the message is held once, here, and lent out by [`Self::message`].
 ///
-/// Cancelling the token the stream was made with drops the source at once, even if nobody polls.
-/// Events that had arrived are still delivered, open blocks end, then comes `Error` with reason
-/// `Aborted`.
+/// Every stream can be cancelled: with [`Self::cancel`], with a token from [`Self::cancel_token`],
+/// or with the token that the stream was made with. Cancellation drops the source, and with it the
+/// connection, at once, even if the stream is not being polled. Events that had arrived are still
+/// delivered and open blocks end; then comes `Error` with reason `Aborted`.
 pub struct AssistantStream {
     state: State,
     source: SharedSource,
@@ -53,8 +54,11 @@ enum State {
 const ABORTED: &str = "Request was aborted";
 
 impl AssistantStream {
-    /// An answer from `model` that `source` will provide.
+    /// An answer from `model` that `source` will provide. Cancelling `cancel` cancels the stream.
+    #[allow(clippy::needless_pass_by_value)] // A token is a handle; providers receive it by value.
     pub fn new(model: &Model, source: impl Source + 'static, cancel: CancelToken) -> Self {
+        // A child, so that `Self::cancel` ends this stream and nothing else of the caller.
+        let cancel = cancel.child();
         let source: SharedSource = Arc::new(Mutex::new(Some(Box::new(source))));
         let weak = Arc::downgrade(&source);
         let close_on_cancel = cancel.on_cancel(move || {
@@ -77,6 +81,17 @@ impl AssistantStream {
     /// An answer that failed before anything was sent.
     pub fn failed(model: &Model, error: impl Into<String>) -> Self {
         Self::new(model, Failed(Some(error.into())), CancelToken::new())
+    }
+
+    /// Cancels the request. The stream still has to be read to its terminal event.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// A token that cancels this stream and nothing else. Take it before the stream moves to
+    /// another task, or before [`Self::result`] consumes the stream.
+    pub fn cancel_token(&self) -> CancelToken {
+        self.cancel.clone()
     }
 
     /// The message so far; after the terminal event, the whole message.

@@ -1,27 +1,26 @@
 //! Abort: at any point, at once, on the wire, and with what was gathered.
 
 use pi_ai::{
-    AssistantEvent, CancelToken, Context, Provider, Request, RetryOptions, StopReason,
+    AssistantEvent, AssistantStream, CancelToken, Context, Provider, Request, StopReason,
     StreamOptions,
 };
 
 use crate::hostile::{APIS, beginning, client, model};
 use crate::server::{Server, Step, response, stream_head};
 
-fn request(api: &str, url: &str) -> Request {
-    Request {
-        model: model(api, url),
-        context: Context::new().user("hi"),
-        options: StreamOptions::default(),
-    }
+fn stream(api: &str, server: &Server) -> AssistantStream {
+    stream_with(api, server, StreamOptions::default())
+}
+
+fn stream_with(api: &str, server: &Server, options: StreamOptions) -> AssistantStream {
+    client().stream(&model(api, &server.url()), Context::new().user("hi"), options)
 }
 
 #[tokio::test]
 async fn before_anything_was_sent() {
     let server = Server::play(vec![]).await;
-    let cancel = CancelToken::new();
-    cancel.cancel();
-    let mut stream = client().stream_request(request(APIS[0], &server.url()), cancel);
+    let mut stream = stream(APIS[0], &server);
+    stream.cancel();
     assert_eq!(stream.next().await, Some(AssistantEvent::Error { reason: StopReason::Aborted }));
     assert_eq!(stream.next().await, None);
     assert_eq!(stream.message().error_message.as_deref(), Some("Request was aborted"));
@@ -32,8 +31,8 @@ async fn before_anything_was_sent() {
 async fn while_waiting_for_the_answer() {
     for api in APIS {
         let mut server = Server::play(vec![vec![Step::UntilGone]]).await;
-        let cancel = CancelToken::new();
-        let stream = client().stream_request(request(api, &server.url()), cancel.clone());
+        let stream = stream(api, &server);
+        let cancel = stream.cancel_token();
         let waiting = tokio::spawn(stream.result());
         while server.requests().is_empty() {
             tokio::task::yield_now().await;
@@ -54,13 +53,12 @@ async fn in_the_middle_of_the_answer() {
             Step::UntilGone,
         ];
         let mut server = Server::play(vec![script]).await;
-        let cancel = CancelToken::new();
-        let mut stream = client().stream_request(request(api, &server.url()), cancel.clone());
+        let mut stream = stream(api, &server);
         while stream.message().text() != "Hel" {
             stream.next().await.unwrap();
         }
-        cancel.cancel();
-        // The connection ends although nobody asks the stream for more.
+        stream.cancel();
+        // The connection ends although the stream is not polled.
         server.client_gone().await;
         let message = stream.result().await;
         assert_eq!(message.stop_reason, StopReason::Aborted, "{api}");
@@ -72,10 +70,11 @@ async fn in_the_middle_of_the_answer() {
 async fn while_waiting_to_try_again() {
     let refusal = response("429 Too Many Requests", &[("retry-after", "50")], "");
     let server = Server::answer(refusal).await;
-    let mut request = request(APIS[1], &server.url());
-    request.options.retry = RetryOptions { max_retries: 1, ..RetryOptions::default() };
-    let cancel = CancelToken::new();
-    let waiting = tokio::spawn(client().stream_request(request, cancel.clone()).result());
+    let mut options = StreamOptions::default();
+    options.retry.max_retries = 1;
+    let stream = stream_with(APIS[1], &server, options);
+    let cancel = stream.cancel_token();
+    let waiting = tokio::spawn(stream.result());
     while server.requests().is_empty() {
         tokio::task::yield_now().await;
     }
@@ -91,19 +90,31 @@ async fn dropping_the_stream_ends_the_request_too() {
         Step::UntilGone,
     ];
     let mut server = Server::play(vec![script]).await;
-    let mut stream = client().stream_request(request(APIS[1], &server.url()), CancelToken::new());
+    let mut stream = stream(APIS[1], &server);
     stream.next().await.unwrap();
     drop(stream);
     server.client_gone().await;
 }
 
-/// `Client` has its own `stream`; here the trait's is meant.
-trait StreamRequest {
-    fn stream_request(&self, request: Request, cancel: CancelToken) -> pi_ai::AssistantStream;
-}
-
-impl StreamRequest for pi_ai::Client {
-    fn stream_request(&self, request: Request, cancel: CancelToken) -> pi_ai::AssistantStream {
-        Provider::stream(self, request, cancel)
+#[tokio::test]
+async fn a_token_of_the_caller_cancels_the_stream_but_not_the_other_way_round() {
+    let mut server = Server::play(vec![vec![Step::UntilGone], vec![Step::UntilGone]]).await;
+    let request = || Request {
+        model: model(APIS[1], &server.url()),
+        context: Context::new().user("hi"),
+        options: StreamOptions::default(),
+    };
+    let run = CancelToken::new();
+    let first = Provider::stream(&client(), request(), run.clone());
+    let second = Provider::stream(&client(), request(), run.clone());
+    first.cancel();
+    assert_eq!(first.result().await.stop_reason, StopReason::Aborted);
+    assert!(!run.is_cancelled() && !second.cancel_token().is_cancelled());
+    let waiting = tokio::spawn(second.result());
+    while server.requests().is_empty() {
+        tokio::task::yield_now().await;
     }
+    run.cancel();
+    assert_eq!(waiting.await.unwrap().stop_reason, StopReason::Aborted);
+    server.client_gone().await;
 }

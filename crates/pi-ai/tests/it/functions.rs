@@ -5,10 +5,10 @@
 
 use pi_ai::wire::transform_messages;
 use pi_ai::{
-    AssistantMessage, Declarations, Message, Model, PartialJson, ThinkingBudgets, ThinkingLevel,
-    Usage, estimate, is_context_overflow, is_recoverable_length, is_retryable, json,
-    retry::RetryPolicy,
+    AssistantMessage, Message, Model, ThinkingBudgets, ThinkingLevel, Usage, estimate,
+    is_context_overflow, is_recoverable_length, is_retryable, retry::RetryPolicy,
 };
+use pi_protocol::{Declarations, PartialJson, json};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 

@@ -10,8 +10,9 @@ use std::sync::Arc;
 use pi_ai::wire::{self, Call};
 use pi_ai::{
     Attribution, CacheRetention, Context, Identity, Model, Request, StreamOptions, ThinkingBudgets,
-    ThinkingLevel, ToolChoice, json,
+    ThinkingLevel, ToolChoice,
 };
+use pi_protocol::json;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -6,10 +6,10 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_ai::{AgentMessage, EntryBody, Message, ToolCall, ToolResultMessage, UserBlock};
 use pi_coding_agent::guard::{Call, Guard, GuardError, Judgement, Outcome};
 use pi_coding_agent::{AgentOptions, load_guard};
 use pi_guard::Decision;
+use pi_protocol::{AgentMessage, EntryBody, Message, ToolCall, ToolResultMessage, UserBlock};
 use pi_session::{BashExecution, Session};
 use pi_tools::{Host, Workspace};
 use serde_json::{Map, Value, json};
