@@ -34,7 +34,7 @@ tasks:
 fn main() -> ExitCode {
     // The bench runs commands.
     #[cfg(feature = "bench")]
-    pi_tools::supervisor::main_if_asked();
+    pi_tools::supervisor::run_if_requested();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {

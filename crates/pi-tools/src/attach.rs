@@ -9,17 +9,32 @@ use crate::executor::FileKind;
 use crate::workspace::Workspace;
 use crate::{image, os_error, paths};
 
-/// The content of a file, fit for a prompt.
+/// A file that a user attached to a prompt.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Attachment {
-    /// Text.
-    Text(String),
-    /// An image, unless it cannot be shown, and what the model should know of it.
-    Image(Option<ImageContent>, Vec<String>),
+#[non_exhaustive]
+pub struct AttachedFile {
+    /// Absolute path of the file.
+    pub path: PathBuf,
+    /// Content of the file in a form that fits into a prompt.
+    pub content: Attachment,
 }
 
-/// Reads a file that a user named, by its name or another spelling of it. Also returns its path.
-pub async fn attach(workspace: &Workspace, name: &str) -> Result<(PathBuf, Attachment), ToolError> {
+/// The content of an attached file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Attachment {
+    /// A text file; invalid UTF-8 is replaced.
+    Text(String),
+    /// An image file.
+    Image {
+        /// The image, or `None` if no model can read it.
+        image: Option<ImageContent>,
+        /// Notes for the model, such as the factor by which the image was scaled.
+        notes: Vec<String>,
+    },
+}
+
+/// Reads a file that the user named. Other Unicode spellings of the name are tried too.
+pub async fn attach(workspace: &Workspace, name: &str) -> Result<AttachedFile, ToolError> {
     let wanted = workspace.resolve(name);
     let mut found = None;
     for path in std::iter::once(wanted.clone()).chain(paths::variants(&wanted)) {
@@ -39,21 +54,21 @@ pub async fn attach(workspace: &Workspace, name: &str) -> Result<(PathBuf, Attac
     let Some(mime_type) = image::mime_type(&bytes) else {
         let text = String::from_utf8(bytes)
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        return Ok((path, Attachment::Text(text)));
+        return Ok(AttachedFile { path, content: Attachment::Text(text) });
     };
-    let images = image::Images { visible: true, ..workspace.images() };
+    let images = image::ImageSettings { supported: true, ..workspace.image_settings() };
     let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images)).await;
     let shown = shown.map_err(|error| ToolError::new(error.to_string()))?;
-    let (mut content, mut hints) = (None, Vec::new());
+    let (mut image, mut notes) = (None, Vec::new());
     for block in shown.content {
         match block {
-            UserBlock::Image(image) => content = Some(image),
-            // The first line says that it is an image, which everybody knows.
+            UserBlock::Image(content) => image = Some(content),
             other => {
-                hints
-                    .extend(other.as_text().unwrap_or_default().lines().skip(1).map(str::to_owned));
+                let text = other.as_text().unwrap_or_default();
+                // The first line only says that the file is an image.
+                notes.extend(text.lines().skip(1).map(str::to_owned));
             }
         }
     }
-    Ok((path, Attachment::Image(content, hints)))
+    Ok(AttachedFile { path, content: Attachment::Image { image, notes } })
 }

@@ -1,7 +1,7 @@
 //! Processes that are meant to outlive the call that starts them: a server, a watcher.
 //!
 //! They are managed: each has a handle, all can be listed, read and stopped, and none outlives
-//! the [`Background`] that started it.
+//! the [`BackgroundProcesses`] that started it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::{Notify, watch};
 
 use crate::bash::{self, Output};
-use crate::executor::{Lease, Process};
+use crate::executor::{Process, ProcessTree};
 use crate::truncate::Truncation;
 use crate::workspace::Workspace;
 
@@ -63,7 +63,7 @@ pub enum BackgroundState {
 
 /// The background processes of one agent. Dropping it ends them all.
 #[derive(Debug, Default)]
-pub struct Background {
+pub struct BackgroundProcesses {
     entries: Mutex<Entries>,
 }
 
@@ -81,7 +81,7 @@ struct Entry {
     /// It ran when it was stopped.
     interrupted: bool,
     /// Gone once it was stopped.
-    lease: Option<Lease>,
+    tree: Option<ProcessTree>,
 }
 
 impl Entry {
@@ -91,19 +91,19 @@ impl Entry {
     }
 }
 
-impl Background {
+impl BackgroundProcesses {
     /// Starts a command, with the settings of the workspace.
     pub async fn start(
         &self,
         workspace: &Workspace,
         command: &str,
     ) -> Result<BackgroundId, ToolError> {
-        let Process { output: pipe, exit, lease } = bash::start(workspace, command).await?;
+        let Process { output: pipe, exit, tree } = bash::start(workspace, command).await?;
         let output = Arc::new(Mutex::new(Output::default()));
         let (ended, state) = watch::channel(BackgroundState::Running);
         tokio::spawn(take_in(Arc::clone(&output), pipe, exit, ended));
         let command = command.to_owned();
-        let entry = Entry { command, output, state, interrupted: false, lease: Some(lease) };
+        let entry = Entry { command, output, state, interrupted: false, tree: Some(tree) };
         let mut entries = lock(&self.entries);
         entries.last += 1;
         let id = BackgroundId(entries.last);
@@ -139,16 +139,16 @@ impl Background {
     /// Ends a process with all it has started. Its output can still be read. False if there is no
     /// such process.
     pub async fn stop(&self, id: BackgroundId) -> bool {
-        let lease = match lock(&self.entries).by_id.get_mut(&id) {
+        let tree = match lock(&self.entries).by_id.get_mut(&id) {
             Some(entry) => {
                 let runs = *entry.state.borrow() == BackgroundState::Running;
-                entry.interrupted |= runs && entry.lease.is_some();
-                entry.lease.take()
+                entry.interrupted |= runs && entry.tree.is_some();
+                entry.tree.take()
             }
             None => return false,
         };
-        if let Some(lease) = lease {
-            lease.end().await;
+        if let Some(tree) = tree {
+            tree.kill().await;
         }
         true
     }

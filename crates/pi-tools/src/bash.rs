@@ -26,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::call;
-use crate::executor::Lease;
+use crate::executor::ProcessTree;
 use crate::toolset::{Builtin, STRICT};
 use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::Workspace;
@@ -139,7 +139,7 @@ async fn execute(
         cancel: &invocation.cancel,
         progress: Progress::Updates(&invocation.updates),
     };
-    let end = run.until_end(process.exit, process.lease, started, limit).await;
+    let end = run.until_end(process.exit, process.tree, started, limit).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     Report { output: &output, spilled, end, elapsed: started.elapsed() }.into_result()
 }
@@ -181,7 +181,7 @@ impl Run<'_> {
     async fn until_end(
         &mut self,
         exit: impl Future<Output = std::io::Result<Option<i32>>>,
-        lease: Lease,
+        tree: ProcessTree,
         started: Instant,
         limit: Option<Duration>,
     ) -> End {
@@ -190,7 +190,7 @@ impl Run<'_> {
         if end == End::Aborted {
             self.last_words(started);
         }
-        let _ = timeout(DEATH, lease.end()).await;
+        let _ = timeout(DEATH, tree.kill()).await;
         // Nobody can write any more, so this ends at once.
         let _ = timeout(SILENCE, async { while self.take_in().await {} }).await;
         end

@@ -30,8 +30,8 @@ use state::State;
 
 use crate::workspace::Workspace;
 
-pub use restore::{Conflict, Restored};
-pub use state::{Change, Item};
+pub use restore::{Conflict, ConflictReason, RestoreReport};
+pub use state::{Change, FileState};
 
 /// How much is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,10 +66,13 @@ pub enum CheckpointError {
     Unknown(usize),
     /// The workspace is on an executor whose files this process cannot reach.
     #[error("checkpoints are only for workspaces on this machine; {} is elsewhere", .0.display())]
-    Elsewhere(PathBuf),
-    /// There is nothing to undo or redo.
-    #[error("there is nothing to {0}")]
-    Nothing(&'static str),
+    NotLocal(PathBuf),
+    /// The current checkpoint is the oldest one.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// The current checkpoint is the latest one.
+    #[error("there is nothing to redo")]
+    NothingToRedo,
 }
 
 impl CheckpointError {
@@ -88,15 +91,6 @@ pub struct Checkpoint {
     pub label: String,
     /// How many files, directories and links differ from the checkpoint before.
     pub changes: usize,
-}
-
-/// A state of the workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Point {
-    /// A checkpoint.
-    At(usize),
-    /// As it is.
-    Now,
 }
 
 /// The checkpoints of one workspace.
@@ -129,7 +123,7 @@ impl Checkpoints {
         limits: Limits,
     ) -> Result<Self, CheckpointError> {
         let root = workspace.executor().host_path(workspace.cwd());
-        let root = root.ok_or_else(|| CheckpointError::Elsewhere(workspace.cwd().to_owned()))?;
+        let root = root.ok_or_else(|| CheckpointError::NotLocal(workspace.cwd().to_owned()))?;
         Self::open(store, &root, limits)
     }
 
@@ -156,51 +150,44 @@ impl Checkpoints {
         self.journal.position()
     }
 
-    /// What differs between two states.
-    pub fn diff(&mut self, from: Point, to: Point) -> Result<Vec<Change>, CheckpointError> {
-        let from = self.state(from)?;
-        let to = self.state(to)?;
+    /// Returns the differences between two checkpoints.
+    pub fn diff(&self, from: usize, to: usize) -> Result<Vec<Change>, CheckpointError> {
+        let from = self.journal.state_at(from)?;
+        let to = self.journal.state_at(to)?;
         Ok(from.changes_to(&to))
     }
 
     /// Goes back to the checkpoint before the current one. What somebody else has changed since
     /// is left alone and reported.
-    pub fn undo(&mut self) -> Result<Restored, CheckpointError> {
-        let at = self.journal.position().ok_or(CheckpointError::Nothing("undo"))?;
-        let before = self.journal.before(at).ok_or(CheckpointError::Nothing("undo"))?;
+    pub fn undo(&mut self) -> Result<RestoreReport, CheckpointError> {
+        let at = self.journal.position().ok_or(CheckpointError::NothingToUndo)?;
+        let before = self.journal.before(at).ok_or(CheckpointError::NothingToUndo)?;
         self.go(at, before)
     }
 
     /// Goes to the checkpoint after the current one, from which `undo` came.
-    pub fn redo(&mut self) -> Result<Restored, CheckpointError> {
-        let at = self.journal.position().ok_or(CheckpointError::Nothing("redo"))?;
-        let after = self.journal.after(at).ok_or(CheckpointError::Nothing("redo"))?;
+    pub fn redo(&mut self) -> Result<RestoreReport, CheckpointError> {
+        let at = self.journal.position().ok_or(CheckpointError::NothingToRedo)?;
+        let after = self.journal.after(at).ok_or(CheckpointError::NothingToRedo)?;
         self.go(at, after)
     }
 
     /// The content that a file had at a checkpoint, if it was kept. The path is written as in
     /// [`Change::path`].
-    pub fn content(&mut self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
+    pub fn content(&self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
         match self.journal.state_at(at)?.items.get(path) {
-            Some(Item::File { hash: Some(hash), .. }) => self.objects.read(hash).map(Some),
+            Some(FileState::File { hash: Some(hash), .. }) => self.objects.read(hash).map(Some),
             _ => Ok(None),
         }
     }
 
-    fn go(&mut self, from: usize, to: usize) -> Result<Restored, CheckpointError> {
+    fn go(&mut self, from: usize, to: usize) -> Result<RestoreReport, CheckpointError> {
         let expected = self.journal.state_at(from)?;
         let wanted = self.journal.state_at(to)?;
         let now = self.look(false)?;
         let restored = restore::restore(&self.root, &self.objects, &expected, &wanted, &now)?;
         self.journal.move_to(to)?;
         Ok(restored)
-    }
-
-    fn state(&mut self, point: Point) -> Result<State, CheckpointError> {
-        match point {
-            Point::At(number) => self.journal.state_at(number),
-            Point::Now => self.look(false),
-        }
     }
 
     /// Looks at the workspace. With `keep`, contents that are new go to the store.

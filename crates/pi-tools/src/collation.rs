@@ -13,7 +13,7 @@ const PUNCTUATION: &str = "_-‐‑‒–—―,;:!?.'‹›\"«»()[]{}§¶@*/\
 
 /// A name made ready to be compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Key {
+pub struct SortKey {
     letters: Vec<(Class, u32)>,
     accents: String,
     name: String,
@@ -29,7 +29,7 @@ enum Class {
     Letter,
 }
 
-impl Key {
+impl SortKey {
     /// A key for `name`.
     pub fn new(name: &str) -> Self {
         let mut letters = Vec::with_capacity(name.len());

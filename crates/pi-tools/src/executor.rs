@@ -18,7 +18,7 @@ use std::time::SystemTime;
 pub use pi_agent::BoxFuture;
 
 pub use host::Host;
-pub use process::{Command, Inherit, Lease, Process};
+pub use process::{BaseEnvironment, Command, Process, ProcessTree};
 #[cfg(unix)]
 pub use remote::{Container, Network, Remote, Ssh, Which};
 
@@ -51,7 +51,7 @@ pub trait Executor: Send + Sync + fmt::Debug {
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>>;
 
     /// Starts a process. It and all that it starts, however far removed, run no longer than its
-    /// [`Lease`], nor longer than this program.
+    /// [`ProcessTree`], nor longer than this program.
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>>;
 
     /// The same file as this process would name it, if it can reach it directly.
@@ -59,13 +59,13 @@ pub trait Executor: Send + Sync + fmt::Debug {
 
     /// Where what commands see at this path is for the other methods. The same, except where
     /// commands have places of their own.
-    fn place(&self, path: PathBuf) -> PathBuf {
+    fn map_command_path(&self, path: PathBuf) -> PathBuf {
         path
     }
 
     /// Which real paths nobody may look into, where that is known beforehand. Reading and listing
     /// refuse these by themselves; this is for searching through [`Executor::host_path`].
-    fn hidden(&self) -> Option<PathTest> {
+    fn hidden_paths(&self) -> Option<PathPredicate> {
         None
     }
 
@@ -74,14 +74,18 @@ pub trait Executor: Send + Sync + fmt::Debug {
     ///
     /// This and [`Executor::read_many`] are for searching where [`Executor::host_path`] has no
     /// answer. Executors that are far away do better than to ask for one directory after another.
-    fn tree<'a>(&'a self, path: &'a Path, limit: usize) -> BoxFuture<'a, io::Result<Vec<Found>>> {
+    fn tree<'a>(
+        &'a self,
+        path: &'a Path,
+        limit: usize,
+    ) -> BoxFuture<'a, io::Result<Vec<TreeEntry>>> {
         Box::pin(async move {
             let (mut found, mut next) = (Vec::new(), 0);
             let mut directory = Some(PathBuf::new());
             while let Some(inside) = directory {
                 let listed = self.list(&path.join(&inside)).await;
                 match listed {
-                    Ok(entries) => found.extend(entries.into_iter().map(|entry| Found {
+                    Ok(entries) => found.extend(entries.into_iter().map(|entry| TreeEntry {
                         path: inside.join(entry.name),
                         kind: entry.kind,
                         readable: true,
@@ -92,7 +96,7 @@ pub trait Executor: Send + Sync + fmt::Debug {
                 if found.len() > limit {
                     return Err(io::ErrorKind::FileTooLarge.into());
                 }
-                let is_directory = |found: &Found| found.kind == FileKind::Directory;
+                let is_directory = |found: &TreeEntry| found.kind == FileKind::Directory;
                 directory = found[next..].iter().position(is_directory).map(|further| {
                     next += further + 1;
                     found[next - 1].path.clone()
@@ -123,7 +127,7 @@ pub trait Executor: Send + Sync + fmt::Debug {
 }
 
 /// A question about a path.
-pub type PathTest = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
+pub type PathPredicate = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
 /// What kind of thing a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,7 +155,7 @@ pub struct Stat {
 
 /// Something below a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct TreeEntry {
     /// Its path, seen from that directory.
     pub path: PathBuf,
     /// What it is.

@@ -1,4 +1,4 @@
-//! Images in files: recognised by what they contain, shown as models can take them.
+//! ImageSettings in files: recognised by what they contain, shown as models can take them.
 
 #[cfg(feature = "images")]
 mod fit;
@@ -8,21 +8,21 @@ use pi_agent::ToolOutput;
 use pi_protocol::{ImageResize, UserBlock};
 use serde_json::json;
 
-/// What the model in use can do with images.
+/// Settings for images, which depend on the model in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Images {
-    /// To what size they are scaled down; what is not said is as usual: 2000 × 2000 pixels,
-    /// 4.5 MiB in base64, JPEG of quality 80.
-    pub resize: ImageResize,
-    /// They are scaled down at all. If not, all but bitmaps are sent as they are.
-    pub auto_resize: bool,
-    /// The model can see images. If not, it is told that there was one.
-    pub visible: bool,
+#[non_exhaustive]
+pub struct ImageSettings {
+    /// Limits to which images are scaled down. Absent limits have defaults: 2000 × 2000 pixels,
+    /// 4.5 MiB in base64, JPEG quality 80. With `None`, images are sent unscaled; bitmaps are
+    /// still converted to PNG.
+    pub resize: Option<ImageResize>,
+    /// The model accepts images. If not, the model is told that there was an image.
+    pub supported: bool,
 }
 
-impl Default for Images {
+impl Default for ImageSettings {
     fn default() -> Self {
-        Self { resize: ImageResize::default(), auto_resize: true, visible: true }
+        Self { resize: Some(ImageResize::default()), supported: true }
     }
 }
 
@@ -88,10 +88,9 @@ fn is_animated(mut chunks: &[u8]) -> bool {
 }
 
 /// The result of reading an image. Takes a while for big ones.
-pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &Images) -> ToolOutput {
-    let fitted = if images.auto_resize || mime_type == BITMAP {
-        let limits = images.auto_resize.then_some(&images.resize);
-        fitted(bytes, mime_type, limits)
+pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &ImageSettings) -> ToolOutput {
+    let fitted = if images.resize.is_some() || mime_type == BITMAP {
+        fitted(bytes, mime_type, images.resize.as_ref())
     } else {
         Ok(Shown { bytes, mime_type, hints: Vec::new() })
     };
@@ -103,7 +102,7 @@ pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &Images) -> 
         Ok(shown) => lines.extend(shown.hints.iter().cloned()),
         Err(omitted) => lines.push(omitted.to_string()),
     }
-    if !images.visible {
+    if !images.supported {
         lines.push(
             "[Current model does not support images. The image will be omitted from this request.]"
                 .to_owned(),

@@ -44,24 +44,24 @@ mod walk;
 mod workspace;
 mod write;
 
-pub use attach::{Attachment, attach};
-pub use background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
+pub use attach::{AttachedFile, Attachment, attach};
+pub use background::{BackgroundId, BackgroundInfo, BackgroundProcesses, BackgroundState};
 pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
 pub use executor::replace::replace as replace_file;
 pub use executor::{
-    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Found, Host, Inherit, Lease, PathTest,
-    Process, Stat,
+    BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, PathPredicate,
+    Process, ProcessTree, Stat, TreeEntry,
 };
 #[cfg(unix)]
 pub use executor::{Container, Network, Remote, Ssh, Which};
 pub use find::find;
 pub use grep::grep;
-pub use image::Images;
+pub use image::ImageSettings;
 pub use ls::ls;
 pub use process::process;
 pub use read::read;
-pub use seen::ChangedFiles;
+pub use seen::ChangedFilePolicy;
 pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
 pub use workspace::Workspace;
 pub use write::write;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::call;
-use crate::collation::Key;
+use crate::collation::SortKey;
 use crate::executor::{DirectoryEntry, FileKind};
 use crate::listing::{Limit, Listing};
 use crate::os_error;
@@ -76,7 +76,7 @@ async fn execute(
         let problem = os_error::on_path(&error, "scandir", &path);
         ToolError::new(format!("Cannot read directory: {problem}"))
     })?;
-    entries.sort_by_cached_key(|entry| Key::new(&entry.name));
+    entries.sort_by_cached_key(|entry| SortKey::new(&entry.name));
     let limit = Limit::new(arguments.limit, DEFAULT_LIMIT);
     let (mut lines, mut more) = (Vec::new(), false);
     for entry in entries {

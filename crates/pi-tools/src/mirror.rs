@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use pi_agent::ToolError;
 use tempfile::TempDir;
 
-use crate::executor::{Executor, FileKind, Found};
+use crate::executor::{Executor, FileKind, TreeEntry};
 use crate::truncate::format_size;
 
 /// How many files and directories are copied.
@@ -109,7 +109,7 @@ impl Mirror {
         for above in self.real.ancestors().skip(1) {
             found.extend(self.above(executor, above, &mut ignore_files).await);
         }
-        let says = |found: &&Found| says_what_is_ignored(&found.path);
+        let says = |found: &&TreeEntry| says_what_is_ignored(&found.path);
         ignore_files.extend(found.iter().filter(says).map(|found| found.path.clone()));
         let contents = executor.read_many(&ignore_files, MAX_BYTES as u64).await?;
         fs::create_dir_all(self.place(&self.real))?;
@@ -147,7 +147,7 @@ impl Mirror {
         executor: &dyn Executor,
         directory: &Path,
         ignore_files: &mut Vec<PathBuf>,
-    ) -> Vec<Found> {
+    ) -> Vec<TreeEntry> {
         // One that may not be listed has nothing to say on this machine either.
         let entries = executor.list(directory).await.unwrap_or_default();
         let mut found = Vec::new();
@@ -158,7 +158,7 @@ impl Mirror {
             } else if !IGNORE_FILES.contains(&entry.name.as_str()) {
                 continue;
             }
-            found.push(Found { path, kind: entry.kind, readable: true });
+            found.push(TreeEntry { path, kind: entry.kind, readable: true });
         }
         found
     }

@@ -1,6 +1,6 @@
 //! `process`: what became of commands that `bash` left running.
 //!
-//! Not one of the seven: the TypeScript pi has no such tool. It is offered with a [`Background`]
+//! Not one of the seven: the TypeScript pi has no such tool. It is offered with a [`BackgroundProcesses`]
 //! only.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::background::{Background, BackgroundId, BackgroundInfo, BackgroundState};
+use crate::background::{BackgroundId, BackgroundInfo, BackgroundProcesses, BackgroundState};
 use crate::call;
 use crate::toolset::Builtin;
 
@@ -47,8 +47,8 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().summary(format!("{action}{id}"), true)
 }
 
-/// The tool `process`, for the processes of a [`Background`].
-pub fn process(background: Arc<Background>) -> FnTool {
+/// The tool `process`, for the processes of a [`BackgroundProcesses`].
+pub fn process(background: Arc<BackgroundProcesses>) -> FnTool {
     let description = "Lists, reads and stops commands that bash runs in the background. They run until they are stopped or the session ends.";
     FnTool::typed("process", description, move |arguments: Arguments, _| {
         let background = Arc::clone(&background);
@@ -61,7 +61,10 @@ pub fn process(background: Arc<Background>) -> FnTool {
     ])
 }
 
-async fn execute(background: &Background, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
+async fn execute(
+    background: &BackgroundProcesses,
+    arguments: &Arguments,
+) -> Result<ToolOutput, ToolError> {
     if let Action::List = arguments.action {
         return Ok(list(&background.list()));
     }

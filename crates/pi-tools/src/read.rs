@@ -85,7 +85,7 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
         workspace.seen.record(real, Fingerprint::of(&bytes));
     }
     if let Some(mime_type) = image::mime_type(&bytes) {
-        let images = workspace.images();
+        let images = workspace.image_settings();
         let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images));
         return shown.await.map_err(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),

@@ -13,7 +13,7 @@ const MOST: usize = 4096;
 
 /// What happens to a file that changed since the model saw it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ChangedFiles {
+pub enum ChangedFilePolicy {
     /// It is changed again, and the result says so.
     #[default]
     Note,

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 /// The first argument that makes a program a supervisor.
 pub const ARGUMENT: &str = "--pi-supervisor";
 
-/// How to start a supervisor: a program that calls [`main_if_asked`] first thing.
+/// How to start a supervisor: a program that calls [`run_if_requested`] first thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supervisor {
     /// The program.
@@ -31,12 +31,12 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Another program that calls [`main_if_asked`].
+    /// Another program that calls [`run_if_requested`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), argument: ARGUMENT.into() }
     }
 
-    /// This program, which must call [`main_if_asked`].
+    /// This program, which must call [`run_if_requested`].
     pub fn this_program() -> Self {
         // Not its path: that leads elsewhere once the program was replaced by a newer version.
         Self::new("/proc/self/exe")
@@ -45,7 +45,7 @@ impl Supervisor {
 
 /// Makes this process a supervisor if its arguments say so, and does not return then. To be
 /// called at the very beginning of `main`, before there are other threads.
-pub fn main_if_asked() {
+pub fn run_if_requested() {
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT) {
         let done = run::run();

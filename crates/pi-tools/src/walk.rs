@@ -23,7 +23,7 @@ use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
 use crate::change::unless_aborted;
-use crate::executor::{Executor, FileKind, PathTest};
+use crate::executor::{Executor, FileKind, PathPredicate};
 use crate::mirror::Mirror;
 use crate::os_error;
 use crate::workspace::Workspace;
@@ -55,9 +55,9 @@ struct Hidden {
     /// Where the search begins, without links.
     real: PathBuf,
     /// What nobody may look into: not even names are shown.
-    closed: Option<PathTest>,
+    closed: Option<PathPredicate>,
     /// Files whose names are shown, but not their content.
-    unreadable: Option<PathTest>,
+    unreadable: Option<PathPredicate>,
 }
 
 impl fmt::Debug for Hidden {
@@ -77,7 +77,7 @@ impl Start {
         let executor = workspace.executor();
         let found = unless_aborted(cancel, executor.stat(&path)).await?;
         let kind = found.map_err(|error| not_found(&error, &path))?.kind;
-        let (closed, unreadable) = (executor.hidden(), workspace.unreadable().cloned());
+        let (closed, unreadable) = (executor.hidden_paths(), workspace.unreadable().cloned());
         let mut hidden = Hidden { real: PathBuf::new(), closed, unreadable };
         if hidden.closed.is_some() || hidden.unreadable.is_some() {
             let real = unless_aborted(cancel, executor.canonical(&path)).await?;

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pi_agent::ToolError;
 use pi_protocol::CancelToken;
 
-use crate::background::Background;
+use crate::background::BackgroundProcesses;
 use crate::bash::BashSettings;
-use crate::executor::{Executor, PathTest};
-use crate::image::Images;
+use crate::executor::{Executor, PathPredicate};
+use crate::image::ImageSettings;
 use crate::locks::Locks;
 use crate::paths;
-use crate::seen::{ChangedFiles, Fingerprint, Seen};
+use crate::seen::{ChangedFilePolicy, Fingerprint, Seen};
 
 /// A directory on an executor. Clones share what is known of its files.
 #[derive(Clone)]
@@ -23,14 +23,14 @@ pub struct Workspace {
     executor: Arc<dyn Executor>,
     cwd: PathBuf,
     home: Option<PathBuf>,
-    changed_files: ChangedFiles,
-    images: Arc<Mutex<Images>>,
+    changed_files: ChangedFilePolicy,
+    images: Arc<Mutex<ImageSettings>>,
     variables: Arc<Mutex<BTreeMap<OsString, OsString>>>,
     pub(crate) locks: Arc<Locks>,
     pub(crate) seen: Arc<Seen>,
     bash: BashSettings,
-    background: Option<Arc<Background>>,
-    unreadable: Option<PathTest>,
+    background: Option<Arc<BackgroundProcesses>>,
+    unreadable: Option<PathPredicate>,
 }
 
 impl fmt::Debug for Workspace {
@@ -43,7 +43,7 @@ impl fmt::Debug for Workspace {
 impl Workspace {
     /// A workspace at `cwd`, which is absolute. `home` is what `~` stands for.
     pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
-        let changed_files = ChangedFiles::default();
+        let changed_files = ChangedFilePolicy::default();
         let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
         let variables = Arc::default();
         let bash = BashSettings::default();
@@ -70,7 +70,7 @@ impl Workspace {
 
     /// Lets `bash` leave commands running there, until the last owner of it is dropped.
     #[must_use]
-    pub fn with_background(self, background: Arc<Background>) -> Self {
+    pub fn with_background(self, background: Arc<BackgroundProcesses>) -> Self {
         Self { background: Some(background), ..self }
     }
 
@@ -83,19 +83,18 @@ impl Workspace {
     /// Says of which files, by their real paths, the content must not be shown: `grep` passes over
     /// them and says how many there were. Their names are no secret.
     #[must_use]
-    pub fn with_unreadable(self, unreadable: PathTest) -> Self {
+    pub fn with_unreadable(self, unreadable: PathPredicate) -> Self {
         Self { unreadable: Some(unreadable), ..self }
     }
 
     /// Says what happens to files that changed since the model saw them.
     #[must_use]
-    pub fn changed_files(mut self, changed_files: ChangedFiles) -> Self {
-        self.changed_files = changed_files;
-        self
+    pub fn with_changed_files(self, changed_files: ChangedFilePolicy) -> Self {
+        Self { changed_files, ..self }
     }
 
     /// Says what the model can do with images from now on; models change.
-    pub fn set_images(&self, images: Images) {
+    pub fn set_image_settings(&self, images: ImageSettings) {
         *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
 
@@ -112,7 +111,7 @@ impl Workspace {
     }
 
     /// What the model can do with images.
-    pub(crate) fn images(&self) -> Images {
+    pub(crate) fn image_settings(&self) -> ImageSettings {
         self.images.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -132,18 +131,18 @@ impl Workspace {
     }
 
     /// Where commands can be left running.
-    pub fn background(&self) -> Option<&Arc<Background>> {
+    pub fn background(&self) -> Option<&Arc<BackgroundProcesses>> {
         self.background.as_ref()
     }
 
     /// Which files must not be shown.
-    pub(crate) fn unreadable(&self) -> Option<&PathTest> {
+    pub(crate) fn unreadable(&self) -> Option<&PathPredicate> {
         self.unreadable.as_ref()
     }
 
     /// The file that a path of a model means.
     pub fn resolve(&self, path: &str) -> PathBuf {
-        self.executor.place(paths::resolve(path, &self.cwd, self.home.as_deref()))
+        self.executor.map_command_path(paths::resolve(path, &self.cwd, self.home.as_deref()))
     }
 
     /// The one name of a file that has several. One that does not exist yet is named after its
@@ -173,10 +172,10 @@ impl Workspace {
         }
         let happened = if current.is_some() { "changed" } else { "deleted" };
         match self.changed_files {
-            ChangedFiles::Note => Ok(Some(format!(
+            ChangedFilePolicy::Note => Ok(Some(format!(
                 "[{shown} was {happened} outside of this conversation since it was last read or written here.]"
             ))),
-            ChangedFiles::Refuse => Err(ToolError::new(format!(
+            ChangedFilePolicy::Refuse => Err(ToolError::new(format!(
                 "{shown} was {happened} outside of this conversation since it was last read or written here. Nothing was written; read the file again first."
             ))),
         }

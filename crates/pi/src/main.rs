@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     // A confined command begins as this program, which gives up its rights first.
     pi_guard::confine::main_if_asked();
     // Commands of tools are owned by this program, started once more.
-    pi_tools::supervisor::main_if_asked();
+    pi_tools::supervisor::run_if_requested();
     crash::guard(run)
 }
 

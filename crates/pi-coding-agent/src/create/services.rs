@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pi_agent::AgentTool;
 use pi_protocol::{Provider, RetryOptions, StreamOptions, ThinkingLevel, Timeouts};
 use pi_session::Session;
-use pi_tools::{BashSettings, Host, Images, Workspace, toolset};
+use pi_tools::{BashSettings, Host, ImageSettings, Workspace, toolset};
 use serde_json::Value;
 
 use super::checkpointing::Checkpointing;
@@ -155,20 +155,21 @@ impl Services {
         if let Some(path) = conversation.path() {
             variables.insert("PI_SESSION_FILE".into(), path.into());
         }
-        let bash = BashSettings {
-            shell: settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd)),
-            command_prefix: settings.shell_command_prefix.clone(),
-            environment: variables,
-            output_directory: Some(environment.temporary()),
-            ..BashSettings::default()
-        };
-        let plain = || Host { supervisor: options.supervisor.clone(), confined: None };
+        let mut bash = BashSettings::default();
+        bash.shell = settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd));
+        bash.command_prefix.clone_from(&settings.shell_command_prefix);
+        bash.environment = variables;
+        bash.output_directory = Some(environment.temporary());
+        let plain = || Host::default().with_supervisor(options.supervisor.clone());
         let host = guard.host()?.unwrap_or_else(plain);
         let workspace =
             Workspace::new(Arc::new(host), environment.cwd.clone(), environment.home.clone());
         let workspace = workspace.with_bash(bash).with_unreadable(guard.unreadable());
-        workspace
-            .set_images(Images { auto_resize: settings.auto_resize_images(), ..Images::default() });
+        if !settings.auto_resize_images() {
+            let mut images = ImageSettings::default();
+            images.resize = None;
+            workspace.set_image_settings(images);
+        }
         Ok(workspace)
     }
 

@@ -135,7 +135,7 @@ impl Sandbox {
                 Some(Arc::new(confined.map_err(|error| error.to_string())?))
             }
         };
-        Ok(Host { supervisor: self.supervisor.clone(), confined })
+        Ok(Host::default().with_supervisor(self.supervisor.clone()).with_sandbox(confined))
     }
 
     /// Hosts that were refused since this was last asked, with the reasons.

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use pi_protocol::ThinkingLevel;
-use pi_tools::collation::Key;
+use pi_tools::collation::SortKey;
 
 /// Longer texts are not looked for: no model is called so.
 const LONGEST: usize = 1000;
@@ -296,5 +296,5 @@ fn is_alias(id: &str) -> bool {
 
 /// The order of names that people expect; of names that differ in case, small letters first.
 pub(super) fn order(a: &str, b: &str) -> Ordering {
-    Key::new(&a.to_lowercase()).cmp(&Key::new(&b.to_lowercase())).then_with(|| b.cmp(a))
+    SortKey::new(&a.to_lowercase()).cmp(&SortKey::new(&b.to_lowercase())).then_with(|| b.cmp(a))
 }

@@ -87,11 +87,14 @@ impl AgentSession {
             ]);
         }
         let limits = model.as_ref().and_then(|model| model.input_limits.clone());
-        self.0.workspace.set_images(pi_tools::Images {
-            resize: limits.and_then(|limits| limits.images?.resize).unwrap_or_default(),
-            auto_resize: self.0.auto_resize_images,
-            visible: model.is_none_or(|model| model.accepts_images()),
-        });
+        let mut images = pi_tools::ImageSettings::default();
+        images.resize = if self.0.auto_resize_images {
+            Some(limits.and_then(|limits| limits.images?.resize).unwrap_or_default())
+        } else {
+            None
+        };
+        images.supported = model.is_none_or(|model| model.accepts_images());
+        self.0.workspace.set_image_settings(images);
     }
 
     /// The model, if one was chosen.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use pi_agent::{Invocation, ToolError, ToolOutput};
 
 use super::Arguments;
-use crate::background::{Background, BackgroundState};
+use crate::background::{BackgroundProcesses, BackgroundState};
 use crate::process;
 use crate::workspace::Workspace;
 
@@ -19,7 +19,7 @@ const MOMENT: Duration = Duration::from_secs(1);
 /// Starts a command and tells what became of it in the first moment.
 pub(super) async fn execute(
     workspace: &Workspace,
-    background: &Arc<Background>,
+    background: &Arc<BackgroundProcesses>,
     arguments: &Arguments,
     invocation: &Invocation,
 ) -> Result<ToolOutput, ToolError> {

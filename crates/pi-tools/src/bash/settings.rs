@@ -5,10 +5,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::executor::Inherit;
+use crate::executor::BaseEnvironment;
 
 /// How commands run.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct BashSettings {
     /// The shell; without one, the `bash` of the executor, or its `sh`.
     pub shell: Option<PathBuf>,
@@ -17,8 +18,8 @@ pub struct BashSettings {
     /// What is set in the environment of commands.
     pub environment: BTreeMap<OsString, OsString>,
     /// What else is in it: nothing, unless this says so. For executors on other machines and in
-    /// containers [`Inherit::Executor`] is right, with nothing of this machine in `environment`.
-    pub inherit: Inherit,
+    /// containers [`BaseEnvironment::Executor`] is right, with nothing of this machine in `environment`.
+    pub base_environment: BaseEnvironment,
     /// For commands that are given none.
     pub default_timeout: Option<Duration>,
     /// Where output is kept that is too long to show, on the machine of this program. Without a
@@ -34,7 +35,7 @@ impl Default for BashSettings {
             shell: None,
             command_prefix: None,
             environment: BTreeMap::new(),
-            inherit: Inherit::default(),
+            base_environment: BaseEnvironment::default(),
             default_timeout: None,
             output_directory: None,
             output_limit: 1024 * 1024 * 1024,

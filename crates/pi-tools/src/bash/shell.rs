@@ -38,7 +38,7 @@ async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolEr
         arguments: vec!["-c".into(), text.into()],
         cwd: workspace.cwd().to_owned(),
         environment: workspace.environment(),
-        inherit: settings.inherit,
+        base_environment: settings.base_environment,
     })
 }
 

@@ -66,7 +66,7 @@ pub async fn run_command(
         cancel,
         progress: Progress::Text(Box::new(Teller { chunks: Some(chunks), ..Teller::default() })),
     };
-    let end = Box::pin(run.until_end(process.exit, process.lease, started, None)).await;
+    let end = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     let cut = output.tail();
     let exit_code = match &end {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::state::{Item, State};
+use super::state::{FileState, State};
 use super::{Checkpoint, CheckpointError};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ struct Entry {
     /// The checkpoint it follows; later ones were undone and are gone.
     follows: Option<usize>,
     /// What differs from that one, or from nothing.
-    changes: Vec<(String, Option<Item>)>,
+    changes: Vec<(String, Option<FileState>)>,
 }
 
 /// The checkpoints, in order.
@@ -158,7 +158,7 @@ impl Journal {
         let items = self.entries.iter().flat_map(|entry| &entry.changes);
         items
             .filter_map(|(_, item)| match item {
-                Some(Item::File { hash, .. }) => hash.clone(),
+                Some(FileState::File { hash, .. }) => hash.clone(),
                 _ => None,
             })
             .collect()

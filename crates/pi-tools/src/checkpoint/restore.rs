@@ -10,12 +10,12 @@ use super::CheckpointError;
 use super::name::to_path;
 use super::objects::{Objects, hash};
 use super::scan::{self, leads_elsewhere, mode};
-use super::state::{Change, Item, State};
+use super::state::{Change, FileState, State};
 use crate::executor::replace::{cannot_take_the_name, keep_attributes, new_file, persist, replace};
 
 /// What a restoration did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Restored {
+pub struct RestoreReport {
     /// What was put back, created or removed.
     pub paths: Vec<String>,
     /// What was left as it is.
@@ -27,8 +27,32 @@ pub struct Restored {
 pub struct Conflict {
     /// The path, from the workspace on.
     pub path: String,
-    /// Why.
-    pub reason: &'static str,
+    /// Reason why the path was not restored.
+    pub reason: ConflictReason,
+}
+
+/// Reasons why a path is not restored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConflictReason {
+    /// The path changed after the current checkpoint was taken.
+    #[error("changed since the checkpoint")]
+    Changed,
+    /// A directory of the path is a symbolic link.
+    #[error("a parent directory is a symbolic link")]
+    BehindLink,
+    /// The wanted state ignores the path, so the file may have existed then.
+    #[error("ignored in the wanted state")]
+    Ignored,
+    /// An ignored file, which no checkpoint covers, has this name.
+    #[error("an ignored file is in the way")]
+    IgnoredInTheWay,
+    /// The directory contains files that no checkpoint covers.
+    #[error("the directory is not empty")]
+    NotEmpty,
+    /// The content exceeded [`Limits::file_bytes`](super::Limits::file_bytes) and was not stored.
+    #[error("too large to have been stored")]
+    TooLarge,
 }
 
 /// Turns what is `expected` into what is `wanted`, where what there is `now` is what is expected.
@@ -38,9 +62,9 @@ pub(super) fn restore(
     expected: &State,
     wanted: &State,
     now: &State,
-) -> Result<Restored, CheckpointError> {
+) -> Result<RestoreReport, CheckpointError> {
     let mut work =
-        Restoration { root, objects, modes: Modes::default(), restored: Restored::default() };
+        Restoration { root, objects, modes: Modes::default(), restored: RestoreReport::default() };
     let changes = expected.changes_to(wanted);
     let done = work.make(&changes, now);
     // Also after a failure: directories were opened to change what is in them.
@@ -53,7 +77,7 @@ struct Restoration<'a> {
     root: &'a Path,
     objects: &'a Objects,
     modes: Modes,
-    restored: Restored,
+    restored: RestoreReport,
 }
 
 impl Restoration<'_> {
@@ -84,10 +108,10 @@ impl Restoration<'_> {
         let path = self.root.join(to_path(&change.path));
         let ignored = || covered.is_some_and(|covered| !covered.contains(&change.path));
         let reason = if leads_elsewhere(self.root, &path) {
-            Some("behind a link")
+            Some(ConflictReason::BehindLink)
         } else if change.after.is_none() && ignored() {
             // It may have been there all the time.
-            Some("ignored there")
+            Some(ConflictReason::Ignored)
         } else {
             conflict(change, now, &path)
         };
@@ -109,34 +133,35 @@ impl Restoration<'_> {
         &mut self,
         change: &Change,
         path: &Path,
-    ) -> Result<Option<&'static str>, CheckpointError> {
+    ) -> Result<Option<ConflictReason>, CheckpointError> {
         let failed = |action| CheckpointError::io(action, path);
         self.modes.open(path.parent().unwrap_or(path));
-        let is_other_kind =
-            |item: &Item| change.before.as_ref().is_some_and(|before| kind(before) != kind(item));
+        let is_other_kind = |item: &FileState| {
+            change.before.as_ref().is_some_and(|before| kind(before) != kind(item))
+        };
         if change.after.as_ref().is_none_or(is_other_kind) {
             match remove(path) {
                 Ok(()) => self.modes.forget(path),
                 // Something that is not part of the checkpoint is still in there.
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                    return Ok(Some("not empty"));
+                    return Ok(Some(ConflictReason::NotEmpty));
                 }
                 Err(error) => return Err(failed("remove")(error)),
             }
         }
         match &change.after {
             None => {}
-            Some(Item::Directory { mode }) => {
+            Some(FileState::Directory { mode }) => {
                 fs::create_dir_all(path).map_err(failed("create"))?;
                 self.modes.set_later(path, *mode);
             }
-            Some(Item::Link { target }) => {
+            Some(FileState::Link { target }) => {
                 if path.is_symlink() {
                     fs::remove_file(path).map_err(failed("remove"))?;
                 }
                 link(&to_path(target), path).map_err(failed("create"))?;
             }
-            Some(Item::File { hash, mode, modified, .. }) => {
+            Some(FileState::File { hash, mode, modified, .. }) => {
                 let Some(hash) = hash else { return Ok(None) };
                 let content = self.objects.read(hash)?;
                 put_file(path, &content, *mode, *modified).map_err(failed("write"))?;
@@ -150,38 +175,40 @@ impl Restoration<'_> {
 fn is_about_ignoring(change: &Change) -> bool {
     let name = Path::new(&change.path).file_name();
     name.is_some_and(|name| name == ".gitignore" || name == ".ignore")
-        && !matches!(change.after, Some(Item::Directory { .. }))
+        && !matches!(change.after, Some(FileState::Directory { .. }))
 }
 
 /// Why a path must be left alone.
-fn conflict(change: &Change, now: &State, path: &Path) -> Option<&'static str> {
+fn conflict(change: &Change, now: &State, path: &Path) -> Option<ConflictReason> {
     let there = now.items.get(&change.path);
-    let is = |item: &Option<Item>| match (item, there) {
+    let is = |item: &Option<FileState>| match (item, there) {
         (None, None) => true,
         (Some(item), Some(there)) => item.is_same(there),
         _ => false,
     };
     // Somebody may also have made the change already.
     if !is(&change.before) && !is(&change.after) {
-        return Some("changed since");
+        return Some(ConflictReason::Changed);
     }
     match &change.after {
-        Some(Item::File { hash: None, .. }) => Some("too large to have been kept"),
-        Some(item) if there.is_none() && is_in_the_way(item, path) => Some("ignored, and not ours"),
+        Some(FileState::File { hash: None, .. }) => Some(ConflictReason::TooLarge),
+        Some(item) if there.is_none() && is_in_the_way(item, path) => {
+            Some(ConflictReason::IgnoredInTheWay)
+        }
         _ => None,
     }
 }
 
 /// Whether there is something that the look at the workspace did not tell of, and it is not what
 /// shall be there.
-fn is_in_the_way(item: &Item, path: &Path) -> bool {
+fn is_in_the_way(item: &FileState, path: &Path) -> bool {
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     match item {
-        Item::Directory { .. } => !metadata.is_dir(),
-        Item::Link { target } => {
+        FileState::Directory { .. } => !metadata.is_dir(),
+        FileState::Link { target } => {
             fs::read_link(path).map_or(true, |there| there != *to_path(target))
         }
-        Item::File { hash: wanted, .. } => {
+        FileState::File { hash: wanted, .. } => {
             let content = metadata.is_file().then(|| fs::read(path).ok()).flatten();
             content.is_none_or(|content| Some(hash(&content)) != *wanted)
         }
@@ -221,11 +248,11 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-fn kind(item: &Item) -> u8 {
+fn kind(item: &FileState) -> u8 {
     match item {
-        Item::File { .. } => 0,
-        Item::Directory { .. } => 1,
-        Item::Link { .. } => 2,
+        FileState::File { .. } => 0,
+        FileState::Directory { .. } => 1,
+        FileState::Link { .. } => 2,
     }
 }
 

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::CheckpointError;
 use super::name::{to_path, to_text};
 use super::objects::{self, Objects};
-use super::state::{Item, State};
+use super::state::{FileState, State};
 
 /// A file that changed this recently may change again without its time stamps telling.
 const TICK: Duration = Duration::from_secs(2);
@@ -128,19 +128,19 @@ fn look(
     index: &mut Index,
     objects: Option<&Objects>,
     file_bytes: u64,
-) -> Result<Option<Item>, CheckpointError> {
+) -> Result<Option<FileState>, CheckpointError> {
     if metadata.is_dir() {
-        return Ok(Some(Item::Directory { mode: mode(metadata) }));
+        return Ok(Some(FileState::Directory { mode: mode(metadata) }));
     }
     if metadata.is_symlink() {
         let Ok(target) = std::fs::read_link(file) else { return Ok(None) };
-        return Ok(to_text(&target).map(|target| Item::Link { target }));
+        return Ok(to_text(&target).map(|target| FileState::Link { target }));
     }
     if !metadata.is_file() {
         return Ok(None);
     }
     let stamp = stamp(metadata, now);
-    let item = |hash| Item::File {
+    let item = |hash| FileState::File {
         hash,
         size: stamp.size,
         mode: mode(metadata),

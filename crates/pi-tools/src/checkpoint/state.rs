@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Something at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
-pub enum Item {
+pub enum FileState {
     /// A file.
     File {
         /// What its content is; absent if it was too large to be kept.
@@ -31,7 +31,7 @@ pub enum Item {
     },
 }
 
-impl Item {
+impl FileState {
     /// The same to whoever looks at it. When a file was written is not part of that: a build that
     /// writes the same bytes again changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
@@ -52,15 +52,15 @@ pub struct Change {
     /// which no path has, and two hexadecimal digits.
     pub path: String,
     /// What was there; `None` for nothing.
-    pub before: Option<Item>,
+    pub before: Option<FileState>,
     /// What is there now.
-    pub after: Option<Item>,
+    pub after: Option<FileState>,
 }
 
 /// All items, by path.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
-    pub(super) items: BTreeMap<String, Item>,
+    pub(super) items: BTreeMap<String, FileState>,
 }
 
 impl PartialEq for State {
@@ -94,7 +94,7 @@ impl State {
     }
 
     /// Makes a change.
-    pub(super) fn apply(&mut self, path: &str, item: Option<Item>) {
+    pub(super) fn apply(&mut self, path: &str, item: Option<FileState>) {
         match item {
             Some(item) => self.items.insert(path.to_owned(), item),
             None => self.items.remove(path),

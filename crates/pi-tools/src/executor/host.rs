@@ -20,7 +20,7 @@ use pi_guard::confine::{Confined, Rung};
 pub(super) use connection::{Connection, connect};
 
 use super::replace::replace;
-use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathTest, Process, Stat};
+use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, Process, Stat};
 use crate::supervisor::Supervisor;
 
 /// The machine that this process runs on, with all the rights it has, or with what a confinement
@@ -40,18 +40,39 @@ use crate::supervisor::Supervisor;
 /// runs as it would without.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
-    /// Who owns the processes. Without one, and where there are none (not Linux), processes that
-    /// leave their process group outlive their command, and all outlive a killed program.
-    pub supervisor: Option<Supervisor>,
-    /// What commands and tools are confined to. Its helper has to be a program that can be started
-    /// by this one and by the supervisor: `/proc/self/exe` where they are the same.
-    pub confined: Option<Arc<Confined>>,
+    supervisor: Option<Supervisor>,
+    sandbox: Option<Arc<Confined>>,
 }
 
 impl Host {
+    /// Sets the supervisor of all processes.
+    ///
+    /// Without a supervisor, and on systems other than Linux, processes that leave their process
+    /// group outlive their command, and all processes outlive a killed program.
+    #[must_use]
+    pub fn with_supervisor(mut self, supervisor: impl Into<Option<Supervisor>>) -> Self {
+        self.supervisor = supervisor.into();
+        self
+    }
+
+    /// Sets the sandbox for commands and tools.
+    ///
+    /// Both this program and the supervisor must be able to start the sandbox's helper program; if
+    /// they are the same program, it is `/proc/self/exe`.
+    #[must_use]
+    pub fn with_sandbox(mut self, sandbox: impl Into<Option<Arc<Confined>>>) -> Self {
+        self.sandbox = sandbox.into();
+        self
+    }
+
+    /// Returns the sandbox for commands and tools.
+    pub fn sandbox(&self) -> Option<&Arc<Confined>> {
+        self.sandbox.as_ref()
+    }
+
     /// The confinement, if it is one.
     fn held(&self) -> Option<Arc<Confined>> {
-        self.confined.as_ref().filter(|confined| confined.rung() != Rung::None).cloned()
+        self.sandbox.as_ref().filter(|confined| confined.rung() != Rung::None).cloned()
     }
 
     /// Does something on a thread that may wait: freely, or guarded by the confinement.
@@ -157,14 +178,14 @@ impl Executor for Host {
         Some(path.to_owned())
     }
 
-    fn place(&self, path: PathBuf) -> PathBuf {
+    fn map_command_path(&self, path: PathBuf) -> PathBuf {
         match self.held() {
             Some(confined) => confined.place(path),
             None => path,
         }
     }
 
-    fn hidden(&self) -> Option<PathTest> {
+    fn hidden_paths(&self) -> Option<PathPredicate> {
         let confined = self.held()?;
         Some(Arc::new(move |real| confined.may_read(real).is_err()))
     }

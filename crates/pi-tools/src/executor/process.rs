@@ -12,30 +12,70 @@ use tokio::io::AsyncRead;
 
 use super::BoxFuture;
 
-/// What the environment of a command begins with, before what is named for it.
+/// The environment that a command starts from, before its own variables are set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Inherit {
-    /// Nothing: what is named is all there is.
+#[non_exhaustive]
+pub enum BaseEnvironment {
+    /// No variables: the command has its own variables only.
     #[default]
-    Nothing,
-    /// What programs find there anyway: on another machine or in a container, its own search path,
-    /// home directory and language, which this machine does not know.
+    Empty,
+    /// The environment of the executor. On another machine or in a container, this is its own
+    /// search path, home directory and locale, which this machine does not know.
     Executor,
 }
 
-/// Something to start. Standard input is empty.
+/// A program to start, its arguments, working directory and environment.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Command {
-    /// The program, as a path of the executor.
+    /// Path of the program on the executor.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments, without the name of the program.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
+    /// Working directory.
     pub cwd: PathBuf,
-    /// What is set in its environment.
+    /// Environment variables to set.
     pub environment: BTreeMap<OsString, OsString>,
-    /// What else is in it.
-    pub inherit: Inherit,
+    /// Environment to which `environment` is added.
+    pub base_environment: BaseEnvironment,
+}
+
+impl Command {
+    /// A command without arguments and with an empty environment.
+    pub fn new(program: impl Into<PathBuf>, cwd: impl Into<PathBuf>) -> Self {
+        Self {
+            program: program.into(),
+            arguments: Vec::new(),
+            cwd: cwd.into(),
+            environment: BTreeMap::new(),
+            base_environment: BaseEnvironment::default(),
+        }
+    }
+
+    /// Appends arguments.
+    #[must_use]
+    pub fn arguments<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+
+    /// Sets environment variables; others stay as they are.
+    #[must_use]
+    pub fn environment<N: Into<OsString>, V: Into<OsString>>(
+        mut self,
+        variables: impl IntoIterator<Item = (N, V)>,
+    ) -> Self {
+        let variables = variables.into_iter();
+        self.environment.extend(variables.map(|(name, value)| (name.into(), value.into())));
+        self
+    }
+
+    /// Sets the environment to which the variables are added.
+    #[must_use]
+    pub fn base_environment(mut self, base: BaseEnvironment) -> Self {
+        self.base_environment = base;
+        self
+    }
 }
 
 /// A running process, and whatever it starts.
@@ -48,7 +88,7 @@ pub struct Process {
     /// it, nothing if that got lost. What the process has started may still run.
     pub exit: BoxFuture<'static, io::Result<Option<i32>>>,
     /// Keeps all of it running.
-    pub lease: Lease,
+    pub tree: ProcessTree,
 }
 
 impl fmt::Debug for Process {
@@ -58,27 +98,27 @@ impl fmt::Debug for Process {
 }
 
 /// The right of a process, and of all it has started, to run. Dropping it kills them at once;
-/// [`Lease::end`] also waits until they are gone.
-pub struct Lease {
+/// [`ProcessTree::kill`] also waits until they are gone.
+pub struct ProcessTree {
     held: Box<dyn Any + Send + Sync>,
     gone: BoxFuture<'static, ()>,
 }
 
-impl Lease {
-    /// A lease that ends when `held` is dropped; `gone` resolves when nothing is left then.
+impl ProcessTree {
+    /// A tree that ends when `held` is dropped; `gone` resolves when nothing is left then.
     pub fn new(held: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
         Self { held: Box::new(held), gone }
     }
 
     /// Kills everything and waits until it is gone.
-    pub async fn end(self) {
+    pub async fn kill(self) {
         drop(self.held);
         self.gone.await;
     }
 }
 
-impl fmt::Debug for Lease {
+impl fmt::Debug for ProcessTree {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lease").finish_non_exhaustive()
+        f.debug_struct("ProcessTree").finish_non_exhaustive()
     }
 }

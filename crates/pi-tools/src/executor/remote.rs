@@ -23,8 +23,8 @@ use tokio::net::unix::OwnedWriteHalf;
 
 use super::host::{Connection, connect};
 use super::{
-    BoxFuture, Command, DirectoryEntry, Executor, FileKind, Found, Host, Inherit, Lease, Process,
-    Stat,
+    BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Process,
+    ProcessTree, Stat, TreeEntry,
 };
 
 pub use container::{Container, Network, Which};
@@ -62,8 +62,8 @@ enum Way {
 #[derive(Debug)]
 struct Kept {
     _input: OwnedWriteHalf,
-    /// Never asked for; a lease by itself is for one thread.
-    _lease: Mutex<Lease>,
+    /// Never asked for; a tree by itself is for one thread.
+    _tree: Mutex<ProcessTree>,
     _directory: Option<TempDir>,
 }
 
@@ -128,7 +128,7 @@ impl Remote {
         words.extend(arguments.iter().map(|word| (*word).to_owned()));
         let script = [include_str!("remote/scripts/prelude.sh"), script].concat();
         let connection = connect(&self.host, &self.command(&script, &words)).await?;
-        let Connection { input: mut to, output, mut messages, lease } = connection;
+        let Connection { input: mut to, output, mut messages, tree } = connection;
         let (mut answer, mut said) = (Vec::new(), Vec::new());
         let send = async {
             // A script that needs no more of it ends before; its answer says what happened.
@@ -152,14 +152,14 @@ impl Remote {
             Ok(())
         };
         tokio::try_join!(send, receive, messages.read_to_end(&mut said))?;
-        lease.end().await;
+        tree.kill().await;
         script::answer(answer, &mark).unwrap_or_else(|| Err(lost(&said)))
     }
 }
 
 /// Starts a program that stays, and waits until it says that it is up.
 async fn keep(host: &Host, command: &Command, directory: Option<TempDir>) -> io::Result<Kept> {
-    let Connection { input, output, mut messages, lease } = connect(host, command).await?;
+    let Connection { input, output, mut messages, tree } = connect(host, command).await?;
     let mut lines = BufReader::new(output).lines();
     loop {
         match lines.next_line().await? {
@@ -173,7 +173,7 @@ async fn keep(host: &Host, command: &Command, directory: Option<TempDir>) -> io:
             }
         }
     }
-    Ok(Kept { _input: input, _lease: Mutex::new(lease), _directory: directory })
+    Ok(Kept { _input: input, _tree: Mutex::new(tree), _directory: directory })
 }
 
 /// The error for a connection that is not there, or no longer.
@@ -276,7 +276,7 @@ impl Executor for Remote {
                 return Err(io::ErrorKind::InvalidInput.into());
             }
             let mark = script::mark();
-            let clean = if command.inherit == Inherit::Nothing { "-i" } else { "" };
+            let clean = if command.base_environment == BaseEnvironment::Empty { "-i" } else { "" };
             let mut words =
                 script::words([mark.as_ref(), command.cwd.as_os_str(), program, clean.as_ref()]);
             for (name, value) in &command.environment {
@@ -295,7 +295,11 @@ impl Executor for Remote {
         None
     }
 
-    fn tree<'a>(&'a self, path: &'a Path, limit: usize) -> BoxFuture<'a, io::Result<Vec<Found>>> {
+    fn tree<'a>(
+        &'a self,
+        path: &'a Path,
+        limit: usize,
+    ) -> BoxFuture<'a, io::Result<Vec<TreeEntry>>> {
         Box::pin(async move {
             let script = include_str!("remote/scripts/tree.sh");
             let bytes = (limit as u64).saturating_mul(LONG_PATH);
@@ -303,7 +307,7 @@ impl Executor for Remote {
             if entries(&answer).nth(limit).is_some() {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            let found = |(letter, path): (u8, &OsStr)| Found {
+            let found = |(letter, path): (u8, &OsStr)| TreeEntry {
                 path: PathBuf::from(path),
                 kind: kind(letter),
                 readable: letter != b'u',

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pi_agent::{AgentTool, FnTool};
 use pi_protocol::CancelToken;
-use pi_tools::{Background, BackgroundState, Workspace, bash, process, toolset};
+use pi_tools::{BackgroundProcesses, BackgroundState, Workspace, bash, process, toolset};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -16,14 +16,14 @@ use crate::call::{call, call_with, text};
 use crate::processes::{marked, marked_settings, marker, wait_until};
 
 struct Session {
-    background: Arc<Background>,
+    background: Arc<BackgroundProcesses>,
     bash: FnTool,
     process: FnTool,
 }
 
 impl Session {
     fn new(marker: &str) -> Self {
-        let background = Arc::new(Background::default());
+        let background = Arc::new(BackgroundProcesses::default());
         let plain = workspace(Path::new("/"), marked_settings(marker));
         let workspace = Workspace::clone(&plain).with_background(Arc::clone(&background));
         let bash = bash(Arc::new(workspace));
@@ -39,7 +39,7 @@ impl Session {
     }
 
     /// Waits until a process is known to have ended, or to have written something.
-    async fn until(&self, happened: impl Fn(&Background) -> bool) {
+    async fn until(&self, happened: impl Fn(&BackgroundProcesses) -> bool) {
         let waiting = async {
             while !happened(&self.background) {
                 tokio::task::yield_now().await;

@@ -19,9 +19,16 @@ pub(crate) fn workspace(cwd: &Path, settings: BashSettings) -> Arc<Workspace> {
 }
 
 pub(crate) fn settings() -> BashSettings {
-    let path = "/usr/local/bin:/usr/bin:/bin";
-    let environment = BTreeMap::from([("PATH".into(), path.into())]);
-    BashSettings { environment, ..BashSettings::default() }
+    let mut settings = BashSettings::default();
+    settings.environment.insert("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
+    settings
+}
+
+/// The settings of the tests with a change.
+pub(crate) fn settings_with(change: impl FnOnce(&mut BashSettings)) -> BashSettings {
+    let mut settings = settings();
+    change(&mut settings);
+    settings
 }
 
 pub(crate) fn text(output: &ToolOutput) -> String {
@@ -64,14 +71,13 @@ pub(crate) async fn replay(place: &Place, one_of: usize) {
         fs::write(directory.path().join(name), content.as_str().unwrap()).unwrap();
     }
     let logs = TempDir::new().unwrap();
-    let output_directory = Some(logs.path().to_owned());
     let calls = fixture["calls"].as_array().unwrap();
     assert!(calls.len() > 80);
     for recorded in calls.iter().step_by(one_of) {
         if place.except.iter().any(|name| recorded["name"] == *name) {
             continue;
         }
-        let settings = BashSettings { output_directory: output_directory.clone(), ..settings() };
+        let settings = settings_with(|s| s.output_directory = Some(logs.path().to_owned()));
         let cwd = recorded["cwd"].as_str().map_or(there.clone(), |name| there.join(name));
         let cancel = CancelToken::new();
         let canceller = cancel.clone();
@@ -143,36 +149,25 @@ async fn settings_are_followed() {
     let marked = BTreeMap::from([("PI_SESSION_ID".into(), "s1".into())]);
     let missing = directory.path().join("shell");
     let cases = [
+        (settings_with(|s| s.command_prefix = Some("x=1".to_owned())), "echo $x", "1\n".to_owned()),
         (
-            BashSettings { command_prefix: Some("x=1".to_owned()), ..settings() },
-            "echo $x",
-            "1\n".to_owned(),
-        ),
-        (
-            BashSettings { environment: marked, ..settings() },
+            settings_with(|s| s.environment = marked),
             "/usr/bin/env | grep -v -e ^_= -e ^PWD= -e ^SHLVL=",
             "PI_SESSION_ID=s1\n".to_owned(),
         ),
+        (settings_with(|s| s.shell = Some("/bin/sh".into())), "echo $0", "/bin/sh\n".to_owned()),
         (
-            BashSettings { shell: Some("/bin/sh".into()), ..settings() },
-            "echo $0",
-            "/bin/sh\n".to_owned(),
-        ),
-        (
-            BashSettings { shell: Some(missing.clone()), ..settings() },
+            settings_with(|s| s.shell = Some(missing.clone())),
             "echo",
             format!("Custom shell path not found: {}", missing.display()),
         ),
         (
-            BashSettings { shell: Some(directory.path().to_owned()), ..settings() },
+            settings_with(|s| s.shell = Some(directory.path().to_owned())),
             "echo",
             format!("spawn {} EACCES", directory.path().display()),
         ),
         (
-            BashSettings {
-                default_timeout: Some(std::time::Duration::from_millis(200)),
-                ..settings()
-            },
+            settings_with(|s| s.default_timeout = Some(std::time::Duration::from_millis(200))),
             "exec sleep 60",
             "Command timed out after 0.2 seconds".to_owned(),
         ),
@@ -193,10 +188,10 @@ async fn a_command_that_no_shell_can_be_given_is_an_error() {
 #[tokio::test]
 async fn long_output_is_kept_as_it_was_for_the_user_alone() {
     let directory = TempDir::new().unwrap();
-    let all = BashSettings { output_directory: Some(directory.path().to_owned()), ..settings() };
-    let some = BashSettings { output_limit: 1000, ..all.clone() };
-    let nowhere =
-        BashSettings { output_directory: Some(directory.path().join("no")), ..settings() };
+    let all = settings_with(|s| s.output_directory = Some(directory.path().to_owned()));
+    let mut some = all.clone();
+    some.output_limit = 1000;
+    let nowhere = settings_with(|s| s.output_directory = Some(directory.path().join("no")));
     let command = "printf '\\377\\000'; seq 1 2500";
     let mut whole = b"\xff\0".to_vec();
     (1..=2500).for_each(|line| whole.extend(format!("{line}\n").bytes()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pi_agent::FnTool;
 use pi_protocol::CancelToken;
-use pi_tools::{ChangedFiles, Host, Workspace, edit, read, write};
+use pi_tools::{ChangedFilePolicy, Host, Workspace, edit, read, write};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -73,10 +73,10 @@ async fn changes_by_others_are_noticed() {
         let directory = TempDir::new().unwrap();
         let file = directory.path().join("f");
         fs::write(&file, "one two\n").unwrap();
-        let rule = if refuse { ChangedFiles::Refuse } else { ChangedFiles::Note };
+        let rule = if refuse { ChangedFilePolicy::Refuse } else { ChangedFilePolicy::Note };
         let workspace =
             Workspace::new(Arc::new(Host::default()), directory.path().to_owned(), None);
-        let workspace = Arc::new(workspace.changed_files(rule));
+        let workspace = Arc::new(workspace.with_changed_files(rule));
         let tools: [FnTool; 3] = [
             read(Arc::clone(&workspace)),
             write(Arc::clone(&workspace)),

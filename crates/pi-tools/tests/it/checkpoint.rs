@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits, Point};
+use pi_tools::checkpoint::{CheckpointError, Checkpoints, ConflictReason, Limits};
 use tempfile::TempDir;
 
 pub(crate) struct World {
@@ -92,12 +92,8 @@ fn what_tools_and_commands_did_is_undone_and_redone() {
     );
     let after = tree(&world.root);
     let second = checkpoints.take("after the run").unwrap();
-    let changed: Vec<String> = checkpoints
-        .diff(Point::At(first), Point::At(second))
-        .unwrap()
-        .into_iter()
-        .map(|change| change.path)
-        .collect();
+    let changed: Vec<String> =
+        checkpoints.diff(first, second).unwrap().into_iter().map(|change| change.path).collect();
     assert_eq!(changed, ["a", "a/b", "a/b/removed", "edited", "link", "new", "new/file"]);
 
     // Also after the program was started again.
@@ -106,7 +102,7 @@ fn what_tools_and_commands_did_is_undone_and_redone() {
     assert_eq!((undone.paths.len(), undone.conflicts.as_slice()), (7, &[][..]));
     assert_eq!(tree(&world.root), before);
     let nothing = checkpoints.undo();
-    assert!(matches!(nothing, Err(CheckpointError::Nothing("undo"))), "{nothing:?}");
+    assert!(matches!(nothing, Err(CheckpointError::NothingToUndo)), "{nothing:?}");
     checkpoints.redo().unwrap();
     assert_eq!(tree(&world.root), after);
     assert_eq!(checkpoints.content(first, "edited").unwrap().as_deref(), Some(&b"before"[..]));
@@ -186,7 +182,7 @@ fn nothing_is_written_behind_a_link() {
     symlink(elsewhere.path(), world.path("d")).unwrap();
     let restored = checkpoints.undo().unwrap();
     assert_eq!(restored.paths, [] as [&str; 0]);
-    assert_eq!(restored.conflicts[0].reason, "behind a link");
+    assert_eq!(restored.conflicts[0].reason, ConflictReason::BehindLink);
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
 }
 

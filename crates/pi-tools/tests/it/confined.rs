@@ -55,7 +55,7 @@ impl World {
     }
 
     fn confined(&self) -> &Arc<Confined> {
-        self.host.confined.as_ref().unwrap()
+        self.host.sandbox().unwrap()
     }
 }
 
@@ -221,7 +221,7 @@ async fn a_reader_writes_nothing_and_off_is_off() {
         let mode = Mode::Off;
         let off = pi_guard::confine::Confinement::new(mode, pi_guard::confine::Network::On);
         let off = off.on(&machine, Rung::None, "/nowhere").unwrap();
-        let host = Host { confined: Some(Arc::new(off)), ..world.host.clone() };
+        let host = world.host.clone().with_sandbox(Arc::new(off));
         host.replace(&target, b"x").await.unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"x");
     }

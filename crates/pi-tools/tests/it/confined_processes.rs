@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pi_guard::confine::{Machine, Rung};
 use pi_protocol::CancelToken;
-use pi_tools::{Background, BackgroundState, BashSettings, Host, Workspace, run_command};
+use pi_tools::{BackgroundProcesses, BackgroundState, BashSettings, Host, Workspace, run_command};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tempfile::TempDir;
@@ -70,7 +70,8 @@ async fn nothing_is_left_when_a_command_times_out() {
         for command in LEFT_BEHIND {
             let marker = marker();
             let default_timeout = Some(Duration::from_millis(500));
-            let settings = BashSettings { default_timeout, ..marked_settings(&marker) };
+            let mut settings = marked_settings(&marker);
+            settings.default_timeout = default_timeout;
             let workspace = bench.workspace(bench.host(), settings);
             let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
             assert_eq!(found, "Command timed out after 0.5 seconds");
@@ -140,7 +141,7 @@ async fn background_processes_and_commands_of_the_user_are_confined_too() {
         let outside = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let outside = outside.path().canonicalize().unwrap();
         let attempt = format!("echo x > {}/made", outside.display());
-        let background = Background::default();
+        let background = BackgroundProcesses::default();
         let command = format!("{attempt}; touch mine; setsid sleep 1000 & wait; sleep 1000");
         let id = background.start(&workspace, &command).await.unwrap();
         let mine = bench.work().join("mine");
@@ -161,7 +162,7 @@ async fn background_processes_and_commands_of_the_user_are_confined_too() {
 async fn without_a_supervisor_commands_are_confined_too() {
     for bench in Bench::all() {
         let marker = marker();
-        let host = Host { supervisor: None, ..bench.host() };
+        let host = bench.host().with_supervisor(None);
         let workspace = bench.workspace(host, marked_settings(&marker));
         let found = run(&workspace, "sleep 1000 & echo x > ../beside; echo x > in; exit 3").await;
         assert!(found.ends_with("Command exited with code 3"), "{found}");

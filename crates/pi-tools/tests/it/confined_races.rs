@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pi_agent::AgentTool;
 use pi_guard::confine::Machine;
-use pi_tools::{Command, Executor, Host, Inherit, Process, Workspace, edit, grep, read, write};
+use pi_tools::{Command, Executor, Host, Process, Workspace, edit, grep, read, write};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -53,13 +53,7 @@ impl Arena {
 
     /// Has the testbed run in the workspace until the process is dropped.
     async fn race(&self, arguments: [&str; 3]) -> Process {
-        let command = Command {
-            program: TESTBED.into(),
-            arguments: arguments.map(Into::into).into(),
-            cwd: self.work(""),
-            environment: Default::default(),
-            inherit: Inherit::Nothing,
-        };
+        let command = Command::new(TESTBED, self.work("")).arguments(arguments);
         self.host.spawn(&command).await.unwrap()
     }
 

@@ -8,7 +8,7 @@ use pi_agent::arguments::check;
 use pi_ai::wire::{self, Call};
 use pi_ai::{Context, Model, Request, StreamOptions, ToolCall};
 use pi_protocol::{ConstrainedSampling, StrictMode, Tool};
-use pi_tools::{Background, Host, Workspace, toolset};
+use pi_tools::{BackgroundProcesses, Host, Workspace, toolset};
 use serde_json::{Value, json};
 
 use crate::call::workspace;
@@ -19,7 +19,7 @@ fn plain() -> Arc<Workspace> {
 
 fn with_background() -> Arc<Workspace> {
     let workspace = Workspace::new(Arc::new(Host::default()), "/".into(), None);
-    Arc::new(workspace.with_background(Arc::new(Background::default())))
+    Arc::new(workspace.with_background(Arc::new(BackgroundProcesses::default())))
 }
 
 fn show(tool: &dyn AgentTool) -> String {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use pi_tools::{Executor, FileKind, Found};
+use pi_tools::{Executor, FileKind, TreeEntry};
 
 use crate::place::{Place, rungs};
 
@@ -71,7 +71,7 @@ async fn names(executor: &dyn Executor, here: &Path, there: &Path) {
     assert_eq!(kind("d\n1"), FileKind::Directory);
     let tree = executor.tree(there, 100).await.unwrap();
     assert_eq!(tree.len(), names.len() + 4);
-    let deepest = Found { path: "d\n1/2/3".into(), kind: FileKind::Directory, readable: true };
+    let deepest = TreeEntry { path: "d\n1/2/3".into(), kind: FileKind::Directory, readable: true };
     assert!(tree.contains(&deepest), "{tree:?}");
     let too_many = executor.tree(there, 5).await.unwrap_err();
     assert_eq!(too_many.kind(), ErrorKind::FileTooLarge);

@@ -9,7 +9,7 @@ use image::codecs::jpeg::JpegEncoder;
 use image::{DynamicImage, ImageEncoder, ImageFormat, Rgb, RgbImage};
 use pi_agent::ToolOutput;
 use pi_protocol::{ImageContent, ImageResize, UserBlock};
-use pi_tools::{Images, read};
+use pi_tools::{ImageSettings, read};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -18,13 +18,19 @@ use crate::call::{call, text, workspace};
 const OMITTED: &str = "[Image omitted: could not be resized below the inline image size limit.]";
 
 /// Reads a file with these bytes.
-async fn show(bytes: &[u8], images: &Images) -> ToolOutput {
+async fn show(bytes: &[u8], images: &ImageSettings) -> ToolOutput {
     let directory = TempDir::new().unwrap();
     // The name says nothing.
     fs::write(directory.path().join("f.txt"), bytes).unwrap();
     let workspace = workspace(Path::new(directory.path()));
-    workspace.set_images(images.clone());
+    workspace.set_image_settings(images.clone());
     call(&read(workspace), &json!({ "path": "f.txt" })).await.unwrap()
+}
+
+fn resized(limits: ImageResize) -> ImageSettings {
+    let mut settings = ImageSettings::default();
+    settings.resize = Some(limits);
+    settings
 }
 
 fn image_of(output: &ToolOutput) -> Option<&ImageContent> {
@@ -78,7 +84,7 @@ async fn what_fits_is_sent_as_it_is() {
         (ImageFormat::WebP, "image/webp"),
     ] {
         let bytes = encoded(&picture(40, 20), format);
-        let output = show(&bytes, &Images::default()).await;
+        let output = show(&bytes, &ImageSettings::default()).await;
         let note = format!("Read image file [{mime_type}]");
         assert_eq!(text_of(&output), note);
         let image = image_of(&output).unwrap();
@@ -91,16 +97,15 @@ async fn what_fits_is_sent_as_it_is() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_made_to() {
-    let limit = |max_width, max_height, max_bytes| Images {
-        resize: ImageResize { max_width, max_height, max_bytes, jpeg_quality: None },
-        ..Images::default()
+    let limit = |max_width, max_height, max_bytes| {
+        resized(ImageResize { max_width, max_height, max_bytes, jpeg_quality: None })
     };
     let png = |width, height| encoded(&picture(width, height), ImageFormat::Png);
     let cases = [
         (
             "too wide",
             png(2400, 30),
-            Images::default(),
+            ImageSettings::default(),
             (2000, 25),
             "[Image: original 2400x30, displayed at 2000x25. Multiply coordinates by 1.20 to map to original image.]",
         ),
@@ -114,7 +119,7 @@ async fn what_does_not_fit_is_made_to() {
         (
             "a bitmap",
             encoded(&picture(40, 20), ImageFormat::Bmp),
-            Images::default(),
+            ImageSettings::default(),
             (40, 20),
             "[Image converted from image/bmp to image/png.]",
         ),
@@ -146,7 +151,7 @@ async fn too_many_bytes_become_fewer() {
     let bytes = encoded(&picture(120, 120), ImageFormat::Png);
     for max_bytes in [20_000, 6_000, 1_500] {
         let resize = ImageResize { max_bytes: Some(max_bytes), ..ImageResize::default() };
-        let output = show(&bytes, &Images { resize, ..Images::default() }).await;
+        let output = show(&bytes, &resized(resize)).await;
         let image = image_of(&output).unwrap();
         assert!(image.data.len() as u64 <= max_bytes, "{max_bytes}: {}", image.data.len());
         image::load_from_memory(&unencoded(&image.data)).unwrap();
@@ -157,13 +162,14 @@ async fn too_many_bytes_become_fewer() {
 async fn what_cannot_be_sent_is_said() {
     let png = encoded(&picture(40, 40), ImageFormat::Png);
     let tiny = ImageResize { max_bytes: Some(20), ..ImageResize::default() };
-    let blind = Images { visible: false, ..Images::default() };
+    let mut blind = ImageSettings::default();
+    blind.supported = false;
     let cases = [
-        ("broken", b"GIF87a".to_vec(), Images::default(), format!("Read image file [image/gif]\n{OMITTED}"), false),
+        ("broken", b"GIF87a".to_vec(), ImageSettings::default(), format!("Read image file [image/gif]\n{OMITTED}"), false),
         (
             "never small enough",
             png.clone(),
-            Images { resize: tiny, ..Images::default() },
+            resized(tiny),
             "Read image file [image/png]\n[Image omitted: could not be resized below the inline image size limit.]".to_owned(),
             false,
         ),
@@ -220,7 +226,7 @@ async fn small_files_with_huge_pictures_are_refused() {
         (png, false, format!("\n{OMITTED}")),
     ];
     for (bytes, sent, expected) in cases {
-        let output = show(&bytes, &Images::default()).await;
+        let output = show(&bytes, &ImageSettings::default()).await;
         let text = text_of(&output);
         assert!(text.ends_with(&format!("]{expected}")), "{text}");
         assert_eq!(image_of(&output).is_some(), sent, "{text}");

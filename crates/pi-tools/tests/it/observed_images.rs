@@ -8,7 +8,7 @@ use std::fs;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pi_protocol::{ImageResize, UserBlock};
-use pi_tools::{Images, read};
+use pi_tools::{ImageSettings, read};
 use serde::Deserialize;
 use serde_json::json;
 use tempfile::TempDir;
@@ -69,8 +69,10 @@ async fn images_are_shown_as_observed() {
     let mut wrong = Vec::new();
     for case in &fixture.cases {
         let workspace = workspace(directory.path());
-        let resize = case.resize.clone().unwrap_or_default();
-        workspace.set_images(Images { resize, auto_resize: case.auto_resize, visible: true });
+        let mut settings = ImageSettings::default();
+        settings.resize =
+            if case.auto_resize { Some(case.resize.clone().unwrap_or_default()) } else { None };
+        workspace.set_image_settings(settings);
         let result = call(&read(workspace), &json!({ "path": case.file })).await;
         let image = result.as_ref().unwrap().content.iter().find_map(|block| match block {
             UserBlock::Image(image) => Some(image),

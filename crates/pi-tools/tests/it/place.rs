@@ -6,7 +6,7 @@
 //! may and has the directory somewhere else then.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,8 +15,7 @@ use std::sync::Arc;
 use pi_guard::confine::{self, Confinement, Machine, Mode, Rung};
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{
-    BashSettings, Container, Executor, Host, Inherit, Network, Process, Remote, Ssh, Which,
-    Workspace,
+    BashSettings, Container, Executor, Host, Network, Process, Remote, Ssh, Which, Workspace,
 };
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -100,8 +99,7 @@ impl Place {
 }
 
 pub(crate) fn supervised() -> Host {
-    let supervisor = Some(Supervisor::new(TESTBED));
-    Host { supervisor, ..Host::default() }
+    Host::default().with_supervisor(Supervisor::new(TESTBED))
 }
 
 /// The program that can be supervisor, helper and much else.
@@ -121,7 +119,7 @@ pub(crate) fn confined(
     let mut confinement = Confinement::new(mode, confine::Network::Off);
     change(&mut confinement);
     let confined = confinement.on(machine, Rung::Landlock, TESTBED).unwrap();
-    Host { confined: Some(Arc::new(confined)), ..supervised() }
+    supervised().with_sandbox(Arc::new(confined))
 }
 
 /// This machine with each rung it offers, the highest first; says what it does not.
@@ -237,13 +235,8 @@ impl Sshd {
 
 /// Starts the server and waits until it listens; nothing if somebody else was faster.
 async fn listening(config: &Path) -> Option<Process> {
-    let command = pi_tools::Command {
-        program: SSHD.into(),
-        arguments: vec!["-D".into(), "-e".into(), "-f".into(), config.into()],
-        cwd: "/".into(),
-        environment: environment(),
-        inherit: Inherit::Nothing,
-    };
+    let arguments: [&OsStr; 4] = ["-D".as_ref(), "-e".as_ref(), "-f".as_ref(), config.as_ref()];
+    let command = pi_tools::Command::new(SSHD, "/").arguments(arguments).environment(environment());
     let mut process = supervised().spawn(&command).await.unwrap();
     let mut said = String::new();
     let mut lines = BufReader::new(&mut process.output).lines();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use pi_protocol::CancelToken;
-use pi_tools::{Background, BackgroundState, BashSettings, Host, Workspace};
+use pi_tools::{BackgroundProcesses, BackgroundState, BashSettings, Host, Workspace};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -87,10 +87,8 @@ async fn what_never_stops_writing_does_not_hold_up_the_command() {
 async fn nothing_is_left_when_a_command_times_out() {
     for command in LEFT_BEHIND {
         let marker = marker();
-        let settings = BashSettings {
-            default_timeout: Some(Duration::from_millis(300)),
-            ..marked_settings(&marker)
-        };
+        let mut settings = marked_settings(&marker);
+        settings.default_timeout = Some(Duration::from_millis(300));
         let workspace = workspace(Path::new("/"), settings);
         let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
         assert_eq!(found, "Command timed out after 0.3 seconds");
@@ -220,7 +218,7 @@ async fn without_a_supervisor_the_process_group_ends_and_the_rest_does_not() {
 async fn background_processes_are_listed_read_and_stopped() {
     let marker = marker();
     let workspace = workspace(Path::new("/"), marked_settings(&marker));
-    let background = Background::default();
+    let background = BackgroundProcesses::default();
     let command = "echo up; setsid sleep 1000 & wait; sleep 1000";
     let server = background.start(&workspace, command).await.unwrap();
     let short = background.start(&workspace, "echo done; exit 3").await.unwrap();

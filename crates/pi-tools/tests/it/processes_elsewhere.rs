@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use pi_protocol::CancelToken;
-use pi_tools::{BashSettings, Inherit, Remote};
+use pi_tools::{BaseEnvironment, BashSettings, Remote};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use tempfile::TempDir;
@@ -42,10 +42,8 @@ async fn nothing_is_left(place: &Place) {
         // What leads there knows the marker, too, and takes a moment to end.
         wait_until(command, || marked(&marker).is_empty());
 
-        let limited = BashSettings {
-            default_timeout: Some(Duration::from_millis(500)),
-            ..marked_settings(&marker)
-        };
+        let mut limited = marked_settings(&marker);
+        limited.default_timeout = Some(Duration::from_millis(500));
         let workspace = place.workspace(Path::new("/"), limited);
         let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
         assert_eq!(found, "Command timed out after 0.5 seconds");
@@ -125,7 +123,8 @@ async fn exit_codes_and_environments_arrive() {
             let workspace = place.workspace(Path::new("/"), settings());
             assert_eq!(run(&workspace, command).await, expected, "{:?}", place.executor);
         }
-        let mut inherits = BashSettings { inherit: Inherit::Executor, ..BashSettings::default() };
+        let mut inherits = BashSettings::default();
+        inherits.base_environment = BaseEnvironment::Executor;
         inherits.environment.insert("A".into(), "it's \"b\"\n".into());
         let workspace = place.workspace(Path::new("/"), inherits);
         assert_eq!(run(&workspace, "echo \"$A\"; [ -n \"$PATH\" ]").await, "it's \"b\"\n\n");

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use pi_tools::checkpoint::{Limits, Point};
+use pi_tools::checkpoint::{ConflictReason, Limits};
 use pi_tools::{Workspace, edit, write};
 use proptest::prelude::*;
 use serde_json::json;
@@ -126,7 +126,7 @@ proptest! {
         }
         for (from, before) in &states {
             for (to, after) in &states {
-                let found = checkpoints.diff(Point::At(*from), Point::At(*to)).unwrap();
+                let found = checkpoints.diff(*from, *to).unwrap();
                 let found: Vec<String> = found.into_iter().map(|change| change.path).collect();
                 prop_assert_eq!(found, differences(before, after));
             }
@@ -140,10 +140,10 @@ proptest! {
             let (tree, untouched) = split(&world);
             prop_assert_eq!(&tree, expected);
             prop_assert_eq!(untouched, ignored);
-            // Also to whoever opens it anew.
+            // A store that is opened again sees the same state.
             let position = states.iter().position(|(_, tree)| std::ptr::eq(tree, expected)).unwrap();
-            let diff = world.open(Limits::default()).diff(Point::At(states[position].0), Point::Now);
-            prop_assert_eq!(diff.unwrap(), vec![]);
+            let taken = world.open(Limits::default()).take("unchanged").unwrap();
+            prop_assert_eq!(taken, states[position].0);
         }
     }
 }
@@ -174,7 +174,7 @@ fn what_was_ignored_survives_a_change_of_the_rules() {
     checkpoints.take("not ignored").unwrap();
     let undone = checkpoints.undo().unwrap();
     assert_eq!(undone.paths, [".gitignore"]);
-    assert_eq!(undone.conflicts[0].reason, "ignored there");
+    assert_eq!(undone.conflicts[0].reason, ConflictReason::Ignored);
     assert_eq!(fs::read_to_string(world.path("secret")).unwrap(), "mine");
     // Changed where nobody looks, it is nobody's to write over.
     fs::write(world.path("secret"), "changed").unwrap();
@@ -212,7 +212,8 @@ fn a_directory_with_something_ignored_stays_where_a_file_was() {
     fs::write(world.path("z"), "22").unwrap();
     checkpoints.take("a directory").unwrap();
     let undone = checkpoints.undo().unwrap();
-    assert_eq!((undone.conflicts[0].path.as_str(), undone.conflicts[0].reason), ("d", "not empty"));
+    let conflict = &undone.conflicts[0];
+    assert_eq!((conflict.path.as_str(), conflict.reason), ("d", ConflictReason::NotEmpty));
     assert_eq!(undone.paths, ["z"]);
     assert_eq!(fs::read_to_string(world.path("d/kept.log")).unwrap(), "mine");
 }

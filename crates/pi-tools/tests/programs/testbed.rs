@@ -20,14 +20,14 @@ use pi_guard::confine::{self, Confinement, Machine, Mode, Rung};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::{self, Supervisor};
 use pi_tools::{
-    BashSettings, Container, Host, Inherit, Network, Remote, Ssh, Which, Workspace, bash,
+    BaseEnvironment, BashSettings, Container, Host, Network, Remote, Ssh, Which, Workspace, bash,
 };
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 fn main() {
     confine::main_if_asked();
-    supervisor::main_if_asked();
+    supervisor::run_if_requested();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // One thread for what may wait, so that threads can be counted.
     let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -55,10 +55,8 @@ async fn perform(arguments: &[String]) -> Value {
         }
         all => (host(), PathBuf::from("/"), all),
     };
-    let settings = BashSettings {
-        environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
-        ..BashSettings::default()
-    };
+    let mut settings = BashSettings::default();
+    settings.environment.insert("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
     let workspace = Arc::new(Workspace::new(Arc::new(here), directory, None).with_bash(settings));
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
@@ -112,7 +110,7 @@ async fn perform(arguments: &[String]) -> Value {
 }
 
 fn host() -> Host {
-    Host { supervisor: Some(Supervisor::this_program()), ..Host::default() }
+    Host::default().with_supervisor(Supervisor::this_program())
 }
 
 /// A host that is its own helper, too.
@@ -128,11 +126,12 @@ fn confined(rung: &str, directory: &str) -> Host {
     };
     let confinement = Confinement::new(mode, confine::Network::Off);
     let confined = confinement.on(&machine, Rung::Landlock, "/proc/self/exe").unwrap();
-    Host { confined: Some(Arc::new(confined)), ..host() }
+    host().with_sandbox(Arc::new(confined))
 }
 
 async fn elsewhere(executor: Remote, command: &str) -> Value {
-    let settings = BashSettings { inherit: Inherit::Executor, ..BashSettings::default() };
+    let mut settings = BashSettings::default();
+    settings.base_environment = BaseEnvironment::Executor;
     let workspace = Workspace::new(Arc::new(executor), "/".into(), None).with_bash(settings);
     call(&Arc::new(workspace), &json!({ "command": command }), |update| {
         for block in &update.content {

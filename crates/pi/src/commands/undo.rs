@@ -5,7 +5,9 @@ use std::path::PathBuf;
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
 use pi_coding_agent::checkpoint_directory;
-use pi_tools::checkpoint::{Change, CheckpointError, Checkpoints, Item, Limits, Point, Restored};
+use pi_tools::checkpoint::{
+    Change, CheckpointError, Checkpoints, FileState, Limits, RestoreReport,
+};
 
 use super::plain::{Plain, line};
 use super::sessions::Store;
@@ -79,7 +81,7 @@ fn list(checkpoints: &Checkpoints) -> Done {
 }
 
 /// Says what was done, and what was not.
-fn report(restored: &Restored) -> Done {
+fn report(restored: &RestoreReport) -> Done {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for path in &restored.paths {
         writeln!(out, "{}", line(path, usize::MAX))?;
@@ -97,12 +99,12 @@ fn diff(checkpoints: &mut Checkpoints, root: &std::path::Path) -> Done {
     let at = numbers.iter().position(|number| checkpoints.current() == Some(*number));
     let target = at.and_then(|at| at.checked_sub(1)).map(|before| numbers[before]);
     let (Some(at), Some(target)) = (at, target) else {
-        return Err(CheckpointError::Nothing("undo").into());
+        return Err(CheckpointError::NothingToUndo.into());
     };
     let mut out = Plain::new(BufWriter::new(std::io::stdout().lock()));
-    for change in checkpoints.diff(Point::At(numbers[at]), Point::At(target))? {
+    for change in checkpoints.diff(numbers[at], target)? {
         let before = match change.before {
-            Some(Item::File { .. }) => std::fs::read(root.join(&change.path)).ok(),
+            Some(FileState::File { .. }) => std::fs::read(root.join(&change.path)).ok(),
             _ => None,
         };
         let after = checkpoints.content(target, &change.path)?;

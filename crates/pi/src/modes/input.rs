@@ -30,17 +30,16 @@ pub(super) async fn prompts(
     }
     let mut files = String::new();
     for name in &arguments.files {
-        let (path, attachment) =
-            attach(workspace, name).await.map_err(|error| error.to_string())?;
-        let path = path.display();
-        match attachment {
+        let attached = attach(workspace, name).await.map_err(|error| error.to_string())?;
+        let path = attached.path.display();
+        match attached.content {
             Attachment::Text(text) if text.is_empty() => {}
             Attachment::Text(text) => {
                 files.push_str(&format!("<file name=\"{path}\">\n{text}\n</file>\n"));
             }
-            Attachment::Image(image, hints) => {
+            Attachment::Image { image, notes } => {
                 first.images.extend(image);
-                files.push_str(&format!("<file name=\"{path}\">{}</file>\n", hints.join("\n")));
+                files.push_str(&format!("<file name=\"{path}\">{}</file>\n", notes.join("\n")));
             }
         }
     }

@@ -1,7 +1,6 @@
 //! A process of its own that runs commands and says what that took: its memory is its own, and
 //! nothing else has left threads or descriptors in it.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,12 +59,10 @@ pub(crate) fn perform(arguments: &[&str]) -> Result<(), CommandsError> {
 
 /// A workspace whose commands this program supervises.
 pub(super) fn workspace(cwd: &Path, output_directory: Option<&Path>) -> Arc<Workspace> {
-    let host = Host { supervisor: Some(Supervisor::this_program()), ..Host::default() };
-    let settings = BashSettings {
-        environment: BTreeMap::from([("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())]),
-        output_directory: output_directory.map(Path::to_owned),
-        ..BashSettings::default()
-    };
+    let host = Host::default().with_supervisor(Supervisor::this_program());
+    let mut settings = BashSettings::default();
+    settings.environment.insert("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into());
+    settings.output_directory = output_directory.map(Path::to_owned);
     Arc::new(Workspace::new(Arc::new(host), cwd.to_owned(), None).with_bash(settings))
 }
 

@@ -10,9 +10,9 @@ use tokio::net::unix::pipe;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 
 use super::{Host, process};
-use crate::executor::{Command, Lease};
+use crate::executor::{Command, ProcessTree};
 
-/// A running program and the ends of its streams. It ends like any process, with its lease.
+/// A running program and the ends of its streams. It ends like any process, with its tree.
 #[derive(Debug)]
 pub(in crate::executor) struct Connection {
     /// Its standard input. Dropping it is the end of that.
@@ -22,7 +22,7 @@ pub(in crate::executor) struct Connection {
     /// Its standard error.
     pub(in crate::executor) messages: pipe::Receiver,
     /// Keeps it running.
-    pub(in crate::executor) lease: Lease,
+    pub(in crate::executor) tree: ProcessTree,
 }
 
 /// Starts such a program. Input and output are one socket: a supervisor has no room for a fourth
@@ -39,7 +39,7 @@ pub(in crate::executor) async fn connect(host: &Host, command: &Command) -> io::
     let supervisor = host.supervisor.as_ref();
     #[cfg(not(target_os = "linux"))]
     let supervisor: Option<&crate::supervisor::Supervisor> = None;
-    let (_exit, lease) = match supervisor {
+    let (_exit, tree) = match supervisor {
         #[cfg(target_os = "linux")]
         Some(supervisor) => {
             let mut start = prepare(&supervisor.program);
@@ -57,5 +57,5 @@ pub(in crate::executor) async fn connect(host: &Host, command: &Command) -> io::
     ours.set_nonblocking(true)?;
     let (output, input) = UnixStream::from_std(ours)?.into_split();
     let messages = pipe::Receiver::from_owned_fd(OwnedFd::from(messages))?;
-    Ok(Connection { input, output, messages, lease })
+    Ok(Connection { input, output, messages, tree })
 }

@@ -13,7 +13,7 @@ use pi_guard::confine::{Confined, Denial};
 
 use super::directory::{Directory, is_change};
 use crate::executor::replace::{OtherNames, open_itself, put, target};
-use crate::executor::{Command, Inherit};
+use crate::executor::{BaseEnvironment, Command};
 
 /// How often it begins anew. Nobody who works changes a path so often.
 const TRIES: usize = 100;
@@ -32,7 +32,7 @@ pub(super) fn command(confined: &Confined, command: &Command) -> Command {
         cwd: command.cwd.clone(),
         environment: held.environment.into_iter().collect(),
         // What this process has in its environment is not for others.
-        inherit: Inherit::Nothing,
+        base_environment: BaseEnvironment::Empty,
     }
 }
 

@@ -8,15 +8,15 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::net::unix::pipe;
 use tokio::process::Child;
 
-use crate::executor::{BoxFuture, Command, Inherit, Lease, Process};
+use crate::executor::{BaseEnvironment, BoxFuture, Command, Process, ProcessTree};
 
 /// Starts a command in a process group of its own.
 pub(super) fn spawn(command: &Command) -> io::Result<Process> {
     let mut start = std::process::Command::new(&command.program);
     start.args(&command.arguments).stdin(Stdio::null());
     let output = one_output(&mut start)?;
-    let (exit, lease) = run(start, command)?;
-    Ok(Process { output, exit, lease })
+    let (exit, tree) = run(start, command)?;
+    Ok(Process { output, exit, tree })
 }
 
 /// Starts what is prepared, in a process group of its own.
@@ -33,11 +33,11 @@ pub(super) fn run(mut start: std::process::Command, command: &Command) -> io::Re
     let gone = async {
         let _ = waiting.await;
     };
-    Ok((Box::pin(exit), Lease::new(group, Box::pin(gone))))
+    Ok((Box::pin(exit), ProcessTree::new(group, Box::pin(gone))))
 }
 
-/// A process: its exit code to come, and its lease.
-pub(super) type Running = (BoxFuture<'static, io::Result<Option<i32>>>, Lease);
+/// A process: its exit code to come, and its tree.
+pub(super) type Running = (BoxFuture<'static, io::Result<Option<i32>>>, ProcessTree);
 
 /// What a pipe holds: four times the usual, so that who writes and who reads wait less often for
 /// each other. With more, what is read has left the caches.
@@ -61,7 +61,7 @@ pub(super) fn start_child(
     mut start: std::process::Command,
     command: &Command,
 ) -> io::Result<Child> {
-    if command.inherit == Inherit::Nothing {
+    if command.base_environment == BaseEnvironment::Empty {
         start.env_clear();
     }
     start.current_dir(&command.cwd).envs(&command.environment);

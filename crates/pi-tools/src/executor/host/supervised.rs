@@ -8,15 +8,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
 use super::process::{Running, one_output, start_child};
-use crate::executor::{Command, Lease, Process};
+use crate::executor::{Command, Process, ProcessTree};
 use crate::supervisor::{Supervisor, message, tree};
 
 /// Starts a command under a supervisor.
 pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Result<Process> {
     let mut start = std::process::Command::new(&supervisor.program);
     let output = one_output(&mut start)?;
-    let (exit, lease) = run(supervisor, start, command, message::Input::Empty).await?;
-    Ok(Process { output, exit, lease })
+    let (exit, tree) = run(supervisor, start, command, message::Input::Empty).await?;
+    Ok(Process { output, exit, tree })
 }
 
 /// Starts a supervisor, prepared as `start`, and tells it what to run.
@@ -67,5 +67,5 @@ pub(super) async fn run(
         }
     };
     // Dropping the sending half is what the supervisor takes as the end; so is our own death.
-    Ok((Box::pin(exit), Lease::new(send, Box::pin(gone))))
+    Ok((Box::pin(exit), ProcessTree::new(send, Box::pin(gone))))
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::super::{Command, Inherit};
+use super::super::{BaseEnvironment, Command};
 
 /// A container of an engine such as `docker` or `podman`.
 #[derive(Debug, Clone)]
@@ -99,7 +99,7 @@ impl Container {
             arguments,
             cwd: PathBuf::from("/"),
             environment: self.environment.clone(),
-            inherit: Inherit::Nothing,
+            base_environment: BaseEnvironment::Empty,
         }
     }
 }

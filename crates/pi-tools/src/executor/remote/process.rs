@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::super::host::Connection;
-use super::super::{Lease, Process};
+use super::super::{Process, ProcessTree};
 use super::{lost, script};
 
 /// How long is waited, at the end of a command that was broken off, for those elsewhere to say
@@ -26,7 +26,7 @@ const MESSAGES: usize = 4096;
 
 /// Waits until a command has started at the other end of a connection.
 pub(super) async fn started(connection: Connection, mark: &str) -> io::Result<Process> {
-    let Connection { mut input, mut output, mut messages, lease } = connection;
+    let Connection { mut input, mut output, mut messages, tree } = connection;
     let mut head = Vec::with_capacity(4096);
     let reply = loop {
         if let Some(line) = reply(&mut head, mark) {
@@ -51,14 +51,14 @@ pub(super) async fn started(connection: Connection, mark: &str) -> io::Result<Pr
         let patience = if has_exited.load(Ordering::Relaxed) { ENDED } else { ABORTED };
         let _ = timeout(patience, gone).await;
         // Ends the program of this machine that holds the connection, and with it the output.
-        drop(lease);
+        drop(tree);
     };
     let end = [b"\x01", mark.as_bytes(), b"\n"].concat();
     let output = Output { from: output, held: head, given: 0, end, state: State::Open };
     Ok(Process {
         output: Box::pin(output),
         exit: Box::pin(exit),
-        lease: Lease::new(input, Box::pin(gone)),
+        tree: ProcessTree::new(input, Box::pin(gone)),
     })
 }
 

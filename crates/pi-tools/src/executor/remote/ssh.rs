@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::super::{Command, Inherit};
+use super::super::{BaseEnvironment, Command};
 use super::script;
 
 /// A machine that `ssh` reaches without asking.
@@ -70,7 +70,7 @@ impl Ssh {
             arguments: words,
             cwd: PathBuf::from("/"),
             environment: self.environment.clone(),
-            inherit: Inherit::Nothing,
+            base_environment: BaseEnvironment::Empty,
         }
     }
 }

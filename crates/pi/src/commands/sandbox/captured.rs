@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use pi_guard::confine::{Denial, Denied, explain_denial};
-use pi_tools::{Command, Executor as _, Inherit};
+use pi_tools::{Command, Executor as _};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 
@@ -59,13 +59,9 @@ pub(super) async fn run(run: &Run) -> Done {
 
 async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
     let host = run.guard.host()?.unwrap_or_default();
-    let command = Command {
-        program: run.program.clone().into(),
-        arguments: run.arguments.clone(),
-        cwd: run.cwd.clone(),
-        environment: run.environment.iter().cloned().collect(),
-        inherit: Inherit::Nothing,
-    };
+    let command = Command::new(&run.program, &run.cwd)
+        .arguments(run.arguments.clone())
+        .environment(run.environment.iter().cloned());
     let mut tail = Tail::default();
     let mut process = match host.spawn(&command).await {
         Ok(process) => process,
@@ -93,7 +89,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
         }
     };
     // Whatever it has left behind; then there is an end to its output.
-    process.lease.end().await;
+    process.tree.kill().await;
     while let (true, Ok(count @ 1..)) = (open, process.output.read(&mut buffer).await) {
         tail.add(&buffer[..count]);
     }
