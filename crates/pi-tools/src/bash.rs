@@ -55,9 +55,9 @@ pub(crate) const CHUNK: usize = 64 * 1024;
 /// The arguments of `bash`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// Command for the shell
+    /// Shell command to run
     command: String,
-    /// Seconds after which the command is killed
+    /// Timeout in seconds; the command is killed when it expires
     timeout: Option<f64>,
 }
 
@@ -66,7 +66,7 @@ struct Arguments {
 struct ArgumentsOrBackground {
     #[serde(flatten)]
     arguments: Arguments,
-    /// Leave the command running and return at once, for servers and watchers; no timeout then
+    /// Start the command in the background and return after one second. For servers and watchers. Cannot be combined with timeout
     background: Option<bool>,
 }
 
@@ -88,7 +88,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 /// The tool `bash`.
 pub fn bash(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Runs a command in a shell, in the working directory. Gives what it writes to stdout and stderr: the last {MAX_LINES} lines or {}; longer output is kept in a file that the result names. Everything the command has started ends with it.",
+        "Run a shell command in the working directory. Returns stdout and stderr, truncated to the last {MAX_LINES} lines or {}; if truncated, the result names a file with the full output. Processes that the command leaves running are killed when it ends.",
         format_size(MAX_BYTES)
     );
     let tool = if let Some(background) = workspace.background().cloned() {
@@ -111,8 +111,8 @@ pub fn bash(workspace: Arc<Workspace>) -> FnTool {
         })
     };
     tool.effects(effects)
-        .prompt_snippet("Run commands in a shell")
-        .prompt_guidelines(["Run builds, tests, git and other programs with bash; files are for the tools that are there for them."])
+        .prompt_snippet("Run shell commands")
+        .prompt_guidelines(["Use read, edit and write for files. Use bash for everything else: builds, tests, git and other programs."])
         .constrained_sampling(STRICT)
 }
 
@@ -274,7 +274,7 @@ impl Run<'_> {
         let elapsed = started.elapsed();
         let report = Report { output: &self.output, spilled, end: End::Aborted, elapsed };
         if let Err(error) = report.into_result() {
-            updates.send(ToolOutput::text(error.message()));
+            updates.send(ToolOutput::text(error.to_string()));
         }
     }
 

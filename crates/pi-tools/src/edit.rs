@@ -25,19 +25,19 @@ use lines::Original;
 /// The arguments of `edit`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// Path of the file, relative or absolute
+    /// Path of the file, relative to the working directory or absolute
     path: String,
-    /// The replacements. Each is looked up in the file as it is now, not as earlier ones leave it
+    /// Replacements. Each oldText is matched against the original file, not against the result of earlier edits
     edits: Vec<Edit>,
 }
 
-/// One replacement.
+/// One replacement in the file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Edit {
-    /// The text to replace. It has to occur exactly once, and must not overlap with that of another edit
+    /// Exact text to replace. It must occur exactly once in the file and must not overlap another edit
     old_text: String,
-    /// What comes in its place
+    /// Text to insert in its place
     new_text: String,
 }
 
@@ -56,18 +56,18 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 
 /// The tool `edit`.
 pub fn edit(workspace: Arc<Workspace>) -> FnTool {
-    let description = "Replaces pieces of one file. Every oldText has to be found in the file exactly once; take as much context as that needs and no more. Changes that touch or overlap belong into one edit; changes in several places of a file belong into one call.";
+    let description = "Replace text in one file. Each oldText must match exactly one place in the file, including whitespace. Combine overlapping or adjacent changes into a single edit. Put all changes to one file into one call.";
     FnTool::typed("edit", description, move |arguments: Arguments, invocation| {
         let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
         settled(async move { execute(&workspace, arguments, &cancel).await })
     })
     .prepare(|raw| Ok(arguments::prepare(raw)))
     .effects(effects)
-    .prompt_snippet("Replace pieces of a file, several in one call")
+    .prompt_snippet("Replace text in a file; several edits per call")
     .prompt_guidelines([
-        "Read a file before you edit it: oldText is copied from what the file says, not from memory.",
-        "Make all changes to a file in one call of edit, with one entry of edits for each place; join changes whose lines touch.",
-        "Keep oldText short: just enough lines for it to occur once.",
+        "Read a file before you edit it. Copy oldText from the file, not from memory.",
+        "Make all changes to one file in one call of edit, with one entry in edits per place. Combine overlapping or adjacent changes into a single edit.",
+        "Keep oldText as short as possible while it is unique in the file.",
     ])
     .constrained_sampling(STRICT)
 }
@@ -119,14 +119,16 @@ async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<
         let mut code = os_error::code(&error)
             .map_or_else(|| error.to_string(), |(code, _)| format!("Error code: {code}."));
         if let Some(denial) = os_error::denial(&error) {
-            code.push_str(&format!(" Confined: {denial}."));
+            code.push_str(&format!(" Denied by the sandbox: {denial}."));
         }
         ToolError::new(format!("Could not edit file: {shown}. {code}"))
     };
     let stat = executor.stat(path).await.map_err(refuse)?;
     match stat.kind {
         FileKind::Other => {
-            return Err(ToolError::new(format!("Could not edit file: {shown}. It is not a file.")));
+            return Err(ToolError::new(format!(
+                "Could not edit file: {shown}. It is not a regular file."
+            )));
         }
         FileKind::File => executor.check_writable(path).await.map_err(refuse)?,
         // Reading it says what it is.

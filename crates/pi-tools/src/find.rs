@@ -24,11 +24,11 @@ const DEFAULT_LIMIT: f64 = 1000.0;
 /// The arguments of `find`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// Glob for names, such as `*.ts`; with a slash for paths, such as `src/**/*.test.ts`
+    /// Glob for file names, for example `*.ts`. A glob that contains a slash is matched against paths, for example `src/**/*.test.ts`
     pattern: String,
-    /// Directory to search (the working directory if not given)
+    /// Directory to search (default: the working directory)
     path: Option<String>,
-    /// Most results to show (1000 if not given)
+    /// Maximum number of results to show (default: 1000)
     limit: Option<f64>,
 }
 
@@ -51,7 +51,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 /// The tool `find`.
 pub fn find(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Finds files and directories by a glob. Paths are relative to the directory searched and in order; what .gitignore names is left out. At most {DEFAULT_LIMIT} results or {}.",
+        "Find files and directories by name with a glob. Returns paths relative to the searched directory, sorted. Includes hidden files; skips files that .gitignore excludes. Returns at most {DEFAULT_LIMIT} results or {}.",
         format_size(MAX_BYTES)
     );
     FnTool::typed("find", description, move |arguments: Arguments, invocation| {
@@ -60,7 +60,7 @@ pub fn find(workspace: Arc<Workspace>) -> FnTool {
     })
     .effects(effects)
     .prompt_snippet("Find files by name")
-    .prompt_guidelines(["Look for files by name with find rather than with a command: it leaves out what .gitignore names."])
+    .prompt_guidelines(["Use the find tool instead of find or fd in bash. It respects .gitignore and limits its output."])
 }
 
 async fn execute(

@@ -35,19 +35,19 @@ const MAX_SEARCHED_LINE: usize = 64 * 1024 * 1024;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Arguments {
-    /// Regular expression, or plain text with `literal`
+    /// Regular expression (Rust syntax), or plain text if literal is true
     pattern: String,
-    /// File or directory to search (the working directory if not given)
+    /// File or directory to search (default: the working directory)
     path: Option<String>,
-    /// Only files that match this glob, such as `*.ts` or `src/**`
+    /// Search only files that match this glob, for example `*.ts` or `src/**`
     glob: Option<String>,
-    /// Capitals do not matter
+    /// Ignore the case of letters (default: false)
     ignore_case: Option<bool>,
-    /// The pattern is plain text
+    /// Treat pattern as plain text, not as a regular expression (default: false)
     literal: Option<bool>,
-    /// Lines to show before and after each match
+    /// Number of lines to show before and after each match (default: 0)
     context: Option<f64>,
-    /// Most matches to show (100 if not given)
+    /// Maximum number of matches to show (default: 100)
     limit: Option<f64>,
 }
 
@@ -72,7 +72,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 /// The tool `grep`.
 pub fn grep(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Searches files for a pattern. Shows file, line number and line, in the order of paths; what .gitignore names is left out. At most {DEFAULT_LIMIT} matches or {}; long lines are cut at {MAX_LINE} characters.",
+        "Search file contents for a pattern. Returns path, line number and text of each matching line, sorted by path. Searches hidden files; skips files that .gitignore excludes. Returns at most {DEFAULT_LIMIT} matches or {}; truncates lines to {MAX_LINE} characters.",
         format_size(MAX_BYTES)
     );
     FnTool::typed("grep", description, move |arguments: Arguments, invocation| {
@@ -80,8 +80,8 @@ pub fn grep(workspace: Arc<Workspace>) -> FnTool {
         async move { execute(&workspace, &arguments, &invocation.cancel).await }
     })
     .effects(effects)
-    .prompt_snippet("Search the content of files for a pattern")
-    .prompt_guidelines(["Search with grep rather than with a command: it leaves out what .gitignore names and keeps the result short."])
+    .prompt_snippet("Search file contents for a pattern")
+    .prompt_guidelines(["Use the grep tool instead of grep or rg in bash. It respects .gitignore and limits its output."])
 }
 
 async fn execute(
@@ -119,7 +119,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolError> {
         .build(&arguments.pattern)
         .map_err(|error| match error.kind() {
             ErrorKind::NotAllowed(_) => ToolError::new(format!(
-                "{error}\n\nLines are searched one by one: look for a part of one line."
+                "{error}\n\nA pattern cannot span lines. Search for text within one line."
             )),
             _ => ToolError::new(error.to_string()),
         })
@@ -231,7 +231,7 @@ impl Search {
         let wanted = Wanted { matches: self.limit.count(), context: self.context as u64 };
         let file = File::open(path)?;
         if !self.start.may_show(&file, path) {
-            let why = "its content is not to be shown";
+            let why = "a policy rule forbids reading this file";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         search_file(searcher, &self.matcher, file, wanted, cancel)

@@ -24,9 +24,9 @@ const DEFAULT_LIMIT: f64 = 500.0;
 /// The arguments of `ls`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// Directory to list (the working directory if not given)
+    /// Directory to list (default: the working directory)
     path: Option<String>,
-    /// Most entries to show (500 if not given)
+    /// Maximum number of entries to show (default: 500)
     limit: Option<f64>,
 }
 
@@ -47,7 +47,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 /// The tool `ls`.
 pub fn ls(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Lists a directory in alphabetical order, hidden entries too; directories end in `/`. At most {DEFAULT_LIMIT} entries or {}.",
+        "List the entries of a directory in alphabetical order, including hidden ones. Names of directories end with `/`. Returns at most {DEFAULT_LIMIT} entries or {}.",
         format_size(MAX_BYTES)
     );
     FnTool::typed("ls", description, move |arguments: Arguments, invocation| {
@@ -55,7 +55,7 @@ pub fn ls(workspace: Arc<Workspace>) -> FnTool {
         async move { execute(&workspace, &arguments, &invocation.cancel).await }
     })
     .effects(effects)
-    .prompt_snippet("List a directory")
+    .prompt_snippet("List directories")
 }
 
 async fn execute(

@@ -185,7 +185,7 @@ fn check_above(directory: &Path) -> Result<(), ToolError> {
         let named = IGNORE_FILES.iter().chain(&[".git"]).find(|name| above.join(name).exists());
         if let Some(name) = named {
             return Err(ToolError::new(format!(
-                "Cannot search: the directory for temporary files is below {}, which has a {name}",
+                "Cannot search: the temporary directory is below {}, which contains {name}",
                 above.display()
             )));
         }
@@ -197,7 +197,7 @@ fn failed(error: &io::Error, path: &Path) -> ToolError {
     let path = path.display();
     if error.kind() == io::ErrorKind::FileTooLarge {
         return ToolError::new(format!(
-            "Too much to search in {path}: more than {MAX_FILES} files or {} would have to be copied from there. Name a smaller directory, or run the search there with bash.",
+            "Cannot search {path}: it contains more than {MAX_FILES} files, or more than {} to search. Search a smaller directory, or run grep or find with bash.",
             format_size(MAX_BYTES)
         ));
     }

@@ -18,9 +18,9 @@ use crate::toolset::Builtin;
 /// The arguments of `process`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// list: all processes; output: the end of what one has written so far; stop: ends one with all it has started
+    /// list: show all background processes; output: show the last output of one process; stop: kill one process and everything it started
     action: Action,
-    /// Which process, for output and stop: the number that bash or list gave
+    /// Number of the process, as returned by bash or by action list. Required for output and stop
     id: Option<f64>,
 }
 
@@ -49,15 +49,15 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 
 /// The tool `process`, for the processes of a [`BackgroundProcesses`].
 pub fn process(background: Arc<BackgroundProcesses>) -> FnTool {
-    let description = "Lists, reads and stops commands that bash runs in the background. They run until they are stopped or the session ends.";
+    let description = "List background processes, read their output and stop them. Background processes are commands that bash started with background: true. They run until they are stopped or the session ends.";
     FnTool::typed("process", description, move |arguments: Arguments, _| {
         let background = Arc::clone(&background);
         async move { execute(&background, &arguments).await }
     })
     .effects(effects)
-    .prompt_snippet("List, read and stop commands that run in the background")
+    .prompt_snippet("List, read and stop background processes")
     .prompt_guidelines([
-        "Start servers and watchers with background: true in bash, never with &; stop them with process when they are no longer needed.",
+        "Start servers and watchers with background: true in bash, not with &. Stop them with process when they are no longer needed.",
     ])
 }
 
@@ -68,9 +68,16 @@ async fn execute(
     if let Action::List = arguments.action {
         return Ok(list(&background.list()));
     }
-    let number = arguments.id.ok_or_else(|| ToolError::new("Which process? Give its id."))?;
-    let unknown =
-        || ToolError::new(format!("There is no process {number}. The action list shows all."));
+    let number = arguments.id.ok_or_else(|| {
+        ToolError::new(
+            "id is required for this action. Use action list to see all background processes.",
+        )
+    })?;
+    let unknown = || {
+        ToolError::new(format!(
+            "No background process has the id {number}. Use action list to see all background processes."
+        ))
+    };
     let id = BackgroundId::from_number(number).ok_or_else(unknown)?;
     if let Action::Stop = arguments.action
         && !background.stop(id).await

@@ -21,11 +21,11 @@ use crate::{image, os_error, paths};
 /// The arguments of `read`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// Path of the file, relative or absolute
+    /// Path of the file, relative to the working directory or absolute
     path: String,
-    /// First line to read, counted from 1
+    /// First line to read; the first line of the file is 1
     offset: Option<f64>,
-    /// Most lines to read
+    /// Maximum number of lines to read
     limit: Option<f64>,
 }
 
@@ -57,7 +57,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 /// The tool `read`.
 pub fn read(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
-        "Reads a file: text as it is, at most {MAX_LINES} lines or {} at a time, and images (PNG, JPEG, GIF, WebP, BMP) to look at. The result says with which offset to go on.",
+        "Read a text file or an image (PNG, JPEG, GIF, WebP, BMP). Returns at most {MAX_LINES} lines or {} of text; the result names the offset for the rest.",
         format_size(MAX_BYTES)
     );
     FnTool::typed("read", description, move |arguments: Arguments, invocation| {
@@ -68,9 +68,9 @@ pub fn read(workspace: Arc<Workspace>) -> FnTool {
         }
     })
     .effects(effects)
-    .prompt_snippet("Look at files, text or images")
+    .prompt_snippet("Read text files and images")
     .prompt_guidelines([
-        "Look at files with read: it shows images too, and says how to go on in long files.",
+        "Use read instead of cat or sed to read files. Use offset and limit for long files.",
     ])
     .constrained_sampling(STRICT)
 }

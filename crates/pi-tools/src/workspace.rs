@@ -173,10 +173,10 @@ impl Workspace {
         let happened = if current.is_some() { "changed" } else { "deleted" };
         match self.changed_files {
             ChangedFilePolicy::Note => Ok(Some(format!(
-                "[{shown} was {happened} outside of this conversation since it was last read or written here.]"
+                "[{shown} was {happened} outside of this session since it was last read or written.]"
             ))),
             ChangedFilePolicy::Refuse => Err(ToolError::new(format!(
-                "{shown} was {happened} outside of this conversation since it was last read or written here. Nothing was written; read the file again first."
+                "{shown} was {happened} outside of this session since it was last read or written. Nothing was written. Read the file again before you change it."
             ))),
         }
     }

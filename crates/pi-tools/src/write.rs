@@ -19,9 +19,9 @@ use crate::workspace::{Workspace, check_abort};
 /// The arguments of `write`.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Arguments {
-    /// Path of the file, relative or absolute
+    /// Path of the file, relative to the working directory or absolute
     path: String,
-    /// All that the file shall contain
+    /// The complete new content of the file
     content: String,
 }
 
@@ -40,14 +40,16 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
 
 /// The tool `write`.
 pub fn write(workspace: Arc<Workspace>) -> FnTool {
-    let description = "Writes a file: creates it and the directories it needs, or replaces all of its content. To change a part of a file, use edit.";
+    let description = "Write a file. Creates the file and its parent directories, or replaces the whole content. To change part of a file, use edit.";
     FnTool::typed("write", description, move |arguments: Arguments, invocation| {
         let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
         settled(async move { execute(&workspace, &arguments, &cancel).await })
     })
     .effects(effects)
-    .prompt_snippet("Create files, or replace all of what is in them")
-    .prompt_guidelines(["Write new files with write; change existing ones with edit, unless nearly all of a file changes."])
+    .prompt_snippet("Create files or replace their whole content")
+    .prompt_guidelines([
+        "Use write for new files and complete rewrites. Use edit for all other changes.",
+    ])
     .constrained_sampling(STRICT)
 }
 

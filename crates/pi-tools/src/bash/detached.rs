@@ -25,7 +25,7 @@ pub(super) async fn execute(
 ) -> Result<ToolOutput, ToolError> {
     if arguments.timeout.is_some() {
         return Err(ToolError::new(
-            "A command in the background has no timeout: it runs until it is stopped.",
+            "timeout cannot be used with background: true. Use the process tool to stop the command.",
         ));
     }
     let aborted = || ToolError::new("Command aborted");
@@ -52,12 +52,12 @@ pub(super) async fn execute(
     let details = Some(process::data(&info));
     let done = match info.state {
         BackgroundState::Running | BackgroundState::Stopped => format!(
-            "{so_far}[Process {id} {}. The tool process reads its output and stops it.]",
+            "{so_far}[Process {id} {}. Use the process tool to read its output or to stop it.]",
             process::describe(info.state)
         ),
         // It may have left something running on purpose, so it is not taken away.
         BackgroundState::Exited(Some(0)) => format!(
-            "{so_far}[Process {id} exited with code 0. Whatever it has left running ends when the tool process stops it.]"
+            "{so_far}[Process {id} exited with code 0. Processes that it left running continue. Use the process tool with action stop to end them.]"
         ),
         BackgroundState::Exited(code) => {
             background.remove(id).await;

@@ -81,7 +81,7 @@ impl Report<'_> {
         };
         let kept = match (&self.spilled.path, &self.spilled.incomplete) {
             (_, Some(Incomplete::Failed(error))) => {
-                format!(". The full output could not be kept: {error}")
+                format!(". The full output could not be saved: {error}")
             }
             (Some(path), Some(Incomplete::Limit(limit))) => {
                 let limit = format_size(usize::try_from(*limit).unwrap_or(usize::MAX));

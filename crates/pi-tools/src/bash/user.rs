@@ -73,7 +73,9 @@ pub async fn run_command(
         End::Exited(code) => *code,
         End::Aborted | End::TimedOut(_) => None,
         End::Lost(reason) => {
-            return Err(ToolError::new(format!("The command's end is not known: {reason}")));
+            return Err(ToolError::new(format!(
+                "The exit status of the command is unknown: {reason}"
+            )));
         }
     };
     Ok(CommandResult {

@@ -61,7 +61,7 @@ async fn a_server_is_started_listed_read_and_stopped() {
         gate.display()
     );
     let started = session.start(&command).await;
-    let expected = "[Process 1 is running. The tool process reads its output and stops it.]";
+    let expected = "[Process 1 is running. Use the process tool to read its output or to stop it.]";
     // What it has written by now depends on the machine.
     assert!(started.ends_with(expected), "{started}");
     assert_eq!(session.process(json!({ "action": "list" })).await, "1 is running: echo up ...");
@@ -105,7 +105,7 @@ async fn what_ends_at_once_is_told_at_once() {
     let started = session.start("sleep 1000 >/dev/null 2>&1 & echo daemon").await;
     assert_eq!(
         started,
-        "daemon\n\n[Process 2 exited with code 0. Whatever it has left running ends when the tool process stops it.]"
+        "daemon\n\n[Process 2 exited with code 0. Processes that it left running continue. Use the process tool with action stop to end them.]"
     );
     assert!(!marked(&marker).is_empty());
     assert_eq!(
@@ -144,19 +144,20 @@ async fn later_ends_are_told_by_process() {
 #[tokio::test]
 async fn calls_that_make_no_sense_are_errors() {
     let session = Session::new(&marker());
-    let unknown = |id: &str| format!("error: There is no process {id}. The action list shows all.");
+    let hint = "Use action list to see all background processes.";
+    let unknown = |id: &str| format!("error: No background process has the id {id}. {hint}");
     for (arguments, expected) in [
         (json!({ "action": "output", "id": 1 }), unknown("1")),
         (json!({ "action": "stop", "id": -1 }), unknown("-1")),
         (json!({ "action": "stop", "id": 1.5 }), unknown("1.5")),
-        (json!({ "action": "stop" }), "error: Which process? Give its id.".to_owned()),
+        (json!({ "action": "stop" }), format!("error: id is required for this action. {hint}")),
     ] {
         assert_eq!(session.process(arguments.clone()).await, expected, "{arguments}");
     }
     let timed = json!({ "command": "true", "background": true, "timeout": 5 });
     assert_eq!(
         text(&call(&session.bash, &timed).await),
-        "error: A command in the background has no timeout: it runs until it is stopped."
+        "error: timeout cannot be used with background: true. Use the process tool to stop the command."
     );
     let cancel = CancelToken::new();
     cancel.cancel();

@@ -208,7 +208,7 @@ async fn long_output_is_kept_as_it_was_for_the_user_alone() {
         assert_eq!(mode & 0o777, 0o600);
     }
     let shown = run(&workspace(directory.path(), nowhere), command).await;
-    assert!(shown.contains("of 2500. The full output could not be kept: No such file"), "{shown}");
+    assert!(shown.contains("of 2500. The full output could not be saved: No such file"), "{shown}");
     let shown = run(&workspace(directory.path(), settings()), command).await;
     assert!(shown.ends_with("\n\n[Showing lines 501-2500 of 2500]"), "{shown}");
 }

@@ -104,14 +104,14 @@ async fn changes_by_others_are_noticed() {
             (text(&answer), "Successfully wrote to f")
         };
         let sentence = story.noticed.map(|what| {
-            format!(
-                "f was {what} outside of this conversation since it was last read or written here."
-            )
+            format!("f was {what} outside of this session since it was last read or written.")
         });
         let expected = match sentence {
             None => done.to_owned(),
             Some(sentence) if refuse => {
-                format!("error: {sentence} Nothing was written; read the file again first.")
+                format!(
+                    "error: {sentence} Nothing was written. Read the file again before you change it."
+                )
             }
             Some(sentence) => format!("{done}\n\n[{sentence}]"),
         };

@@ -87,7 +87,10 @@ async fn writing_tools_say_which_rule_and_which_path() {
             let told = text(&call(&edit, &json!({ "path": path, "edits": edits })).await);
             assert!(told.starts_with("error: "), "{told}");
             if fs::metadata(world.base.join("ws").join(path)).is_ok() {
-                assert!(told.contains(&format!("Error code: EACCES. Confined: {rule}.")), "{told}");
+                assert!(
+                    told.contains(&format!("Error code: EACCES. Denied by the sandbox: {rule}.")),
+                    "{told}"
+                );
             }
         }
         assert_eq!(fs::read(world.base.join("outside/f")).unwrap(), b"word outside\n");
@@ -175,7 +178,7 @@ async fn files_that_must_not_be_shown_are_passed_over() {
     assert_eq!(told, expected);
     for path in ["d/.env", "innocent"] {
         let told = text(&call(&search, &json!({ "pattern": "word", "path": path })).await);
-        assert!(told.ends_with("its content is not to be shown"), "{told}");
+        assert!(told.ends_with("a policy rule forbids reading this file"), "{told}");
     }
     let told = text(&call(&find(workspace.clone()), &json!({ "pattern": ".env" })).await);
     assert_eq!(told, "d/.env");

@@ -141,8 +141,8 @@ pub(crate) async fn replay(observed: &Observed, place: &Place, one_of: usize) {
                     error: None,
                 },
                 Err(error) => {
-                    let error = error.message().replace(root, "ROOT");
-                    Outcome { text: None, details: None, error: Some(error) }
+                    let error = Some(error.to_string().replace(root, "ROOT"));
+                    Outcome { text: None, details: None, error }
                 }
             };
             let mut expected = case.ours.clone().unwrap_or_else(|| case.observed.clone());
