@@ -60,7 +60,7 @@ fn look_at(session: &mut Session) {
         assert!(nodes.contains(&entry.id), "{} is not in the tree", entry.id);
     }
     let _ = session.tree().expect("a tree").write_json(&mut Vec::new());
-    let _ = session.left_behind(None);
+    let _ = session.abandoned_entries(None);
     // One in the middle will do: every fork is written to disk.
     if let Some(entry) = sound.get(sound.len() / 2) {
         let _ = session.context_at(Some(&entry.id));

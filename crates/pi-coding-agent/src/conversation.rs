@@ -123,7 +123,7 @@ fn open(path: &Path, environment: &Environment) -> Result<Session, ConversationE
 /// Opens a conversation to go on with it. One that names no directory is about `cwd`.
 pub(crate) fn open_existing(path: &Path, cwd: &Path) -> Result<Session, ConversationError> {
     let cwd = cwd.to_owned();
-    let session = Session::open(path, &OpenOptions { cwd, ..OpenOptions::append() })?;
+    let session = Session::open(path, &OpenOptions::append().cwd(cwd))?;
     if !session.cwd().is_dir() {
         let (cwd, file) = (session.cwd().to_owned(), path.to_owned());
         return Err(ConversationError::DirectoryGone { cwd, file });

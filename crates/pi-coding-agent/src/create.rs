@@ -209,7 +209,7 @@ async fn assemble(
 /// Lines of the conversation that were found to be broken while it was read.
 fn damage(session: &AgentSession) -> Option<Diagnostic> {
     session.with_entries(|entries| {
-        let (count, first) = (entries.problems().len(), entries.problems().first()?);
+        let (count, first) = (entries.damaged_lines().len(), entries.damaged_lines().first()?);
         let path = entries.path().map(Path::to_owned);
         let place = path.as_deref().and_then(|path| line_at(path, first.offset));
         let place = place.map(|line| format!("line {line}: ")).unwrap_or_default();

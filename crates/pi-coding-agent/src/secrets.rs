@@ -87,7 +87,7 @@ pub fn masked_session(
     session: &Session,
     secrets: &Secrets,
 ) -> Result<Option<Session>, SessionError> {
-    session.changed(|line| match serde_json::from_str::<Value>(line) {
+    session.map_lines(|line| match serde_json::from_str::<Value>(line) {
         Ok(mut value) => {
             let found = secrets.mask_json(&mut value);
             found.then(|| value.to_string())

@@ -31,7 +31,7 @@ use pi_protocol::{
     AgentMessage, CancelToken, Declarations, Entry, History, Model, Provider, StreamOptions,
     ThinkingLevel,
 };
-use pi_session::compaction::Tries;
+use pi_session::compaction::CompactionAttempts;
 use pi_session::{Outline, Session, SessionError};
 use pi_tools::Workspace;
 use serde_json::json;
@@ -118,7 +118,7 @@ struct State {
     compaction: Option<CancelToken>,
     /// The compaction was asked for by the user.
     compacting_manually: bool,
-    tries: Tries,
+    tries: CompactionAttempts,
     /// The entries of the last turn: the answer, then the results of its calls.
     last_turn_entries: Vec<String>,
     /// When the branch was last compacted, in milliseconds; unknown until somebody looked.
@@ -185,7 +185,7 @@ impl AgentSession {
         if let Some(model) = parts.model.as_ref().filter(|_| is_new) {
             session.append_model(&model.provider, &model.id)?;
         }
-        if is_new || !session.names_thinking_level() {
+        if is_new || !session.has_thinking_level() {
             session.append_thinking_level(parts.thinking_level.as_str())?;
         }
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
@@ -210,7 +210,7 @@ impl AgentSession {
             recovery_attempted: false,
             compaction: None,
             compacting_manually: false,
-            tries: Tries::default(),
+            tries: CompactionAttempts::default(),
             last_turn_entries: Vec::new(),
             compacted_at: session.is_empty().then_some(None),
             edited: false,

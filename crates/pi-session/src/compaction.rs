@@ -9,6 +9,7 @@
 //! Nothing here changes a session. A caller learns from [`prepare`] or [`plan_recovery`] what
 //! there is to compact before anything is appended or hidden.
 
+mod attempts;
 mod boundary;
 mod branch;
 mod compact;
@@ -23,27 +24,31 @@ mod restore;
 mod room;
 mod serialize;
 mod summarize;
-mod tries;
+
 mod trigger;
 mod verify;
 
 use serde::{Deserialize, Serialize};
 
-pub use branch::{
-    BranchInstructions, BranchPreparation, BranchSummaryText, prepare_branch, summarize_branch,
+pub use attempts::CompactionAttempts;
+pub use branch::{BranchInstructions, BranchPreparation, prepare_branch, summarize_branch};
+pub use compact::{
+    CompactionError, CompactionOutcome, CompactionPlan, SummaryStatus, Verification, compact,
 };
-pub use compact::{CompactError, Compacted, CompactionDetails, Status, Verdict, compact};
 pub use cut::{Cut, find_cut};
 pub use estimate::{ContextTokens, context_tokens, message_tokens, projected_tokens};
 pub use files::{FileLists, FileOps};
-pub use prepare::{Preparation, prepare};
-pub use recovery::{Recovery, plan_recovery};
+pub use prepare::{CompactionPreparation, prepare};
+pub use recovery::plan_recovery;
 pub use serialize::serialize_conversation;
-pub use summarize::{Summarizer, Summary, SummaryError};
-pub use tries::Tries;
-pub use trigger::{Check, Decision, Overflow, When, decide, estimated_tokens, should_compact};
+pub use summarize::{Summarizer, SummaryError, SummaryText};
+pub use trigger::{
+    CheckTime, CompactionCheck, CompactionDecision, Overflow, decide, estimated_tokens,
+    should_compact,
+};
 pub use verify::{
-    Expectations, Facts, Finding, OpenError, PREFIX_SECTIONS, Range, SECTIONS, check, lost_facts,
+    Expectations, FactSources, Facts, Finding, OpenError, PREFIX_SECTIONS, SECTIONS, check,
+    lost_facts,
 };
 
 /// When to compact, and how much to keep.

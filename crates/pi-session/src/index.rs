@@ -26,11 +26,11 @@ use crate::SessionError;
 use crate::info::{self, Scan, SessionInfo};
 
 use catalog::Records;
-use record::{Record, Stat, Verdict};
+use record::{CacheState, Record, Stat};
 use text::{Pieces, TextReader, TextWriter};
 
 pub use query::Snippet;
-pub use search::{Hit, Matches, SearchOptions};
+pub use search::{SearchHit, SearchOptions, SearchResults};
 
 /// Which sessions to list.
 #[derive(Debug, Clone, Default)]
@@ -142,13 +142,13 @@ impl SessionIndex {
         let mut changes = Changes { dirty, files: Vec::new() };
         for (path, stat) in files {
             let verdict = match self.records.get_mut(path) {
-                None => Verdict::Changed,
+                None => CacheState::Changed,
                 Some(record) => record.check(stat, || info::open(&self.root.join(path)).ok()),
             };
             match verdict {
-                Verdict::Same => {}
-                Verdict::Settled => changes.dirty = true,
-                Verdict::Changed => changes.files.push(path.clone()),
+                CacheState::Same => {}
+                CacheState::Settled => changes.dirty = true,
+                CacheState::Changed => changes.files.push(path.clone()),
             }
         }
         changes

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use pi_protocol::SessionHeader;
 use serde::{Deserialize, Serialize};
 
-use crate::log::{Access, Durability, Log, LogFile, Span};
+use crate::log::{Access, Log, LogFile, Span};
 use crate::searchable::Glimpse;
 use crate::{SessionError, files, time};
 
@@ -61,7 +61,7 @@ impl SessionInfo {
 /// Opens a session file to be looked at.
 pub(crate) fn open(path: &Path) -> Result<Log, SessionError> {
     let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
-    LogFile::open(path, Access::Read, Durability::default())?
+    LogFile::open(path, Access::Read)?
         .map(Log::File)
         .ok_or_else(|| SessionError::io("open", path)(missing()))
 }

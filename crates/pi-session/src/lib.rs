@@ -50,17 +50,18 @@ pub use error::SessionError;
 #[cfg(feature = "export")]
 pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};
 pub use files::{find_by_id, most_recent, read_header, session_directory, session_files};
-pub use index::{Hit, ListOptions, Listing, Matches, SearchOptions, SessionIndex, Snippet};
+pub use index::{
+    ListOptions, Listing, SearchHit, SearchOptions, SearchResults, SessionIndex, Snippet,
+};
 pub use info::SessionInfo;
-pub use log::{Access, Durability};
+pub use log::Access;
 pub use migrate::migrate;
-pub use projection::{ModelRef, Projected, project, text_of};
+pub use projection::{ModelRef, ProjectedEntry, project, text_of};
 pub use roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage, to_llm,
 };
 pub use searchable::TextKind;
 pub use session::{
-    CompactionFailed, Dropped, Fork, ForkPosition, NewCompaction, NewSession, OnLocked,
-    OpenOptions, Outline, Problem, Session, SessionContext, SessionStats, TokenTotals, TreeNode,
-    TreeView,
+    DamagedLine, Fork, ForkPosition, NewSession, OpenOptions, Outline, Session, SessionContext,
+    SessionStats, TokenTotals, TreeNode, TreeView,
 };

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::SessionError;
 
-pub use file::{Access, Durability};
+pub use file::Access;
 
 pub(crate) use file::LogFile;
 pub(crate) use head::{Head, Kind, Role, split_message};
@@ -35,7 +35,7 @@ pub(crate) enum Log {
     Memory {
         bytes: Vec<u8>,
         /// Where the file will be created once there is a conversation.
-        target: Option<(PathBuf, Durability)>,
+        target: Option<PathBuf>,
     },
     /// On disk.
     File(LogFile),
@@ -82,8 +82,8 @@ impl Log {
 
     /// Creates the file, if the log is one that waits for a conversation to be worth it.
     pub(crate) fn publish(&mut self) -> Result<(), SessionError> {
-        let Self::Memory { bytes, target: Some((path, durability)) } = self else { return Ok(()) };
-        *self = Self::File(LogFile::create(path, bytes, *durability)?);
+        let Self::Memory { bytes, target: Some(path) } = self else { return Ok(()) };
+        *self = Self::File(LogFile::create(path, bytes)?);
         Ok(())
     }
 

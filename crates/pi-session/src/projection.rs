@@ -15,7 +15,7 @@ use crate::time;
 
 /// An entry and the messages it contributes.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Projected {
+pub struct ProjectedEntry {
     /// The entry, as it is in the file.
     pub entry: Entry,
     /// Its messages, edits applied. Empty for state, bookmarks and what was edited away.
@@ -32,12 +32,12 @@ pub struct ModelRef {
 }
 
 /// Projects the entries of a branch, root first.
-pub fn project(path: Vec<Entry>) -> Vec<Projected> {
+pub fn project(path: Vec<Entry>) -> Vec<ProjectedEntry> {
     project_selected(select(path))
 }
 
 /// Projects the entries that count.
-pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<Projected> {
+pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<ProjectedEntry> {
     let edits: HashMap<String, ContextEdit> = selected
         .iter()
         .filter_map(|entry| match &entry.body {
@@ -54,7 +54,7 @@ pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<Projected> {
                 && compaction.as_ref() != Some(&entry.id);
             let messages =
                 if superseded { Vec::new() } else { messages(&entry, edits.get(&entry.id)) };
-            Projected { entry, messages }
+            ProjectedEntry { entry, messages }
         })
         .collect()
 }

@@ -5,12 +5,12 @@
 //! written first and remembered second, so a failed write leaves the session as it was.
 
 mod append;
-mod change;
 mod compact;
 mod fork;
 mod jsonl;
 mod live;
 mod load;
+mod map;
 mod outline;
 mod stats;
 mod view;
@@ -24,14 +24,12 @@ use pi_protocol::{AgentMessage, Entry, EntryBody, Extra, SessionHeader};
 use serde::de::IgnoredAny;
 
 use crate::SessionError;
-use crate::log::{Durability, Head, Kind, Log, Reader, split_message};
+use crate::log::{Head, Kind, Log, Reader, split_message};
 use crate::tree::{Index, Tree};
 
-pub use append::NewCompaction;
-pub use compact::{CompactionFailed, Dropped};
 pub use fork::{Fork, ForkPosition};
 pub use live::SessionContext;
-pub use load::{OnLocked, OpenOptions};
+pub use load::OpenOptions;
 pub use outline::Outline;
 pub use stats::{SessionStats, TokenTotals};
 pub use view::{TreeNode, TreeView};
@@ -49,13 +47,11 @@ pub struct NewSession {
     pub id: Option<String>,
     /// The session this one comes from.
     pub parent: Option<PathBuf>,
-    /// What an acknowledged append has survived.
-    pub durability: Durability,
 }
 
 /// A line of the file that is not an entry. It stays in the file, and is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct DamagedLine {
     /// Where the line begins, in bytes.
     pub offset: u64,
     /// What is wrong with it.
@@ -79,7 +75,6 @@ pub struct Session {
     opened: Option<PathBuf>,
     /// Where further sessions go.
     directory: Option<PathBuf>,
-    durability: Durability,
     tree: Tree,
     leaf: Option<Index>,
     labels: HashMap<Arc<str>, Label>,
@@ -87,7 +82,7 @@ pub struct Session {
     name: Option<String>,
     /// A user or assistant message is there: the session is worth a file.
     conversation: bool,
-    problems: Vec<Problem>,
+    damaged: Vec<DamagedLine>,
     /// How many entries have been proven to be sound JSON.
     verified: usize,
     live: Option<Live>,
@@ -104,13 +99,10 @@ impl Session {
         let parent = new.parent.map(|path| path.to_string_lossy().into_owned());
         let cwd = new.cwd.to_string_lossy().into_owned();
         let header = SessionHeader::new(id, timestamp, cwd, parent);
-        let target = new
-            .directory
-            .as_ref()
-            .map(|directory| (directory.join(crate::files::file_name(&header)), new.durability));
+        let directory = new.directory.as_ref();
+        let target = directory.map(|directory| directory.join(crate::files::file_name(&header)));
         let mut session = Self::empty(header, Log::Memory { bytes: Vec::new(), target });
         session.directory = new.directory;
-        session.durability = new.durability;
         session.write_header()?;
         Ok(session)
     }
@@ -135,14 +127,13 @@ impl Session {
             log,
             opened: None,
             directory: None,
-            durability: Durability::default(),
             tree: Tree::default(),
             leaf: None,
             labels: HashMap::new(),
             labels_set: 0,
             name: None,
             conversation: false,
-            problems: Vec::new(),
+            damaged: Vec::new(),
             verified: 0,
             live: None,
         }
@@ -171,7 +162,7 @@ impl Session {
     /// The file: the one it is in, or the one it will be in once there is a conversation.
     pub fn path(&self) -> Option<&Path> {
         match &self.log {
-            Log::Memory { target: Some((path, _)), .. } => Some(path),
+            Log::Memory { target: Some(path), .. } => Some(path),
             log => log.path().or(self.opened.as_deref()),
         }
     }
@@ -192,8 +183,8 @@ impl Session {
     }
 
     /// The lines that could not be read, as far as anybody has looked; see [`Session::verify`].
-    pub fn problems(&self) -> &[Problem] {
-        &self.problems
+    pub fn damaged_lines(&self) -> &[DamagedLine] {
+        &self.damaged
     }
 
     /// How many entries there are.
@@ -212,7 +203,7 @@ impl Session {
     }
 
     /// An entry of the current branch says how much the model thinks. Reads nothing.
-    pub fn names_thinking_level(&self) -> bool {
+    pub fn has_thinking_level(&self) -> bool {
         let path = self.tree.path(self.leaf);
         path.iter().any(|index| self.tree.node(*index).kind == Kind::ThinkingLevelChange)
     }
@@ -268,7 +259,7 @@ impl Session {
 
     /// Reads what would be left behind by going to `target`: the entries after the deepest one
     /// that both branches share, up to the current one.
-    pub fn left_behind(&self, target: Option<&str>) -> Result<Vec<Entry>, SessionError> {
+    pub fn abandoned_entries(&self, target: Option<&str>) -> Result<Vec<Entry>, SessionError> {
         let target = target.map(|id| self.find(id)).transpose()?;
         let shared = self.tree.common_ancestor(self.leaf, target);
         let mut left: Vec<Index> =
@@ -298,7 +289,7 @@ impl Session {
 
     /// Proves that every line is sound, and reports those that are not. Reading an entry finds
     /// the same out about one.
-    pub fn verify(&mut self) -> Result<&[Problem], SessionError> {
+    pub fn verify(&mut self) -> Result<&[DamagedLine], SessionError> {
         let mut broken = Vec::new();
         let mut reader = self.log.reader();
         for index in self.tree.indices().skip(self.verified) {
@@ -315,7 +306,7 @@ impl Session {
         }
         self.tree.resolve();
         self.verified = self.tree.len();
-        Ok(&self.problems)
+        Ok(&self.damaged)
     }
 
     /// The entries that are not known to be damaged, in file order.
@@ -366,7 +357,7 @@ impl Session {
     fn mark_damaged(&mut self, index: Index, reason: String) {
         let offset = self.tree.node(index).span.offset;
         self.tree.mark_damaged(index);
-        self.problems.push(Problem { offset, reason });
+        self.damaged.push(DamagedLine { offset, reason });
         if self.leaf == Some(index) {
             self.move_to(self.tree.parent(index));
         }

@@ -8,7 +8,7 @@ use pi_protocol::{
     AssistantMessage, CancelToken, Entry, EntryBody, ImageContent, Model, ThinkingLevel,
 };
 use pi_session::ExtensionMessage;
-use pi_session::compaction::Preparation;
+use pi_session::compaction::CompactionPreparation;
 use serde_json::{Map, Value};
 
 use crate::session::{CompactionReason, StreamingBehavior};
@@ -182,7 +182,7 @@ pub struct SwitchAnswer {
 #[derive(Debug)]
 pub struct BeforeCompact<'a> {
     /// What would be summarised, and what kept.
-    pub preparation: &'a Preparation,
+    pub preparation: &'a CompactionPreparation,
     /// The branch.
     pub branch: &'a [Entry],
     /// What the user wants of the summary.

@@ -6,14 +6,15 @@ use std::sync::Arc;
 use pi_agent::FinishedTurn;
 use pi_ai::{is_context_overflow, is_recoverable_length};
 use pi_protocol::{
-    AgentMessage, AssistantMessage, CancelToken, EntryBody, Message, Model, Provider, StopReason,
+    AgentMessage, AssistantMessage, CancelToken, Compaction, EntryBody, Message, Model, Provider,
+    StopReason,
 };
+use pi_session::SessionError;
 use pi_session::compaction::{
-    Check, Compacted, CompactionSettings, Decision, Overflow, Preparation, Summarizer,
-    SummaryError, When, compact, decide, estimated_tokens, message_tokens, plan_recovery,
-    should_compact,
+    CheckTime, CompactionCheck, CompactionDecision, CompactionError, CompactionOutcome,
+    CompactionPlan, CompactionSettings, Overflow, Summarizer, SummaryError, compact, decide,
+    estimated_tokens, message_tokens, plan_recovery, should_compact,
 };
-use pi_session::{CompactionFailed, NewCompaction, SessionError};
 
 use super::event::last_answer;
 use super::{AgentSession, CompactionReason, CompactionResult, SessionNews};
@@ -30,19 +31,10 @@ pub enum CompactError {
     NoModel,
     /// It did not work.
     #[error(transparent)]
-    Failed(#[from] CompactionFailed),
+    Failed(#[from] CompactionError),
     /// The conversation cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
-}
-
-/// What is to be compacted.
-struct Plan {
-    preparation: Preparation,
-    /// A more cautious one, if no summary can be trusted.
-    keep_more: Option<Preparation>,
-    /// Entries of a failed attempt, to be hidden first.
-    omit: Vec<String>,
 }
 
 impl AgentSession {
@@ -73,7 +65,7 @@ impl AgentSession {
     }
 
     /// Compacts if the last answer says so. True if the failed request is to be made again.
-    pub(super) async fn compact_if_needed(&self, when: When) -> bool {
+    pub(super) async fn compact_if_needed(&self, when: CheckTime) -> bool {
         let messages = self.messages();
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
         let Some(model) = self.model() else { return false };
@@ -83,7 +75,7 @@ impl AgentSession {
             let state = self.state();
             (state.recovery_attempted, state.edited)
         };
-        let check = Check {
+        let check = CompactionCheck {
             when,
             answer: &answer,
             overflow: overflow_of(&answer, &model),
@@ -96,15 +88,15 @@ impl AgentSession {
         let estimate =
             || self.entries().projection().ok().and_then(|entries| estimated_tokens(&entries));
         match decide(&check, &settings, estimate) {
-            Decision::Nothing => false,
-            Decision::Threshold => {
+            CompactionDecision::Nothing => false,
+            CompactionDecision::Threshold => {
                 self.compact_automatically(CompactionReason::Threshold, false).await;
                 false
             }
-            Decision::Overflow { retry } => {
+            CompactionDecision::Overflow { retry } => {
                 self.compact_automatically(CompactionReason::Overflow, retry).await && retry
             }
-            Decision::GiveUp(why) => {
+            CompactionDecision::GiveUp(why) => {
                 self.news(SessionNews::CompactionEnd {
                     reason: CompactionReason::Overflow,
                     result: None,
@@ -154,14 +146,14 @@ impl AgentSession {
         {
             let mut state = self.state();
             match &made {
-                Ok(result) => state.tries.made(
+                Ok(result) => state.tries.record_result(
                     before,
                     result.estimated_tokens_after,
                     model.context_window,
                     &settings,
                 ),
                 Err(CompactError::Cancelled) => {}
-                Err(error) => state.tries.failed(before, error.to_string()),
+                Err(error) => state.tries.record_failure(before, error.to_string()),
             }
             state.recovery_attempted |= retry && made.is_ok();
         }
@@ -174,26 +166,20 @@ impl AgentSession {
     }
 
     /// What there is to compact. With settings: without the last, failed answer.
-    fn plan(&self, recovery: Option<&CompactionSettings>) -> Result<Plan, CompactError> {
+    fn plan(&self, recovery: Option<&CompactionSettings>) -> Result<CompactionPlan, CompactError> {
         if let Some(settings) = recovery {
             let entries = self.entries().projection()?;
-            let recovery =
-                plan_recovery(entries, settings).ok_or(CompactionFailed::NothingToCompact)?;
-            return Ok(Plan {
-                preparation: recovery.preparation,
-                keep_more: None,
-                omit: recovery.omit,
-            });
+            let plan = plan_recovery(entries, settings).ok_or(CompactionError::NothingToCompact)?;
+            return Ok(plan);
         }
         let model = self.model().ok_or(CompactError::NoModel)?;
         let settings = self.compaction_settings(&model);
-        let (preparation, keep_more) = self.entries().prepare_compaction(&settings)?;
-        Ok(Plan { preparation, keep_more, omit: Vec::new() })
+        Ok(self.entries().plan_compaction(&settings)?)
     }
 
     async fn make(
         &self,
-        plan: Plan,
+        plan: CompactionPlan,
         reason: CompactionReason,
         instructions: Option<&str>,
         will_retry: bool,
@@ -219,20 +205,19 @@ impl AgentSession {
             match self.0.extensions.before_compact(&event, &context).await {
                 CompactAnswer::Cancel => return Err(CompactError::Cancelled),
                 CompactAnswer::Summary { summary, first_kept, tokens_before, details } => {
-                    let new = NewCompaction {
+                    let new = Compaction {
                         summary,
-                        first_kept: Some(first_kept),
+                        first_kept_entry_id: first_kept,
                         tokens_before: tokens_before as f64,
                         details,
-                        usage: None,
                         from_hook: Some(true),
+                        ..Compaction::default()
                     };
                     (new, 0, true)
                 }
                 CompactAnswer::Proceed => {
                     let made = self.summarize(&plan, reason, instructions, cancel).await?;
-                    let after = made.tokens_after;
-                    (as_new(&made)?, after, false)
+                    (made.compaction, made.tokens_after, false)
                 }
             };
         if cancel.is_cancelled() {
@@ -243,7 +228,7 @@ impl AgentSession {
         }
         let result = CompactionResult {
             summary: new.summary.clone(),
-            first_kept_entry_id: new.first_kept.clone().unwrap_or_default(),
+            first_kept_entry_id: new.first_kept_entry_id.clone(),
             tokens_before: new.tokens_before as u64,
             estimated_tokens_after: tokens_after,
             usage: new.usage.clone(),
@@ -265,21 +250,17 @@ impl AgentSession {
 
     async fn summarize(
         &self,
-        plan: &Plan,
+        plan: &CompactionPlan,
         reason: CompactionReason,
         instructions: Option<&str>,
         cancel: &CancelToken,
-    ) -> Result<Compacted, CompactError> {
+    ) -> Result<CompactionOutcome, CompactError> {
         let model = self.model().ok_or(CompactError::NoModel)?;
         let patient = self.patient(Some(reason));
         let summarizer = self.summarizer(&patient, model, cancel);
-        let made =
-            compact(&summarizer, &plan.preparation, instructions, plan.keep_more.as_ref()).await;
-        made.map_err(|error| match error {
-            pi_session::compaction::CompactError::Summary(SummaryError::Aborted { .. }) => {
-                CompactError::Cancelled
-            }
-            error => CompactionFailed::Summary(error).into(),
+        compact(&summarizer, plan, instructions).await.map_err(|error| match error {
+            CompactionError::Summary(SummaryError::Aborted { .. }) => CompactError::Cancelled,
+            error => error.into(),
         })
     }
 
@@ -368,17 +349,6 @@ impl AgentSession {
         self.state().compacted_at = Some(found);
         found
     }
-}
-
-fn as_new(made: &Compacted) -> Result<NewCompaction, CompactError> {
-    Ok(NewCompaction {
-        summary: made.summary.clone(),
-        first_kept: Some(made.first_kept.clone()),
-        tokens_before: made.tokens_before as f64,
-        details: Some(serde_json::to_value(&made.details).map_err(SessionError::from)?),
-        usage: Some(made.usage.clone()),
-        from_hook: Some(false),
-    })
 }
 
 /// What an answer says about the size of the conversation.

@@ -6,7 +6,7 @@ use pi_protocol::{
     AgentMessage, ImageContent, Message, MessageContent, Model, SystemMessage, now_ms,
 };
 use pi_session::ExtensionMessage;
-use pi_session::compaction::When;
+use pi_session::compaction::CheckTime;
 use serde_json::{Map, Value};
 
 use super::queue::user_message;
@@ -172,7 +172,7 @@ impl AgentSession {
         }
         self.read()?;
         self.flush_bash()?;
-        self.compact_if_needed(When::BeforePrompt).await;
+        self.compact_if_needed(CheckTime::BeforePrompt).await;
         let (prompt, images) = match &first {
             FirstMessage::User { text, images } => (Some(text.as_str()), images.as_slice()),
             FirstMessage::Custom(_) => (None, &[][..]),

@@ -2,7 +2,7 @@
 
 use pi_agent::Outcome;
 use pi_protocol::{AgentMessage, EntryBody, StopReason};
-use pi_session::compaction::When;
+use pi_session::compaction::CheckTime;
 
 use super::event::last_answer;
 use super::{AgentSession, SessionNews};
@@ -105,7 +105,7 @@ impl AgentSession {
         if self.retry_after_failure().await {
             return Next::Continue;
         }
-        let retry = self.compact_if_needed(When::AfterRun).await;
+        let retry = self.compact_if_needed(CheckTime::AfterRun).await;
         if self.state().abort_requested {
             return Next::Settle;
         }

@@ -67,7 +67,7 @@ impl AgentSession {
                 Some(_) => entries.parent_id(target).map(str::to_owned),
                 None => Some(target.to_owned()),
             };
-            let left = entries.left_behind(destination.as_deref())?;
+            let left = entries.abandoned_entries(destination.as_deref())?;
             (old_leaf, left, destination, text)
         };
         if old_leaf.as_deref() == Some(target) && text.is_none() {
@@ -153,15 +153,7 @@ impl AgentSession {
             Err(pi_session::compaction::SummaryError::Aborted { .. }) => return Ok(None),
             written => written?,
         };
-        let details = serde_json::to_value(&written.files).map_err(SessionError::from)?;
-        let summary = BranchSummary {
-            summary: written.summary,
-            details: Some(details),
-            usage: written.usage,
-            from_hook: Some(false),
-            ..BranchSummary::default()
-        };
-        Ok(Some((Some(summary), answer.label)))
+        Ok(Some((Some(written), answer.label)))
     }
 
     fn arrive(

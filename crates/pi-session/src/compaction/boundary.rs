@@ -5,10 +5,10 @@
 
 use pi_protocol::{Compaction, Entry, EntryBody};
 
-use crate::Projected;
+use crate::ProjectedEntry;
 
 /// The compaction a projection begins with.
-pub(super) fn previous(entries: &[Projected]) -> Option<(&Entry, &Compaction)> {
+pub(super) fn previous(entries: &[ProjectedEntry]) -> Option<(&Entry, &Compaction)> {
     let entry = &entries.first()?.entry;
     match &entry.body {
         EntryBody::Compaction(compaction) => Some((entry, compaction)),
@@ -17,7 +17,7 @@ pub(super) fn previous(entries: &[Projected]) -> Option<(&Entry, &Compaction)> {
 }
 
 /// The index of the first entry that was appended after the last compaction; 0 without one.
-pub(super) fn newer_than_compaction(entries: &[Projected]) -> usize {
+pub(super) fn newer_than_compaction(entries: &[ProjectedEntry]) -> usize {
     let Some((entry, compaction)) = previous(entries) else { return 0 };
     if compaction.first_kept_entry_id == entry.id {
         return 1;

@@ -2,12 +2,10 @@
 
 use std::collections::HashMap;
 
-use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Message, Usage};
+use pi_protocol::{AgentMessage, BranchSummary, ContextEdit, Entry, EntryBody, Message};
 
 use super::summarize::record;
-use super::{
-    BranchSummarySettings, FileLists, FileOps, Summarizer, SummaryError, message_tokens, prompts,
-};
+use super::{BranchSummarySettings, FileOps, Summarizer, SummaryError, message_tokens, prompts};
 use crate::projection;
 
 /// The window of a model that does not tell.
@@ -37,17 +35,6 @@ pub enum BranchInstructions<'a> {
     Focus(&'a str),
     /// This instead of the usual.
     Replace(&'a str),
-}
-
-/// A branch summary, ready to be appended.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct BranchSummaryText {
-    /// What the model reads, file lists included.
-    pub summary: String,
-    /// What it took; `None` if no model was asked.
-    pub usage: Option<Usage>,
-    /// The files, for the entry's `details`.
-    pub files: FileLists,
 }
 
 /// Chooses what to summarise of the entries of a branch, oldest first. The newest messages are
@@ -100,20 +87,25 @@ fn is_summarized(message: &AgentMessage) -> bool {
 }
 
 /// Summarises the entries of a branch, oldest first, as
-/// [`Session::left_behind`](crate::Session::left_behind) gives them.
+/// [`Session::abandoned_entries`](crate::Session::abandoned_entries) gives them.
 pub async fn summarize_branch(
     summarizer: &Summarizer<'_>,
     entries: &[Entry],
     settings: &BranchSummarySettings,
     instructions: BranchInstructions<'_>,
-) -> Result<BranchSummaryText, SummaryError> {
+) -> Result<BranchSummary, SummaryError> {
     let window = match summarizer.model.context_window {
         0 => DEFAULT_WINDOW,
         window => window,
     };
     let prepared = prepare_branch(entries, window.saturating_sub(settings.reserve_tokens).max(1));
     if prepared.messages.is_empty() {
-        return Ok(BranchSummaryText { summary: NOTHING.to_owned(), ..Default::default() });
+        return Ok(BranchSummary {
+            summary: NOTHING.to_owned(),
+            details: Some(prepared.file_ops.lists().to_details()),
+            from_hook: Some(false),
+            ..BranchSummary::default()
+        });
     }
     let record = record(&prepared.messages);
     let question = match instructions {
@@ -124,5 +116,11 @@ pub async fn summarize_branch(
     let answer = summarizer.ask("Branch summarization", question).await?;
     let files = prepared.file_ops.lists();
     let summary = format!("{}{}{}", prompts::BRANCH_PREAMBLE, answer.text, files.to_tags());
-    Ok(BranchSummaryText { summary, usage: Some(answer.usage), files })
+    Ok(BranchSummary {
+        summary,
+        details: Some(files.to_details()),
+        usage: Some(answer.usage),
+        from_hook: Some(false),
+        ..BranchSummary::default()
+    })
 }

@@ -1,20 +1,21 @@
 //! A compaction from end to end: ask for a summary, check it, have it mended once, put back what
 //! it lost, or do without a model.
 
-use pi_protocol::{AgentMessage, Usage};
+use pi_protocol::{AgentMessage, Compaction, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::summarize::{record, sum};
-use super::verify::{self, Expectations, Facts, Finding, PREFIX_SECTIONS, Range, SECTIONS};
+use super::verify::{self, Expectations, FactSources, Facts, Finding, PREFIX_SECTIONS, SECTIONS};
 use super::{
-    FileLists, Preparation, Summarizer, SummaryError, mechanical, message_tokens, prompts, restore,
-    text_tokens,
+    CompactionPreparation, FileLists, Summarizer, SummaryError, mechanical, message_tokens,
+    prompts, restore, text_tokens,
 };
+use crate::SessionError;
 
 /// How a summary came to be what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Status {
+pub enum SummaryStatus {
     /// The model's, as it was.
     Passed,
     /// The model's, at the second try.
@@ -28,9 +29,9 @@ pub enum Status {
 /// What the checks found, stored with the compaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verdict {
+pub struct Verification {
     /// How the summary came to be.
-    pub status: Status,
+    pub status: SummaryStatus,
     /// How often a model was asked.
     pub attempts: u32,
     /// What was wrong with the first draft.
@@ -45,37 +46,48 @@ pub struct Verdict {
     pub summary_tokens: u64,
 }
 
-/// The details of a compaction: those of the TypeScript pi, and the verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CompactionDetails {
-    /// Files read and modified.
+/// The `details` of a compaction entry: those of the TypeScript pi, and the verification.
+#[derive(Serialize)]
+struct Details<'a> {
     #[serde(flatten)]
-    pub files: FileLists,
-    /// What the checks found.
-    pub verification: Verdict,
+    files: &'a FileLists,
+    verification: &'a Verification,
 }
 
-/// A compaction, ready to be appended.
+/// A compaction that can be made: what to summarize, what to keep and what to hide.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compacted {
-    /// The summary, file lists included.
-    pub summary: String,
-    /// The id of the first entry that is kept.
-    pub first_kept: String,
-    /// The size of the context before.
-    pub tokens_before: u64,
-    /// Its size afterwards, estimated.
-    pub tokens_after: u64,
-    /// What it cost.
-    pub usage: Usage,
-    /// Files and verdict.
-    pub details: CompactionDetails,
+pub struct CompactionPlan {
+    /// The preparation that a model summarizes.
+    pub preparation: CompactionPreparation,
+    /// A preparation that keeps more, for a summary that no model wrote.
+    pub fallback: Option<CompactionPreparation>,
+    /// Ids of entries to remove from the context before the compaction is appended.
+    pub omit: Vec<String>,
 }
 
-/// Why nothing was compacted. The context is as it was.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum CompactError {
-    /// The model could not be asked.
+/// The result of [`compact`], ready to be appended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionOutcome {
+    /// The compaction. [`Session::append_compaction`](crate::Session::append_compaction) adds the
+    /// system message.
+    pub compaction: Compaction,
+    /// Estimated size of the context after the compaction, in tokens.
+    pub tokens_after: u64,
+    /// The result of checking the summary, which is also in `compaction.details`.
+    pub verification: Verification,
+}
+
+/// An error that prevents a compaction. The context is unchanged.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CompactionError {
+    /// The last entry is a compaction.
+    #[error("Already compacted")]
+    AlreadyCompacted,
+    /// Every entry would be kept.
+    #[error("Nothing to compact (session too small)")]
+    NothingToCompact,
+    /// The model did not answer.
     #[error(transparent)]
     Summary(#[from] SummaryError),
     /// No summary is smaller than what it would replace.
@@ -88,16 +100,18 @@ pub enum CompactError {
         /// The size of what it would replace.
         replaced: u64,
     },
+    /// The session cannot be read or written.
+    #[error(transparent)]
+    Session(#[from] SessionError),
 }
 
-/// Compacts as prepared. `keep_more` is a preparation that keeps more; it is used if there is no
-/// summary to be trusted.
+/// Compacts as planned. The fallback of the plan is used if no summary passes the checks.
 pub async fn compact(
     summarizer: &Summarizer<'_>,
-    preparation: &Preparation,
+    plan: &CompactionPlan,
     custom_instructions: Option<&str>,
-    keep_more: Option<&Preparation>,
-) -> Result<Compacted, CompactError> {
+) -> Result<CompactionOutcome, CompactionError> {
+    let preparation = &plan.preparation;
     let task = Task::new(preparation);
     let mut attempts = 1;
     let draft = Draft::take(summarizer.summarize(preparation, custom_instructions).await, &task)?;
@@ -118,7 +132,7 @@ pub async fn compact(
             Err(_) => {}
         }
     }
-    let verdict = |status, restored, facts, replaced_tokens, summary_tokens| Verdict {
+    let verdict = |status, restored, facts, replaced_tokens, summary_tokens| Verification {
         status,
         attempts,
         findings: findings.clone(),
@@ -130,31 +144,31 @@ pub async fn compact(
     if let Some((text, restored)) = task.usable(&best) {
         let lost = restored.iter().any(|finding| !matches!(finding, Finding::MissingFile { .. }));
         let status = match (lost, attempts) {
-            (true, _) => Status::Restored,
-            (false, 1) => Status::Passed,
-            (false, _) => Status::Repaired,
+            (true, _) => SummaryStatus::Restored,
+            (false, 1) => SummaryStatus::Passed,
+            (false, _) => SummaryStatus::Repaired,
         };
         let tokens = text_tokens(&text);
         let verdict = verdict(status, restored, task.facts.clone(), task.replaced_tokens, tokens);
-        return Ok(task.finish(text, usage, verdict));
+        return task.finish(text, usage, verdict);
     }
-    let mut shortest = CompactError::DoesNotShrink { summary: 0, replaced: 0 };
-    for fallback in keep_more.map(Task::new).into_iter().chain([task]) {
+    let mut shortest = CompactionError::DoesNotShrink { summary: 0, replaced: 0 };
+    for fallback in plan.fallback.as_ref().map(Task::new).into_iter().chain([task]) {
         let (facts, replaced) = (fallback.facts.clone(), fallback.replaced_tokens);
         let text = mechanical::summarize(fallback.preparation, &facts, replaced);
         let tokens = text_tokens(&text);
         if tokens < replaced {
-            let verdict = verdict(Status::Mechanical, Vec::new(), facts, replaced, tokens);
-            return Ok(fallback.finish(text, usage, verdict));
+            let verdict = verdict(SummaryStatus::Mechanical, Vec::new(), facts, replaced, tokens);
+            return fallback.finish(text, usage, verdict);
         }
-        shortest = CompactError::DoesNotShrink { summary: tokens, replaced };
+        shortest = CompactionError::DoesNotShrink { summary: tokens, replaced };
     }
     Err(shortest)
 }
 
 /// A preparation and what a summary of it is checked against.
 struct Task<'a> {
-    preparation: &'a Preparation,
+    preparation: &'a CompactionPreparation,
     facts: Facts,
     files: FileLists,
     sections: Vec<&'static str>,
@@ -162,12 +176,12 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn new(preparation: &'a Preparation) -> Self {
+    fn new(preparation: &'a CompactionPreparation) -> Self {
         let replaced: Vec<AgentMessage> =
             preparation.to_summarize.iter().chain(&preparation.turn_prefix).cloned().collect();
         let files = preparation.file_ops.lists();
         let previous_summary = preparation.previous_summary.as_deref();
-        let facts = Facts::extract(&Range {
+        let facts = Facts::extract(&FactSources {
             replaced: &replaced,
             kept: &preparation.kept,
             modified_files: &files.modified,
@@ -225,18 +239,26 @@ impl<'a> Task<'a> {
         prompts::repair(&record, previous, &draft.text, &problems, &self.sections, focus)
     }
 
-    fn finish(self, text: String, usage: Usage, verification: Verdict) -> Compacted {
+    fn finish(
+        self,
+        text: String,
+        usage: Usage,
+        verification: Verification,
+    ) -> Result<CompactionOutcome, CompactionError> {
         let summary = text + &self.files.to_tags();
         let before = self.preparation.tokens_before;
-        let after = before.saturating_sub(self.replaced_tokens) + text_tokens(&summary);
-        Compacted {
+        let tokens_after = before.saturating_sub(self.replaced_tokens) + text_tokens(&summary);
+        let details = Details { files: &self.files, verification: &verification };
+        let compaction = Compaction {
             summary,
-            first_kept: self.preparation.first_kept.clone(),
-            tokens_before: before,
-            tokens_after: after,
-            usage,
-            details: CompactionDetails { files: self.files, verification },
-        }
+            first_kept_entry_id: self.preparation.first_kept.clone(),
+            tokens_before: before as f64,
+            details: Some(serde_json::to_value(details).map_err(SessionError::from)?),
+            usage: Some(usage),
+            from_hook: Some(false),
+            system_message: None,
+        };
+        Ok(CompactionOutcome { compaction, tokens_after, verification })
     }
 }
 
@@ -250,7 +272,7 @@ struct Draft {
 impl Draft {
     /// An answer that is no summary is a draft with a fatal finding; no answer is an error.
     fn take(
-        answer: Result<super::Summary, SummaryError>,
+        answer: Result<super::SummaryText, SummaryError>,
         task: &Task<'_>,
     ) -> Result<Self, SummaryError> {
         let unusable = |finding| Self {

@@ -9,7 +9,7 @@ use std::ops::Range;
 use pi_protocol::{AgentMessage, CustomMessage, EntryBody, Message};
 
 use super::estimate::message_tokens;
-use crate::Projected;
+use crate::ProjectedEntry;
 use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
 };
@@ -24,7 +24,7 @@ pub struct Cut {
 }
 
 /// Finds the cut that keeps about `keep_recent_tokens` of the entries in `range`.
-pub fn find_cut(entries: &[Projected], range: Range<usize>, keep_recent_tokens: u64) -> Cut {
+pub fn find_cut(entries: &[ProjectedEntry], range: Range<usize>, keep_recent_tokens: u64) -> Cut {
     let range = range.start..range.end.min(entries.len());
     let first_kept = match first_kept(entries, range.clone(), keep_recent_tokens) {
         Some(at) => back_over_invisible(entries, range.start, at),
@@ -35,7 +35,7 @@ pub fn find_cut(entries: &[Projected], range: Range<usize>, keep_recent_tokens: 
 
 /// The first entry that may begin the kept part and leaves it no larger than needed.
 fn first_kept(
-    entries: &[Projected],
+    entries: &[ProjectedEntry],
     range: Range<usize>,
     keep_recent_tokens: u64,
 ) -> Option<usize> {
@@ -58,7 +58,7 @@ fn first_kept(
 }
 
 /// State and bookmarks directly before the cut belong to what follows them.
-fn back_over_invisible(entries: &[Projected], start: usize, mut at: usize) -> usize {
+fn back_over_invisible(entries: &[ProjectedEntry], start: usize, mut at: usize) -> usize {
     while at > start {
         let before = &entries[at - 1];
         if !before.messages.is_empty() || matches!(before.entry.body, EntryBody::Compaction(_)) {
@@ -71,7 +71,11 @@ fn back_over_invisible(entries: &[Projected], start: usize, mut at: usize) -> us
 
 /// Where the turn begins that a cut at `at` splits. What counts is the first message that is
 /// kept: state in front of it does not make a whole turn half a one.
-pub(super) fn split_turn(entries: &[Projected], range: Range<usize>, at: usize) -> Option<usize> {
+pub(super) fn split_turn(
+    entries: &[ProjectedEntry],
+    range: Range<usize>,
+    at: usize,
+) -> Option<usize> {
     let mut kept = entries[at..range.end].iter();
     if kept.find(|entry| !entry.messages.is_empty()).is_some_and(begins_turn) {
         return None;
@@ -81,18 +85,18 @@ pub(super) fn split_turn(entries: &[Projected], range: Range<usize>, at: usize) 
 }
 
 /// Whether the kept part may begin with this entry.
-fn may_begin(projected: &Projected) -> bool {
+fn may_begin(projected: &ProjectedEntry) -> bool {
     let assistant = |message: &AgentMessage| message.as_assistant().is_some();
     !is_compaction(projected)
         && projected.messages.iter().any(|message| assistant(message) || is_request(message))
 }
 
 /// Whether a turn begins with this entry.
-fn begins_turn(projected: &Projected) -> bool {
+fn begins_turn(projected: &ProjectedEntry) -> bool {
     !is_compaction(projected) && projected.messages.iter().any(is_request)
 }
 
-fn is_compaction(projected: &Projected) -> bool {
+fn is_compaction(projected: &ProjectedEntry) -> bool {
     matches!(projected.entry.body, EntryBody::Compaction(_))
 }
 

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::boundary;
-use crate::Projected;
+use crate::ProjectedEntry;
 use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
 };
@@ -74,11 +74,12 @@ pub fn context_tokens<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) 
 
 /// The tokens of the context that these entries make. A count from before the last edit or
 /// compaction is about a context that no longer exists; then everything is estimated.
-pub fn projected_tokens(entries: &[Projected]) -> ContextTokens {
+pub fn projected_tokens(entries: &[ProjectedEntry]) -> ContextTokens {
     let newer = boundary::newer_than_compaction(entries);
-    let is_edit = |projected: &Projected| matches!(projected.entry.body, EntryBody::ContextEdit(_));
+    let is_edit =
+        |projected: &ProjectedEntry| matches!(projected.entry.body, EntryBody::ContextEdit(_));
     let changed = entries.iter().rposition(is_edit).map_or(newer, |at| newer.max(at + 1));
-    let counted = |projected: &Projected| {
+    let counted = |projected: &ProjectedEntry| {
         projected.messages.iter().any(|message| {
             message.as_assistant().is_some_and(|answer| counted_tokens(answer).is_some())
         })

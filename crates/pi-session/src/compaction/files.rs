@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pi_protocol::{AgentMessage, Message};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The files that tool calls named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -84,6 +84,11 @@ fn texts(list: Option<&Value>) -> impl Iterator<Item = String> {
 }
 
 impl FileLists {
+    /// Returns the lists as the `details` of a branch summary.
+    pub fn to_details(&self) -> Value {
+        json!({ "readFiles": self.read, "modifiedFiles": self.modified })
+    }
+
     /// The lists as they end a summary; nothing for an empty list.
     pub fn to_tags(&self) -> String {
         let block = |tag: &str, files: &[String]| match files {

@@ -6,7 +6,7 @@ use pi_protocol::{AgentMessage, Message};
 
 use super::restore::facts_as_markdown;
 use super::verify::Facts;
-use super::{Preparation, text_tokens};
+use super::{CompactionPreparation, text_tokens};
 use crate::projection::text_of;
 
 /// A summary is never longer than this.
@@ -14,7 +14,11 @@ const MOST_TOKENS: u64 = 4000;
 
 /// Writes the summary of a preparation from the log. As long as it may be, and shorter than what
 /// it replaces by half.
-pub(super) fn summarize(preparation: &Preparation, facts: &Facts, replaced_tokens: u64) -> String {
+pub(super) fn summarize(
+    preparation: &CompactionPreparation,
+    facts: &Facts,
+    replaced_tokens: u64,
+) -> String {
     let budget = MOST_TOKENS.min(replaced_tokens / 2);
     // From generous to terse: the first that fits.
     let lengths = [(3000, 20, 400), (1500, 10, 200), (600, 5, 120), (200, 0, 0)];
@@ -29,7 +33,7 @@ pub(super) fn summarize(preparation: &Preparation, facts: &Facts, replaced_token
 
 /// `previous` and `request` are lengths in characters, `requests` is a number of messages.
 fn write(
-    preparation: &Preparation,
+    preparation: &CompactionPreparation,
     facts: &Facts,
     previous: usize,
     requests: usize,

@@ -7,11 +7,11 @@ use pi_protocol::{AgentMessage, EntryBody};
 
 use super::cut::{Cut, find_cut, split_turn};
 use super::{CompactionSettings, Facts, FileOps, boundary, message_tokens, projected_tokens};
-use crate::Projected;
+use crate::ProjectedEntry;
 
 /// A compaction, ready to be summarised.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Preparation {
+pub struct CompactionPreparation {
     /// The id of the first entry that is kept.
     pub first_kept: String,
     /// What is replaced by the summary.
@@ -35,7 +35,10 @@ pub struct Preparation {
 }
 
 /// Prepares a compaction of the current context; `None` if there is nothing to summarise.
-pub fn prepare(entries: &[Projected], settings: &CompactionSettings) -> Option<Preparation> {
+pub fn prepare(
+    entries: &[ProjectedEntry],
+    settings: &CompactionSettings,
+) -> Option<CompactionPreparation> {
     let previous = boundary::previous(entries);
     if previous.is_some() && boundary::newer_than_compaction(entries) == entries.len() {
         return None; // already compacted
@@ -59,7 +62,7 @@ pub fn prepare(entries: &[Projected], settings: &CompactionSettings) -> Option<P
         file_ops.add_details(details);
     }
     to_summarize.iter().chain(&turn_prefix).for_each(|message| file_ops.add_message(message));
-    Some(Preparation {
+    Some(CompactionPreparation {
         first_kept,
         to_summarize,
         turn_prefix,
@@ -74,7 +77,7 @@ pub fn prepare(entries: &[Projected], settings: &CompactionSettings) -> Option<P
 }
 
 /// System messages are left out: a compaction stores what they add up to.
-fn messages(entries: &[Projected]) -> Vec<AgentMessage> {
+fn messages(entries: &[ProjectedEntry]) -> Vec<AgentMessage> {
     let messages = entries.iter().flat_map(|projected| &projected.messages);
     messages.filter(|message| message.role() != "system").cloned().collect()
 }
@@ -82,13 +85,18 @@ fn messages(entries: &[Projected]) -> Vec<AgentMessage> {
 /// If all that would be kept is one message and an answer to it that was taken out of the
 /// context, that message alone was too much: it is summarised too. Not if what the answer was
 /// given to has been replaced since.
-fn past_omitted_attempt(entries: &[Projected], range: Range<usize>, keep: u64, cut: Cut) -> Cut {
-    let visible = |projected: &Projected| !projected.messages.is_empty();
+fn past_omitted_attempt(
+    entries: &[ProjectedEntry],
+    range: Range<usize>,
+    keep: u64,
+    cut: Cut,
+) -> Cut {
+    let visible = |projected: &ProjectedEntry| !projected.messages.is_empty();
     let Some(input) = (cut.first_kept..range.end).find(|at| visible(&entries[*at])) else {
         return cut;
     };
     let suffix = &entries[input + 1..range.end];
-    let is_answer = |projected: &Projected| {
+    let is_answer = |projected: &ProjectedEntry| {
         projected.entry.message().is_some_and(|message| message.as_assistant().is_some())
     };
     if suffix.iter().any(visible) || !suffix.iter().any(is_answer) {
@@ -106,7 +114,7 @@ fn past_omitted_attempt(entries: &[Projected], range: Range<usize>, keep: u64, c
 }
 
 /// Whether these entries leave another one with other content.
-fn has_replacement(entries: &[Projected]) -> bool {
+fn has_replacement(entries: &[ProjectedEntry]) -> bool {
     let mut replaced = HashSet::new();
     for projected in entries {
         if let EntryBody::ContextEdit(edit) = &projected.entry.body {

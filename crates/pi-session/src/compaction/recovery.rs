@@ -8,25 +8,15 @@ use std::collections::HashSet;
 
 use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Extra, Message};
 
-use super::{CompactionSettings, Preparation, boundary, prepare};
-use crate::Projected;
-
-/// What recovery would do.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Recovery {
-    /// The entries of the failed attempt, to be edited out of the context before the compaction
-    /// is appended.
-    pub omit: Vec<String>,
-    /// The compaction, prepared as if they were gone already.
-    pub preparation: Preparation,
-}
+use super::{CompactionPlan, CompactionSettings, boundary, prepare};
+use crate::ProjectedEntry;
 
 /// Plans the recovery from the last answer; `None` if compacting would not free anything, and
 /// then the answer must stay where it is.
 pub fn plan_recovery(
-    mut entries: Vec<Projected>,
+    mut entries: Vec<ProjectedEntry>,
     settings: &CompactionSettings,
-) -> Option<Recovery> {
+) -> Option<CompactionPlan> {
     let newer = boundary::newer_than_compaction(&entries);
     let attempt = newer + entries[newer..].iter().rposition(is_answer)?;
     let calls: HashSet<String> = answer(&entries[attempt])
@@ -50,18 +40,18 @@ pub fn plan_recovery(
     }
     // The edits as they will be: counts from before them are no longer trusted.
     entries.extend(omit.iter().map(|id| future_edit(id)));
-    Some(Recovery { preparation: prepare(&entries, settings)?, omit })
+    Some(CompactionPlan { preparation: prepare(&entries, settings)?, fallback: None, omit })
 }
 
-fn answer(projected: &Projected) -> Option<&pi_protocol::AssistantMessage> {
+fn answer(projected: &ProjectedEntry) -> Option<&pi_protocol::AssistantMessage> {
     projected.messages.iter().find_map(|message| message.as_assistant().map(AsRef::as_ref))
 }
 
-fn is_answer(projected: &Projected) -> bool {
+fn is_answer(projected: &ProjectedEntry) -> bool {
     answer(projected).is_some()
 }
 
-fn future_edit(target: &str) -> Projected {
+fn future_edit(target: &str) -> ProjectedEntry {
     let entry = Entry {
         id: String::new(),
         parent_id: None,
@@ -69,5 +59,5 @@ fn future_edit(target: &str) -> Projected {
         body: EntryBody::ContextEdit(ContextEdit::new(target, None)),
         extra: Extra::new(),
     };
-    Projected { entry, messages: Vec::new() }
+    ProjectedEntry { entry, messages: Vec::new() }
 }

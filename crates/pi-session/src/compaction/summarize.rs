@@ -10,7 +10,7 @@ use pi_protocol::{
     Request, StopReason, StreamOptions, ThinkingLevel, Usage, UserBlock, complete,
 };
 
-use super::{Preparation, prompts, room, serialize_conversation};
+use super::{CompactionPreparation, prompts, room, serialize_conversation};
 use crate::to_llm;
 
 /// A model that summarises.
@@ -29,7 +29,7 @@ pub struct Summarizer<'a> {
 
 /// What a model wrote, and what it took.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Summary {
+pub struct SummaryText {
     /// The text.
     pub text: String,
     /// Tokens and cost.
@@ -84,7 +84,7 @@ impl std::fmt::Debug for Summarizer<'_> {
 
 impl Summarizer<'_> {
     /// Asks one question of the summarising model. `label` names what is being done, for errors.
-    pub async fn ask(&self, label: &str, user_text: String) -> Result<Summary, SummaryError> {
+    pub async fn ask(&self, label: &str, user_text: String) -> Result<SummaryText, SummaryError> {
         let context =
             Context::new().system(prompts::SYSTEM).user_blocks(vec![UserBlock::text(user_text)]);
         let request = Request { model: Arc::clone(&self.model), context, options: self.options() };
@@ -108,23 +108,23 @@ impl Summarizer<'_> {
         if text.trim().is_empty() {
             return Err(SummaryError::Empty { label });
         }
-        Ok(Summary { text, usage: answer.usage.clone() })
+        Ok(SummaryText { text, usage: answer.usage.clone() })
     }
 
     /// Summarises what a compaction drops: the history, then the beginning of a split turn. File
     /// lists are not part of it.
     pub async fn summarize(
         &self,
-        preparation: &Preparation,
+        preparation: &CompactionPreparation,
         custom_instructions: Option<&str>,
-    ) -> Result<Summary, SummaryError> {
+    ) -> Result<SummaryText, SummaryError> {
         let previous = preparation.previous_summary.as_deref();
         if !preparation.is_split_turn {
             return self.history(&preparation.to_summarize, previous, custom_instructions).await;
         }
         let mut summary = if preparation.to_summarize.is_empty() {
             let text = previous.unwrap_or(prompts::NO_HISTORY).to_owned();
-            Summary { text, usage: Usage::default() }
+            SummaryText { text, usage: Usage::default() }
         } else {
             self.history(&preparation.to_summarize, previous, custom_instructions).await?
         };
@@ -142,7 +142,7 @@ impl Summarizer<'_> {
         messages: &[AgentMessage],
         previous: Option<&str>,
         focus: Option<&str>,
-    ) -> Result<Summary, SummaryError> {
+    ) -> Result<SummaryText, SummaryError> {
         let record = record(messages);
         let room = room::room(&self.model, previous.unwrap_or_default());
         let mut so_far = previous.map(str::to_owned);
@@ -155,7 +155,7 @@ impl Summarizer<'_> {
             text.clone_from(&summary.text);
             so_far = Some(summary.text);
         }
-        Ok(Summary { text, usage })
+        Ok(SummaryText { text, usage })
     }
 
     /// A record that has to be shown in one piece, as far as there is room beside `other`.

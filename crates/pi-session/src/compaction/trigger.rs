@@ -7,11 +7,11 @@ use pi_protocol::{AgentMessage, AssistantMessage, EntryBody, Message, Model, Sto
 
 use super::estimate::{context_tokens, projected_tokens, usage_tokens};
 use super::{CompactionSettings, boundary};
-use crate::{Projected, time};
+use crate::{ProjectedEntry, time};
 
 /// When the question is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum CheckTime {
     /// A run has ended.
     AfterRun,
     /// The user is about to send something.
@@ -31,9 +31,9 @@ pub enum Overflow {
 
 /// The facts that decide.
 #[derive(Debug, Clone)]
-pub struct Check<'a> {
+pub struct CompactionCheck<'a> {
     /// When the question is asked.
-    pub when: When,
+    pub when: CheckTime,
     /// The last answer.
     pub answer: &'a AssistantMessage,
     /// What it says about the size of the conversation.
@@ -52,7 +52,7 @@ pub struct Check<'a> {
 
 /// What to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
+pub enum CompactionDecision {
     /// Go on.
     Nothing,
     /// Compact: the context is nearly full.
@@ -84,19 +84,19 @@ pub fn should_compact(tokens: u64, context_window: u64, settings: &CompactionSet
 /// Decides whether to compact. `estimate` is asked only if the last answer has no count of its
 /// own that can be trusted; [`estimated_tokens`] answers it.
 pub fn decide(
-    check: &Check<'_>,
+    check: &CompactionCheck<'_>,
     settings: &CompactionSettings,
     estimate: impl FnOnce() -> Option<u64>,
-) -> Decision {
+) -> CompactionDecision {
     let answer = check.answer;
     if !settings.enabled
-        || (check.when == When::AfterRun && answer.stop_reason == StopReason::Aborted)
+        || (check.when == CheckTime::AfterRun && answer.stop_reason == StopReason::Aborted)
     {
-        return Decision::Nothing;
+        return CompactionDecision::Nothing;
     }
     // An answer from before the compaction, kept by it, says nothing about the context now.
     if check.compacted_at.is_some_and(|compacted| answer.timestamp <= compacted) {
-        return Decision::Nothing;
+        return CompactionDecision::Nothing;
     }
     if check.overflow != Overflow::No && check.is_from_current_model() {
         return check.recover();
@@ -106,13 +106,13 @@ pub fn decide(
     let tokens = if trusted { Some(counted) } else { estimate() };
     match tokens {
         Some(tokens) if should_compact(tokens, check.model.context_window, settings) => {
-            Decision::Threshold
+            CompactionDecision::Threshold
         }
-        _ => Decision::Nothing,
+        _ => CompactionDecision::Nothing,
     }
 }
 
-impl Check<'_> {
+impl CompactionCheck<'_> {
     /// Another model's overflow is none of ours: the user may have switched because of it.
     fn is_from_current_model(&self) -> bool {
         let is =
@@ -120,23 +120,24 @@ impl Check<'_> {
         is(self.model) || self.routed.is_some_and(is)
     }
 
-    fn recover(&self) -> Decision {
+    fn recover(&self) -> CompactionDecision {
         // The answer is whole; only the next one would suffer.
         if self.answer.stop_reason == StopReason::Stop {
-            return Decision::Overflow { retry: false };
+            return CompactionDecision::Overflow { retry: false };
         }
         match (self.recovery_attempted, self.overflow) {
-            (false, _) => Decision::Overflow { retry: true },
-            (true, Overflow::Truncated) => Decision::GiveUp(STILL_TRUNCATED),
-            (true, _) => Decision::GiveUp(STILL_TOO_LARGE),
+            (false, _) => CompactionDecision::Overflow { retry: true },
+            (true, Overflow::Truncated) => CompactionDecision::GiveUp(STILL_TRUNCATED),
+            (true, _) => CompactionDecision::GiveUp(STILL_TOO_LARGE),
         }
     }
 }
 
 /// The size of the context when the last answer has no count to be trusted; `None` if nothing
 /// has been counted since the last compaction.
-pub fn estimated_tokens(entries: &[Projected]) -> Option<u64> {
-    let is_edit = |projected: &Projected| matches!(projected.entry.body, EntryBody::ContextEdit(_));
+pub fn estimated_tokens(entries: &[ProjectedEntry]) -> Option<u64> {
+    let is_edit =
+        |projected: &ProjectedEntry| matches!(projected.entry.body, EntryBody::ContextEdit(_));
     if entries.iter().any(is_edit) {
         return Some(projected_tokens(entries).tokens);
     }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use words::{Carried, Statement, Text};
 
-pub use facts::{Facts, OpenError, Range};
+pub use facts::{FactSources, Facts, OpenError};
 
 /// Something wrong with a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

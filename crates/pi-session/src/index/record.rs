@@ -84,7 +84,7 @@ pub(super) struct Record {
 
 /// How a record relates to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CacheState {
     /// Nothing happened.
     Same,
     /// Nothing happened, and that is certain now.
@@ -110,21 +110,21 @@ impl Record {
     }
 
     /// Whether the file is as it was. `open` opens it, which is rarely needed.
-    pub(super) fn check(&mut self, stat: &Stat, open: impl FnOnce() -> Option<Log>) -> Verdict {
+    pub(super) fn check(&mut self, stat: &Stat, open: impl FnOnce() -> Option<Log>) -> CacheState {
         if self.stat != *stat {
-            return Verdict::Changed;
+            return CacheState::Changed;
         }
         if self.settled {
-            return Verdict::Same;
+            return CacheState::Same;
         }
         let same = open().is_some_and(|log| {
             log.len() == self.end && sample(&log, self.end) == Some(self.sample)
         });
         if !same {
-            return Verdict::Changed;
+            return CacheState::Changed;
         }
         self.settled = stat.is_settled();
-        if self.settled { Verdict::Settled } else { Verdict::Same }
+        if self.settled { CacheState::Settled } else { CacheState::Same }
     }
 
     /// Where to go on reading a file that has only grown; `None` if it is not certain that it has.

@@ -29,16 +29,16 @@ pub struct SearchOptions {
 
 /// What a search found.
 #[derive(Debug, Default)]
-pub struct Matches {
+pub struct SearchResults {
     /// The sessions, best first.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<SearchHit>,
     /// What could not be read, and so was not searched.
     pub problems: Vec<SessionError>,
 }
 
 /// A session in which something was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hit {
+pub struct SearchHit {
     /// The session.
     pub session: SessionInfo,
     /// The entry in which most of it was found, the latest of several. Entries of files of
@@ -84,12 +84,12 @@ impl SessionIndex {
     /// quotation marks is found as it is. All of them must occur in a session, though not
     /// in one entry. There is one hit per session, those first in which one entry has the most of
     /// it, and then those first that were modified last.
-    pub fn search(&mut self, query: &str, options: &SearchOptions) -> Matches {
-        let Some(query) = Query::parse(query) else { return Matches::default() };
-        let mut found = Matches::default();
+    pub fn search(&mut self, query: &str, options: &SearchOptions) -> SearchResults {
+        let Some(query) = Query::parse(query) else { return SearchResults::default() };
+        let mut found = SearchResults::default();
         for _ in 0..ATTEMPTS {
             let problems = self.refresh(true);
-            found = Matches { hits: Vec::new(), problems };
+            found = SearchResults { hits: Vec::new(), problems };
             let hits = &mut found.hits;
             let mut stale = Vec::new();
             for candidate in self.candidates(&query, options.cwd.as_deref()) {
@@ -175,14 +175,14 @@ fn find_in_file(query: &Query, path: &Path) -> Found {
 }
 
 /// Finds a candidate in its file. `None` if it is not there any more.
-fn look_up(query: &Query, candidate: &Candidate) -> Option<Hit> {
+fn look_up(query: &Query, candidate: &Candidate) -> Option<SearchHit> {
     let log = info::open(&candidate.session.path).ok()?;
     let Span { offset, len } = candidate.line;
     let mut line = Vec::new();
     let line = log.read(offset..offset.checked_add(u64::from(len))?, &mut line).ok()?;
     let glimpse = Glimpse::read(line)?;
     let (kind, text) = glimpse.text?;
-    Some(Hit {
+    Some(SearchHit {
         session: candidate.session.clone(),
         entry_id: glimpse.id,
         kind,

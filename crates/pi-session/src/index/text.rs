@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::query::{Query, Terms, fold};
 use super::record::{Record, Stat, digest};
-use crate::log::{Access, Durability, LogFile, Span};
+use crate::log::{Access, LogFile, Span};
 
 /// Ends every piece; in no UTF-8 text.
 const SEPARATOR: u8 = 0xff;
@@ -129,7 +129,7 @@ pub(super) struct TextReader {
 impl TextReader {
     /// Opens the file, if there is one.
     pub(super) fn open(path: &Path) -> Option<Self> {
-        let file = LogFile::open(path, Access::Read, Durability::default()).ok()??;
+        let file = LogFile::open(path, Access::Read).ok()??;
         Some(Self { file, pieces: Pieces::default() })
     }
 
@@ -221,7 +221,7 @@ impl TextWriter {
 
     /// Puts a file with these blocks in the place of this one, and tells where they are now.
     fn copy(&self, blocks: &[&mut Block]) -> Option<Vec<u64>> {
-        let file = LogFile::open(&self.path, Access::Read, Durability::default()).ok()??;
+        let file = LogFile::open(&self.path, Access::Read).ok()??;
         let mut new = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;
         let mut end = 0;
         let mut offsets = Vec::with_capacity(blocks.len());

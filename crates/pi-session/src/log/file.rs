@@ -12,16 +12,6 @@ use std::time::Duration;
 
 use crate::SessionError;
 
-/// What an acknowledged append has survived.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// The death of this process: the operating system has the bytes.
-    #[default]
-    Flush,
-    /// A power cut: the disk has the bytes.
-    Fsync,
-}
-
 /// What a session is opened for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
@@ -37,7 +27,6 @@ pub(crate) struct LogFile {
     file: File,
     path: PathBuf,
     access: Access,
-    durability: Durability,
     /// How much of the file is ours or has been looked at.
     len: u64,
     /// The last byte is not a line break: the next append has to begin with one.
@@ -46,11 +35,7 @@ pub(crate) struct LogFile {
 
 impl LogFile {
     /// Opens an existing file; `Ok(None)` if there is none.
-    pub(crate) fn open(
-        path: &Path,
-        access: Access,
-        durability: Durability,
-    ) -> Result<Option<Self>, SessionError> {
+    pub(crate) fn open(path: &Path, access: Access) -> Result<Option<Self>, SessionError> {
         let append = access == Access::Append;
         loop {
             let file = match OpenOptions::new().read(true).append(append).open(path) {
@@ -62,8 +47,7 @@ impl LogFile {
                 lock(&file, path)?;
             }
             let len = file.metadata().map_err(SessionError::io("read", path))?.len();
-            let mut log =
-                Self { file, path: path.to_owned(), access, durability, len, torn: false };
+            let mut log = Self { file, path: path.to_owned(), access, len, torn: false };
             // A file may have been renamed over the path between opening and locking.
             if append && !log.is_at_its_path() {
                 continue;
@@ -77,11 +61,7 @@ impl LogFile {
     ///
     /// It appears under its name only when it is complete: a fork that was interrupted must not
     /// be taken for a session.
-    pub(crate) fn create(
-        path: &Path,
-        content: &[u8],
-        durability: Durability,
-    ) -> Result<Self, SessionError> {
+    pub(crate) fn create(path: &Path, content: &[u8]) -> Result<Self, SessionError> {
         let directory = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory)
             .map_err(SessionError::io("create the directory", directory))?;
@@ -92,14 +72,8 @@ impl LogFile {
             .map_err(failed())?;
         lock(new.as_file(), path)?;
         let (file, unfinished) = new.into_parts();
-        let mut log = Self {
-            file,
-            path: path.to_owned(),
-            access: Access::Append,
-            durability,
-            len: 0,
-            torn: false,
-        };
+        let mut log =
+            Self { file, path: path.to_owned(), access: Access::Append, len: 0, torn: false };
         log.append(content)?;
         match unfinished.persist_noclobber(path) {
             Ok(()) => {}
@@ -107,23 +81,16 @@ impl LogFile {
                 return Err(failed()(error.error));
             }
             // Some file systems can neither link nor rename without replacing.
-            Err(_) => return Self::create_in_place(path, content, durability),
-        }
-        if durability == Durability::Fsync {
-            log.sync_directory()?;
+            Err(_) => return Self::create_in_place(path, content),
         }
         Ok(log)
     }
 
-    fn create_in_place(
-        path: &Path,
-        content: &[u8],
-        durability: Durability,
-    ) -> Result<Self, SessionError> {
+    fn create_in_place(path: &Path, content: &[u8]) -> Result<Self, SessionError> {
         let file = create_new(path).map_err(SessionError::io("create", path))?;
         lock(&file, path)?;
         let access = Access::Append;
-        let mut log = Self { file, path: path.to_owned(), access, durability, len: 0, torn: false };
+        let mut log = Self { file, path: path.to_owned(), access, len: 0, torn: false };
         if let Err(error) = log.append(content) {
             // Nobody has seen it yet, and a session that was never written is no session.
             let _ = std::fs::remove_file(path);
@@ -180,10 +147,7 @@ impl LogFile {
     }
 
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        let result = self.file.write_all(bytes).and_then(|()| match self.durability {
-            Durability::Flush => Ok(()),
-            Durability::Fsync => self.file.sync_data(),
-        });
+        let result = self.file.write_all(bytes);
         if result.is_err() && self.ends_with_part_of(bytes) {
             // A full disk takes what fits. If that cannot be removed either, `growth` finds it,
             // and the next append begins on a new line.
@@ -243,18 +207,6 @@ impl LogFile {
         }
         bytes.truncate(filled);
         Ok(())
-    }
-
-    /// Makes the file's name survive a power cut, not only its content.
-    fn sync_directory(&self) -> Result<(), SessionError> {
-        let Some(directory) = self.path.parent() else { return Ok(()) };
-        match File::open(directory).and_then(|directory| directory.sync_all()) {
-            // Some systems cannot open directories; those do not need it either.
-            Err(error) if error.kind() != ErrorKind::PermissionDenied => {
-                Err(SessionError::io("save", directory)(error))
-            }
-            _ => Ok(()),
-        }
     }
 
     #[cfg(unix)]

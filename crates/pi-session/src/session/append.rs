@@ -1,31 +1,14 @@
 //! Everything that can be added to a session.
 
 use pi_protocol::{
-    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Declarations, Entry,
-    EntryBody, Extra, Message, MessageContent, SystemMessage, Usage, UsageRecord, UserContent,
+    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Declarations, Entry, EntryBody,
+    Extra, Message, MessageContent, SystemMessage, UsageRecord, UserContent,
 };
 use serde_json::Value;
 
 use super::Session;
 use crate::log::{Head, Log, Span};
 use crate::{SessionError, files, projection, time};
-
-/// A compaction to be appended.
-#[derive(Debug, Clone, Default)]
-pub struct NewCompaction {
-    /// Takes the place of what is dropped.
-    pub summary: String,
-    /// The first entry that is kept; `None` keeps nothing.
-    pub first_kept: Option<String>,
-    /// The size of the context before.
-    pub tokens_before: f64,
-    /// Facts for later: file lists, the verdict of the checks.
-    pub details: Option<Value>,
-    /// What writing the summary cost.
-    pub usage: Option<Usage>,
-    /// Whether an extension made it.
-    pub from_hook: Option<bool>,
-}
 
 impl Session {
     /// Appends a message.
@@ -108,25 +91,21 @@ impl Session {
         self.append(EntryBody::SessionInfo { name: Some(name) })
     }
 
-    /// Appends a compaction. Prompt and tools in force here are stored with it.
-    pub fn append_compaction(&mut self, new: NewCompaction) -> Result<String, SessionError> {
-        if let Some(id) = &new.first_kept {
-            self.find(id)?;
-        }
+    /// Appends a compaction. An empty `first_kept_entry_id` keeps no entry. The `system_message`
+    /// is set here, to the prompt and tools in force at the current entry.
+    pub fn append_compaction(&mut self, compaction: Compaction) -> Result<String, SessionError> {
         let id = self.new_id();
+        let mut first_kept_entry_id = compaction.first_kept_entry_id;
+        if first_kept_entry_id.is_empty() {
+            first_kept_entry_id.clone_from(&id);
+        } else {
+            self.find(&first_kept_entry_id)?;
+        }
         let timestamp = time::now();
         let at = time::parse_ms(&timestamp).unwrap_or_default() as f64;
         let system_message = self.system_message(at)?.map(Into::into);
-        let body = EntryBody::Compaction(Box::new(Compaction {
-            summary: new.summary,
-            first_kept_entry_id: new.first_kept.unwrap_or_else(|| id.clone()),
-            tokens_before: new.tokens_before,
-            details: new.details,
-            usage: new.usage,
-            from_hook: new.from_hook,
-            system_message,
-        }));
-        self.append_entry(id, timestamp, body)
+        let body = Compaction { first_kept_entry_id, system_message, ..compaction };
+        self.append_entry(id, timestamp, EntryBody::Compaction(Box::new(body)))
     }
 
     /// Goes to an earlier entry, or before the first, and says what happened on the branch that
@@ -183,11 +162,6 @@ impl Session {
         let entry = Entry { id, parent_id, timestamp, body, extra: Extra::new() };
         let line = serde_json::to_string(&entry)?;
         self.append_written(&line, &entry)
-    }
-
-    /// Appends an entry that is already a line; its parent has to be the current entry.
-    pub(super) fn append_line(&mut self, line: &str) -> Result<String, SessionError> {
-        self.append_written(line, &Entry::from_json(line)?)
     }
 
     fn append_written(&mut self, line: &str, entry: &Entry) -> Result<String, SessionError> {

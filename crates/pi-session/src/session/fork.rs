@@ -89,7 +89,7 @@ impl Session {
                 number => format!("{stem}-{number}.jsonl"),
             };
             let path = directory.join(name);
-            match LogFile::create(&path, &content, crate::Durability::Flush) {
+            match LogFile::create(&path, &content) {
                 Ok(_) => return Ok(path),
                 Err(SessionError::Io { source, .. })
                     if source.kind() == ErrorKind::AlreadyExists =>
@@ -117,7 +117,6 @@ impl Session {
             directory: self.path().and(self.directory.clone()),
             id: None,
             parent: self.path().map(Path::to_owned),
-            durability: self.durability,
         })
     }
 

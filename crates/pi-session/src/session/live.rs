@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::Session;
 use crate::SessionError;
 use crate::log::{Kind, Reader, Role};
-use crate::projection::{self, ModelRef, Projected};
+use crate::projection::{self, ModelRef, ProjectedEntry};
 use crate::tree::Index;
 
 /// What a model gets to read, and the settings that go with it.
@@ -74,14 +74,8 @@ impl Session {
         Ok(selection.entries(self).map(|index| &*self.tree.node(index).id).collect())
     }
 
-    /// The entries that count at `leaf`.
-    pub(super) fn selected(&self, leaf: Option<Index>) -> Result<Vec<Index>, SessionError> {
-        let selection = self.select(leaf, &mut self.log.reader())?;
-        Ok(selection.entries(self).collect())
-    }
-
     /// The entries that count at the current entry, with the messages they contribute.
-    pub fn projection(&mut self) -> Result<Vec<Projected>, SessionError> {
+    pub fn projection(&mut self) -> Result<Vec<ProjectedEntry>, SessionError> {
         let entries = self.without_damage(|session| {
             let mut reader = session.log.reader();
             let selection = session.select(session.leaf, &mut reader)?;
@@ -99,9 +93,9 @@ impl Session {
             match build(self) {
                 Err(SessionError::Damaged { id, reason }) => {
                     // Where there is one, there may be many: find them all at once.
-                    let known = self.problems.len();
+                    let known = self.damaged.len();
                     self.verify()?;
-                    if self.problems.len() == known {
+                    if self.damaged.len() == known {
                         let index = self.find(&id)?;
                         self.mark_damaged(index, reason);
                         self.tree.resolve();

@@ -7,47 +7,36 @@ use std::sync::Arc;
 
 use pi_protocol::{Entry, EntryBody, SessionHeader};
 
-use super::{Label, NewSession, Problem, Session, check_json};
-use crate::log::{Access, Durability, Head, Kind, Log, LogFile, Span};
+use super::{DamagedLine, Label, NewSession, Session, check_json};
+use crate::log::{Access, Head, Kind, Log, LogFile, Span};
 use crate::{SessionError, migrate};
 
 /// How to open a session.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct OpenOptions {
-    /// To read it, or to continue it.
+    /// Opens the session for reading or for appending.
     pub access: Access,
-    /// What an acknowledged append has survived.
-    pub durability: Durability,
-    /// What to do if another process has it open for writing.
-    pub on_locked: OnLocked,
     /// The working directory for a file that does not exist or is empty.
     pub cwd: PathBuf,
 }
 
-/// What to do if another process has the session open for writing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnLocked {
-    /// Fail with [`SessionError::Locked`].
-    #[default]
-    Fail,
-    /// Continue a copy, which names the original as its parent.
-    Fork,
-}
-
 impl OpenOptions {
-    /// For reading.
+    /// Opens the session for reading.
     pub fn read() -> Self {
-        Self {
-            access: Access::Read,
-            durability: Durability::default(),
-            on_locked: OnLocked::default(),
-            cwd: PathBuf::new(),
-        }
+        Self { access: Access::Read, cwd: PathBuf::new() }
     }
 
-    /// For appending.
+    /// Opens the session for appending.
     pub fn append() -> Self {
-        Self { access: Access::Append, ..Self::read() }
+        Self { access: Access::Append, cwd: PathBuf::new() }
+    }
+
+    /// Sets the working directory for a file that does not exist or is empty.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = cwd.into();
+        self
     }
 }
 
@@ -58,33 +47,12 @@ impl Session {
     /// path. A file that has content, but no session, is an error and is not touched.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, SessionError> {
         let path = path.as_ref();
-        let opened = match LogFile::open(path, options.access, options.durability) {
-            Err(SessionError::Locked(_)) if options.on_locked == OnLocked::Fork => {
-                return Self::fork_locked(path, options);
-            }
-            opened => opened?,
-        };
-        let mut session = match opened {
+        let mut session = match LogFile::open(path, options.access)? {
             Some(file) if file.len() > 0 => Self::load(file, options)?,
             empty => Self::begin(path, empty, options)?,
         };
         session.directory = path.parent().map(Path::to_owned);
-        session.durability = options.durability;
         Ok(session)
-    }
-
-    /// A copy of a session that somebody else is writing, in the same directory.
-    fn fork_locked(path: &Path, options: &OpenOptions) -> Result<Self, SessionError> {
-        let source = Self::open(path, &OpenOptions::read())?;
-        Self::fork_from(
-            &source,
-            NewSession {
-                cwd: source.cwd().to_owned(),
-                directory: path.parent().map(Path::to_owned),
-                durability: options.durability,
-                ..NewSession::default()
-            },
-        )
     }
 
     /// A session for a file that does not exist yet, or is empty.
@@ -93,11 +61,8 @@ impl Session {
         file: Option<LogFile>,
         options: &OpenOptions,
     ) -> Result<Self, SessionError> {
-        let mut session = Self::create(NewSession {
-            cwd: options.cwd.clone(),
-            durability: options.durability,
-            ..NewSession::default()
-        })?;
+        let mut session =
+            Self::create(NewSession { cwd: options.cwd.clone(), ..NewSession::default() })?;
         match (file, options.access) {
             (Some(file), Access::Append) => {
                 session.log = Log::File(file);
@@ -105,7 +70,7 @@ impl Session {
             }
             (_, Access::Append) => {
                 let Log::Memory { target, .. } = &mut session.log else { return Ok(session) };
-                *target = Some((path.to_owned(), options.durability));
+                *target = Some(path.to_owned());
             }
             (Some(_), Access::Read) => session.opened = Some(path.to_owned()),
             (None, Access::Read) => {
@@ -132,7 +97,7 @@ impl Session {
                 let bytes = migrate::migrate(&file.read_at(0..file.len())?);
                 header.version = Some(SessionHeader::VERSION);
                 if append {
-                    Log::File(replace(file, &bytes, options.durability)?)
+                    Log::File(replace(file, &bytes)?)
                 } else {
                     Log::Memory { bytes, target: None }
                 }
@@ -180,13 +145,13 @@ impl Session {
         }
         let offset = offset + (line.len() - line.trim_ascii_start().len()) as u64;
         let Ok(len) = u32::try_from(trimmed.len()) else {
-            self.problems.push(Problem { offset, reason: "the line is too long".to_owned() });
+            self.damaged.push(DamagedLine { offset, reason: "the line is too long".to_owned() });
             return;
         };
         match Head::read(trimmed) {
             Ok(head) if head.kind == Kind::Header => {}
             Ok(head) => drop(self.take_in(&head, Span { offset, len }, trimmed)),
-            Err(reason) => self.problems.push(Problem { offset, reason }),
+            Err(reason) => self.damaged.push(DamagedLine { offset, reason }),
         }
     }
 
@@ -238,7 +203,7 @@ pub(super) fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionErr
 }
 
 /// Puts `content` in the place of a session file: all of it or nothing.
-fn replace(file: LogFile, content: &[u8], durability: Durability) -> Result<LogFile, SessionError> {
+fn replace(file: LogFile, content: &[u8]) -> Result<LogFile, SessionError> {
     let path = file.path().to_owned();
     let error = |action| SessionError::io(action, path.clone());
     let directory = path.parent().unwrap_or(Path::new("."));
@@ -252,7 +217,7 @@ fn replace(file: LogFile, content: &[u8], durability: Durability) -> Result<LogF
     new.as_file().sync_all().map_err(error("migrate"))?;
     new.persist(&path).map_err(|failed| error("migrate")(failed.error))?;
     // The old file stays locked until the new one is.
-    let replaced = LogFile::open(&path, Access::Append, durability)?;
+    let replaced = LogFile::open(&path, Access::Append)?;
     drop(file);
     replaced.ok_or(SessionError::Replaced(path))
 }

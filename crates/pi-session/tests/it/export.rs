@@ -3,10 +3,8 @@
 use std::io::{self, Write};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use pi_protocol::{AssistantBlock, Message, MessageContent, UserBlock};
-use pi_session::{
-    HtmlOptions, MarkdownOptions, NewCompaction, OpenOptions, Session, SessionError, ToolDetail,
-};
+use pi_protocol::{AssistantBlock, Compaction, Message, MessageContent, UserBlock};
+use pi_session::{HtmlOptions, MarkdownOptions, OpenOptions, Session, SessionError, ToolDetail};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -296,10 +294,10 @@ fn every_kind_of_entry_is_shown_once_or_not_at_all() {
         .unwrap();
     session.append_label(&question, Some("a <label>")).unwrap();
     session.append_label(&edited, Some("another")).unwrap();
-    let compaction = NewCompaction {
+    let compaction = Compaction {
         summary: "the summary".into(),
         tokens_before: 61_234.0,
-        ..NewCompaction::default()
+        ..Compaction::default()
     };
     session.append_compaction(compaction).unwrap();
     let images =
@@ -408,7 +406,7 @@ fn one_branch_is_a_session_of_its_own() {
     std::fs::write(&copy, &text).unwrap();
     let mut copy = Session::open(&copy, &OpenOptions::append()).unwrap();
     assert_eq!(copy.context().unwrap(), session.context().unwrap());
-    assert!(copy.problems().is_empty());
+    assert!(copy.damaged_lines().is_empty());
     assert_eq!(copy.label("a"), Some("mark"));
 }
 

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_protocol::{AgentMessage, BranchSummary, Message, MessageContent};
+use pi_protocol::{AgentMessage, BranchSummary, Compaction, Message, MessageContent};
 use pi_session::{
-    BashExecution, Hit, ListOptions, NewCompaction, NewSession, OpenOptions, SearchOptions,
-    Session, SessionIndex, SessionInfo, TextKind,
+    BashExecution, ListOptions, NewSession, OpenOptions, SearchHit, SearchOptions, Session,
+    SessionIndex, SessionInfo, TextKind,
 };
 use tempfile::TempDir;
 
@@ -28,11 +28,11 @@ fn list(index: &mut SessionIndex) -> Vec<SessionInfo> {
     index.list(&ListOptions::default()).sessions
 }
 
-fn search(index: &mut SessionIndex, query: &str) -> Vec<Hit> {
+fn search(index: &mut SessionIndex, query: &str) -> Vec<SearchHit> {
     index.search(query, &SearchOptions::default()).hits
 }
 
-fn marked(hit: &Hit) -> String {
+fn marked(hit: &SearchHit) -> String {
     let mut text = hit.snippet.text.clone();
     for range in hit.snippet.matches.iter().rev() {
         text.insert(range.end, ']');
@@ -106,8 +106,7 @@ fn what_can_be_searched() {
         .append_custom_message("x", MessageContent::Text("hidden note".into()), false, None)
         .unwrap();
     session.append_name("Header work").unwrap();
-    let compaction =
-        NewCompaction { summary: "All about lexers".into(), ..NewCompaction::default() };
+    let compaction = Compaction { summary: "All about lexers".into(), ..Compaction::default() };
     let compaction = session.append_compaction(compaction).unwrap();
     let summary = BranchSummary { summary: "A dead end".into(), ..BranchSummary::default() };
     session.branch_with_summary(None, summary).unwrap();

@@ -3,8 +3,8 @@
 //! A step names earlier steps by number where it needs an entry. `tests/peer.mjs` runs the same
 //! scripts with the TypeScript pi.
 
-use pi_protocol::{AgentMessage, BranchSummary, UsageRecord};
-use pi_session::{NewCompaction, Session, SessionError};
+use pi_protocol::{AgentMessage, BranchSummary, Compaction, UsageRecord};
+use pi_session::{Session, SessionError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -67,13 +67,14 @@ pub(crate) fn perform_step(
         }
         "label" => session.append_label(&needed("target")?, step["label"].as_str())?,
         "name" => session.append_name(text("name"))?,
-        "compaction" => session.append_compaction(NewCompaction {
+        "compaction" => session.append_compaction(Compaction {
             summary: text("summary").to_owned(),
-            first_kept: entry("kept"),
+            first_kept_entry_id: entry("kept").unwrap_or_default(),
             tokens_before: step["tokens"].as_f64().unwrap_or_default(),
             details: optional("details"),
             usage: optional("usage").map(|usage| read(&usage)).transpose()?,
             from_hook: step["fromHook"].as_bool(),
+            system_message: None,
         })?,
         "summary" => session.branch_with_summary(
             entry("to").as_deref(),

@@ -33,7 +33,7 @@ fn a_circle_is_cut_and_every_entry_is_shown_once() {
         assert_eq!(shown, session.len(), "{name}");
         session.context().unwrap();
         assert_eq!(
-            session.left_behind(None).unwrap().len(),
+            session.abandoned_entries(None).unwrap().len(),
             session.branch_ids(None).unwrap().len()
         );
     }
@@ -90,7 +90,7 @@ fn the_tree_as_json_has_entries_children_and_labels() {
 fn what_is_left_behind_begins_after_the_last_common_entry() {
     let mut session = fixture("sibling-order");
     let ids = |session: &Session, target: Option<&str>| -> Vec<String> {
-        session.left_behind(target).unwrap().into_iter().map(|entry| entry.id).collect()
+        session.abandoned_entries(target).unwrap().into_iter().map(|entry| entry.id).collect()
     };
     session.branch("b2").unwrap();
     assert_eq!(ids(&session, Some("b1")), ["b2"]);

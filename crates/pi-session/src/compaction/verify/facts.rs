@@ -50,7 +50,7 @@ pub struct OpenError {
 
 /// Where facts are looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Range<'a> {
+pub struct FactSources<'a> {
     /// The messages that the summary stands for.
     pub replaced: &'a [AgentMessage],
     /// The messages that stay.
@@ -65,7 +65,7 @@ pub struct Range<'a> {
 
 impl Facts {
     /// Extracts the facts of a range.
-    pub fn extract(range: &Range<'_>) -> Self {
+    pub fn extract(range: &FactSources<'_>) -> Self {
         Self {
             modified_files: range.modified_files.to_vec(),
             constraints: constraints(range),
@@ -82,7 +82,7 @@ impl Facts {
     }
 }
 
-fn constraints(range: &Range<'_>) -> Vec<String> {
+fn constraints(range: &FactSources<'_>) -> Vec<String> {
     let mut found: Vec<(String, Statement)> = Vec::new();
     let before = range.previous.iter().flat_map(|facts| facts.constraints.iter().cloned());
     let said = range.replaced.iter().filter_map(user_text).flat_map(|text| {
@@ -170,7 +170,7 @@ fn without_code(text: &str) -> String {
         .join("\n")
 }
 
-fn instruction(range: &Range<'_>) -> Option<String> {
+fn instruction(range: &FactSources<'_>) -> Option<String> {
     if range.kept.iter().any(|message| user_text(message).is_some()) {
         return None;
     }
@@ -199,7 +199,7 @@ fn user_text(message: &AgentMessage) -> Option<String> {
 }
 
 /// The failures that nothing later has put right, the newest last.
-fn open_errors(range: &Range<'_>) -> Vec<OpenError> {
+fn open_errors(range: &FactSources<'_>) -> Vec<OpenError> {
     let mut calls: HashMap<&str, &ToolCall> = HashMap::new();
     let mut open: Vec<(Subject, OpenError)> = Vec::new();
     for message in range.replaced.iter().chain(range.kept) {
@@ -313,7 +313,7 @@ fn telling_line(output: &str) -> String {
 }
 
 /// The steps of the latest plan that are not ticked off.
-fn open_items(range: &Range<'_>) -> Vec<String> {
+fn open_items(range: &FactSources<'_>) -> Vec<String> {
     let plans = range.replaced.iter().rev().filter_map(|message| match message {
         AgentMessage::Llm(Message::Assistant(assistant)) => plan(&assistant.text()),
         _ => None,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, Message, StopReason,
+    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, Compaction, Message, StopReason,
     StreamOptions, ToolCall, UserBlock,
 };
 use pi_session::compaction::{
-    CompactionSettings, FileLists, Preparation, Summarizer, prepare, projected_tokens,
+    CompactionPreparation, CompactionSettings, FileLists, Summarizer, prepare, projected_tokens,
 };
-use pi_session::{NewCompaction, OpenOptions, Session, project};
+use pi_session::{OpenOptions, Session, project};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -43,7 +43,7 @@ fn turn(session: &mut Session, number: usize) {
     session.append_message(answer(vec![text], StopReason::Stop)).unwrap();
 }
 
-async fn compact(session: &mut Session, faux: &Faux) -> Option<(Preparation, FileLists)> {
+async fn compact(session: &mut Session, faux: &Faux) -> Option<(CompactionPreparation, FileLists)> {
     let prepared = prepare(&session.projection().unwrap(), &SETTINGS)?;
     let summarizer = Summarizer {
         provider: faux,
@@ -54,13 +54,14 @@ async fn compact(session: &mut Session, faux: &Faux) -> Option<(Preparation, Fil
     };
     let summary = summarizer.summarize(&prepared, None).await.unwrap();
     let lists = prepared.file_ops.lists();
-    let compaction = NewCompaction {
+    let compaction = Compaction {
         summary: summary.text + &lists.to_tags(),
-        first_kept: Some(prepared.first_kept.clone()),
+        first_kept_entry_id: prepared.first_kept.clone(),
         tokens_before: prepared.tokens_before as f64,
         details: Some(serde_json::to_value(&lists).unwrap()),
         usage: Some(summary.usage),
         from_hook: Some(false),
+        system_message: None,
     };
     session.append_compaction(compaction).unwrap();
     Some((prepared, lists))
@@ -133,7 +134,7 @@ fn an_entry_without_an_id_cannot_be_the_first_that_is_kept() {
 #[test]
 fn what_is_left_behind_is_what_was_observed() {
     let directory = TempDir::new().unwrap();
-    for (number, case) in cases("left_behind.json").iter().enumerate() {
+    for (number, case) in cases("abandoned_entries.json").iter().enumerate() {
         let file = directory.path().join(format!("{number}.jsonl"));
         write_tree(&file, case["parents"].as_array().unwrap());
         let mut session = Session::open(&file, &OpenOptions::read()).unwrap();
@@ -141,7 +142,7 @@ fn what_is_left_behind_is_what_was_observed() {
             Some(from) => session.branch(&format!("e{from}")).unwrap(),
             None => session.reset(),
         }
-        let left = session.left_behind(Some(&format!("e{}", case["to"]))).unwrap();
+        let left = session.abandoned_entries(Some(&format!("e{}", case["to"]))).unwrap();
         let left: Vec<String> = left.into_iter().map(|entry| entry.id).collect();
         assert_eq!(json!(left), case["left"], "{case}");
     }

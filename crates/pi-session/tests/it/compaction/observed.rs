@@ -5,7 +5,7 @@ use pi_session::compaction::{
     CompactionSettings, ContextTokens, FileOps, context_tokens, find_cut, message_tokens, prepare,
     prepare_branch, projected_tokens, serialize_conversation,
 };
-use pi_session::{Projected, project};
+use pi_session::{ProjectedEntry, project};
 use serde_json::{Value, json};
 
 use super::fixture::{cases, path, second};
@@ -28,8 +28,8 @@ fn files(ops: &FileOps) -> Value {
 
 /// Where we differ: if state entries stand before a message that begins a turn, the TypeScript
 /// pi takes them for the middle of the turn before.
-fn is_whole_turn_taken_for_half(entries: &[Projected], first_kept: usize) -> bool {
-    let begins = |projected: &Projected| {
+fn is_whole_turn_taken_for_half(entries: &[ProjectedEntry], first_kept: usize) -> bool {
+    let begins = |projected: &ProjectedEntry| {
         let role = projected.messages.last().map(AgentMessage::role);
         !matches!(role, None | Some("assistant" | "toolResult" | "system"))
     };

@@ -1,7 +1,7 @@
 //! Recovery from an overflow: what is hidden, and that nothing is hidden in vain.
 
-use pi_session::compaction::{CompactionSettings, Preparation, plan_recovery, prepare};
-use pi_session::{Projected, Session, project};
+use pi_session::compaction::{CompactionPreparation, CompactionSettings, plan_recovery, prepare};
+use pi_session::{ProjectedEntry, Session, project};
 use serde_json::json;
 
 use super::fixture::path;
@@ -64,8 +64,8 @@ fn the_plan_holds_after_the_edits() {
         for id in &omit {
             session.append_context_edit(id, None).unwrap();
         }
-        let after: Vec<Projected> = session.projection().unwrap();
-        let prepared: Option<Preparation> = prepare(&after, &keeping(keep));
+        let after: Vec<ProjectedEntry> = session.projection().unwrap();
+        let prepared: Option<CompactionPreparation> = prepare(&after, &keeping(keep));
         assert_eq!(plan.as_ref().map(|plan| &plan.preparation), prepared.as_ref(), "{keep}");
         assert!(plan.is_none_or(|plan| plan.omit == omit), "{keep}");
     }

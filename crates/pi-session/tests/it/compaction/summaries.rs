@@ -134,8 +134,8 @@ async fn branch_summaries_ask_and_answer_as_observed() {
             }
         }
         assert_eq!(
-            json!([summary.files.read, summary.files.modified]),
-            json!([case["read"], case["modified"]]),
+            summary.details,
+            Some(json!({ "readFiles": case["read"], "modifiedFiles": case["modified"] })),
             "{name}"
         );
         let after = case["after"].as_str().unwrap();

@@ -2,7 +2,8 @@
 
 use pi_protocol::{AssistantMessage, Model, StopReason, Usage};
 use pi_session::compaction::{
-    Check, CompactionSettings, Decision, Overflow, When, decide, estimated_tokens, should_compact,
+    CheckTime, CompactionCheck, CompactionDecision, CompactionSettings, Overflow, decide,
+    estimated_tokens, should_compact,
 };
 use pi_session::project;
 use serde_json::{Value, json};
@@ -66,11 +67,11 @@ fn settings_are_those_of_the_settings_file() {
 
 #[test]
 fn every_rule_of_the_decision() {
-    use Decision::{GiveUp, Nothing, Overflow as Compact, Threshold};
+    use CompactionDecision::{GiveUp, Nothing, Overflow as Compact, Threshold};
     use StopReason::{Aborted, Error, Length, Stop, ToolUse};
     let (model, other) = (model("m"), model("other"));
-    let check = |answer, overflow| Check {
-        when: When::AfterRun,
+    let check = |answer, overflow| CompactionCheck {
+        when: CheckTime::AfterRun,
         answer,
         overflow,
         model: &model,
@@ -88,22 +89,22 @@ fn every_rule_of_the_decision() {
     let exceeded = |answer| check(answer, Overflow::Exceeded);
     let truncated = |answer| check(answer, Overflow::Truncated);
     // What is asked, what an estimate would say, what comes out.
-    let cases: Vec<(&str, Check<'_>, Option<u64>, Decision)> = vec![
+    let cases: Vec<(&str, CompactionCheck<'_>, Option<u64>, CompactionDecision)> = vec![
         ("room enough", no(&small), None, Nothing),
         ("nearly full", no(&full), None, Threshold),
         ("nearly full after tools", no(&working), None, Threshold),
         ("aborted", no(&aborted), None, Nothing),
         (
             "aborted, before a prompt",
-            Check { when: When::BeforePrompt, ..no(&aborted) },
+            CompactionCheck { when: CheckTime::BeforePrompt, ..no(&aborted) },
             None,
             Threshold,
         ),
-        ("stale", Check { compacted_at: Some(1000.0), ..no(&full) }, None, Nothing),
-        ("not stale", Check { compacted_at: Some(999.0), ..no(&full) }, None, Threshold),
+        ("stale", CompactionCheck { compacted_at: Some(1000.0), ..no(&full) }, None, Nothing),
+        ("not stale", CompactionCheck { compacted_at: Some(999.0), ..no(&full) }, None, Threshold),
         (
             "stale overflow",
-            Check { compacted_at: Some(1000.0), ..exceeded(&failed) },
+            CompactionCheck { compacted_at: Some(1000.0), ..exceeded(&failed) },
             None,
             Nothing,
         ),
@@ -111,21 +112,21 @@ fn every_rule_of_the_decision() {
         ("silent overflow", exceeded(&silent), None, Compact { retry: false }),
         (
             "silent overflow after recovery",
-            Check { recovery_attempted: true, ..exceeded(&silent) },
+            CompactionCheck { recovery_attempted: true, ..exceeded(&silent) },
             None,
             Compact { retry: false },
         ),
         ("truncated", truncated(&cut), None, Compact { retry: true }),
-        ("of another model", Check { model: &other, ..exceeded(&failed) }, None, Nothing),
+        ("of another model", CompactionCheck { model: &other, ..exceeded(&failed) }, None, Nothing),
         (
             "of the model behind the current one",
-            Check { model: &other, routed: Some(&model), ..exceeded(&failed) },
+            CompactionCheck { model: &other, routed: Some(&model), ..exceeded(&failed) },
             None,
             Compact { retry: true },
         ),
         (
             "of another model, but nearly full",
-            Check { model: &other, ..exceeded(&failed) },
+            CompactionCheck { model: &other, ..exceeded(&failed) },
             Some(90_000),
             Threshold,
         ),
@@ -135,19 +136,22 @@ fn every_rule_of_the_decision() {
         ("the count of an error", no(&failed_late), Some(50), Nothing),
         ("no count, full", no(&uncounted), Some(90_000), Threshold),
         ("no count at all", no(&uncounted), None, Nothing),
-        ("edited down", Check { edited: true, ..no(&full) }, Some(50), Nothing),
-        ("edited up", Check { edited: true, ..no(&small) }, Some(90_000), Threshold),
+        ("edited down", CompactionCheck { edited: true, ..no(&full) }, Some(50), Nothing),
+        ("edited up", CompactionCheck { edited: true, ..no(&small) }, Some(90_000), Threshold),
     ];
     for (name, check, estimate, expected) in cases {
         assert_eq!(decide(&check, &settings(), || estimate), expected, "{name}");
         let off = CompactionSettings { enabled: false, ..settings() };
         assert_eq!(decide(&check, &off, || estimate), Nothing, "{name}, switched off");
     }
-    let again =
-        |check| match decide(&Check { recovery_attempted: true, ..check }, &settings(), || None) {
-            GiveUp(text) => text,
-            other => panic!("{other:?}"),
-        };
+    let again = |check| match decide(
+        &CompactionCheck { recovery_attempted: true, ..check },
+        &settings(),
+        || None,
+    ) {
+        GiveUp(text) => text,
+        other => panic!("{other:?}"),
+    };
     let prefix = "recovery failed after one compact-and-retry attempt.";
     assert!(again(exceeded(&failed)).starts_with(&format!("Context overflow {prefix}")));
     assert!(again(truncated(&cut)).starts_with(&format!("Truncated response {prefix}")));
@@ -156,8 +160,8 @@ fn every_rule_of_the_decision() {
 #[test]
 fn the_estimate_is_asked_only_when_it_is_needed() {
     let (model, full) = (model("m"), answer(StopReason::Stop, 90_000));
-    let check = Check {
-        when: When::AfterRun,
+    let check = CompactionCheck {
+        when: CheckTime::AfterRun,
         answer: &full,
         overflow: Overflow::No,
         model: &model,
@@ -167,7 +171,7 @@ fn the_estimate_is_asked_only_when_it_is_needed() {
         edited: false,
     };
     let decision = decide(&check, &settings(), || panic!("reading a session is not free"));
-    assert_eq!(decision, Decision::Threshold);
+    assert_eq!(decision, CompactionDecision::Threshold);
 }
 
 #[test]

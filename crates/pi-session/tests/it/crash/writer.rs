@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pi_protocol::{BranchSummary, Message};
-use pi_session::{NewCompaction, NewSession, OpenOptions, Session, SessionError};
+use pi_protocol::{BranchSummary, Compaction, Message};
+use pi_session::{NewSession, OpenOptions, Session, SessionError};
 use serde::{Deserialize, Serialize};
 
 use crate::script::Dice;
@@ -96,9 +96,12 @@ fn append(
         let summary = text(length);
         match dice.below(5) {
             0 => {
-                let first_kept = session.leaf_id().map(str::to_owned);
-                let new = NewCompaction { summary, first_kept, ..NewCompaction::default() };
-                return session.append_compaction(new);
+                let first_kept_entry_id = session.leaf_id().unwrap_or_default().to_owned();
+                return session.append_compaction(Compaction {
+                    summary,
+                    first_kept_entry_id,
+                    ..Compaction::default()
+                });
             }
             1 => {
                 let to = session.branch_ids(None)?[0].to_owned();

@@ -119,7 +119,7 @@ impl Replay {
     fn session(&mut self, path: &Path) -> Result<bool, Failure> {
         let mut session = export::open(path)?;
         session.verify()?;
-        for problem in session.problems() {
+        for problem in session.damaged_lines() {
             let (path, at) = (path.display(), problem.offset);
             note(&format!("{path}: damaged at byte {at}: {}; left out", problem.reason));
         }
@@ -127,7 +127,7 @@ impl Replay {
         let place = Place { id: session.id(), path, cwd: session.cwd() };
         self.report.begin();
         self.entries(&session, &place)?;
-        Ok(session.problems().is_empty())
+        Ok(session.damaged_lines().is_empty())
     }
 
     fn ready(&mut self, cwd: &Path) -> Result<(), GuardError> {

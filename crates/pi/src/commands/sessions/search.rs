@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
-use pi_session::{Hit, SearchOptions, TextKind};
+use pi_session::{SearchHit, SearchOptions, TextKind};
 use serde_json::{Value, json};
 
 use super::list::limit;
@@ -60,7 +60,7 @@ fn kind(kind: TextKind) -> &'static str {
     }
 }
 
-fn hit_to_json(hit: &Hit) -> Value {
+fn hit_to_json(hit: &SearchHit) -> Value {
     let matches: Vec<_> =
         hit.snippet.matches.iter().map(|place| [place.start, place.end]).collect();
     json!({

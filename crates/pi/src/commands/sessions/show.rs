@@ -62,7 +62,7 @@ fn facts(session: &Session, info: &SessionInfo) -> Result<Value, Failure> {
 }
 
 fn problems(session: &Session) -> Vec<Value> {
-    let problems = session.problems().iter();
+    let problems = session.damaged_lines().iter();
     problems.map(|problem| json!({ "offset": problem.offset, "reason": problem.reason })).collect()
 }
 
@@ -88,7 +88,7 @@ fn describe(
         info.size
     )?;
     writeln!(out, "tokens    {} for ${:.4}", stats.tokens.total, stats.cost)?;
-    for problem in session.problems() {
+    for problem in session.damaged_lines() {
         writeln!(out, "damaged   at byte {}: {}", problem.offset, problem.reason)?;
     }
     writeln!(out)?;

@@ -10,7 +10,7 @@ use crate::log::Log;
 impl Session {
     /// A copy in memory in which every line is what `change` makes of it; `None` if it leaves all
     /// of them as they are. What identifies an entry must stay. The current entry is the same.
-    pub fn changed(
+    pub fn map_lines(
         &self,
         mut change: impl FnMut(&str) -> Option<String>,
     ) -> Result<Option<Self>, SessionError> {

@@ -10,13 +10,13 @@ const MOST: u32 = 3;
 
 /// What came of the latest compactions of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tries {
+pub struct CompactionAttempts {
     failed: u32,
     tokens: u64,
     cause: String,
 }
 
-impl Tries {
+impl CompactionAttempts {
     /// Why compaction is not tried at this size; `None` if it may be.
     ///
     /// A context that has grown by a tenth since the last failure is another one.
@@ -28,21 +28,27 @@ impl Tries {
     }
 
     /// A compaction failed at this size.
-    pub fn failed(&mut self, tokens: u64, cause: impl Into<String>) {
+    pub fn record_failure(&mut self, tokens: u64, cause: impl Into<String>) {
         self.failed += 1;
         self.tokens = tokens;
         self.cause = cause.into();
     }
 
     /// A compaction was made. If the context is still too full, that is a failure too.
-    pub fn made(&mut self, before: u64, after: u64, window: u64, settings: &CompactionSettings) {
+    pub fn record_result(
+        &mut self,
+        before: u64,
+        after: u64,
+        window: u64,
+        settings: &CompactionSettings,
+    ) {
         if after >= before {
-            self.failed(after, format!("the context has {after} tokens, {before} before"));
+            self.record_failure(after, format!("the context has {after} tokens, {before} before"));
         } else if should_compact(after, window, settings) {
             let kept = format!(
                 "what has to be kept is {after} tokens, too many for a window of {window}; choose a model with a larger window, or keep less (compaction.keepRecentTokens)"
             );
-            self.failed(after, kept);
+            self.record_failure(after, kept);
         } else {
             *self = Self::default();
         }
@@ -56,17 +62,17 @@ mod tests {
     #[test]
     fn tries_are_bounded_and_the_cause_is_stated() {
         let settings = CompactionSettings::default();
-        let mut tries = Tries::default();
+        let mut tries = CompactionAttempts::default();
         for _ in 0..MOST {
             assert_eq!(tries.refusal(190_000), None);
-            tries.made(195_000, 190_000, 200_000, &settings);
+            tries.record_result(195_000, 190_000, 200_000, &settings);
         }
         let refusal = tries.refusal(190_000).unwrap_or_default();
         assert!(refusal.contains("3 times") && refusal.contains("190000 tokens"), "{refusal}");
         assert_eq!(tries.refusal(210_000), None, "another context");
-        tries.made(195_000, 40_000, 200_000, &settings);
+        tries.record_result(195_000, 40_000, 200_000, &settings);
         assert_eq!(tries.refusal(190_000), None, "it worked");
-        tries.failed(5, "no model");
+        tries.record_failure(5, "no model");
         assert_eq!(tries.refusal(5), None, "once is not for ever");
     }
 }
