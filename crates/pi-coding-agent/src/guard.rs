@@ -21,8 +21,8 @@ mod ui;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use pi_guard::confine::Rung;
-use pi_guard::confine::{Confined, Refused};
+use pi_guard::confine::ConfinementLevel;
+use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, Scene};
 use pi_guard::secrets::Secrets;
 use pi_tools::Host;
@@ -93,7 +93,8 @@ impl Guard {
             judge::decide_host(&plan, &policy, &approvals),
         );
         sandbox.prepare()?;
-        let held = sandbox.in_use().is_some_and(|confined| confined.rung() > Rung::None);
+        let held =
+            sandbox.in_use().is_some_and(|confined| confined.level() > ConfinementLevel::None);
         {
             let mut policy = policy.write().unwrap_or_else(PoisonError::into_inner);
             *policy = policy.clone().with_defaults(plan.defaults(held));
@@ -126,7 +127,7 @@ impl Guard {
     }
 
     /// Hosts that confined commands were refused since this was last asked.
-    pub fn refused_hosts(&self) -> Vec<Refused> {
+    pub fn refused_hosts(&self) -> Vec<RefusedHost> {
         self.sandbox.refused_hosts()
     }
 

@@ -1,6 +1,6 @@
 //! What must not leave: the keys that this program itself was given, and sessions without them.
 
-use pi_guard::secrets::{Secrets, own_values};
+use pi_guard::secrets::{Secrets, environment_secrets};
 use pi_session::{Session, SessionError};
 use serde_json::Value;
 
@@ -63,7 +63,7 @@ struct Found {
 
 impl Found {
     fn named(&mut self, name: &str, value: &str) {
-        self.values.extend(own_values(&[(name.to_owned(), value.to_owned())]));
+        self.values.extend(environment_secrets(&[(name.to_owned(), value.to_owned())]));
     }
 
     fn header(&mut self, name: &str, value: &str) {
@@ -89,10 +89,10 @@ pub fn masked_session(
 ) -> Result<Option<Session>, SessionError> {
     session.map_lines(|line| match serde_json::from_str::<Value>(line) {
         Ok(mut value) => {
-            let found = secrets.mask_json(&mut value);
+            let found = secrets.redact_json(&mut value);
             found.then(|| value.to_string())
         }
-        Err(_) => match secrets.mask(line) {
+        Err(_) => match secrets.redact(line) {
             std::borrow::Cow::Borrowed(_) => None,
             std::borrow::Cow::Owned(masked) => Some(masked),
         },

@@ -1,9 +1,9 @@
 //! What a command can do, held by the operating system whatever the policy thought of it.
 //!
-//! A [`Confinement`] says what is wanted. [`Confinement::on`] looks at what the [`Machine`] offers
-//! and chooses the highest [`Rung`] of a ladder, or refuses; the [`Confined`] it gives rewrites
+//! A [`Confinement`] says what is wanted. [`Confinement::prepare`] looks at what the [`Machine`] offers
+//! and chooses the highest [`ConfinementLevel`] of a ladder, or refuses; the [`Confined`] it gives rewrites
 //! commands so that they start confined. Nothing is started here: whoever starts processes starts
-//! the rewritten command, which is this program once more, as the helper ([`main_if_asked`]) that
+//! the rewritten command, which is this program once more, as the helper ([`run_helper_if_requested`]) that
 //! gives up its rights and then becomes the command.
 //!
 //! # What holds, and where it does not
@@ -14,8 +14,8 @@
 //! that is confined cannot read or write files of other users any more.
 //!
 //! * With bubblewrap, a protected path that does not exist is covered by an empty directory, for
-//!   which an empty directory must be left behind; [`Confined::masks`] names those, and
-//!   [`Confined::clean_up`] removes them. A process may
+//!   which an empty directory must be left behind; [`Confined::covered_paths`] names those, and
+//!   [`Confined::remove_covers`] removes them. A process may
 //!   open sockets of the network also where it is off, but there is nobody else in it.
 //! * A network limited to named hosts is a network of one's own in which only a bridge listens,
 //!   and behind that bridge a [`Proxy`], which is what holds. Programs that ignore the usual
@@ -76,18 +76,18 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-pub use denial::{Denial, Denied, explain_denial};
+pub use denial::{Denial, DenialTarget, explain_denial};
 pub use detect::Machine;
 pub use environment::without_secrets;
 #[cfg(unix)]
-pub use proxy::{Decide, Proxy, Refused, hosts_allow};
+pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
 
 /// The first argument that makes a program the helper.
-pub const ARGUMENT: &str = "--pi-confine";
+pub const HELPER_ARGUMENT: &str = "--pi-confine";
 
 /// What stays read-only inside writable roots unless the caller says otherwise.
-pub const PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".pi", ".agents"];
+pub const DEFAULT_PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".pi", ".agents"];
 
 /// What is wanted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,7 +104,7 @@ pub struct Confinement {
     /// The user's home: where it is writable, its shell start-up files are protected too.
     pub home: Option<PathBuf>,
     /// Names of environment variables with secrets, besides those that look like it.
-    pub secrets: Vec<String>,
+    pub secret_variables: Vec<String>,
     /// The socket of the [`Proxy`] through which named hosts are reached; needed for
     /// [`Network::Hosts`], and for nothing else.
     #[serde(default)]
@@ -115,7 +115,7 @@ pub struct Confinement {
     /// that is many (of `busybox`, say) is forbidden under all its names, so whoever names one
     /// here decides that.
     #[serde(default)]
-    pub programs: Vec<PathBuf>,
+    pub forbidden_programs: Vec<PathBuf>,
 }
 
 /// What can be written.
@@ -153,7 +153,7 @@ pub enum Network {
 /// How much the machine can hold, the highest last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Rung {
+pub enum ConfinementLevel {
     /// Nothing holds.
     None,
     /// The kernel refuses: Landlock and a filter of system calls.
@@ -164,7 +164,7 @@ pub enum Rung {
     Bubblewrap,
 }
 
-impl fmt::Display for Rung {
+impl fmt::Display for ConfinementLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::None => "no confinement",
@@ -183,11 +183,11 @@ pub enum ConfineError {
         "{required} is required but this machine offers {offered} ({why}); \
          install what is missing or choose a profile that requires less"
     )]
-    NotAvailable {
+    Unavailable {
         /// What is required.
-        required: Rung,
+        required: ConfinementLevel,
         /// What there is.
-        offered: Rung,
+        offered: ConfinementLevel,
         /// What is missing.
         why: String,
     },
@@ -196,9 +196,9 @@ pub enum ConfineError {
         "a network limited to named hosts needs bubblewrap, but this machine offers {offered} \
          ({why}); install what is missing, or choose `off` or `on`"
     )]
-    Hosts {
+    HostsUnsupported {
         /// What there is.
-        offered: Rung,
+        offered: ConfinementLevel,
         /// What is missing.
         why: String,
     },
@@ -207,7 +207,7 @@ pub enum ConfineError {
     NoProxy(String),
     /// A root is not there, or not a directory.
     #[error("{path} cannot be a writable root: {source}")]
-    Root {
+    InvalidRoot {
         /// The root.
         path: PathBuf,
         /// Why not.
@@ -218,10 +218,10 @@ pub enum ConfineError {
         "{0} cannot be writable as a whole because the system or the workspace is in it; \
              name what is needed"
     )]
-    TooWide(PathBuf),
+    RootTooBroad(PathBuf),
     /// A protected path that could be led elsewhere.
     #[error("{0} is protected and is a symbolic link, which cannot be held; make it a directory")]
-    Link(PathBuf),
+    ProtectedSymlink(PathBuf),
 }
 
 impl Confinement {
@@ -230,37 +230,37 @@ impl Confinement {
         Self {
             mode,
             network,
-            protected: PROTECTED.iter().map(PathBuf::from).collect(),
+            protected: DEFAULT_PROTECTED.iter().map(PathBuf::from).collect(),
             hidden: Vec::new(),
             home: None,
-            secrets: Vec::new(),
+            secret_variables: Vec::new(),
             proxy: None,
-            programs: Vec::new(),
+            forbidden_programs: Vec::new(),
         }
     }
 
-    /// Chooses the highest rung the machine offers, and refuses if that is lower than `required`
+    /// Chooses the highest level the machine offers, and refuses if that is lower than `required`
     /// or if the confinement cannot be held at all. `helper` is a program that calls
-    /// [`main_if_asked`]; `/proc/self/exe` is this one.
-    pub fn on(
+    /// [`run_helper_if_requested`]; `/proc/self/exe` is this one.
+    pub fn prepare(
         &self,
         machine: &Machine,
-        required: Rung,
+        required: ConfinementLevel,
         helper: impl Into<PathBuf>,
     ) -> Result<Confined, ConfineError> {
-        let offered = if self.mode == Mode::Off { Rung::None } else { machine.rung() };
+        let offered = if self.mode == Mode::Off { ConfinementLevel::None } else { machine.level() };
         let why = || match self.mode {
             Mode::Off => "confinement is switched off".to_owned(),
             _ => machine.missing(),
         };
         if offered < required {
-            return Err(ConfineError::NotAvailable { required, offered, why: why() });
+            return Err(ConfineError::Unavailable { required, offered, why: why() });
         }
         let mut confinement = self.clone();
         if matches!(self.network, Network::Hosts(_)) {
             // Landlock knows ports but no hosts.
-            if offered != Rung::Bubblewrap {
-                return Err(ConfineError::Hosts { offered, why: why() });
+            if offered != ConfinementLevel::Bubblewrap {
+                return Err(ConfineError::HostsUnsupported { offered, why: why() });
             }
             let named = self.proxy.as_deref().map(|path| path.display().to_string());
             let found = self.proxy.as_ref().and_then(|path| std::fs::canonicalize(path).ok());
@@ -280,9 +280,9 @@ impl Confinement {
         if let Some(tmp) = confinement.private_tmp()
             && confinement.roots().iter().any(|root| root.starts_with(tmp))
         {
-            return Err(ConfineError::TooWide(tmp.to_owned()));
+            return Err(ConfineError::RootTooBroad(tmp.to_owned()));
         }
-        for path in confinement.hidden.iter_mut().chain(&mut confinement.programs) {
+        for path in confinement.hidden.iter_mut().chain(&mut confinement.forbidden_programs) {
             *path = std::fs::canonicalize(&path).unwrap_or_else(|_| roots::leading(path));
         }
         for path in confinement.protected.iter_mut().filter(|path| path.is_absolute()) {
@@ -290,14 +290,14 @@ impl Confinement {
         }
         let mut confined = Confined {
             confinement,
-            rung: offered,
+            level: offered,
             abi: machine.landlock,
             bubblewrap: machine.bubblewrap.clone(),
             helper: helper.into(),
             covers: Vec::new(),
         };
         roots::plan(&confined.confinement)?;
-        confined.covers = confined.masks()?;
+        confined.covers = confined.covered_paths()?;
         Ok(confined)
     }
 
@@ -323,7 +323,7 @@ impl Confinement {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confined {
     confinement: Confinement,
-    rung: Rung,
+    level: ConfinementLevel,
     /// The version of Landlock, 0 without.
     abi: u8,
     bubblewrap: Option<PathBuf>,
@@ -334,10 +334,10 @@ pub struct Confined {
 }
 
 /// Removes what covers left of a confinement whose program was killed before it could do so: of
-/// its [`Confined::masks`] the usual ones, if they are empty directories that nobody uses.
-pub fn clean_up_after(masks: &[PathBuf]) -> Vec<PathBuf> {
+/// its [`Confined::covered_paths`] the usual ones, if they are empty directories that nobody uses.
+pub fn remove_stale_covers(masks: &[PathBuf]) -> Vec<PathBuf> {
     let first = |path: &str| Path::new(path).iter().next().map(PathBuf::from);
-    let usual: Vec<PathBuf> = PROTECTED.iter().filter_map(|path| first(path)).collect();
+    let usual: Vec<PathBuf> = DEFAULT_PROTECTED.iter().filter_map(|path| first(path)).collect();
     let is_usual = |mask: &&PathBuf| usual.iter().any(|name| mask.ends_with(name));
     covers::remove(&masks.iter().filter(is_usual).cloned().collect::<Vec<_>>())
 }
@@ -355,17 +355,17 @@ pub struct Command {
 
 impl Confined {
     /// What holds: to be announced and recorded.
-    pub fn rung(&self) -> Rung {
-        self.rung
+    pub fn level(&self) -> ConfinementLevel {
+        self.level
     }
 
-    /// What this rung does not hold, in sentences for people.
+    /// What this level does not hold, in sentences for people.
     pub fn limits(&self) -> Vec<&'static str> {
         let mut limits = Vec::new();
-        if self.rung == Rung::None {
+        if self.level == ConfinementLevel::None {
             limits.push("Commands can do whatever you can.");
         }
-        if self.rung == Rung::Landlock {
+        if self.level == ConfinementLevel::Landlock {
             if self.abi < 6 {
                 limits.push("Commands can send signals to your other processes.");
             }
@@ -382,9 +382,9 @@ impl Confined {
 
     /// The protected paths that do not exist and are covered while commands run; where one is an
     /// empty directory after the last command, that is what is left of the cover, and
-    /// [`Self::clean_up`] removes it.
-    pub fn masks(&self) -> Result<Vec<PathBuf>, ConfineError> {
-        if self.rung != Rung::Bubblewrap {
+    /// [`Self::remove_covers`] removes it.
+    pub fn covered_paths(&self) -> Result<Vec<PathBuf>, ConfineError> {
+        if self.level != ConfinementLevel::Bubblewrap {
             return Ok(Vec::new());
         }
         let plan = roots::plan(&self.confinement)?;
@@ -394,7 +394,7 @@ impl Confined {
     /// Removes the empty directories that covers left, after the last command: those that were
     /// not there when this confinement was made, that are still empty, and that no command of
     /// anybody's is covering. Gives back what it removed.
-    pub fn clean_up(&self) -> Vec<PathBuf> {
+    pub fn remove_covers(&self) -> Vec<PathBuf> {
         covers::remove(&self.covers)
     }
 
@@ -407,16 +407,16 @@ impl Confined {
         environment: &[(OsString, OsString)],
     ) -> Command {
         let confinement = &self.confinement;
-        if self.rung == Rung::None {
+        if self.level == ConfinementLevel::None {
             return Command {
                 program: program.clone(),
                 arguments: arguments.to_vec(),
                 environment: environment.to_vec(),
             };
         }
-        let mut environment = without_secrets(environment, &confinement.secrets);
-        let tmp = match (self.rung, confinement.private_tmp()) {
-            (Rung::Bubblewrap, _) => Some(Path::new("/tmp")),
+        let mut environment = without_secrets(environment, &confinement.secret_variables);
+        let tmp = match (self.level, confinement.private_tmp()) {
+            (ConfinementLevel::Bubblewrap, _) => Some(Path::new("/tmp")),
             (_, tmp) => tmp,
         };
         if let Some(tmp) = tmp {
@@ -429,13 +429,13 @@ impl Confined {
             bridge::lead_to_it(&mut environment);
         }
         let mut before: Vec<OsString> = Vec::new();
-        let outer = if self.rung == Rung::Seatbelt {
+        let outer = if self.level == ConfinementLevel::Seatbelt {
             before.extend(["-p".into(), seatbelt_profile(confinement).into(), "--".into()]);
             "/usr/bin/sandbox-exec".into()
         } else {
             // Fails for a path that is not text; the helper then refuses to run anything.
             let specification = serde_json::to_string(self).unwrap_or_default();
-            before.extend([ARGUMENT.into(), specification.into(), cwd.into()]);
+            before.extend([HELPER_ARGUMENT.into(), specification.into(), cwd.into()]);
             self.helper.clone().into_os_string()
         };
         before.push(program.clone());
@@ -446,11 +446,11 @@ impl Confined {
 
 /// Makes this process the helper if its arguments say so, and does not return then. To be called
 /// at the very beginning of `main`, before there are other threads.
-pub fn main_if_asked() {
+pub fn run_helper_if_requested() {
     #[cfg(target_os = "linux")]
     {
         let mut arguments = std::env::args_os().skip(1);
-        if arguments.next().is_some_and(|argument| argument == ARGUMENT) {
+        if arguments.next().is_some_and(|argument| argument == HELPER_ARGUMENT) {
             launch::run(arguments.collect());
         }
     }

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use own::Own;
 use serde_json::Value;
 
-pub use own::own_values;
+pub use own::environment_secrets;
 
 /// What a secret is, in a word or two.
 type Kind = &'static str;
@@ -60,10 +60,10 @@ impl fmt::Debug for Secrets {
 
 /// A mask whose text is not known here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{mask} stands for a text that is not known here; read it again where it came from")]
-pub struct UnknownMask {
+#[error("{placeholder} stands for a text that is not known here; read it again where it came from")]
+pub struct UnknownPlaceholder {
     /// The mask.
-    pub mask: String,
+    pub placeholder: String,
 }
 
 impl Secrets {
@@ -71,18 +71,18 @@ impl Secrets {
     /// (paths, hosts, `true`) are ignored: masking them would blind every text.
     pub fn new(own: impl IntoIterator<Item = String>) -> Self {
         let secrets = Self::default();
-        secrets.learn(own);
+        secrets.add(own);
         secrets
     }
 
     /// More values of the process, as a login brings them.
-    pub fn learn(&self, own: impl IntoIterator<Item = String>) {
+    pub fn add(&self, own: impl IntoIterator<Item = String>) {
         let mut known = self.0.own.write().unwrap_or_else(PoisonError::into_inner);
         known.learn(own, kind_of);
     }
 
     /// The text with masks for own values and for everything that looks like a credential.
-    pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.until_nothing_is_left(text, |text, spans| {
             self.find_own(text, spans);
             find_shapes(text, spans);
@@ -90,14 +90,14 @@ impl Secrets {
     }
 
     /// The text with masks for own values only, also in base64, as parts of addresses and in JSON.
-    pub fn mask_own<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn redact_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.until_nothing_is_left(text, |text, spans| self.find_own(text, spans))
     }
 
     /// Masks every string, and every name of a field. Says whether there was anything to mask.
-    pub fn mask_json(&self, value: &mut Value) -> bool {
+    pub fn redact_json(&self, value: &mut Value) -> bool {
         match value {
-            Value::String(text) => match self.mask(text) {
+            Value::String(text) => match self.redact(text) {
                 Cow::Borrowed(_) => false,
                 Cow::Owned(masked) => {
                     *text = masked;
@@ -105,19 +105,19 @@ impl Secrets {
                 }
             },
             Value::Array(values) => {
-                values.iter_mut().fold(false, |found, value| self.mask_json(value) | found)
+                values.iter_mut().fold(false, |found, value| self.redact_json(value) | found)
             }
             Value::Object(fields) => {
-                let plain = |name: &String| matches!(self.mask(name), Cow::Borrowed(_));
+                let plain = |name: &String| matches!(self.redact(name), Cow::Borrowed(_));
                 let mut found = !fields.keys().all(plain);
                 if found {
                     *fields = std::mem::take(fields)
                         .into_iter()
-                        .map(|(name, value)| (self.mask(&name).into_owned(), value))
+                        .map(|(name, value)| (self.redact(&name).into_owned(), value))
                         .collect();
                 }
                 for (name, value) in fields.iter_mut() {
-                    found |= self.mask_json(value);
+                    found |= self.redact_json(value);
                     // The name may be what gives the value away.
                     if let Value::String(text) = value
                         && context::is_secret_field(name, text)
@@ -134,13 +134,15 @@ impl Secrets {
 
     /// The text that masks of this value stand for. One that it did not give out is an error: a
     /// file with a mask in it instead of a key would be a broken file.
-    pub fn restore<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, UnknownMask> {
+    pub fn restore<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, UnknownPlaceholder> {
         let given = self.0.given.lock().unwrap_or_else(PoisonError::into_inner);
         let mut restored = String::new();
         let mut done = 0;
         for place in placeholder::all(text) {
             let mask = &text[place.clone()];
-            let secret = given.get(mask).ok_or_else(|| UnknownMask { mask: mask.to_owned() })?;
+            let secret = given
+                .get(mask)
+                .ok_or_else(|| UnknownPlaceholder { placeholder: mask.to_owned() })?;
             restored.push_str(&text[done..place.start]);
             restored.push_str(secret);
             done = place.end;
@@ -153,7 +155,7 @@ impl Secrets {
     }
 
     /// Whether there is a mask in the text, whoever made it.
-    pub fn has_mask(text: &str) -> bool {
+    pub fn has_placeholder(text: &str) -> bool {
         placeholder::all(text).next().is_some()
     }
 

@@ -26,7 +26,7 @@ use flags::parse::{Request, parse};
 
 fn main() -> ExitCode {
     // A confined command begins as this program, which gives up its rights first.
-    pi_guard::confine::main_if_asked();
+    pi_guard::confine::run_helper_if_requested();
     // Commands of tools are owned by this program, started once more.
     pi_tools::supervisor::run_if_requested();
     crash::guard(run)

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use pi_coding_agent::own_secrets;
-use pi_guard::secrets::{Secrets, own_values};
+use pi_guard::secrets::{Secrets, environment_secrets};
 
 use crate::environment;
 
@@ -23,20 +23,20 @@ pub(crate) fn own() -> &'static Secrets {
 
 /// The text without them.
 pub(crate) fn masked(text: &str) -> Cow<'_, str> {
-    own().mask_own(text)
+    own().redact_known(text)
 }
 
 /// The same while the program is dying, when files are better left alone.
 pub(crate) fn masked_in_a_crash(text: &str) -> String {
     if let Some(own) = OWN.get() {
-        return own.mask(text).into_owned();
+        return own.redact(text).into_owned();
     }
     let text_of = |value: OsString| value.into_string().ok();
     let variables: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((text_of(name)?, text_of(value)?)))
         .collect();
-    let own = own_values(&variables).into_iter().chain(given(std::env::args_os()));
-    Secrets::new(own).mask(text).into_owned()
+    let own = environment_secrets(&variables).into_iter().chain(given(std::env::args_os()));
+    Secrets::new(own).redact(text).into_owned()
 }
 
 /// Keys on a command line.

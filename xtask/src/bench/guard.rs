@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pi_guard::confine::{Confinement, Machine, Mode, Network, Rung};
+use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
 use pi_guard::policy::{Defaults, Layer, Policy, RuleFile, Scene};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 
@@ -91,8 +91,9 @@ fn confinement(quick: bool) -> io::Result<()> {
     );
     let whole = Machine::detect();
     let machines = [whole.clone(), whole.without_bubblewrap()];
-    for machine in machines.iter().filter(|machine| machine.rung() != Rung::None) {
-        let confined = wanted.on(machine, Rung::None, &helper).map_err(io::Error::other)?;
+    for machine in machines.iter().filter(|machine| machine.level() != ConfinementLevel::None) {
+        let confined =
+            wanted.prepare(machine, ConfinementLevel::None, &helper).map_err(io::Error::other)?;
         let took = cpu(runs, || {
             let held = confined.direct_command(&program, &[], workspace.path(), &[]);
             let mut command = Command::new(held.program);
@@ -100,8 +101,8 @@ fn confinement(quick: bool) -> io::Result<()> {
             command.current_dir(workspace.path());
             command
         })?;
-        println!("| a confined `true`, {} | +{:.1} ms | 5 ms |", confined.rung(), took - plain);
-        confined.clean_up();
+        println!("| a confined `true`, {} | +{:.1} ms | 5 ms |", confined.level(), took - plain);
+        confined.remove_covers();
     }
     Ok(())
 }

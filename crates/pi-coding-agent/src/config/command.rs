@@ -127,7 +127,7 @@ impl Commands {
             // What it printed may be the key all the same.
             let printed = String::from_utf8_lossy(&output.stdout);
             let secrets = Secrets::new(printed.lines().map(str::to_owned));
-            let complaint = complaint.map(|line| format!(": {}", secrets.mask(line.trim())));
+            let complaint = complaint.map(|line| format!(": {}", secrets.redact(line.trim())));
             let complaint = complaint.unwrap_or_default();
             return Err(format!("the command ended with {}{complaint}", output.status));
         }

@@ -63,7 +63,7 @@ impl Services {
         let approvals = if first { options.approvals.clone() } else { Approvals::default() };
         let supervisor = options.supervisor.clone();
         let secrets = self.registry.secrets().clone();
-        secrets.learn(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
+        secrets.add(options.api_key.iter().map(|key| key.expose_secret().to_owned()));
         let environment = &options.environment;
         let guard =
             Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pi_guard::Decision;
-use pi_guard::confine::{Decide, Network, Rung, hosts_allow};
+use pi_guard::confine::{ConfinementLevel, HostFilter, Network, host_matches};
 use pi_guard::policy::{Part, Policy, Reach, Scope, Verdict};
 use pi_tools::Workspace;
 use serde::Serialize;
@@ -87,7 +87,7 @@ impl Guard {
         let (decision, reason) = match &self.plan.network {
             Network::Off => (Decision::Ask, "the network is off"),
             Network::On => (Decision::Allow, "no rule speaks of it, and the network is on"),
-            Network::Hosts(named) if hosts_allow(named, host) => {
+            Network::Hosts(named) if host_matches(named, host) => {
                 (Decision::Allow, "it is among the hosts that can be reached")
             }
             Network::Hosts(_) => (Decision::Ask, "it is not among the hosts that can be reached"),
@@ -235,7 +235,7 @@ impl Guard {
             return (Outcome::Run, Some(why.to_owned()));
         }
         let why = match self.sandbox.confined() {
-            Ok(confined) if confined.rung() == Rung::None => {
+            Ok(confined) if confined.level() == ConfinementLevel::None => {
                 "this machine has no confinement".to_owned()
             }
             Ok(_) if self.plan.is_confined() => return (Outcome::Run, None),
@@ -273,7 +273,7 @@ pub(super) fn decide_host(
     plan: &GuardPlan,
     policy: &Arc<RwLock<Policy>>,
     approvals: &Approvals,
-) -> Decide {
+) -> HostFilter {
     let named = match &plan.network {
         Network::Hosts(hosts) => hosts.clone(),
         Network::On | Network::Off => Vec::new(),
@@ -290,7 +290,7 @@ pub(super) fn decide_host(
             _ if approved() => Ok(()),
             Some(part) => Err(part.reason.clone()),
             // Not by the rule's own pattern: `*` must not mean this machine's addresses.
-            None if hosts_allow(&named, host) || hosts_allow(&policy.allowed_hosts(), host) => {
+            None if host_matches(&named, host) || host_matches(&policy.allowed_hosts(), host) => {
                 Ok(())
             }
             None => Err("it is not among the hosts that can be reached".to_owned()),

@@ -20,7 +20,7 @@ impl Guard {
 
     /// A text as others may see it.
     pub(crate) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        if self.plan.mask_secrets { self.secrets.mask(text) } else { Cow::Borrowed(text) }
+        if self.plan.mask_secrets { self.secrets.redact(text) } else { Cow::Borrowed(text) }
     }
 
     /// What a tool said, as the model may see it.
@@ -56,7 +56,9 @@ impl Guard {
                     self.restore_value(value)?;
                 }
             }
-            "bash" if arguments.values().any(|v| v.as_str().is_some_and(Secrets::has_mask)) => {
+            "bash"
+                if arguments.values().any(|v| v.as_str().is_some_and(Secrets::has_placeholder)) =>
+            {
                 return Err(ToolError::new(
                     "The command has a masked value in it, which was not run: everybody can see \
                      the words of a command. Let the command read the value where it is, from its \
@@ -71,7 +73,7 @@ impl Guard {
     fn restore_value(&self, value: &mut Value) -> Result<(), ToolError> {
         match value {
             Value::String(text) => {
-                let unknown = |error: pi_guard::secrets::UnknownMask| {
+                let unknown = |error: pi_guard::secrets::UnknownPlaceholder| {
                     ToolError::new(format!("Nothing was written: {error}."))
                 };
                 if let Cow::Owned(restored) = self.secrets.restore(text).map_err(unknown)? {
@@ -89,12 +91,12 @@ impl Guard {
 fn mask_output(secrets: &Secrets, output: &mut ToolOutput) {
     for block in &mut output.content {
         if let UserBlock::Text(text) = block
-            && let Cow::Owned(masked) = secrets.mask(&text.text)
+            && let Cow::Owned(masked) = secrets.redact(&text.text)
         {
             text.text = masked;
         }
     }
     for value in [&mut output.details, &mut output.structured_content].into_iter().flatten() {
-        secrets.mask_json(value);
+        secrets.redact_json(value);
     }
 }

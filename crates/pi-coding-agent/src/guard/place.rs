@@ -8,7 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use pi_guard::confine::clean_up_after;
+use pi_guard::confine::remove_stale_covers;
 use tempfile::TempDir;
 
 const PREFIX: &str = "pi-sandbox-";
@@ -93,7 +93,7 @@ fn take_away(directory: &Path) -> io::Result<()> {
     let lock = OpenOptions::new().write(true).open(directory.join(LOCK))?;
     lock.try_lock().map_err(io::Error::from)?;
     let covers = noted(directory);
-    clean_up_after(&covers);
+    remove_stale_covers(&covers);
     let in_use =
         |cover: &PathBuf| fs::read_dir(cover).is_ok_and(|mut inside| inside.next().is_none());
     if covers.iter().any(in_use) { Ok(()) } else { fs::remove_dir_all(directory) }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use pi_guard::Decision;
-use pi_guard::confine::{Network, Rung};
+use pi_guard::confine::{ConfinementLevel, Network};
 use pi_guard::policy::{Defaults, Unanalysable};
 
 use crate::Environment;
@@ -48,7 +48,7 @@ pub struct GuardPlan {
     /// Who commands can reach.
     pub network: Network,
     /// What the machine must be able to hold.
-    pub require: Rung,
+    pub require: ConfinementLevel,
     /// What commands can write besides the working directory.
     pub writable_roots: Vec<PathBuf>,
     /// What cannot be read.
@@ -86,11 +86,11 @@ impl GuardPlan {
         // Whoever asks for a sandbox wants one, whatever the profile.
         let held = alone || sandbox != SandboxMode::Off || network != Network::On;
         let require = match said.require {
-            Some(RequiredRung::None) => Rung::None,
-            Some(RequiredRung::Landlock) => Rung::Landlock,
-            Some(RequiredRung::Bubblewrap) => Rung::Bubblewrap,
-            None if held => Rung::Landlock,
-            None => Rung::None,
+            Some(RequiredRung::None) => ConfinementLevel::None,
+            Some(RequiredRung::Landlock) => ConfinementLevel::Landlock,
+            Some(RequiredRung::Bubblewrap) => ConfinementLevel::Bubblewrap,
+            None if held => ConfinementLevel::Landlock,
+            None => ConfinementLevel::None,
         };
         let paths = |named: Option<Vec<String>>| -> Vec<PathBuf> {
             let named = named.unwrap_or_default();

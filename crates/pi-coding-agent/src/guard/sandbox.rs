@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pi_guard::confine::{
-    ConfineError, Confined, Confinement, Decide, Machine, Mode, Network, Proxy, Refused, Rung,
+    ConfineError, Confined, Confinement, ConfinementLevel, HostFilter, Machine, Mode, Network,
+    Proxy, RefusedHost,
 };
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
@@ -53,7 +54,7 @@ pub(super) struct Sandbox {
     environment: Environment,
     supervisor: Option<Supervisor>,
     programs: Vec<PathBuf>,
-    decide_host: Decide,
+    decide_host: HostFilter,
     made: OnceLock<Result<Made, String>>,
 }
 
@@ -73,7 +74,7 @@ impl Sandbox {
         environment: Environment,
         supervisor: Option<Supervisor>,
         programs: Vec<PathBuf>,
-        decide_host: Decide,
+        decide_host: HostFilter,
     ) -> Self {
         let made = OnceLock::new();
         Self { plan, environment, supervisor, programs, decide_host, made }
@@ -84,7 +85,7 @@ impl Sandbox {
         if !self.plan.is_confined() {
             // Without a sandbox only what requires none may run.
             let off = Confinement::new(Mode::Off, Network::On);
-            off.on(&Machine::default(), self.plan.require, self.helper())?;
+            off.prepare(&Machine::default(), self.plan.require, self.helper())?;
             return Ok(());
         }
         let made = self.make()?;
@@ -131,7 +132,7 @@ impl Sandbox {
                     }
                     (Wider::Off, _) => {}
                 }
-                let confined = confinement.on(&made.machine, self.plan.require, self.helper());
+                let confined = confinement.prepare(&made.machine, self.plan.require, self.helper());
                 Some(Arc::new(confined.map_err(|error| error.to_string())?))
             }
         };
@@ -139,9 +140,9 @@ impl Sandbox {
     }
 
     /// Hosts that were refused since this was last asked, with the reasons.
-    pub(super) fn refused_hosts(&self) -> Vec<Refused> {
+    pub(super) fn refused_hosts(&self) -> Vec<RefusedHost> {
         let made = self.made.get().and_then(|made| made.as_ref().ok());
-        made.and_then(|made| made.proxy.as_ref()).map(Proxy::refused).unwrap_or_default()
+        made.and_then(|made| made.proxy.as_ref()).map(Proxy::take_refused).unwrap_or_default()
     }
 
     /// The program that becomes the helper of a confined command: this one, which is also what
@@ -169,7 +170,7 @@ impl Sandbox {
         confinement.protected.push(place.path().to_owned());
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
-        confinement.programs.clone_from(&self.programs);
+        confinement.forbidden_programs.clone_from(&self.programs);
         let proxy = match plan.network {
             Network::Hosts(_) => Some(Proxy::start(&place.own(), Arc::clone(&self.decide_host))?),
             Network::On | Network::Off => None,
@@ -177,10 +178,11 @@ impl Sandbox {
         confinement.proxy = proxy.as_ref().map(|proxy| proxy.socket().to_owned());
         let machine = Machine::detect();
         // Where nothing is confined as a rule, only what holds is of use.
-        let least = if plan.is_confined() { Rung::None } else { Rung::Landlock };
+        let least =
+            if plan.is_confined() { ConfinementLevel::None } else { ConfinementLevel::Landlock };
         let required = plan.require.max(least);
-        let confined = Arc::new(confinement.on(&machine, required, self.helper())?);
-        place.note(&confined.masks()?)?;
+        let confined = Arc::new(confinement.prepare(&machine, required, self.helper())?);
+        place.note(&confined.covered_paths()?)?;
         Ok(Made { confined, confinement, machine, proxy, _place: place })
     }
 
@@ -196,7 +198,7 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if let Some(Ok(made)) = self.made.get() {
-            made.confined.clean_up();
+            made.confined.remove_covers();
         }
     }
 }

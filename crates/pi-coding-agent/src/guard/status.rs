@@ -1,6 +1,6 @@
 //! What holds in a session, to be announced and recorded.
 
-use pi_guard::confine::{Network, Rung};
+use pi_guard::confine::{ConfinementLevel, Network};
 use serde::Serialize;
 
 use super::Guard;
@@ -19,7 +19,7 @@ pub struct GuardStatus {
     /// Who they can reach.
     pub network: Network,
     /// What holds it.
-    pub rung: Rung,
+    pub rung: ConfinementLevel,
     /// What that does not hold.
     pub limits: Vec<String>,
 }
@@ -36,7 +36,7 @@ impl Guard {
             approval: self.plan.approval,
             sandbox: self.plan.sandbox,
             network: self.plan.network.clone(),
-            rung: confined.as_ref().map_or(Rung::None, |confined| confined.rung()),
+            rung: confined.as_ref().map_or(ConfinementLevel::None, |confined| confined.level()),
             limits: confined
                 .iter()
                 .flat_map(|confined| confined.limits())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput, Updates};
 use pi_guard::Decision;
-use pi_guard::confine::{Denial, Denied, explain_denial};
+use pi_guard::confine::{Denial, DenialTarget, explain_denial};
 use pi_guard::policy::{Part, Reach, Scope};
 use pi_protocol::{CancelToken, Tool, UserBlock};
 use pi_tools::{Workspace, toolset};
@@ -100,8 +100,7 @@ impl Guarded {
     fn denial(&self, output: &Result<ToolOutput, ToolError>) -> Option<Denial> {
         let refused = self.guard.sandbox.refused_hosts();
         if let Some(refused) = refused.into_iter().next_back() {
-            let denied = Denied::Host(Some(refused.host));
-            return Some(Denial { denied, rule: refused.reason });
+            return Some(Denial::from(refused));
         }
         let failed = output.as_ref().ok().filter(|output| output.is_error)?;
         let confined = self.guard.sandbox.in_use()?;
@@ -116,7 +115,7 @@ impl Guarded {
         denial: Denial,
         first: Result<ToolOutput, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
-        let told = format!("[The sandbox denied {}: {}.", named(&denial.denied), denial.rule);
+        let told = format!("[The sandbox denied {}: {}.", named(&denial.target), denial.rule);
         let tell = |output: Result<ToolOutput, ToolError>, more: &str| {
             output.map(|mut output| {
                 append(&mut output, &format!("{told} {more}]"));
@@ -124,7 +123,7 @@ impl Guarded {
             })
         };
         const ADVICE: &str = "Do without it, or tell the user what is needed.";
-        let Some((wider, scope)) = self.wider(&denial.denied, what) else {
+        let Some((wider, scope)) = self.wider(&denial.target, what) else {
             return tell(first, ADVICE);
         };
         let ask = || {
@@ -132,7 +131,7 @@ impl Guarded {
                 return None;
             }
             let part = Part {
-                what: named(&denial.denied),
+                what: named(&denial.target),
                 decision: Decision::Ask,
                 confined: false,
                 rule: None,
@@ -163,14 +162,14 @@ impl Guarded {
     }
 
     /// What would let a denied command through, and what approving that is remembered for.
-    fn wider(&self, denied: &Denied, what: &str) -> Option<(Wider, Scope)> {
+    fn wider(&self, denied: &DenialTarget, what: &str) -> Option<(Wider, Scope)> {
         let guard = &self.guard;
         if guard.approver.is_none() || guard.plan().approval == ApprovalPolicy::Never {
             return None;
         }
         let script = || Scope::Script { text: what.to_owned() };
         match denied {
-            Denied::Path(path) => {
+            DenialTarget::Path(path) => {
                 let scope = Scope::Path { path: path.clone(), access: Reach::Write };
                 let directory = existing_directory(path);
                 let root = Wider::Root(directory);
@@ -181,11 +180,13 @@ impl Guarded {
                 }
                 Some((root, scope))
             }
-            Denied::Host(Some(host)) => Some((Wider::Network, Scope::Host { host: host.clone() })),
-            Denied::Host(None) => Some((Wider::Network, script())),
-            Denied::Operation => Some((Wider::Off, script())),
+            DenialTarget::Host(Some(host)) => {
+                Some((Wider::Network, Scope::Host { host: host.clone() }))
+            }
+            DenialTarget::Host(None) => Some((Wider::Network, script())),
+            DenialTarget::Operation => Some((Wider::Off, script())),
             // What a rule forbids, nobody is asked about.
-            Denied::Program(_) => None,
+            DenialTarget::Program(_) => None,
         }
     }
 }
@@ -248,13 +249,13 @@ impl AgentTool for Guarded {
 }
 
 /// What was denied, in words.
-fn named(denied: &Denied) -> String {
+fn named(denied: &DenialTarget) -> String {
     match denied {
-        Denied::Path(path) => path.display().to_string(),
-        Denied::Host(Some(host)) => format!("a connection to {host}"),
-        Denied::Host(None) => "a connection".to_owned(),
-        Denied::Operation => "an operation on other processes or the system".to_owned(),
-        Denied::Program(program) => format!("running {}", program.display()),
+        DenialTarget::Path(path) => path.display().to_string(),
+        DenialTarget::Host(Some(host)) => format!("a connection to {host}"),
+        DenialTarget::Host(None) => "a connection".to_owned(),
+        DenialTarget::Operation => "an operation on other processes or the system".to_owned(),
+        DenialTarget::Program(program) => format!("running {}", program.display()),
     }
 }
 

@@ -79,7 +79,7 @@ impl ModelRegistry {
                         shared.authorize(&model).await.map_err(|error| error.to_string())
                     })
                 })
-                .with_mask(move |text| quoted.secrets().mask_own(text).into_owned());
+                .with_mask(move |text| quoted.secrets().redact_known(text).into_owned());
         Self { shared, client }
     }
 
@@ -143,7 +143,7 @@ impl ModelRegistry {
     /// Uses this key for a provider, before all others and until the program ends.
     pub fn set_key(&self, provider: &str, key: impl Into<SecretString>) {
         let key = key.into();
-        self.secrets().learn([key.expose_secret().to_owned()]);
+        self.secrets().add([key.expose_secret().to_owned()]);
         self.shared.write(|state| {
             state.given.insert(provider.to_owned(), key);
         });
@@ -255,8 +255,8 @@ impl Shared {
             }
         }
         // Before anybody can quote them.
-        self.secrets().learn([secret.key.expose_secret().to_owned()]);
-        self.secrets().learn(header_secrets(&headers));
+        self.secrets().add([secret.key.expose_secret().to_owned()]);
+        self.secrets().add(header_secrets(&headers));
         Ok(Authorization { key: Some(secret.key), bearer: secret.bearer, headers, env: secret.env })
     }
 }

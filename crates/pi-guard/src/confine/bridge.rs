@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use super::{ARGUMENT, kernel};
+use super::{HELPER_ARGUMENT, kernel};
 
 /// Where the proxy's socket is in the view of the command: bubblewrap's own `/dev`, which is
 /// always there and never anybody's directory.
@@ -62,7 +62,7 @@ pub(super) fn start() -> io::Result<()> {
 /// This program once more, with nothing of the command.
 fn again(step: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
-    command.args([ARGUMENT, step]).env_clear().current_dir("/");
+    command.args([HELPER_ARGUMENT, step]).env_clear().current_dir("/");
     command
 }
 

@@ -61,7 +61,7 @@ pub(super) fn arguments(
             |path: &PathBuf| given(path) || !COVERED.iter().any(|place| path.starts_with(place));
         paths.iter().filter_map(|path| fs::canonicalize(path).ok()).filter(seen).collect()
     };
-    let (programs, hidden) = (real(&confinement.programs), real(&confinement.hidden));
+    let (programs, hidden) = (real(&confinement.forbidden_programs), real(&confinement.hidden));
     for root in roots {
         writable(root, &[&programs[..], &hidden].concat(), &mut view);
     }

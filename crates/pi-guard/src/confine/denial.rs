@@ -9,14 +9,17 @@ use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Confined, Mode, Network, Rung, roots};
+#[cfg(unix)]
+use super::RefusedHost;
+use super::{Confined, ConfinementLevel, Mode, Network, roots};
 
 /// Something a command, or a tool in its place, was denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{rule}{denied}")]
+#[error("{rule}{target}")]
 pub struct Denial {
     /// What.
-    pub denied: Denied,
+    #[serde(rename = "denied")]
+    pub target: DenialTarget,
     /// Which rule, as a sentence.
     pub rule: String,
 }
@@ -24,7 +27,7 @@ pub struct Denial {
 /// What was denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Denied {
+pub enum DenialTarget {
     /// A file.
     Path(PathBuf),
     /// A host, or the network as a whole if no host was named.
@@ -36,13 +39,20 @@ pub enum Denied {
 }
 
 /// What comes after the rule in a sentence.
-impl fmt::Display for Denied {
+impl fmt::Display for DenialTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) | Self::Program(path) => write!(f, " ({})", path.display()),
             Self::Host(Some(host)) => write!(f, " ({host})"),
             Self::Host(None) | Self::Operation => Ok(()),
         }
+    }
+}
+
+#[cfg(unix)]
+impl From<RefusedHost> for Denial {
+    fn from(refused: RefusedHost) -> Self {
+        Self { target: DenialTarget::Host(Some(refused.host)), rule: refused.reason }
     }
 }
 
@@ -83,7 +93,7 @@ const OF_ANYTHING: [&str; 4] = ["Operation not permitted", "EPERM", "PermissionE
 
 /// Finds the last denial in the output of a command that failed. Nothing if nothing looks like it.
 pub fn explain_denial(confined: &Confined, cwd: &Path, output: &str) -> Option<Denial> {
-    if confined.rung == Rung::None {
+    if confined.level == ConfinementLevel::None {
         return None;
     }
     output.lines().rev().find_map(|line| explain_line(confined, cwd, line))
@@ -99,7 +109,7 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
             Network::Hosts(_) => "only named hosts can be reached, and only through the proxy",
             Network::On => return None,
         };
-        return Some(Denial { denied: Denied::Host(host(line)), rule: rule.to_owned() });
+        return Some(Denial { target: DenialTarget::Host(host(line)), rule: rule.to_owned() });
     }
     if let (Network::Hosts(_), true) = (network, says(&OF_THE_PROXY)) {
         // Our own words name it.
@@ -107,14 +117,14 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
         let named = words.split_once(OF_THE_PROXY[0]).map(|(named, why)| (named.trim_end(), why));
         let host = named.and_then(|(named, _)| Some(named.rsplit_once(':')?.0.to_owned()));
         let rule = named.map_or("only named hosts can be reached", |(_, why)| why).to_owned();
-        return Some(Denial { denied: Denied::Host(host), rule });
+        return Some(Denial { target: DenialTarget::Host(host), rule });
     }
     if !says(&OF_FILES) && !says(&OF_ANYTHING) {
         return None;
     }
     if let Some(program) = program(confined, cwd, line) {
         let rule = "this program is forbidden by policy".to_owned();
-        return Some(Denial { denied: Denied::Program(program), rule });
+        return Some(Denial { target: DenialTarget::Program(program), rule });
     }
     if let Some(path) = path(line) {
         let path = plain(&cwd.join(path));
@@ -123,20 +133,20 @@ fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
         let mut places = [Some(path.clone()), really(), path.canonicalize().ok()].into_iter();
         return places.find_map(|path| {
             let rule = rule(confined, path.as_ref()?, By::Command)?;
-            Some(Denial { denied: Denied::Path(path?), rule })
+            Some(Denial { target: DenialTarget::Path(path?), rule })
         });
     }
     if network_off && says(&["socket", "connect", "Socket"]) {
         let rule = "the network is off, and services of this machine cannot be reached".to_owned();
-        return Some(Denial { denied: Denied::Host(None), rule });
+        return Some(Denial { target: DenialTarget::Host(None), rule });
     }
     let rule = "other processes and the system are out of reach".to_owned();
-    says(&["Operation not permitted"]).then_some(Denial { denied: Denied::Operation, rule })
+    says(&["Operation not permitted"]).then_some(Denial { target: DenialTarget::Operation, rule })
 }
 
 /// The forbidden program a refusal is about: one of its words is that program's path or name.
 fn program(confined: &Confined, cwd: &Path, line: &str) -> Option<PathBuf> {
-    let programs = &confined.confinement.programs;
+    let programs = &confined.confinement.forbidden_programs;
     if programs.is_empty() {
         return None;
     }
@@ -205,7 +215,7 @@ pub(super) fn rule(confined: &Confined, path: &Path, by: By) -> Option<String> {
     if confinement.mode == Mode::ReadOnly {
         return Some("nothing can be written (mode read-only)".to_owned());
     }
-    let own_tmp = confined.rung == Rung::Bubblewrap && by == By::Command;
+    let own_tmp = confined.level == ConfinementLevel::Bubblewrap && by == By::Command;
     let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
     let given = || confinement.roots().into_iter().any(|root| path.starts_with(root));
     if temporary || (own_tmp && path.starts_with("/tmp") && !given()) {
@@ -221,7 +231,7 @@ pub(super) fn rule(confined: &Confined, path: &Path, by: By) -> Option<String> {
         return Some("only the workspace and named roots can be written".to_owned());
     };
     let protected = root.present.iter().chain(&root.missing).chain(&root.absent);
-    let beside = confined.rung == Rung::Landlock && by == By::Command;
+    let beside = confined.level == ConfinementLevel::Landlock && by == By::Command;
     for kept in protected {
         if path.starts_with(kept) {
             return Some(format!("{} is protected", kept.display()));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::Rung;
+use super::ConfinementLevel;
 
 /// What this machine offers for confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -50,16 +50,16 @@ impl Machine {
         Self { seatbelt, ..Self::default() }
     }
 
-    /// The highest rung there is.
-    pub fn rung(&self) -> Rung {
+    /// The highest level there is.
+    pub fn level(&self) -> ConfinementLevel {
         if self.seatbelt {
-            Rung::Seatbelt
+            ConfinementLevel::Seatbelt
         } else if self.landlock < LEAST_LANDLOCK {
-            Rung::None
+            ConfinementLevel::None
         } else if self.bubblewrap.is_some() {
-            Rung::Bubblewrap
+            ConfinementLevel::Bubblewrap
         } else {
-            Rung::Landlock
+            ConfinementLevel::Landlock
         }
     }
 
@@ -71,7 +71,7 @@ impl Machine {
         self
     }
 
-    /// What keeps it from the highest rung.
+    /// What keeps it from the highest level.
     pub fn missing(&self) -> String {
         if !cfg!(target_os = "linux") {
             return "this system has no confinement that pi knows".to_owned();

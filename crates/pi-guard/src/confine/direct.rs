@@ -6,7 +6,9 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::{ARGUMENT, Command, Confined, Rung, bubblewrap, descriptors, launch, roots};
+use super::{
+    Command, Confined, ConfinementLevel, HELPER_ARGUMENT, bubblewrap, descriptors, launch, roots,
+};
 
 impl Confined {
     /// The same as [`Confined::command`], for callers whose standard streams are made for the
@@ -23,7 +25,8 @@ impl Confined {
     }
 
     fn direct(&self, usual: &Command, cwd: &Path) -> Option<Command> {
-        let outer = self.bubblewrap.as_ref().filter(|_| self.rung == Rung::Bubblewrap)?;
+        let outer =
+            self.bubblewrap.as_ref().filter(|_| self.level == ConfinementLevel::Bubblewrap)?;
         // Another program may be meant to help than this one.
         let helper = match self.helper.to_str() {
             Some("/proc/self/exe") => launch::this_program().ok()?,
@@ -34,7 +37,7 @@ impl Confined {
         }
         let roots = roots::plan(&self.confinement).ok()?;
         let mut arguments = bubblewrap::arguments(&self.confinement, &roots, &helper, cwd);
-        arguments.extend([helper.into(), ARGUMENT.into(), launch::INSIDE.into()]);
+        arguments.extend([helper.into(), HELPER_ARGUMENT.into(), launch::INSIDE.into()]);
         // After its own word, what the helper outside would have been told.
         arguments.extend(usual.arguments.iter().skip(1).cloned());
         let environment = usual.environment.clone();

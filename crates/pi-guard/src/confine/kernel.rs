@@ -11,7 +11,7 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::roots::{self, Root};
-use super::{Confinement, Network, Rung, syscalls};
+use super::{Confinement, ConfinementLevel, Network, syscalls};
 
 /// Why rights could not be given up; then the command must not run.
 #[derive(Debug, thiserror::Error)]
@@ -44,12 +44,12 @@ const DEVICES: [&str; 8] = [
 pub(super) fn give_up(
     confinement: &Confinement,
     roots: &[Root],
-    rung: Rung,
+    level: ConfinementLevel,
     abi: u8,
 ) -> Result<(), KernelError> {
     capabilities()?;
-    files(confinement, roots, rung, abi)?;
-    for filter in syscalls::filters(rung, &confinement.mode, &confinement.network)? {
+    files(confinement, roots, level, abi)?;
+    for filter in syscalls::filters(level, &confinement.mode, &confinement.network)? {
         seccompiler::apply_filter(&filter)?;
     }
     Ok(())
@@ -89,7 +89,7 @@ fn capabilities() -> Result<(), KernelError> {
 fn files(
     confinement: &Confinement,
     roots: &[Root],
-    rung: Rung,
+    level: ConfinementLevel,
     abi: u8,
 ) -> Result<(), KernelError> {
     let version = match abi {
@@ -101,7 +101,7 @@ fn files(
     let all = AccessFs::from_all(version);
     let mut ruleset =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(all)?;
-    let own_network = rung == Rung::Bubblewrap;
+    let own_network = level == ConfinementLevel::Bubblewrap;
     if abi >= 4 && confinement.network == Network::Off && !own_network {
         ruleset = ruleset.handle_access(AccessNet::from_all(version))?;
     }
@@ -124,7 +124,7 @@ fn files(
         writable.extend(roots.iter().flat_map(Root::beside_absent));
     } else {
         hidden.extend(real(&confinement.hidden));
-        unread.extend(real(&confinement.programs));
+        unread.extend(real(&confinement.forbidden_programs));
         listed = without("/", &hidden);
         writable.extend(confinement.private_tmp().map(Path::to_owned));
         writable

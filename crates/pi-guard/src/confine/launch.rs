@@ -15,7 +15,8 @@ use std::process::Command;
 
 use super::kernel::{self, KernelError};
 use super::{
-    ARGUMENT, ConfineError, Confined, Network, Rung, bridge, bubblewrap, descriptors, roots,
+    ConfineError, Confined, ConfinementLevel, HELPER_ARGUMENT, Network, bridge, bubblewrap,
+    descriptors, roots,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -88,23 +89,23 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
             }
             let (shell, script) = descriptors::closer(&inherited);
             let mut again = Command::new(shell);
-            again.args(["-c", &script, shell]).arg(this_program()?).args([ARGUMENT, CLOSED]);
+            again.args(["-c", &script, shell]).arg(this_program()?).args([HELPER_ARGUMENT, CLOSED]);
             return Err(become_command(again.args(&arguments), shell));
         }
     }
     let roots = roots::plan(&confined.confinement)?;
-    if confined.rung == Rung::Bubblewrap && !inside {
+    if confined.level == ConfinementLevel::Bubblewrap && !inside {
         let outer = confined.bubblewrap.as_deref().ok_or(LaunchError::Arguments)?;
         let this = this_program()?;
         let view = bubblewrap::arguments(&confined.confinement, &roots, &this, Path::new(cwd));
         let mut wrapped = Command::new(outer);
-        wrapped.args(view).arg(&this).args([ARGUMENT, INSIDE]).args(&arguments);
+        wrapped.args(view).arg(&this).args([HELPER_ARGUMENT, INSIDE]).args(&arguments);
         return Err(become_command(&mut wrapped, &outer.display().to_string()));
     }
     if let (Network::Hosts(_), true) = (&confined.confinement.network, inside) {
         bridge::start().map_err(LaunchError::Bridge)?;
     }
-    kernel::give_up(&confined.confinement, &roots, confined.rung, confined.abi)?;
+    kernel::give_up(&confined.confinement, &roots, confined.level, confined.abi)?;
     Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()))
 }
 

@@ -41,11 +41,11 @@ const MOST_ADDRESSES: usize = 4;
 /// Says whether a host (a name in lower case, or an address) may be reached at a port, and if
 /// not, why. Of an address that is not an ordinary one of the Internet it must say yes only if
 /// exactly that address is meant: it is asked about those also when a name leads there.
-pub type Decide = Arc<dyn Fn(&str, u16) -> Result<(), String> + Send + Sync>;
+pub type HostFilter = Arc<dyn Fn(&str, u16) -> Result<(), String> + Send + Sync>;
 
 /// A host that a command wanted and did not get.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct RefusedHost {
     /// The host as the command named it.
     pub host: String,
     /// The port.
@@ -56,7 +56,7 @@ pub struct Refused {
 
 /// Whether one of the patterns is for this host: `*.example.com` is for every name below (not for
 /// `example.com` itself), `*` for every name, anything else for exactly that name or address.
-pub fn hosts_allow(patterns: &[String], host: &str) -> bool {
+pub fn host_matches(patterns: &[String], host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     let address: Option<IpAddr> = host.parse().ok();
     patterns.iter().any(|pattern| match (pattern.strip_prefix('*'), address) {
@@ -89,12 +89,12 @@ impl fmt::Debug for Proxy {
 impl Proxy {
     /// Listens on a socket in `directory`, which must be the caller's alone (mode 0700): whoever
     /// reaches the socket reaches what the proxy reaches.
-    pub fn start(directory: &Path, decide: Decide) -> io::Result<Self> {
+    pub fn start(directory: &Path, decide: HostFilter) -> io::Result<Self> {
         Self::with(directory, decide, |host, port| Ok((host, port).to_socket_addrs()?.collect()))
     }
 
     /// With another way to look up names.
-    fn with(directory: &Path, decide: Decide, look_up: LookUp) -> io::Result<Self> {
+    fn with(directory: &Path, decide: HostFilter, look_up: LookUp) -> io::Result<Self> {
         let socket = directory.join("proxy");
         let listener = UnixListener::bind(&socket)?;
         let shared = Arc::new(Shared {
@@ -118,7 +118,7 @@ impl Proxy {
     }
 
     /// What was refused since this was last asked; at most 64, each host and port once.
-    pub fn refused(&self) -> Vec<Refused> {
+    pub fn take_refused(&self) -> Vec<RefusedHost> {
         std::mem::take(&mut *lock(&self.shared.refused))
     }
 }
@@ -142,10 +142,10 @@ type LookUp = fn(&str, u16) -> io::Result<Vec<SocketAddr>>;
 
 /// What all connections share.
 struct Shared {
-    decide: Decide,
+    decide: HostFilter,
     look_up: LookUp,
     ended: AtomicBool,
-    refused: Mutex<Vec<Refused>>,
+    refused: Mutex<Vec<RefusedHost>>,
     open: Mutex<HashMap<u64, Ends>>,
     next: AtomicU64,
 }
@@ -336,7 +336,7 @@ fn read_head(mut client: &UnixStream) -> Result<(Vec<u8>, Vec<u8>), Refusal> {
 fn connect(shared: &Shared, request: &Request) -> Result<TcpStream, Refusal> {
     let Request { host, port, .. } = request;
     let forbidden = |reason: String| {
-        let refused = Refused { host: host.clone(), port: *port, reason };
+        let refused = RefusedHost { host: host.clone(), port: *port, reason };
         let said = format!("{host}:{port} cannot be reached from here: {}", refused.reason);
         let mut kept = lock(&shared.refused);
         let known = kept.iter().any(|other| other.host == *host && other.port == *port);
@@ -410,7 +410,7 @@ mod tests {
             ["*.example.com", "Exact.org", "127.0.0.1", "::1"].map(str::to_owned).into();
         for host in ["a.example.com", "A.B.EXAMPLE.com.", "exact.org", "127.0.0.1", "::1", "0:0::1"]
         {
-            assert!(hosts_allow(&patterns, host), "{host}");
+            assert!(host_matches(&patterns, host), "{host}");
         }
         let others = [
             "example.com",
@@ -423,23 +423,24 @@ mod tests {
             "",
         ];
         for host in others {
-            assert!(!hosts_allow(&patterns, host), "{host}");
+            assert!(!host_matches(&patterns, host), "{host}");
         }
         let everybody = ["*".to_owned()];
-        assert!(hosts_allow(&everybody, "example.com"));
+        assert!(host_matches(&everybody, "example.com"));
         // A pattern is about names: addresses and this machine must be named.
-        assert!(!hosts_allow(&everybody, "127.0.0.1") && !hosts_allow(&everybody, "localhost"));
-        assert!(!hosts_allow(&["*.0.0.1".to_owned(), "*x".to_owned()], "127.0.0.1"));
+        assert!(!host_matches(&everybody, "127.0.0.1") && !host_matches(&everybody, "localhost"));
+        assert!(!host_matches(&["*.0.0.1".to_owned(), "*x".to_owned()], "127.0.0.1"));
     }
 
     /// What a client is told that asks for a tunnel to this name, where only `allowed` are.
-    fn asked(host: &str, port: u16, allowed: &[&str]) -> (String, Vec<Refused>) {
+    fn asked(host: &str, port: u16, allowed: &[&str]) -> (String, Vec<RefusedHost>) {
         let folder = tempfile::tempdir().unwrap();
         let allowed: Vec<String> = allowed.iter().map(|host| (*host).to_owned()).collect();
-        let decide: Decide = Arc::new(move |host: &str, _| match hosts_allow(&allowed, host) {
-            true => Ok(()),
-            false => Err("it is not on the list".to_owned()),
-        });
+        let decide: HostFilter =
+            Arc::new(move |host: &str, _| match host_matches(&allowed, host) {
+                true => Ok(()),
+                false => Err("it is not on the list".to_owned()),
+            });
         // Everything leads to this machine, whatever it is called.
         let look_up: LookUp = |host, port| {
             let mapped = "::ffff:127.0.0.1".parse().unwrap();
@@ -452,7 +453,7 @@ mod tests {
         client.shutdown(Shutdown::Write).unwrap();
         let mut said = String::new();
         client.read_to_string(&mut said).unwrap();
-        (said, proxy.refused())
+        (said, proxy.take_refused())
     }
 
     #[test]

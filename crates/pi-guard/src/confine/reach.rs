@@ -11,7 +11,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::denial::{self, By};
-use super::{Confined, Denial, Denied, Rung};
+use super::{Confined, ConfinementLevel, Denial, DenialTarget};
 
 /// Devices that anybody may read, and those of them that anybody may write.
 const READABLE: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
@@ -20,7 +20,9 @@ const WRITABLE: [&str; 3] = ["/dev/full", "/dev/null", "/dev/zero"];
 impl Confined {
     /// Whether a tool may create, change or remove what is at this real path.
     pub fn may_write(&self, real: &Path) -> Result<(), Denial> {
-        if self.rung == Rung::None || WRITABLE.iter().any(|device| real == Path::new(device)) {
+        if self.level == ConfinementLevel::None
+            || WRITABLE.iter().any(|device| real == Path::new(device))
+        {
             return Ok(());
         }
         match denial::rule(self, real, By::Tool) {
@@ -31,7 +33,7 @@ impl Confined {
 
     /// Whether a tool may look at what is at this real path.
     pub fn may_read(&self, real: &Path) -> Result<(), Denial> {
-        if self.rung == Rung::None {
+        if self.level == ConfinementLevel::None {
             return Ok(());
         }
         let rule = if denial::is_hidden(self, real) {
@@ -41,7 +43,7 @@ impl Confined {
             "other processes and the system are out of reach"
         } else if is_below_another(real, "/dev", &READABLE) {
             "devices are out of reach"
-        } else if self.rung == Rung::Bubblewrap && self.is_of_services(real) {
+        } else if self.level == ConfinementLevel::Bubblewrap && self.is_of_services(real) {
             "services of this machine are out of reach"
         } else {
             return Ok(());
@@ -51,8 +53,9 @@ impl Confined {
 
     /// Where on this machine is what commands see at this path: they have a `/tmp` of their own.
     /// What is in the machine's own and not in theirs keeps its name.
-    pub fn place(&self, path: PathBuf) -> PathBuf {
-        let Some(tmp) = self.confinement.private_tmp().filter(|_| self.rung == Rung::Bubblewrap)
+    pub fn host_path(&self, path: PathBuf) -> PathBuf {
+        let Some(tmp) =
+            self.confinement.private_tmp().filter(|_| self.level == ConfinementLevel::Bubblewrap)
         else {
             return path;
         };
@@ -77,7 +80,7 @@ impl Confined {
 pub(super) const NEEDED_OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 fn denial(real: &Path, rule: String) -> Denial {
-    Denial { denied: Denied::Path(real.to_owned()), rule }
+    Denial { target: DenialTarget::Path(real.to_owned()), rule }
 }
 
 /// Whether a path is inside `above`, and in none of those that are excepted.
@@ -124,19 +127,21 @@ mod tests {
             self.base.join(name)
         }
 
-        fn confined(&self, mode: Mode, rung: Rung) -> Confined {
+        fn confined(&self, mode: Mode, level: ConfinementLevel) -> Confined {
             let mut confinement = Confinement::new(mode, Network::Off);
             confinement.home = Some(self.path("home"));
             confinement.hidden.push(self.path("ws/secret"));
             let machine = Machine {
-                landlock: if rung == Rung::None { 0 } else { 6 },
-                bubblewrap: (rung == Rung::Bubblewrap).then(|| "/usr/bin/bwrap".into()),
+                landlock: if level == ConfinementLevel::None { 0 } else { 6 },
+                bubblewrap: (level == ConfinementLevel::Bubblewrap)
+                    .then(|| "/usr/bin/bwrap".into()),
                 ..Machine::default()
             };
-            let confined = confinement.on(&machine, Rung::None, "/proc/self/exe").unwrap();
+            let confined =
+                confinement.prepare(&machine, ConfinementLevel::None, "/proc/self/exe").unwrap();
             assert_eq!(
-                confined.rung(),
-                if confinement.mode == Mode::Off { Rung::None } else { rung }
+                confined.level(),
+                if confinement.mode == Mode::Off { ConfinementLevel::None } else { level }
             );
             confined
         }
@@ -152,7 +157,7 @@ mod tests {
 
     fn told(answer: Result<(), Denial>, path: &Path) -> String {
         let Err(denial) = answer else { return String::new() };
-        assert_eq!(denial.denied, Denied::Path(path.to_owned()));
+        assert_eq!(denial.target, DenialTarget::Path(path.to_owned()));
         assert_eq!(denial.to_string(), format!("{} ({})", denial.rule, path.display()));
         denial.rule
     }
@@ -187,20 +192,20 @@ mod tests {
             ("/dev/sda", ONLY.to_owned()),
             ("/dev/null", String::new()),
         ];
-        for rung in [Rung::Landlock, Rung::Bubblewrap] {
-            let confined = world.confined(world.writing(), rung);
+        for level in [ConfinementLevel::Landlock, ConfinementLevel::Bubblewrap] {
+            let confined = world.confined(world.writing(), level);
             for (name, rule) in &cases {
                 let path = world.path(name);
-                assert_eq!(told(confined.may_write(&path), &path), *rule, "{rung}, {name}");
+                assert_eq!(told(confined.may_write(&path), &path), *rule, "{level}, {name}");
             }
-            let reader = world.confined(Mode::ReadOnly, rung);
+            let reader = world.confined(Mode::ReadOnly, level);
             let path = world.path("ws/new");
-            assert!(told(reader.may_write(&path), &path).contains("read-only"), "{rung}");
+            assert!(told(reader.may_write(&path), &path).contains("read-only"), "{level}");
         }
         for unheld in [
-            world.confined(world.writing(), Rung::None),
-            world.confined(Mode::ReadOnly, Rung::None),
-            world.confined(Mode::Off, Rung::Bubblewrap),
+            world.confined(world.writing(), ConfinementLevel::None),
+            world.confined(Mode::ReadOnly, ConfinementLevel::None),
+            world.confined(Mode::Off, ConfinementLevel::Bubblewrap),
         ] {
             for (name, _) in &cases {
                 assert_eq!(unheld.may_write(&world.path(name)), Ok(()), "{name}");
@@ -236,14 +241,15 @@ mod tests {
             ("/run/secrets/key", bubblewrap),
             ("/run/current-system/sw/bin/bash", None),
         ];
-        for rung in [Rung::Landlock, Rung::Bubblewrap] {
+        for level in [ConfinementLevel::Landlock, ConfinementLevel::Bubblewrap] {
             for mode in [world.writing(), Mode::ReadOnly] {
-                let confined = world.confined(mode, rung);
+                let confined = world.confined(mode, level);
                 for (name, denied) in cases {
                     let path = world.path(name);
                     let rule = told(confined.may_read(&path), &path);
-                    let expected = denied.is_some_and(|both| both || rung == Rung::Bubblewrap);
-                    assert_eq!(!rule.is_empty(), expected, "{rung}, {name}: {rule}");
+                    let expected =
+                        denied.is_some_and(|both| both || level == ConfinementLevel::Bubblewrap);
+                    assert_eq!(!rule.is_empty(), expected, "{level}, {name}: {rule}");
                 }
             }
         }
@@ -253,7 +259,7 @@ mod tests {
     #[test]
     fn what_cannot_be_held_any_more_cannot_be_written() {
         let world = World::new();
-        let confined = world.confined(world.writing(), Rung::Landlock);
+        let confined = world.confined(world.writing(), ConfinementLevel::Landlock);
         fs::rename(world.path("extra"), world.path("moved")).unwrap();
         std::os::unix::fs::symlink("moved", world.path("extra")).unwrap();
         let path = world.path("ws/new");

@@ -127,7 +127,7 @@ pub(super) fn without(path: &Path, excluded: &[&Path], given: &mut Vec<PathBuf>)
 
 /// The real path of a root, which must be a directory and not the system's.
 pub(super) fn real(path: &Path) -> Result<PathBuf, ConfineError> {
-    let fail = |source| ConfineError::Root { path: path.to_owned(), source };
+    let fail = |source| ConfineError::InvalidRoot { path: path.to_owned(), source };
     let real = fs::canonicalize(path).map_err(fail)?;
     if !fs::metadata(&real).map_err(fail)?.is_dir() {
         return Err(fail(io::Error::from(io::ErrorKind::NotADirectory)));
@@ -137,7 +137,7 @@ pub(super) fn real(path: &Path) -> Result<PathBuf, ConfineError> {
     }
     const SYSTEM: [&str; 8] = ["/", "/dev", "/etc", "/proc", "/run", "/sys", "/usr", "/var"];
     if SYSTEM.iter().any(|system| real == Path::new(system)) {
-        return Err(ConfineError::TooWide(real));
+        return Err(ConfineError::RootTooBroad(real));
     }
     Ok(real)
 }
@@ -156,7 +156,7 @@ pub(super) fn leading(path: &Path) -> PathBuf {
 #[cfg(target_os = "linux")]
 pub(super) fn check_temporary(confinement: &Confinement) -> Result<(), ConfineError> {
     match confinement.private_tmp() {
-        Some(tmp) if real(tmp)? != *tmp => Err(ConfineError::Link(tmp.to_owned())),
+        Some(tmp) if real(tmp)? != *tmp => Err(ConfineError::ProtectedSymlink(tmp.to_owned())),
         _ => Ok(()),
     }
 }
@@ -172,7 +172,7 @@ pub(super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError>
         }
         // Somebody put a link or something else where the root was.
         if real(path)? != **path {
-            return Err(ConfineError::Link((*path).to_owned()));
+            return Err(ConfineError::ProtectedSymlink((*path).to_owned()));
         }
         let mut root = Root {
             path: (*path).to_owned(),
@@ -246,7 +246,7 @@ fn protect(root: &mut Root, path: &Path) -> Result<(), ConfineError> {
         let parent = reached.clone();
         reached.push(part);
         match fs::symlink_metadata(&reached) {
-            Ok(found) if found.is_symlink() => return Err(ConfineError::Link(reached)),
+            Ok(found) if found.is_symlink() => return Err(ConfineError::ProtectedSymlink(reached)),
             Ok(found) if found.is_dir() => {}
             // A file on the way (`.git` of a work tree) is where the way can be changed.
             Ok(_) => break,
@@ -329,7 +329,7 @@ mod tests {
         let roots = plan(&confinement(&workspace)).unwrap();
         assert_eq!(roots[0].narrow(), Vec::<PathBuf>::new());
         std::os::unix::fs::symlink("/etc", workspace.join(".pi")).unwrap();
-        assert!(matches!(plan(&confinement(&workspace)), Err(ConfineError::Link(_))));
+        assert!(matches!(plan(&confinement(&workspace)), Err(ConfineError::ProtectedSymlink(_))));
     }
 
     #[test]

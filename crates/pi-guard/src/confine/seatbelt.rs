@@ -48,7 +48,7 @@ pub fn seatbelt_profile(confinement: &Confinement) -> String {
             lines.push(format!("(deny file-write* (subpath {}))", quoted(&home.join(name))));
         }
     }
-    for program in &confinement.programs {
+    for program in &confinement.forbidden_programs {
         let program = quoted(program);
         lines.push(format!("(deny process-exec file-read-data (literal {program}))"));
     }
@@ -91,7 +91,7 @@ mod tests {
         };
         let mut confinement = Confinement::new(mode, Network::Off);
         confinement.hidden.push("/projects/keys".into());
-        confinement.programs.push("/usr/bin/nc".into());
+        confinement.forbidden_programs.push("/usr/bin/nc".into());
         insta::assert_snapshot!("workspace_write", seatbelt_profile(&confinement));
         let read_only = Confinement::new(Mode::ReadOnly, Network::On);
         insta::assert_snapshot!("read_only", seatbelt_profile(&read_only));

@@ -14,7 +14,7 @@ use seccompiler::{
     sock_filter,
 };
 
-use super::{Mode, Network, Rung};
+use super::{ConfinementLevel, Mode, Network};
 
 /// Never needed by a command that is not the system's.
 const DENIED: &[i64] = &[
@@ -153,13 +153,13 @@ type Failure = seccompiler::BackendError;
 
 /// The filters of a command.
 pub(super) fn filters(
-    rung: Rung,
+    level: ConfinementLevel,
     mode: &Mode,
     network: &Network,
 ) -> Result<Vec<BpfProgram>, Failure> {
     let mut rules = Rules::new();
     let mut denied = DENIED.to_vec();
-    if rung != Rung::Bubblewrap {
+    if level != ConfinementLevel::Bubblewrap {
         denied.extend(SHARED);
         if *mode == Mode::ReadOnly {
             denied.extend(METADATA);

@@ -173,7 +173,7 @@ fn spelled(value: &str) -> BTreeSet<String> {
 }
 
 /// Values of variables whose names say "secret", and passwords inside addresses.
-pub fn own_values(environment: &[(String, String)]) -> Vec<String> {
+pub fn environment_secrets(environment: &[(String, String)]) -> Vec<String> {
     let mut values = Vec::new();
     for (name, value) in environment {
         if let Some(password) = names::password_in(value) {

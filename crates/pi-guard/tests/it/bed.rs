@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 
-use pi_guard::confine::{Confined, Confinement, Machine, Mode, Network, Rung};
+use pi_guard::confine::{Confined, Confinement, ConfinementLevel, Machine, Mode, Network};
 use tempfile::TempDir;
 
 pub(crate) const TESTBED: &str = env!("CARGO_BIN_EXE_pi-guard-testbed");
@@ -115,7 +115,7 @@ impl Bed {
         let mut confinement = Confinement::new(mode, Network::Off);
         confinement.home = Some(self.path("home"));
         confinement.hidden.push(self.path("hidden"));
-        confinement.secrets.push("OURS".to_owned());
+        confinement.secret_variables.push("OURS".to_owned());
         confinement
     }
 
@@ -221,26 +221,26 @@ fn look(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {
     seen.insert(path.to_owned(), format!("{mode:o} {} {} {content}", found.nlink(), found.mtime()));
 }
 
-/// This machine with each rung it offers; says what it does not.
-pub(crate) fn rungs() -> Vec<(Rung, Machine)> {
+/// This machine with each level it offers; says what it does not.
+pub(crate) fn levels() -> Vec<(ConfinementLevel, Machine)> {
     let machine = Machine::detect();
-    let mut rungs = Vec::new();
-    if machine.rung() == Rung::Bubblewrap {
-        rungs.push((Rung::Bubblewrap, machine.clone()));
+    let mut levels = Vec::new();
+    if machine.level() == ConfinementLevel::Bubblewrap {
+        levels.push((ConfinementLevel::Bubblewrap, machine.clone()));
     } else {
         eprintln!("NOT TESTED with bubblewrap: {:?}", machine.bubblewrap_problem);
     }
     let without = machine.without_bubblewrap();
-    if without.rung() == Rung::Landlock {
-        rungs.push((Rung::Landlock, without));
+    if without.level() == ConfinementLevel::Landlock {
+        levels.push((ConfinementLevel::Landlock, without));
     } else {
         eprintln!("NOT TESTED with Landlock: the kernel offers version {}", without.landlock);
     }
-    rungs
+    levels
 }
 
 pub(crate) fn confined(confinement: &Confinement, machine: &Machine) -> Confined {
-    confinement.on(machine, machine.rung(), TESTBED).unwrap()
+    confinement.prepare(machine, machine.level(), TESTBED).unwrap()
 }
 
 pub(crate) fn text(output: &Output) -> String {

@@ -8,10 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use pi_guard::confine::{
-    ConfineError, Confinement, Denied, Machine, Mode, Network, Rung, explain_denial,
+    ConfineError, Confinement, ConfinementLevel, DenialTarget, Machine, Mode, Network,
+    explain_denial,
 };
 
-use crate::bed::{Bed, TESTBED, confined, rungs, text};
+use crate::bed::{Bed, TESTBED, confined, levels, text};
 
 fn machine(landlock: u8, bubblewrap: bool) -> Machine {
     Machine {
@@ -27,19 +28,21 @@ fn machine(landlock: u8, bubblewrap: bool) -> Machine {
 fn the_ladder() {
     let read_only = Confinement::new(Mode::ReadOnly, Network::Off);
     let cases = [
-        (machine(6, true), Rung::Bubblewrap, 0),
-        (machine(6, false), Rung::Landlock, 0),
-        (machine(3, false), Rung::Landlock, 1),
+        (machine(6, true), ConfinementLevel::Bubblewrap, 0),
+        (machine(6, false), ConfinementLevel::Landlock, 0),
+        (machine(3, false), ConfinementLevel::Landlock, 1),
         // Bubblewrap without Landlock, or with one that leaks, is not half a confinement.
-        (machine(2, true), Rung::None, 1),
-        (machine(0, false), Rung::None, 1),
+        (machine(2, true), ConfinementLevel::None, 1),
+        (machine(0, false), ConfinementLevel::None, 1),
     ];
     for (machine, offered, limits) in cases {
-        for required in [Rung::None, Rung::Landlock, Rung::Bubblewrap] {
-            match read_only.on(&machine, required, TESTBED) {
+        for required in
+            [ConfinementLevel::None, ConfinementLevel::Landlock, ConfinementLevel::Bubblewrap]
+        {
+            match read_only.prepare(&machine, required, TESTBED) {
                 Ok(confined) => {
                     assert!(required <= offered);
-                    assert_eq!(confined.rung(), offered);
+                    assert_eq!(confined.level(), offered);
                     assert_eq!(confined.limits().len(), limits, "{:?}", confined.limits());
                 }
                 Err(error) => {
@@ -47,7 +50,7 @@ fn the_ladder() {
                     let text = error.to_string();
                     assert!(text.contains(&required.to_string()), "{text}");
                     assert!(text.contains(&offered.to_string()), "{text}");
-                    assert!(matches!(error, ConfineError::NotAvailable { .. }));
+                    assert!(matches!(error, ConfineError::Unavailable { .. }));
                 }
             }
         }
@@ -57,21 +60,23 @@ fn the_ladder() {
 #[test]
 fn off_is_off_and_never_enough() {
     let off = Confinement::new(Mode::Off, Network::On);
-    let confined = off.on(&machine(6, true), Rung::None, TESTBED).unwrap();
-    assert_eq!(confined.rung(), Rung::None);
+    let confined = off.prepare(&machine(6, true), ConfinementLevel::None, TESTBED).unwrap();
+    assert_eq!(confined.level(), ConfinementLevel::None);
     let environment = [(OsString::from("A_KEY"), OsString::from("x"))];
     let command = confined.command(&"true".into(), &["a".into()], Path::new("/"), &environment);
     assert_eq!((command.program, command.arguments), ("true".into(), vec!["a".into()]));
     assert_eq!(command.environment, environment);
-    assert!(off.on(&machine(6, true), Rung::Landlock, TESTBED).is_err());
+    assert!(off.prepare(&machine(6, true), ConfinementLevel::Landlock, TESTBED).is_err());
 }
 
 #[test]
 fn what_cannot_be_held_is_refused() {
     let bed = Bed::new();
     symlink("src", bed.path("ws/.agents")).unwrap();
-    let on = |confinement: &Confinement| confinement.on(&machine(6, true), Rung::None, TESTBED);
-    assert!(matches!(on(&bed.confinement()), Err(ConfineError::Link(_))));
+    let on = |confinement: &Confinement| {
+        confinement.prepare(&machine(6, true), ConfinementLevel::None, TESTBED)
+    };
+    assert!(matches!(on(&bed.confinement()), Err(ConfineError::ProtectedSymlink(_))));
     let write = |workspace: &Path| {
         let mode = Mode::WorkspaceWrite {
             workspace: workspace.to_owned(),
@@ -80,15 +85,15 @@ fn what_cannot_be_held_is_refused() {
         };
         on(&Confinement::new(mode, Network::Off))
     };
-    assert!(matches!(write(Path::new("/")), Err(ConfineError::TooWide(_))));
-    assert!(matches!(write(Path::new("/etc")), Err(ConfineError::TooWide(_))));
-    assert!(matches!(write(&bed.path("nowhere")), Err(ConfineError::Root { .. })));
-    assert!(matches!(write(&bed.path("outside/file")), Err(ConfineError::Root { .. })));
+    assert!(matches!(write(Path::new("/")), Err(ConfineError::RootTooBroad(_))));
+    assert!(matches!(write(Path::new("/etc")), Err(ConfineError::RootTooBroad(_))));
+    assert!(matches!(write(&bed.path("nowhere")), Err(ConfineError::InvalidRoot { .. })));
+    assert!(matches!(write(&bed.path("outside/file")), Err(ConfineError::InvalidRoot { .. })));
     let mut around = bed.confinement();
     if let Mode::WorkspaceWrite { private_tmp, .. } = &mut around.mode {
         *private_tmp = Some(bed.base.clone());
     }
-    assert!(matches!(on(&around), Err(ConfineError::TooWide(_))));
+    assert!(matches!(on(&around), Err(ConfineError::RootTooBroad(_))));
     let hosts = Network::Hosts(vec!["example.com".to_owned()]);
     let mut hosts = Confinement::new(Mode::ReadOnly, hosts);
     let none = on(&hosts).unwrap_err();
@@ -96,40 +101,46 @@ fn what_cannot_be_held_is_refused() {
     hosts.proxy = Some(bed.path("nowhere"));
     assert!(matches!(on(&hosts), Err(ConfineError::NoProxy(_))));
     // Landlock cannot tell hosts apart, and off is off.
-    let refused = hosts.on(&machine(6, false), Rung::None, TESTBED).unwrap_err();
-    assert!(matches!(refused, ConfineError::Hosts { offered: Rung::Landlock, .. }));
+    let refused = hosts.prepare(&machine(6, false), ConfinementLevel::None, TESTBED).unwrap_err();
+    assert!(matches!(
+        refused,
+        ConfineError::HostsUnsupported { offered: ConfinementLevel::Landlock, .. }
+    ));
     assert!(refused.to_string().contains("needs bubblewrap"), "{refused}");
     hosts.mode = Mode::Off;
-    assert!(matches!(on(&hosts), Err(ConfineError::Hosts { offered: Rung::None, .. })));
+    assert!(matches!(
+        on(&hosts),
+        Err(ConfineError::HostsUnsupported { offered: ConfinementLevel::None, .. })
+    ));
 }
 
 #[test]
 fn a_root_that_became_a_link_is_refused_when_the_command_starts() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let confined = confined(&bed.confinement(), &machine);
         fs::rename(bed.path("home"), bed.path("moved")).unwrap();
         symlink(bed.path("outside"), bed.path("home")).unwrap();
         let output = bed.run(Some(&confined), "ws", "echo x > $HOMEDIR/new", None, &[]);
-        assert_eq!(output.status.code(), Some(125), "{rung}: {}", text(&output));
+        assert_eq!(output.status.code(), Some(125), "{level}: {}", text(&output));
         assert!(!bed.path("outside/new").exists());
     }
 }
 
 #[test]
 fn exit_codes_and_streams_pass() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let confined = confined(&bed.confinement(), &machine);
         let output = bed.run(Some(&confined), "ws", "echo out; echo err >&2; exit 42", None, &[]);
-        assert_eq!(output.status.code(), Some(42), "{rung}");
-        assert_eq!(output.stdout, b"out\n", "{rung}");
-        assert_eq!(output.stderr, b"err\n", "{rung}");
+        assert_eq!(output.status.code(), Some(42), "{level}");
+        assert_eq!(output.stdout, b"out\n", "{level}");
+        assert_eq!(output.stderr, b"err\n", "{level}");
         let missing = confined.command(&"no-such-program".into(), &[], &bed.path("ws"), &[]);
         let mut command = Command::new(missing.program);
         let output = command.args(missing.arguments).current_dir(bed.path("ws")).output().unwrap();
-        assert_eq!(output.status.code(), Some(127), "{rung}: {}", text(&output));
-        assert!(text(&output).contains("no-such-program cannot be started"), "{rung}");
+        assert_eq!(output.status.code(), Some(127), "{level}: {}", text(&output));
+        assert!(text(&output).contains("no-such-program cannot be started"), "{level}");
     }
 }
 
@@ -144,7 +155,7 @@ fn a_helper_that_is_told_nonsense_runs_nothing() {
 
 #[test]
 fn covers_leave_empty_directories_and_say_which() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         // A workspace inside another root is protected like any other.
         let mut confinement = bed.confinement();
@@ -152,16 +163,21 @@ fn covers_leave_empty_directories_and_say_which() {
             extra_roots.push(bed.path("home/project"));
         }
         let confined = confined(&confinement, &machine);
-        let masks = confined.masks().unwrap();
+        let masks = confined.covered_paths().unwrap();
         let inner = bed.run(Some(&confined), "home/project", "echo x > new", None, &[]);
-        assert_eq!(inner.status.success(), rung == Rung::Bubblewrap, "{}", text(&inner));
+        assert_eq!(
+            inner.status.success(),
+            level == ConfinementLevel::Bubblewrap,
+            "{}",
+            text(&inner)
+        );
         let inner = bed.run(Some(&confined), "home/project", "mkdir -p .pi/x", None, &[]);
-        assert!(!inner.status.success(), "{rung}");
+        assert!(!inner.status.success(), "{level}");
         bed.run(Some(&confined), "ws", "true", None, &[]);
         // What is left does not change what holds.
         let again = bed.run(Some(&confined), "ws", "echo x > .agents/x", None, &[]);
-        assert!(!again.status.success(), "{rung}");
-        if rung == Rung::Bubblewrap {
+        assert!(!again.status.success(), "{level}");
+        if level == ConfinementLevel::Bubblewrap {
             let project = bed.path("home/project");
             let names = [".agents", ".git", ".pi"].map(|name| project.join(name));
             let (of_project, others): (Vec<_>, Vec<_>) =
@@ -172,21 +188,23 @@ fn covers_leave_empty_directories_and_say_which() {
             assert!(masks.is_empty());
         }
         // What somebody filled meanwhile is somebody's.
-        if rung == Rung::Bubblewrap {
+        if level == ConfinementLevel::Bubblewrap {
             fs::write(bed.path("home/project/.pi/mine"), "x").unwrap();
         }
-        let removed = confined.clean_up();
+        let removed = confined.remove_covers();
         let left: Vec<_> = masks.iter().filter(|mask| mask.exists()).cloned().collect();
-        assert_eq!(removed.len() + left.len(), masks.len(), "{rung}");
-        assert!(left.iter().all(|left| left.ends_with("home/project/.pi")), "{rung}: {left:?}");
-        assert!(!bed.path("ws/.agents").exists(), "{rung}");
-        assert!(confined.clean_up().is_empty());
+        assert_eq!(removed.len() + left.len(), masks.len(), "{level}");
+        assert!(left.iter().all(|left| left.ends_with("home/project/.pi")), "{level}: {left:?}");
+        assert!(!bed.path("ws/.agents").exists(), "{level}");
+        assert!(confined.remove_covers().is_empty());
     }
 }
 
 #[test]
 fn only_ones_own_covers_are_removed_and_only_when_nobody_needs_them() {
-    let Some((_, machine)) = rungs().into_iter().find(|(rung, _)| *rung == Rung::Bubblewrap) else {
+    let Some((_, machine)) =
+        levels().into_iter().find(|(level, _)| *level == ConfinementLevel::Bubblewrap)
+    else {
         return;
     };
     let bed = Bed::new();
@@ -206,22 +224,22 @@ fn only_ones_own_covers_are_removed_and_only_when_nobody_needs_them() {
     running.stdout.as_mut().unwrap().read_exact(&mut [0; 6]).unwrap();
     // Somebody else was here before, and a command still runs.
     let second = confined(&bed.confinement(), &machine);
-    assert!(second.clean_up().is_empty() && first.clean_up().is_empty());
+    assert!(second.remove_covers().is_empty() && first.remove_covers().is_empty());
     running.stdin.take().unwrap().write_all(b"go\n").unwrap();
     assert!(running.wait().unwrap().success());
-    assert!(second.clean_up().is_empty());
-    assert_eq!(first.clean_up(), [bed.path("ws/.agents")]);
+    assert!(second.remove_covers().is_empty());
+    assert_eq!(first.remove_covers(), [bed.path("ws/.agents")]);
 }
 
 #[test]
 fn temporary_files_are_private() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let confined = confined(&bed.confinement(), &machine);
         let script = "echo x > $TMPDIR/mine && mktemp";
         let output = bed.run(Some(&confined), "ws", script, None, &[]);
-        assert!(output.status.success(), "{rung}: {}", text(&output));
-        assert_eq!(fs::read(bed.path("tmp/mine")).unwrap(), b"x\n", "{rung}");
+        assert!(output.status.success(), "{level}: {}", text(&output));
+        assert_eq!(fs::read(bed.path("tmp/mine")).unwrap(), b"x\n", "{level}");
     }
 }
 
@@ -242,27 +260,27 @@ fn denials_are_explained() {
         ("echo 1; ls /nowhere", None, ""),
         ("cat src/none", None, ""),
     ];
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let confined = confined(&bed.confinement(), &machine);
         for (script, path, rule) in cases {
             let output = bed.run(Some(&confined), "ws", script, None, &[]);
             let denial = explain_denial(&confined, &ws, &text(&output));
             let Some(path) = path else {
-                assert_eq!(denial, None, "{rung}, {script}");
+                assert_eq!(denial, None, "{level}, {script}");
                 continue;
             };
-            let denial = denial.unwrap_or_else(|| panic!("{rung}, {script}: {}", text(&output)));
-            assert_eq!(denial.denied, Denied::Path(bed.path(path)), "{rung}, {script}");
-            assert!(denial.rule.contains(rule), "{rung}, {script}: {}", denial.rule);
+            let denial = denial.unwrap_or_else(|| panic!("{level}, {script}: {}", text(&output)));
+            assert_eq!(denial.target, DenialTarget::Path(bed.path(path)), "{level}, {script}");
+            assert!(denial.rule.contains(rule), "{level}, {script}: {}", denial.rule);
         }
         assert!(!out.exists());
         let said = "curl: (6) Could not resolve host: example.com";
         let denial = explain_denial(&confined, &ws, said).unwrap();
-        assert_eq!(denial.denied, Denied::Host(Some("example.com".to_owned())));
+        assert_eq!(denial.target, DenialTarget::Host(Some("example.com".to_owned())));
         let output = bed.run(Some(&confined), "ws", "unshare -Ur true", None, &[]);
         let denial = explain_denial(&confined, &ws, &text(&output)).unwrap();
-        assert_eq!(denial.denied, Denied::Operation, "{rung}");
-        if rung == Rung::Landlock {
+        assert_eq!(denial.target, DenialTarget::Operation, "{level}");
+        if level == ConfinementLevel::Landlock {
             let output = bed.run(Some(&confined), "ws", "touch beside", None, &[]);
             let denial = explain_denial(&confined, &ws, &text(&output)).unwrap();
             assert!(denial.rule.contains("only Landlock"), "{}", denial.rule);

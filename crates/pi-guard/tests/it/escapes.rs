@@ -1,4 +1,4 @@
-//! Attempts to get out of a confinement: real processes, every rung the machine offers.
+//! Attempts to get out of a confinement: real processes, every level the machine offers.
 //!
 //! A script exits with 0 if it got out. Each also runs without confinement, where it must
 //! succeed: an attempt that cannot succeed shows nothing. What the machine itself does not let
@@ -11,9 +11,9 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::{Command, Output};
 use std::thread;
 
-use pi_guard::confine::{Mode, Network, Rung};
+use pi_guard::confine::{ConfinementLevel, Mode, Network};
 
-use crate::bed::{Bed, confined, rungs, text};
+use crate::bed::{Bed, confined, levels, text};
 
 /// How an attempt runs.
 #[derive(Clone, Copy, PartialEq)]
@@ -330,11 +330,11 @@ fn without_confinement_they_get_out() {
 
 #[test]
 fn confined_they_do_not() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let mut tried = 0;
         let mut out = Vec::new();
         for (name, kind, script) in ATTEMPTS {
-            if *kind == View && rung != Rung::Bubblewrap {
+            if *kind == View && level != ConfinementLevel::Bubblewrap {
                 continue;
             }
             let mut bed = Bed::new();
@@ -343,7 +343,7 @@ fn confined_they_do_not() {
             let before = bed.evidence();
             let output = bed.run(Some(&confined), "ws", script, None, &services);
             let said = text(&output);
-            assert!(!said.contains("the command was not run"), "{rung}, {name}: {said}");
+            assert!(!said.contains("the command was not run"), "{level}, {name}: {said}");
             let intact = before == bed.evidence() && bed.decoy_lives();
             if output.status.success() || !intact {
                 out.push(format!(
@@ -353,7 +353,7 @@ fn confined_they_do_not() {
             }
             tried += 1;
         }
-        assert!(out.is_empty(), "{rung}: {} got out:\n{}", out.len(), out.join("\n"));
+        assert!(out.is_empty(), "{level}: {} got out:\n{}", out.len(), out.join("\n"));
         assert!(tried >= 60, "only {tried} attempts");
     }
 }
@@ -376,16 +376,16 @@ fn nothing_can_be_written_when_reading_only() {
         let bed = Bed::new();
         let output = bed.run(None, "ws", script, None, &[]);
         assert!(output.status.success(), "{script}: {}", text(&output));
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let bed = Bed::new();
             let mut confinement = bed.confinement();
             confinement.mode = Mode::ReadOnly;
             let confined = confined(&confinement, &machine);
             let output = bed.run(Some(&confined), "ws", script, None, &[]);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
             assert_eq!(std::fs::read(bed.path("ws/src/mine")).unwrap(), b"mine\n");
             let reads = bed.run(Some(&confined), "ws", "cat src/mine | grep mine", None, &[]);
-            assert!(reads.status.success(), "{rung}: {}", text(&reads));
+            assert!(reads.status.success(), "{level}: {}", text(&reads));
         }
     }
 }
@@ -402,21 +402,21 @@ fn descriptors_are_not_inherited() {
         let bed = Bed::new();
         let output = bed.run(None, "ws", script, Some(before), &[]);
         assert!(output.status.success(), "{script}: {}", text(&output));
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let bed = Bed::new();
             let confined = confined(&bed.confinement(), &machine);
             let evidence = bed.evidence();
             let output = bed.run(Some(&confined), "ws", script, Some(before), &[]);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
-            assert!(!text(&output).contains("not run"), "{rung}, {script}: {}", text(&output));
-            assert_eq!(evidence, bed.evidence(), "{rung}, {script}");
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
+            assert!(!text(&output).contains("not run"), "{level}, {script}: {}", text(&output));
+            assert_eq!(evidence, bed.evidence(), "{level}, {script}");
         }
     }
 }
 
 #[test]
 fn with_the_network_on_services_of_the_host_stay_out_of_reach() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let services = services(&bed);
         let mut confinement = bed.confinement();
@@ -425,7 +425,7 @@ fn with_the_network_on_services_of_the_host_stay_out_of_reach() {
         let run = |script: &str| bed.run(Some(&confined), "ws", script, None, &services);
         for script in ["$A tcp $TCP", "$A udp $UDP", "$A pair"] {
             let output = run(script);
-            assert!(output.status.success(), "{rung}, {script}: {}", text(&output));
+            assert!(output.status.success(), "{level}, {script}: {}", text(&output));
         }
         for script in [
             "$A unix $SOCKET",
@@ -435,7 +435,7 @@ fn with_the_network_on_services_of_the_host_stay_out_of_reach() {
             "$A socket 17 3 0",
         ] {
             let output = run(script);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
         }
     }
 }
@@ -456,11 +456,11 @@ fn memory_that_is_shared_by_number_is_out_of_reach() {
     let place = [("NUMBER", number.clone())];
     let reached = |output: &Output| output.status.success();
     let plain = reached(&bed.run(None, "ws", "$A attach $NUMBER", None, &place));
-    let confined: Vec<_> = rungs()
+    let confined: Vec<_> = levels()
         .iter()
-        .map(|(rung, machine)| {
+        .map(|(level, machine)| {
             let confined = confined(&bed.confinement(), machine);
-            (*rung, reached(&bed.run(Some(&confined), "ws", "$A attach $NUMBER", None, &place)))
+            (*level, reached(&bed.run(Some(&confined), "ws", "$A attach $NUMBER", None, &place)))
         })
         .collect();
     Command::new("ipcrm").args(["-m", &number]).status().unwrap();
@@ -487,13 +487,13 @@ fn the_file_of_a_work_tree_is_kept() {
     for script in scripts {
         let output = bed().run(None, "ws", script, None, &[]);
         assert!(output.status.success(), "{script}: {}", text(&output));
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let bed = bed();
             let confined = confined(&bed.confinement(), &machine);
             let output = bed.run(Some(&confined), "ws", script, None, &[]);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
             let kept = std::fs::read(bed.path("ws/.git")).unwrap();
-            assert_eq!(kept, b"gitdir: elsewhere\n", "{rung}, {script}");
+            assert_eq!(kept, b"gitdir: elsewhere\n", "{level}, {script}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::bed::{Bed, confined, rungs, text};
+use crate::bed::{Bed, confined, levels, text};
 
 /// Ways to what is hidden at `$H`, a directory with `key` in it.
 const OF_A_DIRECTORY: &[&str] = &[
@@ -66,7 +66,7 @@ fn directories_and_files_inside_and_outside() {
             let environment = [("H", plant(&bed, place).display().to_string())];
             let output = bed.run(None, "ws", script, None, &environment);
             assert!(output.status.success(), "{place}, {script}: {}", text(&output));
-            for (rung, machine) in rungs() {
+            for (level, machine) in levels() {
                 let bed = Bed::new();
                 let path = plant(&bed, place);
                 let environment = [("H", path.display().to_string())];
@@ -75,7 +75,7 @@ fn directories_and_files_inside_and_outside() {
                 let confined = confined(&confinement, &machine);
                 let run = |script: &str| bed.run(Some(&confined), "ws", script, None, &environment);
                 let output = run(script);
-                let what = format!("{rung}, {place}, {script}");
+                let what = format!("{level}, {place}, {script}");
                 assert!(!output.status.success(), "{what}: {}", text(&output));
                 assert!(path.exists(), "{what}");
                 // Nor did it get to where the next command could read it.
@@ -90,7 +90,7 @@ fn directories_and_files_inside_and_outside() {
 
 #[test]
 fn links_lead_nowhere_else() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         plant(&bed, "outside/keys");
         symlink(bed.path("outside/keys"), bed.path("outside/link")).unwrap();
@@ -105,7 +105,7 @@ fn links_lead_nowhere_else() {
                 "grep planted $OUT/file-link",
             ] {
                 let output = bed.run(Some(&confined), "ws", script, None, &[]);
-                assert!(!output.status.success(), "{rung}, {link}, {script}: {}", text(&output));
+                assert!(!output.status.success(), "{level}, {link}, {script}: {}", text(&output));
             }
         }
     }
@@ -113,7 +113,7 @@ fn links_lead_nowhere_else() {
 
 #[test]
 fn what_appears_between_commands_is_hidden() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let places = ["outside/later/keys", "ws/src/later/.env", "outside/link"];
         let mut confinement = bed.confinement();
@@ -124,7 +124,7 @@ fn what_appears_between_commands_is_hidden() {
         let run = |script: &str| bed.run(Some(&confined), "ws", script, None, &[]);
         let works = run("ls $OUT && echo x > src/new && grep x src/new && grep un $OUT/file && \
              f=$(mktemp) && echo x > $f && grep x $f");
-        assert!(works.status.success(), "{rung}: {}", text(&works));
+        assert!(works.status.success(), "{level}: {}", text(&works));
         plant(&bed, places[0]);
         plant(&bed, places[1]);
         plant(&bed, "outside/real");
@@ -136,15 +136,15 @@ fn what_appears_between_commands_is_hidden() {
             "grep planted $OUT/real/key",
         ] {
             let output = run(script);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
-            assert!(!text(&output).contains("not run"), "{rung}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
+            assert!(!text(&output).contains("not run"), "{level}: {}", text(&output));
         }
     }
 }
 
 #[test]
 fn what_appears_while_a_command_runs_is_not_read() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         for place in ["outside/keys", "outside/.env", "outside/new/.env", "outside/old/deep/keys"] {
             let bed = Bed::new();
             fs::create_dir(bed.path("outside/old")).unwrap();
@@ -170,12 +170,12 @@ fn what_appears_while_a_command_runs_is_not_read() {
                 .unwrap();
             let mut ready = String::new();
             BufReader::new(running.stdout.as_mut().unwrap()).read_line(&mut ready).unwrap();
-            assert_eq!(ready, "ready\n", "{rung}, {place}");
+            assert_eq!(ready, "ready\n", "{level}, {place}");
             plant(&bed, place);
             running.stdin.take().unwrap().write_all(b"go\n").unwrap();
             let output = running.wait_with_output().unwrap();
-            assert!(output.status.success(), "{rung}, {place}: {}", text(&output));
-            assert!(text(&output).contains("Permission denied"), "{rung}, {place}");
+            assert!(output.status.success(), "{level}, {place}: {}", text(&output));
+            assert!(text(&output).contains("Permission denied"), "{level}, {place}");
         }
     }
 }

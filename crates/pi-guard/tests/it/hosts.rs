@@ -4,10 +4,12 @@ use std::net::UdpSocket;
 use std::os::unix::net::UnixListener;
 use std::process::Output;
 
-use pi_guard::confine::{Confined, Denied, Machine, Network, Proxy, Rung, explain_denial};
+use pi_guard::confine::{
+    Confined, ConfinementLevel, DenialTarget, Machine, Network, Proxy, explain_denial,
+};
 use tempfile::TempDir;
 
-use crate::bed::{Bed, TESTBED, rungs, text};
+use crate::bed::{Bed, TESTBED, levels, text};
 use crate::proxy::{Server, proxy};
 
 /// A bed with a proxy, a server that is allowed and one that is not.
@@ -25,16 +27,18 @@ struct Way {
 const ASK: &str = "ask() { exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf \"$1\" >&3 && cat <&3; exec 3>&-; }; ";
 
 impl Way {
-    /// None where bubblewrap is not to be had, which `rungs` says.
+    /// None where bubblewrap is not to be had, which `levels` says.
     fn open() -> Option<Self> {
-        let (_, machine) = rungs().into_iter().find(|(rung, _)| *rung == Rung::Bubblewrap)?;
+        let (_, machine) =
+            levels().into_iter().find(|(level, _)| *level == ConfinementLevel::Bubblewrap)?;
         let bed = Bed::new();
         let (folder, proxy) = proxy(&["localhost"]);
         let allowed = Server::start();
         let mut confinement = bed.confinement();
         confinement.network = Network::Hosts(vec!["localhost".to_owned()]);
         confinement.proxy = Some(proxy.socket().to_owned());
-        let confined = confinement.on(&machine, Rung::Bubblewrap, TESTBED).unwrap();
+        let confined =
+            confinement.prepare(&machine, ConfinementLevel::Bubblewrap, TESTBED).unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = bed.path("outside/socket");
         std::mem::forget(UnixListener::bind(&socket).unwrap());
@@ -56,8 +60,8 @@ impl Way {
         self.bed.run(Some(&self.confined), "ws", &script, None, &self.places)
     }
 
-    fn refused(&self) -> Vec<(String, u16)> {
-        self.proxy.refused().into_iter().map(|one| (one.host, one.port)).collect()
+    fn take_refused(&self) -> Vec<(String, u16)> {
+        self.proxy.take_refused().into_iter().map(|one| (one.host, one.port)).collect()
     }
 }
 
@@ -89,7 +93,7 @@ fn an_allowed_host_is_reached() {
         let output = way.run(script);
         assert!(output.status.success(), "{script}: {}", text(&output));
     }
-    assert!(way.refused().is_empty());
+    assert!(way.take_refused().is_empty());
     assert!(way.allowed.heard.try_recv().is_ok());
 }
 
@@ -99,7 +103,7 @@ fn other_hosts_are_refused_and_named() {
     let script = "ask \"CONNECT other.test:443 HTTP/1.1\\r\\n\\r\\n\"";
     let said = text(&way.run(script));
     assert!(said.contains("403 Forbidden") && said.contains("it is not on the list"), "{said}");
-    assert_eq!(way.refused(), [("other.test".to_owned(), 443)]);
+    assert_eq!(way.take_refused(), [("other.test".to_owned(), 443)]);
     if !curl_is_here() {
         return;
     }
@@ -116,13 +120,17 @@ fn other_hosts_are_refused_and_named() {
     for (script, host, port) in cases {
         let said = text(&way.run(script));
         assert!(said.contains("403") || said.contains("cannot be reached"), "{script}: {said}");
-        assert_eq!(way.refused(), [(host.to_owned(), port)], "{script}: {said}");
+        assert_eq!(way.take_refused(), [(host.to_owned(), port)], "{script}: {said}");
         let denial = explain_denial(&way.confined, &way.bed.path("ws"), &said).unwrap();
         let (named, rule) = match said.contains("cannot be reached") {
             true => (Some(host.to_owned()), "it is not on the list"),
             false => (None, "only named hosts can be reached"),
         };
-        assert_eq!((denial.denied, denial.rule.as_str()), (Denied::Host(named), rule), "{said}");
+        assert_eq!(
+            (denial.target, denial.rule.as_str()),
+            (DenialTarget::Host(named), rule),
+            "{said}"
+        );
     }
 }
 

@@ -1,14 +1,14 @@
-//! Workspaces, roots and homes in odd places: real processes, every rung the machine offers.
+//! Workspaces, roots and homes in odd places: real processes, every level the machine offers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pi_guard::confine::{ConfineError, Confinement, Mode, Network, Rung};
+use pi_guard::confine::{ConfineError, Confinement, ConfinementLevel, Mode, Network};
 use tempfile::TempDir;
 
-use crate::bed::{Bed, TESTBED, confined, rungs, text};
+use crate::bed::{Bed, TESTBED, confined, levels, text};
 
 fn writing(workspace: PathBuf, extra_roots: Vec<PathBuf>, tmp: Option<PathBuf>) -> Confinement {
     let mode = Mode::WorkspaceWrite { workspace, extra_roots, private_tmp: tmp };
@@ -22,7 +22,7 @@ fn git(arguments: &[&str], directory: &Path) {
     assert!(output.status.success(), "{arguments:?}: {}", text(&output));
 }
 
-/// Runs a script in `cwd` of the bed on every rung, each time in a new bed, and once unconfined,
+/// Runs a script in `cwd` of the bed on every level, each time in a new bed, and once unconfined,
 /// where it must succeed. Confined it must not.
 fn refused(make: impl Fn(&Bed) -> Confinement, cwd: &str, scripts: &[&str]) {
     for script in scripts {
@@ -30,12 +30,12 @@ fn refused(make: impl Fn(&Bed) -> Confinement, cwd: &str, scripts: &[&str]) {
         make(&bed);
         let output = bed.run(None, cwd, script, None, &[]);
         assert!(output.status.success(), "{script}: {}", text(&output));
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let bed = Bed::new();
             let confined = confined(&make(&bed), &machine);
             let output = bed.run(Some(&confined), cwd, script, None, &[]);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
-            assert!(!text(&output).contains("not run"), "{rung}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
+            assert!(!text(&output).contains("not run"), "{level}, {script}: {}", text(&output));
         }
     }
 }
@@ -73,12 +73,17 @@ fn a_repository_without_a_work_tree_is_one() {
         "echo x > ../main/new",
     ];
     refused(tree, "tree", &scripts);
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let confined = confined(&tree(&bed), &machine);
         let script = "git status --short && git -c user.name=me -c user.email=m@h commit -q --allow-empty -m y && git branch b";
         let output = bed.run(Some(&confined), "tree", script, None, &[]);
-        assert_eq!(output.status.success(), rung == Rung::Bubblewrap, "{rung}: {}", text(&output));
+        assert_eq!(
+            output.status.success(),
+            level == ConfinementLevel::Bubblewrap,
+            "{level}: {}",
+            text(&output)
+        );
     }
 }
 
@@ -99,18 +104,18 @@ fn what_the_next_command_gets_is_not_the_commands() {
         "mkdir src/n && $A exchange src/n t/s",
     ];
     refused(tmp_inside, "ws", &scripts);
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let confinement = tmp_inside(&bed);
         let confined = confined(&confinement, &machine);
         let script = "f=$(mktemp) && echo x > $f && grep x $f && echo x > src/new";
         let output = bed.run(Some(&confined), "ws", script, None, &[]);
-        assert!(output.status.success(), "{rung}: {}", text(&output));
+        assert!(output.status.success(), "{level}: {}", text(&output));
         // And if somebody else did it, nothing runs.
         fs::rename(bed.path("ws/t/s/tmp"), bed.path("ws/t/s/old")).unwrap();
         symlink(bed.path("outside"), bed.path("ws/t/s/tmp")).unwrap();
         let output = bed.run(Some(&confined), "ws", "echo x > $TMPDIR/new", None, &[]);
-        assert_eq!(output.status.code(), Some(125), "{rung}: {}", text(&output));
+        assert_eq!(output.status.code(), Some(125), "{level}: {}", text(&output));
         assert!(!bed.path("outside/new").exists());
     }
     // The way to the allowed hosts.
@@ -120,7 +125,9 @@ fn what_the_next_command_gets_is_not_the_commands() {
         confinement.proxy = Some(bed.path("ws/t/s/own/socket"));
         confinement
     };
-    for (_, machine) in rungs().into_iter().filter(|(rung, _)| *rung == Rung::Bubblewrap) {
+    for (_, machine) in
+        levels().into_iter().filter(|(level, _)| *level == ConfinementLevel::Bubblewrap)
+    {
         for script in ["ln -sf $OUT/socket t/s/own/socket", "mv t/s/own t/s/o", "rm -r t/s/own"] {
             let bed = Bed::new();
             let confined = confined(&proxy(&bed), &machine);
@@ -151,17 +158,17 @@ fn what_is_protected_is_so_by_every_name() {
         refused(make, "ws", &["echo x > src/new", "echo x > src/mine", "mv src other"]);
     }
     // Something hidden that is not there yet, by a path with a link in it.
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         symlink("outside", bed.path("link")).unwrap();
         let mut confinement = bed.confinement();
         confinement.hidden.push(bed.path("link/later"));
         let confined = confined(&confinement, &machine);
-        assert!(confined.may_read(&bed.path("outside/later/key")).is_err(), "{rung}");
+        assert!(confined.may_read(&bed.path("outside/later/key")).is_err(), "{level}");
         fs::create_dir(bed.path("outside/later")).unwrap();
         fs::write(bed.path("outside/later/key"), "planted\n").unwrap();
         let output = bed.run(Some(&confined), "ws", "grep planted $OUT/later/key", None, &[]);
-        assert!(!output.status.success(), "{rung}");
+        assert!(!output.status.success(), "{level}");
     }
 }
 
@@ -201,12 +208,12 @@ fn a_home_as_the_workspace_keeps_what_others_run() {
         "ln project/../file1 .zprofile",
     ];
     refused(home, "home", &scripts);
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let confined = confined(&home(&bed), &machine);
         let script = "echo x > project/new && echo y > file7 && mkdir -p .local/share/a/b";
         let output = bed.run(Some(&confined), "home", script, None, &[]);
-        assert!(output.status.success(), "{rung}: {}", text(&output));
+        assert!(output.status.success(), "{level}: {}", text(&output));
     }
 }
 
@@ -214,7 +221,7 @@ fn a_home_as_the_workspace_keeps_what_others_run() {
 fn names_of_every_kind() {
     for name in ["with space", "a:b,c", "new\nline", "ünï→", "-dash", "q'\"$(x)`", "back\\040slash"]
     {
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let bed = Bed::new();
             fs::create_dir_all(bed.path(name).join("src")).unwrap();
             fs::create_dir_all(bed.path(name).join(".git/hooks")).unwrap();
@@ -224,7 +231,7 @@ fn names_of_every_kind() {
             confinement.hidden.push(bed.path(name).join(".env"));
             let confined = confined(&confinement, &machine);
             let output = bed.run(Some(&confined), name, "echo x > src/new", None, &[]);
-            assert!(output.status.success(), "{rung}, {name:?}: {}", text(&output));
+            assert!(output.status.success(), "{level}, {name:?}: {}", text(&output));
             for script in [
                 "echo x > .git/hooks/new",
                 "echo x > .git/config",
@@ -233,39 +240,39 @@ fn names_of_every_kind() {
                 "echo x > ../outside/new",
             ] {
                 let output = bed.run(Some(&confined), name, script, None, &[]);
-                assert!(!output.status.success(), "{rung}, {name:?}, {script}");
-                assert!(!text(&output).contains("not run"), "{rung}: {}", text(&output));
+                assert!(!output.status.success(), "{level}, {name:?}, {script}");
+                assert!(!text(&output).contains("not run"), "{level}: {}", text(&output));
             }
-            confined.clean_up();
-            assert!(!bed.path(name).join(".pi").exists(), "{rung}, {name:?}");
+            confined.remove_covers();
+            assert!(!bed.path(name).join(".pi").exists(), "{level}, {name:?}");
         }
     }
 }
 
 #[test]
 fn a_workspace_by_a_link_and_what_stands_in_the_way() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         symlink("ws", bed.path("link")).unwrap();
         let confined = confined(&writing(bed.path("link"), Vec::new(), None), &machine);
         let run = |cwd: &str, script: &str| bed.run(Some(&confined), cwd, script, None, &[]);
-        assert!(run("link", "echo x > src/new && test -e $WS/src/new").status.success(), "{rung}");
-        assert!(!run("link", "echo x > .git/hooks/new").status.success(), "{rung}");
-        assert!(!run("ws", "rm -f ../link && ! test -e ../link").status.success(), "{rung}");
+        assert!(run("link", "echo x > src/new && test -e $WS/src/new").status.success(), "{level}");
+        assert!(!run("link", "echo x > .git/hooks/new").status.success(), "{level}");
+        assert!(!run("ws", "rm -f ../link && ! test -e ../link").status.success(), "{level}");
         // A file where a directory is expected is kept as it is.
         fs::remove_dir_all(bed.path("ws/.pi")).unwrap();
         fs::write(bed.path("ws/.pi"), "mine").unwrap();
         for script in ["echo x > .pi", "rm -f .pi && ! test -e .pi", "mv -fT src/mine .pi"] {
-            assert!(!run("ws", script).status.success(), "{rung}, {script}");
+            assert!(!run("ws", script).status.success(), "{level}, {script}");
         }
-        assert_eq!(fs::read(bed.path("ws/.pi")).unwrap(), b"mine", "{rung}");
+        assert_eq!(fs::read(bed.path("ws/.pi")).unwrap(), b"mine", "{level}");
         // What leads elsewhere cannot be held.
         for name in [".git", ".pi", ".agents"] {
             let bed = Bed::new();
             let _ = fs::remove_dir_all(bed.path("ws").join(name));
             symlink(bed.path("outside"), bed.path("ws").join(name)).unwrap();
-            let refused = bed.confinement().on(&machine, Rung::None, TESTBED);
-            assert!(matches!(refused, Err(ConfineError::Link(_))), "{rung}, {name}");
+            let refused = bed.confinement().prepare(&machine, ConfinementLevel::None, TESTBED);
+            assert!(matches!(refused, Err(ConfineError::ProtectedSymlink(_))), "{level}, {name}");
         }
     }
 }
@@ -275,7 +282,7 @@ fn roots_below_temporary_places() {
     let folder = TempDir::new_in("/tmp").unwrap();
     let base = fs::canonicalize(folder.path()).unwrap();
     let bed = Bed::new();
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         for name in ["ws/src", "ws/.git/hooks", "ws/keys", "other", "home/project"] {
             fs::create_dir_all(base.join(name)).unwrap();
         }
@@ -291,7 +298,7 @@ fn roots_below_temporary_places() {
         let works =
             format!("echo x > {base}/ws/src/new && echo x > {base}/home/project/new && mktemp");
         let output = bed.run(Some(&confined), "ws", &works, None, &[]);
-        assert!(output.status.success(), "{rung}: {}", text(&output));
+        assert!(output.status.success(), "{level}: {}", text(&output));
         for script in [
             format!("echo x > {base}/ws/.git/hooks/new"),
             format!("echo x > {base}/ws/.git/config"),
@@ -307,18 +314,18 @@ fn roots_below_temporary_places() {
             format!("echo x > {base}/other/file && grep x /proc/$DECOY/root/{base}/other/file"),
         ] {
             let output = bed.run(Some(&confined), "ws", &script, None, &[]);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
-            assert!(!text(&output).contains("not run"), "{rung}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
+            assert!(!text(&output).contains("not run"), "{level}, {script}: {}", text(&output));
         }
-        assert_eq!(fs::read(format!("{base}/other/file")).unwrap(), b"planted\n", "{rung}");
-        assert!(!Path::new(&format!("{base}/home/.zshenv")).exists(), "{rung}");
-        confined.clean_up();
+        assert_eq!(fs::read(format!("{base}/other/file")).unwrap(), b"planted\n", "{level}");
+        assert!(!Path::new(&format!("{base}/home/.zshenv")).exists(), "{level}");
+        confined.remove_covers();
     }
 }
 
 #[test]
 fn a_directory_is_not_an_input() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         for place in ["ws", "outside"] {
             let bed = Bed::new();
             let confined = confined(&bed.confinement(), &machine);
@@ -336,8 +343,8 @@ fn a_directory_is_not_an_input() {
                 .stdin(Stdio::from(fs::File::open(bed.path(place)).unwrap()))
                 .output()
                 .unwrap();
-            assert!(!output.status.success(), "{rung}, {place}: {}", text(&output));
-            assert_eq!(evidence, bed.evidence(), "{rung}, {place}");
+            assert!(!output.status.success(), "{level}, {place}: {}", text(&output));
+            assert_eq!(evidence, bed.evidence(), "{level}, {place}");
         }
     }
 }
@@ -407,16 +414,16 @@ fn further_ways_out() {
         if !output.status.success() {
             eprintln!("NOT SHOWN that {script:?} can succeed here: {}", text(&output));
         }
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let mut bed = Bed::new();
             let confined = confined(&bed.confinement(), &machine);
             let before = bed.evidence();
             let output = bed.run(Some(&confined), "ws", script, None, &[]);
             let said = text(&output);
-            assert!(!said.contains("the command was not run"), "{rung}, {script}: {said}");
-            assert!(!output.status.success(), "{rung}, {script}: {said}");
-            assert_eq!(before, bed.evidence(), "{rung}, {script}");
-            assert!(bed.decoy_lives() && !bed.path("ws2").exists(), "{rung}, {script}");
+            assert!(!said.contains("the command was not run"), "{level}, {script}: {said}");
+            assert!(!output.status.success(), "{level}, {script}: {said}");
+            assert_eq!(before, bed.evidence(), "{level}, {script}");
+            assert!(bed.decoy_lives() && !bed.path("ws2").exists(), "{level}, {script}");
         }
     }
 }

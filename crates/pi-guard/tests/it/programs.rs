@@ -1,12 +1,12 @@
-//! Programs that are forbidden and called by every other name: real processes, every rung.
+//! Programs that are forbidden and called by every other name: real processes, every level.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use pi_guard::confine::{Denied, explain_denial};
+use pi_guard::confine::{DenialTarget, explain_denial};
 
-use crate::bed::{Bed, confined, rungs, text};
+use crate::bed::{Bed, confined, levels, text};
 
 /// Scripts that run `cat` or get at what it is; the second says what must be there for it.
 const SPELLINGS: &[(&str, &str)] = &[
@@ -78,14 +78,14 @@ fn a_forbidden_program_runs_under_no_name() {
         }
         let output = bed.run(None, "ws", script, None, &environment);
         assert!(output.status.success(), "{script}: {}", text(&output));
-        for (rung, machine) in rungs() {
+        for (level, machine) in levels() {
             let bed = Bed::new();
             let mut confinement = bed.confinement();
-            confinement.programs.push("/bin/cat".into());
+            confinement.forbidden_programs.push("/bin/cat".into());
             let confined = confined(&confinement, &machine);
             let output = bed.run(Some(&confined), "ws", script, None, &environment);
-            assert!(!output.status.success(), "{rung}, {script}: {}", text(&output));
-            assert!(!text(&output).contains("mine\n"), "{rung}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
+            assert!(!text(&output).contains("mine\n"), "{level}, {script}: {}", text(&output));
         }
     }
 }
@@ -93,11 +93,11 @@ fn a_forbidden_program_runs_under_no_name() {
 #[test]
 fn everything_else_runs_and_the_refusal_is_explained() {
     let Some(cat) = cat() else { return };
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let mut confinement = bed.confinement();
-        confinement.programs.push(cat.clone());
-        confinement.programs.push("/nowhere/tool".into());
+        confinement.forbidden_programs.push(cat.clone());
+        confinement.forbidden_programs.push("/nowhere/tool".into());
         let confined = confined(&confinement, &machine);
         // What was copied before is not known.
         fs::copy(&cat, bed.path("ws/src/before")).unwrap();
@@ -111,28 +111,28 @@ fn everything_else_runs_and_the_refusal_is_explained() {
             "git --version",
         ] {
             let output = bed.run(Some(&confined), "ws", script, None, &[]);
-            assert!(output.status.success(), "{rung}, {script}: {}", text(&output));
+            assert!(output.status.success(), "{level}, {script}: {}", text(&output));
         }
         let refusals =
             ["cat src/mine", "/bin/cat x", "env cat x", "find src -exec cat {} +", "exec cat x"];
         for script in refusals {
             let output = bed.run(Some(&confined), "ws", script, None, &[]);
             let denial = explain_denial(&confined, &bed.path("ws"), &text(&output));
-            let denial = denial.unwrap_or_else(|| panic!("{rung}, {script}: {}", text(&output)));
-            assert_eq!(denial.denied, Denied::Program(cat.clone()), "{rung}, {script}");
+            let denial = denial.unwrap_or_else(|| panic!("{level}, {script}: {}", text(&output)));
+            assert_eq!(denial.target, DenialTarget::Program(cat.clone()), "{level}, {script}");
             assert!(denial.rule.contains("forbidden by policy"), "{}", denial.rule);
         }
         let own = confined.command(&"cat".into(), &["x".into()], Path::new("/"), &[]);
         let output = std::process::Command::new(own.program).args(own.arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(126), "{rung}: {}", text(&output));
+        assert_eq!(output.status.code(), Some(126), "{level}: {}", text(&output));
         let denial = explain_denial(&confined, Path::new("/"), &text(&output)).unwrap();
-        assert_eq!(denial.denied, Denied::Program(cat.clone()));
+        assert_eq!(denial.target, DenialTarget::Program(cat.clone()));
     }
 }
 
 #[test]
 fn also_where_the_command_can_write() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let bed = Bed::new();
         let tool = bed.path("ws/src/bin/tool");
         fs::create_dir_all(bed.path("ws/src/bin")).unwrap();
@@ -140,7 +140,7 @@ fn also_where_the_command_can_write() {
         fs::write(&tool, "#!/bin/sh\necho ran\n").unwrap();
         fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
         let mut confinement = bed.confinement();
-        confinement.programs.push(tool);
+        confinement.forbidden_programs.push(tool);
         let confined = confined(&confinement, &machine);
         let run = |script: &str| bed.run(Some(&confined), "ws", script, None, &[]);
         for script in [
@@ -153,10 +153,10 @@ fn also_where_the_command_can_write() {
             "mv src/bin src/b; src/b/tool",
         ] {
             let output = run(script);
-            assert!(!text(&output).contains("ran\n"), "{rung}, {script}: {}", text(&output));
-            assert!(!output.status.success(), "{rung}, {script}");
+            assert!(!text(&output).contains("ran\n"), "{level}, {script}: {}", text(&output));
+            assert!(!output.status.success(), "{level}, {script}");
         }
         let output = run("echo x > src/new && echo x > src/bin/new; test -e src/new");
-        assert!(output.status.success(), "{rung}: {}", text(&output));
+        assert!(output.status.success(), "{level}: {}", text(&output));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-use pi_guard::confine::{Proxy, hosts_allow};
+use pi_guard::confine::{Proxy, host_matches};
 use tempfile::TempDir;
 
 /// A server that answers one request per connection and tells what it heard until the end.
@@ -65,7 +65,7 @@ fn whole(heard: &str) -> bool {
 pub(crate) fn proxy(allowed: &[&str]) -> (TempDir, Proxy) {
     let folder = tempfile::tempdir().unwrap();
     let allowed: Vec<String> = allowed.iter().map(|host| (*host).to_owned()).collect();
-    let decide = move |host: &str, _| match hosts_allow(&allowed, host) {
+    let decide = move |host: &str, _| match host_matches(&allowed, host) {
         true => Ok(()),
         false => Err("it is not on the list".to_owned()),
     };
@@ -98,7 +98,7 @@ fn what_is_allowed_arrives_as_one_plain_request() {
             format!("GET /a?b HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n");
         assert_eq!(server.heard.recv().unwrap(), expected);
     }
-    assert!(proxy.refused().is_empty());
+    assert!(proxy.take_refused().is_empty());
 }
 
 #[test]
@@ -117,16 +117,16 @@ fn what_is_not_allowed_is_refused_and_remembered_once() {
         assert!(said.starts_with("HTTP/1.1 403 Forbidden\r\n"), "{head}: {said}");
         assert!(said.ends_with("cannot be reached from here: it is not on the list\n"), "{said}");
     }
-    let refused = proxy.refused();
+    let refused = proxy.take_refused();
     let named: Vec<_> = refused.iter().map(|one| (one.host.as_str(), one.port)).collect();
     assert_eq!(named, [("127.0.0.1", port), ("other.test", 443)]);
     assert_eq!(refused[0].reason, "it is not on the list");
-    assert!(proxy.refused().is_empty());
+    assert!(proxy.take_refused().is_empty());
     assert!(server.heard.try_recv().is_err());
     for index in 0..200 {
         ask(&proxy, format!("CONNECT h{index}.test:1 HTTP/1.1\r\n\r\n").as_bytes());
     }
-    assert_eq!(proxy.refused().len(), 64);
+    assert_eq!(proxy.take_refused().len(), 64);
 }
 
 #[test]

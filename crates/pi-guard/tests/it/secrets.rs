@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use pi_guard::secrets::{Secrets, own_values};
+use pi_guard::secrets::{Secrets, environment_secrets};
 use proptest::prelude::*;
 
 const ALNUM: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
@@ -40,21 +40,21 @@ fn credentials_are_masked() {
     for (kind, text, secret) in cases {
         let secrets = Secrets::default();
         assert!(text.contains(&secret), "{kind}: {text} {secret}");
-        let masked = secrets.mask(&text);
+        let masked = secrets.redact(&text);
         assert!(!masked.contains(&secret), "{kind}: {masked}");
         assert!(masked.contains(&format!("[masked:{kind}:")), "{kind}: {masked}");
-        assert!(Secrets::has_mask(&masked), "{masked}");
+        assert!(Secrets::has_placeholder(&masked), "{masked}");
         // Only the secret goes.
         let (before, after) = text.split_once(&secret).unwrap();
         assert!(masked.starts_with(before) && masked.ends_with(after), "{kind}: {text}: {masked}");
-        assert_eq!(secrets.mask(&masked), masked, "{kind}: a second time");
+        assert_eq!(secrets.redact(&masked), masked, "{kind}: a second time");
         assert_eq!(secrets.restore(&masked).unwrap(), text, "{kind}");
         // And wherever it stands.
         for (left, right) in
             [("", "\n"), ("a text\n", ""), ("\\n", "\\n"), ("\u{1b}[1;31m", "\u{1b}[0m")]
         {
             let inside = format!("{left}{text}{right}");
-            assert!(!secrets.mask(&inside).contains(&secret), "{kind}: {inside}");
+            assert!(!secrets.redact(&inside).contains(&secret), "{kind}: {inside}");
         }
     }
 }
@@ -65,7 +65,11 @@ fn ordinary_text_stays() {
     assert!(cases.len() >= 60, "{}", cases.len());
     let secrets = Secrets::default();
     for text in cases {
-        assert!(matches!(secrets.mask(&text), Cow::Borrowed(_)), "{text}: {}", secrets.mask(&text));
+        assert!(
+            matches!(secrets.redact(&text), Cow::Borrowed(_)),
+            "{text}: {}",
+            secrets.redact(&text)
+        );
     }
 }
 
@@ -74,16 +78,18 @@ fn a_mask_is_the_same_everywhere_and_says_nothing_else() {
     let token = format!("{}{}", "ghp_", draw(1, ALNUM, 36));
     let other = format!("{}{}", "ghp_", draw(2, ALNUM, 36));
     let (one, two) = (Secrets::default(), Secrets::new([token.clone()]));
-    assert_eq!(one.mask(&token), two.mask(&token), "known or only recognised");
-    assert_ne!(one.mask(&token), one.mask(&other));
-    let masked = two.mask(&token).into_owned();
+    assert_eq!(one.redact(&token), two.redact(&token), "known or only recognised");
+    assert_ne!(one.redact(&token), one.redact(&other));
+    let masked = two.redact(&token).into_owned();
     assert_eq!(masked.len(), "[masked:github-token:000000]".len());
     assert_eq!(two.restore(&masked).unwrap(), token);
     let stranger = Secrets::default().restore(&masked).unwrap_err();
-    assert_eq!(stranger.mask, masked);
+    assert_eq!(stranger.placeholder, masked);
     assert!(stranger.to_string().contains(&masked));
     assert!(!format!("{two:?}").contains(&token));
-    assert!(!Secrets::has_mask("[masked:x] [masked::123456] [masked:a:12345] [masked:a:123456"));
+    assert!(!Secrets::has_placeholder(
+        "[masked:x] [masked::123456] [masked:a:12345] [masked:a:123456"
+    ));
     assert_eq!(Secrets::default().restore("no mask").unwrap(), "no mask");
 }
 
@@ -106,15 +112,15 @@ fn own_values_are_masked_in_every_spelling() {
     ];
     for spelling in spellings {
         let text = format!("before {spelling} after");
-        let masked = secrets.mask_own(&text);
+        let masked = secrets.redact_known(&text);
         assert!(masked.contains("[masked:own-secret:"), "{spelling}: {masked}");
         assert!(!masked.contains("OWN") && masked.len() < 70, "{masked}");
         assert_eq!(secrets.restore(&masked).unwrap(), text);
     }
-    secrets.learn(["learned-later-1".to_owned()]);
-    assert!(!secrets.mask_own("it is learned-later-1.").contains("later"));
+    secrets.add(["learned-later-1".to_owned()]);
+    assert!(!secrets.redact_known("it is learned-later-1.").contains("later"));
     let token = format!("{}{}", "ghp_", draw(3, ALNUM, 36));
-    assert_eq!(secrets.mask_own(&token), token, "not ours");
+    assert_eq!(secrets.redact_known(&token), token, "not ours");
 }
 
 #[test]
@@ -135,7 +141,7 @@ fn what_is_no_secret_is_not_learned() {
     ];
     let secrets = Secrets::new(values.map(str::to_owned));
     for value in values {
-        assert_eq!(secrets.mask_own(value), value);
+        assert_eq!(secrets.redact_known(value), value);
     }
 }
 
@@ -153,7 +159,7 @@ fn variables_that_say_secret_are_own_values() {
     ];
     let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let expected = ["one-key-1", "correct horse", "se%40cret-word", "se@cret-word", &random];
-    assert_eq!(own_values(&given), expected);
+    assert_eq!(environment_secrets(&given), expected);
 }
 
 #[test]
@@ -168,7 +174,7 @@ fn json_is_masked_with_its_names() {
     });
     let before = value.clone();
     let secrets = Secrets::default();
-    secrets.mask_json(&mut value);
+    secrets.redact_json(&mut value);
     let text = value.to_string();
     assert!(!text.contains(&token) && !text.contains(&plain), "{text}");
     assert!(text.starts_with("{\"z\":[1,true,null,\"use [masked:huggingface-token:"), "{text}");
@@ -201,17 +207,17 @@ fn private_keys_are_masked_in_pieces_too() {
     ];
     let secrets = Secrets::default();
     for text in texts {
-        let masked = secrets.mask(&text);
+        let masked = secrets.redact(&text);
         for secret in [&one[44..], &two, &three] {
             assert!(!masked.contains(secret), "{text}\n→ {masked}");
         }
         assert!(masked.contains("[masked:private-key:"), "{masked}");
         assert!(!text.contains("more") || masked.contains("more"), "{masked}");
         assert_eq!(secrets.restore(&masked).unwrap(), text);
-        assert_eq!(secrets.mask(&masked), masked);
+        assert_eq!(secrets.redact(&masked), masked);
     }
     let public = whole.replace("PRIVATE", "PUBLIC");
-    assert_eq!(secrets.mask(&public), public);
+    assert_eq!(secrets.redact(&public), public);
 }
 
 /// A key of ours, in some spelling.
@@ -251,7 +257,7 @@ proptest! {
             }
         }
         let before = text.clone();
-        for masked in [secrets.mask(&text), secrets.mask_own(&text)] {
+        for masked in [secrets.redact(&text), secrets.redact_known(&text)] {
             for key in &keys {
                 prop_assert!(!masked.contains(key.as_str()), "{key} in {masked}");
                 let encoded = STANDARD.encode(key);
@@ -262,8 +268,8 @@ proptest! {
             }
             prop_assert_eq!(secrets.restore(&masked).unwrap(), before.as_str());
         }
-        let once = secrets.mask(&text).into_owned();
-        let twice = secrets.mask(&once);
+        let once = secrets.redact(&text).into_owned();
+        let twice = secrets.redact(&once);
         prop_assert_eq!(twice.as_ref(), once.as_str());
     }
 }
@@ -288,9 +294,9 @@ fn how_long_a_megabyte_takes() {
     let texts = [("code", code), ("log", log), ("base64", blob.as_str())];
     for (name, piece) in texts.into_iter().chain(hostile.into_iter().map(|piece| (piece, piece))) {
         let text = piece.repeat((1 << 20) / piece.len());
-        secrets.mask("warm");
+        secrets.redact("warm");
         let start = Instant::now();
-        let masked = secrets.mask(&text);
+        let masked = secrets.redact(&text);
         eprintln!(
             "{name}: {:?}, {} kB → {} kB",
             start.elapsed(),

@@ -1,15 +1,15 @@
-//! Ordinary work that must go on in a confinement: real tools, every rung the machine offers.
+//! Ordinary work that must go on in a confinement: real tools, every level the machine offers.
 
 use std::process::Command;
 
-use pi_guard::confine::Rung;
+use pi_guard::confine::ConfinementLevel;
 
-use crate::bed::{Bed, confined, rungs, text};
+use crate::bed::{Bed, confined, levels, text};
 
 /// Where a command works.
 #[derive(Clone, Copy, PartialEq)]
 enum Works {
-    /// On every rung.
+    /// On every level.
     Everywhere,
     /// Only in a view of its own: it creates files beside something protected, insists on `/tmp`
     /// or on shared memory, or talks to itself over the network. Landlock alone refuses these.
@@ -215,12 +215,12 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     (
         "node",
         Everywhere,
-        "echo 'if (process.send) process.send(1); else require(\"child_process\").fork(__filename).on(\"message\", () => process.exit(0))' > a.js && node a.js",
+        "echo 'if (process.send) process.send(1); else require(\"child_process\").fork(__filename).prepare(\"message\", () => process.exit(0))' > a.js && node a.js",
     ),
     (
         "node",
         Everywhere,
-        "node -e 'const {Worker} = require(\"worker_threads\"); new Worker(\"1\", {eval: true}).on(\"exit\", c => process.exit(c))'",
+        "node -e 'const {Worker} = require(\"worker_threads\"); new Worker(\"1\", {eval: true}).prepare(\"exit\", c => process.exit(c))'",
     ),
     (
         "node",
@@ -230,7 +230,7 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     (
         "node",
         InAView,
-        "node -e 'const h = require(\"http\"); const s = h.createServer((q, r) => r.end(\"ok\")).listen(0, \"127.0.0.1\", () => h.get({port: s.address().port}, r => r.on(\"data\", () => process.exit(0))))'",
+        "node -e 'const h = require(\"http\"); const s = h.createServer((q, r) => r.end(\"ok\")).listen(0, \"127.0.0.1\", () => h.get({port: s.address().port}, r => r.prepare(\"data\", () => process.exit(0))))'",
     ),
     (
         "curl",
@@ -291,7 +291,7 @@ fn is_here(program: &str) -> bool {
 
 #[test]
 fn ordinary_commands_work() {
-    for (rung, machine) in rungs() {
+    for (level, machine) in levels() {
         let mut worked = 0;
         let mut broken = Vec::new();
         for (program, works, script) in COMMANDS {
@@ -302,13 +302,13 @@ fn ordinary_commands_work() {
             let bed = Bed::new();
             let confined = confined(&bed.confinement(), &machine);
             let output = bed.run(Some(&confined), "ws/project", script, None, &[]);
-            let expected = *works == Everywhere || rung == Rung::Bubblewrap;
+            let expected = *works == Everywhere || level == ConfinementLevel::Bubblewrap;
             if output.status.success() != expected {
                 broken.push(format!("{script}\n  (worked: {}) {}", !expected, text(&output)));
             }
             worked += usize::from(output.status.success());
         }
-        assert!(broken.is_empty(), "{rung}: {} broken:\n{}", broken.len(), broken.join("\n"));
-        assert!(worked >= 40, "{rung}: only {worked} commands");
+        assert!(broken.is_empty(), "{level}: {} broken:\n{}", broken.len(), broken.join("\n"));
+        assert!(worked >= 40, "{level}: only {worked} commands");
     }
 }

@@ -1,7 +1,7 @@
 //! A program that is its own helper, as every program that confines commands must be.
 
 fn main() {
-    pi_guard::confine::main_if_asked();
+    pi_guard::confine::run_helper_if_requested();
     // Asked for nothing: the tests must see that.
     std::process::exit(99);
 }

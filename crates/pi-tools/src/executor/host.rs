@@ -14,7 +14,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_guard::confine::{Confined, Rung};
+use pi_guard::confine::{Confined, ConfinementLevel};
 
 #[cfg(unix)]
 pub(super) use connection::{Connection, connect};
@@ -72,7 +72,10 @@ impl Host {
 
     /// The confinement, if it is one.
     fn held(&self) -> Option<Arc<Confined>> {
-        self.sandbox.as_ref().filter(|confined| confined.rung() != Rung::None).cloned()
+        self.sandbox
+            .as_ref()
+            .filter(|confined| confined.level() != ConfinementLevel::None)
+            .cloned()
     }
 
     /// Does something on a thread that may wait: freely, or guarded by the confinement.
@@ -180,7 +183,7 @@ impl Executor for Host {
 
     fn map_command_path(&self, path: PathBuf) -> PathBuf {
         match self.held() {
-            Some(confined) => confined.place(path),
+            Some(confined) => confined.host_path(path),
             None => path,
         }
     }

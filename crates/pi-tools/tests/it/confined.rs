@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_guard::confine::{Confined, Denial, Denied, Machine, Mode, Rung, explain_denial};
+use pi_guard::confine::{
+    Confined, ConfinementLevel, Denial, DenialTarget, Machine, Mode, explain_denial,
+};
 use pi_tools::{Executor, Host, Workspace, edit, find, grep, ls, read, write};
 use serde_json::json;
 use tempfile::TempDir;
@@ -95,7 +97,7 @@ async fn writing_tools_say_which_rule_and_which_path() {
         }
         assert_eq!(fs::read(world.base.join("outside/f")).unwrap(), b"word outside\n");
         assert_eq!(fs::read_dir(world.base.join("outside")).unwrap().count(), 1);
-        assert!(!world.base.join("ws/.git").exists(), "{}", machine.rung());
+        assert!(!world.base.join("ws/.git").exists(), "{}", machine.level());
 
         // Also beside something protected, which commands cannot with Landlock alone.
         for path in ["new", "src/deep/new", "src/a"] {
@@ -104,7 +106,7 @@ async fn writing_tools_say_which_rule_and_which_path() {
         }
         let error = world.host.replace(&world.base.join("outside/f"), b"x").await.unwrap_err();
         let denial = error.get_ref().unwrap().downcast_ref::<Denial>().unwrap();
-        assert_eq!(denial.denied, Denied::Path(world.base.join("outside/f")));
+        assert_eq!(denial.target, DenialTarget::Path(world.base.join("outside/f")));
     }
 }
 
@@ -202,7 +204,7 @@ async fn a_denied_command_can_be_explained_and_secrets_do_not_arrive() {
         let cwd = world.base.join("ws");
         let denial = explain_denial(world.confined(), &cwd, &told).unwrap();
         let really = world.base.join("outside/f");
-        assert_eq!(denial.denied, Denied::Path(really), "{}", machine.rung());
+        assert_eq!(denial.target, DenialTarget::Path(really), "{}", machine.level());
         // It has a way out of the workspace only through the executor.
         let free = Workspace::clone(&workspace).with_executor(Arc::new(Host::default()));
         assert!(run(&Arc::new(free), "env").await.contains("planted"));
@@ -223,7 +225,7 @@ async fn a_reader_writes_nothing_and_off_is_off() {
 
         let mode = Mode::Off;
         let off = pi_guard::confine::Confinement::new(mode, pi_guard::confine::Network::On);
-        let off = off.on(&machine, Rung::None, "/nowhere").unwrap();
+        let off = off.prepare(&machine, ConfinementLevel::None, "/nowhere").unwrap();
         let host = world.host.clone().with_sandbox(Arc::new(off));
         host.replace(&target, b"x").await.unwrap();
         assert_eq!(fs::read(&target).unwrap(), b"x");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pi_guard::confine::{Machine, Rung};
+use pi_guard::confine::{ConfinementLevel, Machine};
 use pi_protocol::CancelToken;
 use pi_tools::{BackgroundProcesses, BackgroundState, BashSettings, Host, Workspace, run_command};
 use rustix::process::{Pid, Signal, kill_process};
@@ -47,8 +47,8 @@ impl Bench {
         self.workspace(self.host(), marked_settings(marker))
     }
 
-    fn rung(&self) -> Rung {
-        self.machine.rung()
+    fn rung(&self) -> ConfinementLevel {
+        self.machine.level()
     }
 }
 
@@ -117,7 +117,7 @@ async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
 #[test]
 fn nothing_is_left_when_the_program_dies() {
     for bench in Bench::all() {
-        let rung = if bench.rung() == Rung::Landlock { "landlock" } else { "highest" };
+        let rung = if bench.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         for (number, command) in LEFT_BEHIND.iter().enumerate() {
             let marker = marker();
             let ready = bench.work().join(format!("{number}"));
@@ -169,7 +169,7 @@ async fn without_a_supervisor_commands_are_confined_too() {
         assert!(bench.work().join("in").exists(), "{}: {found}", bench.rung());
         // Landlock alone cannot tell what may be made beside something protected.
         let beside = bench.folder.path().join("beside").exists();
-        assert_eq!(beside, bench.rung() == Rung::Bubblewrap, "{found}");
+        assert_eq!(beside, bench.rung() == ConfinementLevel::Bubblewrap, "{found}");
         wait_until("the group ends", || marked(&marker).is_empty());
     }
 }
@@ -177,7 +177,7 @@ async fn without_a_supervisor_commands_are_confined_too() {
 #[tokio::test]
 async fn many_confined_commands_leave_no_descriptors_threads_or_children() {
     for bench in Bench::all() {
-        let rung = if bench.rung() == Rung::Landlock { "landlock" } else { "highest" };
+        let rung = if bench.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         let directory = bench.folder.path().canonicalize().unwrap();
         let command = "echo a; setsid sleep 1000 >/dev/null 2>&1 &";
         let directory = directory.to_str().unwrap();

@@ -114,7 +114,7 @@ async fn a_directory_becomes_a_link() {
         let made = |number: usize| json!({ "path": format!("d/{number}/a/f"), "content": "x" });
         both(&write, made, |_| {}).await;
         drop(racer);
-        assert_eq!(arena.outside(), before, "{}", machine.rung());
+        assert_eq!(arena.outside(), before, "{}", machine.level());
     }
 }
 
@@ -128,7 +128,7 @@ async fn a_file_becomes_a_link() {
         both(&write, |_| json!({ "path": "f", "content": "one x\n" }), |_| {}).await;
         both(&edit, |_| replacement("f"), |_| {}).await;
         drop(racer);
-        assert_eq!(arena.outside(), before, "{}", machine.rung());
+        assert_eq!(arena.outside(), before, "{}", machine.level());
     }
 }
 

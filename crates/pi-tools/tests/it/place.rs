@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use pi_guard::confine::{self, Confinement, Machine, Mode, Rung};
+use pi_guard::confine::{self, Confinement, ConfinementLevel, Machine, Mode};
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{
     BashSettings, Container, Executor, Host, Network, Process, Remote, Ssh, Which, Workspace,
@@ -60,8 +60,8 @@ impl Place {
         let executor = Arc::new(confined(&place.here, machine, |_| {}));
         // With processes of its own, whatever a command leaves running ends with it, without a last
         // word; and the first of them leads them all.
-        let except: &[&str] = match machine.rung() {
-            Rung::Bubblewrap => &["background writes soon after", "process group"],
+        let except: &[&str] = match machine.level() {
+            ConfinementLevel::Bubblewrap => &["background writes soon after", "process group"],
             _ => &[],
         };
         Self { executor, keeps_names: false, except, ..place }
@@ -118,7 +118,7 @@ pub(crate) fn confined(
     };
     let mut confinement = Confinement::new(mode, confine::Network::Off);
     change(&mut confinement);
-    let confined = confinement.on(machine, Rung::Landlock, TESTBED).unwrap();
+    let confined = confinement.prepare(machine, ConfinementLevel::Landlock, TESTBED).unwrap();
     supervised().with_sandbox(Arc::new(confined))
 }
 
@@ -127,11 +127,11 @@ pub(crate) fn rungs() -> Vec<Machine> {
     let machine = Machine::detect();
     let without = machine.clone().without_bubblewrap();
     let mut rungs = vec![machine, without];
-    if rungs[0].rung() != Rung::Bubblewrap {
+    if rungs[0].level() != ConfinementLevel::Bubblewrap {
         eprintln!("NOT TESTED with bubblewrap: {:?}", rungs[0].bubblewrap_problem);
     }
-    rungs.dedup_by_key(|machine| machine.rung());
-    if rungs[0].rung() == Rung::None {
+    rungs.dedup_by_key(|machine| machine.level());
+    if rungs[0].level() == ConfinementLevel::None {
         eprintln!("NOT TESTED confined: the kernel offers version {}", rungs[0].landlock);
         rungs.clear();
     }

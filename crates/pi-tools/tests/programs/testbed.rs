@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{AgentTool, Invocation, ToolOutput, Updates};
-use pi_guard::confine::{self, Confinement, Machine, Mode, Rung};
+use pi_guard::confine::{self, Confinement, ConfinementLevel, Machine, Mode};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::{self, Supervisor};
 use pi_tools::{
@@ -26,7 +26,7 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
 fn main() {
-    confine::main_if_asked();
+    confine::run_helper_if_requested();
     supervisor::run_if_requested();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     // One thread for what may wait, so that threads can be counted.
@@ -125,7 +125,8 @@ fn confined(rung: &str, directory: &str) -> Host {
         _ => Machine::detect(),
     };
     let confinement = Confinement::new(mode, confine::Network::Off);
-    let confined = confinement.on(&machine, Rung::Landlock, "/proc/self/exe").unwrap();
+    let confined =
+        confinement.prepare(&machine, ConfinementLevel::Landlock, "/proc/self/exe").unwrap();
     host().with_sandbox(Arc::new(confined))
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::guard::{Guard, GuardStatus};
 use pi_coding_agent::{AgentOptions, load_guard};
-use pi_guard::confine::{Confined, Rung, without_secrets};
+use pi_guard::confine::{Confined, ConfinementLevel, without_secrets};
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Value, json};
 
@@ -79,7 +79,7 @@ fn prepare(given: &Given) -> Result<Run, Failure> {
 
 /// What holds and what does not, in a line.
 fn describe(status: &GuardStatus) -> String {
-    if status.rung == Rung::None {
+    if status.rung == ConfinementLevel::None {
         return format!("no sandbox: {}", status.limits.join(" "));
     }
     let mut text = status.sandbox_in_words();

@@ -16,7 +16,7 @@ fn version_is_the_number_alone() {
 #[cfg(target_os = "linux")]
 #[test]
 fn it_is_the_helper_of_confined_commands() {
-    use pi_guard::confine::{Confinement, Machine, Mode, Network, Rung};
+    use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
     let helper = env!("CARGO_BIN_EXE_pi");
     let run = |program: &std::ffi::OsStr, arguments: &[std::ffi::OsString]| {
         let mut command = std::process::Command::new(program);
@@ -26,11 +26,11 @@ fn it_is_the_helper_of_confined_commands() {
     assert_eq!(nonsense.status.code(), Some(125));
     let machine = Machine::detect();
     for machine in [machine.clone(), machine.without_bubblewrap()] {
-        if machine.rung() == Rung::None {
+        if machine.level() == ConfinementLevel::None {
             continue;
         }
         let reader = Confinement::new(Mode::ReadOnly, Network::Off);
-        let confined = reader.on(&machine, Rung::Landlock, helper).unwrap();
+        let confined = reader.prepare(&machine, ConfinementLevel::Landlock, helper).unwrap();
         let script = "echo out; exit 7".into();
         let command = confined.command(&"sh".into(), &["-c".into(), script], "/".as_ref(), &[]);
         let output = run(&command.program, &command.arguments);

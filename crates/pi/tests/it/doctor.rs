@@ -206,12 +206,16 @@ fn the_directory_of_sessions_may_be_a_setting() {
 #[test]
 fn the_sandbox_is_told_as_it_is() {
     let world = World::new();
-    let rung = pi_guard::confine::Machine::detect().rung();
+    let rung = pi_guard::confine::Machine::detect().level();
     let (_, found) = findings(&world, &[]);
     let [told] = about(&found, "sandbox").try_into().unwrap();
     let expected = match rung {
-        pi_guard::confine::Rung::None => "warning: commands cannot be confined (".to_owned(),
-        pi_guard::confine::Rung::Landlock => format!("warning: {rung}, which holds less"),
+        pi_guard::confine::ConfinementLevel::None => {
+            "warning: commands cannot be confined (".to_owned()
+        }
+        pi_guard::confine::ConfinementLevel::Landlock => {
+            format!("warning: {rung}, which holds less")
+        }
         rung => format!("ok: {rung}"),
     };
     assert!(told.starts_with(&expected), "{told}");
@@ -221,7 +225,7 @@ fn the_sandbox_is_told_as_it_is() {
     std::fs::write(world.agent().join("settings.json"), settings).unwrap();
     let (_, found) = findings(&world, &[]);
     let [told] = about(&found, "sandbox").try_into().unwrap();
-    let enough = rung >= pi_guard::confine::Rung::Bubblewrap;
+    let enough = rung >= pi_guard::confine::ConfinementLevel::Bubblewrap;
     assert_eq!(told.starts_with("error: the settings require bubblewrap"), !enough, "{told}");
 }
 

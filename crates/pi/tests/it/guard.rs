@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use pi_guard::confine::{Machine, Rung};
+use pi_guard::confine::{ConfinementLevel, Machine};
 use serde_json::{Value, json};
 
 use crate::scenarios::format::{Call, Part, Reply};
@@ -57,13 +57,13 @@ fn stderr(output: &Output) -> String {
 }
 
 /// What this machine can hold: a machine without can show nothing.
-fn rung() -> Rung {
-    Machine::detect().rung()
+fn rung() -> ConfinementLevel {
+    Machine::detect().level()
 }
 
 #[test]
 fn unattended_runs_are_confined_and_say_by_what() {
-    if rung() == Rung::None {
+    if rung() == ConfinementLevel::None {
         return;
     }
     let world = World::new();
@@ -119,7 +119,7 @@ fn unattended_runs_are_confined_and_say_by_what() {
 
 #[test]
 fn what_holds_is_in_the_events_and_in_the_session() {
-    if rung() == Rung::None {
+    if rung() == ConfinementLevel::None {
         return;
     }
     let world = World::new();
@@ -188,7 +188,7 @@ fn without_confinement_unattended_refuses_with_its_own_code() {
 
 #[test]
 fn what_is_not_understood_runs_confined_where_rules_could_be_evaded() {
-    if rung() == Rung::None {
+    if rung() == ConfinementLevel::None {
         return;
     }
     let world = World::new();
@@ -282,7 +282,7 @@ fn approvals_are_questions_of_the_protocol() {
 
 #[test]
 fn what_the_sandbox_denied_runs_once_more_if_that_is_approved() {
-    if rung() == Rung::None {
+    if rung() == ConfinementLevel::None {
         return;
     }
     let world = World::new();

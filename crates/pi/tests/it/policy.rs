@@ -1,6 +1,6 @@
 //! `pi policy check` and `pi policy test`, with real rule files.
 
-use pi_guard::confine::{Machine, Rung};
+use pi_guard::confine::{ConfinementLevel, Machine};
 use serde_json::Value;
 
 use crate::world::World;
@@ -165,7 +165,7 @@ fn what_the_sandbox_denies_is_asked_about() {
     ];
     for (arguments, expected) in cases {
         let (code, text) = check(&world, arguments);
-        if Machine::detect().rung() == Rung::None {
+        if Machine::detect().level() == ConfinementLevel::None {
             assert_eq!(code, Some(8), "{arguments:?}");
         } else {
             assert!(text.starts_with(expected), "{arguments:?}: {text}");

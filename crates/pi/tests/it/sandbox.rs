@@ -3,20 +3,20 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
 
-use pi_guard::confine::{Machine, Rung};
+use pi_guard::confine::{ConfinementLevel, Machine};
 use serde_json::Value;
 
 use crate::world::World;
 
 /// Whether commands can be confined here. Where they cannot, nothing may run.
 fn confined(world: &World) -> bool {
-    let rung = Machine::detect().rung();
-    if rung == Rung::None {
+    let rung = Machine::detect().level();
+    if rung == ConfinementLevel::None {
         let (code, message) = world.failure(&["sandbox", "--", "touch", "ran"]);
         assert_eq!(code, Some(8), "{message}");
         assert!(!world.project().join("ran").exists());
     }
-    rung != Rung::None
+    rung != ConfinementLevel::None
 }
 
 /// A directory in which things can be created on every rung.
@@ -30,7 +30,7 @@ fn world() -> World {
 /// does not work in a sandbox.
 fn ladders() -> Vec<Vec<&'static str>> {
     let mut ladders = vec![vec!["sandbox", "-q", "--"]];
-    if Machine::detect().rung() == Rung::Bubblewrap {
+    if Machine::detect().level() == ConfinementLevel::Bubblewrap {
         let inner = env!("CARGO_BIN_EXE_pi");
         ladders.push(vec!["sandbox", "-q", "--", inner, "sandbox", "-q", "--"]);
     }
@@ -93,7 +93,7 @@ fn what_holds_is_said_first() {
     if !confined(&world) {
         return;
     }
-    let rung = Machine::detect().rung();
+    let rung = Machine::detect().level();
     let (code, said) = world.failure(&["sandbox", "--", "true"]);
     assert_eq!(code, Some(0), "{said}");
     let expected = format!("pi: sandbox workspace-write ({rung}), no network");
@@ -101,8 +101,8 @@ fn what_holds_is_said_first() {
     assert_eq!(said.lines().count(), 1, "{said}");
     assert_eq!(world.failure(&["sandbox", "--quiet", "--", "true"]).1, "");
     let (code, said) = world.failure(&["sandbox", "--require", "bubblewrap", "--", "true"]);
-    assert_eq!(code, Some(if rung == Rung::Bubblewrap { 0 } else { 8 }), "{said}");
-    if rung == Rung::Bubblewrap {
+    assert_eq!(code, Some(if rung == ConfinementLevel::Bubblewrap { 0 } else { 8 }), "{said}");
+    if rung == ConfinementLevel::Bubblewrap {
         // In there is no second one.
         let inner = env!("CARGO_BIN_EXE_pi");
         let line = ["sandbox", "-q", "--", inner, "sandbox", "--require", "bubblewrap", "--"];
@@ -174,7 +174,7 @@ fn nothing_is_left_running() {
         child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
         assert_eq!((text.as_str(), child.wait().unwrap().code()), ("done\n", Some(0)));
     }
-    if Machine::detect().rung() == Rung::Bubblewrap {
+    if Machine::detect().level() == ConfinementLevel::Bubblewrap {
         // Not even if nobody can do anything about it any more.
         let mut command =
             world.command(&["sandbox", "-q", "--", "sh", "-c", "echo on; sleep 1000"]);
@@ -225,7 +225,7 @@ fn programs_get_one_object() {
     assert!(object["output"].as_str().unwrap().starts_with("out\nproblem\n"), "{object}");
     assert_eq!((&object["exitCode"], &object["network"]), (&1.into(), &"off".into()));
     assert_eq!(object["truncated"], false);
-    let rung = serde_json::to_value(Machine::detect().rung()).unwrap();
+    let rung = serde_json::to_value(Machine::detect().level()).unwrap();
     assert_eq!(object["rung"], rung);
     if rung == "landlock" {
         let path = &object["denied"][0]["denied"]["path"];
@@ -255,7 +255,7 @@ fn hosts_that_are_not_named_are_refused_and_told() {
         >&3; head -n 1 <&3; exit 1";
     let script = format!("exec 3<>/dev/tcp/127.0.0.1/${{HTTPS_PROXY##*:}}; {script}");
     let output = world.pi(&[&line[..], &["bash", "-c", &script]].concat());
-    if Machine::detect().rung() != Rung::Bubblewrap {
+    if Machine::detect().level() != ConfinementLevel::Bubblewrap {
         assert_eq!(output.status.code(), Some(8), "{output:?}");
         return;
     }

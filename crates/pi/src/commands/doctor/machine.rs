@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::guard::GuardPlan;
-use pi_guard::confine::{Machine, Rung};
+use pi_guard::confine::{ConfinementLevel, Machine};
 
 use super::Finding;
 use super::choices::load;
@@ -56,7 +56,7 @@ pub(super) fn git(environment: &Environment) -> Vec<Finding> {
 pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "sandbox";
     let machine = Machine::detect();
-    let rung = machine.rung();
+    let rung = machine.level();
     let required = GuardPlan::new(load(environment).settings(), environment).require;
     if rung < required {
         let message = format!(
@@ -66,13 +66,15 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
         return vec![Finding::error(ABOUT, message, better(rung))];
     }
     vec![match rung {
-        Rung::Bubblewrap | Rung::Seatbelt => Finding::good(ABOUT, rung.to_string()),
-        Rung::Landlock => {
+        ConfinementLevel::Bubblewrap | ConfinementLevel::Seatbelt => {
+            Finding::good(ABOUT, rung.to_string())
+        }
+        ConfinementLevel::Landlock => {
             let message =
                 format!("{rung}, which holds less than there could be ({})", machine.missing());
             Finding::warning(ABOUT, message, better(rung))
         }
-        Rung::None => {
+        ConfinementLevel::None => {
             let message = format!("commands cannot be confined ({})", machine.missing());
             Finding::warning(ABOUT, message, better(rung))
         }
@@ -80,18 +82,22 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
 }
 
 /// What to do for more than this rung.
-fn better(rung: Rung) -> &'static str {
+fn better(rung: ConfinementLevel) -> &'static str {
     match rung {
-        Rung::None if cfg!(target_os = "linux") => {
+        ConfinementLevel::None if cfg!(target_os = "linux") => {
             "Use a kernel from Linux 6.2 on with Landlock, or run pi in a container where that \
              matters."
         }
-        Rung::None => "Run pi in a container or in a virtual machine where that matters.",
-        Rung::Landlock => {
+        ConfinementLevel::None => {
+            "Run pi in a container or in a virtual machine where that matters."
+        }
+        ConfinementLevel::Landlock => {
             "Install bubblewrap (package bubblewrap), and let it make user namespaces; \
              docs/guard.md says what that adds."
         }
-        Rung::Seatbelt | Rung::Bubblewrap => "There is nothing higher; require less.",
+        ConfinementLevel::Seatbelt | ConfinementLevel::Bubblewrap => {
+            "There is nothing higher; require less."
+        }
     }
 }
 

@@ -135,7 +135,7 @@ fn explain(
             format!(
                 "it runs in the sandbox: {} ({})",
                 guard.plan().sandbox.as_str(),
-                confined.rung()
+                confined.level()
             )
         }
         (Outcome::Run, None) => "it runs with all your rights".to_owned(),

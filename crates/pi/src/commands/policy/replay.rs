@@ -322,7 +322,7 @@ impl Report {
                 "new": new,
                 "judgement": judgement,
             });
-            secrets::own().mask_json(&mut difference);
+            secrets::own().redact_json(&mut difference);
             write!(self.out, "{}\n{difference}", if self.different > 1 { "," } else { "" })?;
             return Ok(());
         }
@@ -332,9 +332,9 @@ impl Report {
         }
         let (entry, tool) = (plain::line(action.entry, 40), plain::line(action.tool, 40));
         let secrets = secrets::own();
-        let what = plain::line(&secrets.mask(what), SHOWN);
+        let what = plain::line(&secrets.redact(what), SHOWN);
         writeln!(self.out, "  {entry}  {old} -> {new}  {tool}: {what}")?;
-        writeln!(self.out, "      {}", secrets.mask(&reason(judgement)))?;
+        writeln!(self.out, "      {}", secrets.redact(&reason(judgement)))?;
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 use std::io::IsTerminal as _;
 use std::process::ExitStatus;
 
-use pi_guard::confine::Rung;
+use pi_guard::confine::ConfinementLevel;
 use tokio::process::{Child, Command};
 
 use super::{Run, code, not_started};
@@ -20,7 +20,8 @@ pub(super) async fn run(run: &Run) -> Done {
     command.args(&held.arguments).env_clear().envs(held.environment).current_dir(&run.cwd);
     // Whoever is in a process group of its own cannot read from the terminal, unless it is also in
     // a session of its own; whoever is not gets the terminal's signals without our help.
-    let apart = run.confined.rung() == Rung::Bubblewrap || !std::io::stdin().is_terminal();
+    let apart =
+        run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
     let status = start(command, apart).await;
     let name = run.program.to_string_lossy();
     match status {

@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use pi_guard::confine::{Denial, Denied, explain_denial};
+use pi_guard::confine::{Denial, explain_denial};
 use pi_tools::{Command, Executor as _};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
@@ -100,9 +100,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
 /// What it was denied, as far as that can be told.
 fn denied(run: &Run, output: &str) -> Vec<Denial> {
     let refused = run.guard.refused_hosts().into_iter();
-    let mut denied: Vec<Denial> = refused
-        .map(|refused| Denial { denied: Denied::Host(Some(refused.host)), rule: refused.reason })
-        .collect();
+    let mut denied: Vec<Denial> = refused.map(Denial::from).collect();
     denied.extend(explain_denial(&run.confined, &run.cwd, output));
     denied
 }

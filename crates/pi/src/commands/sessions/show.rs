@@ -25,7 +25,7 @@ pub(in crate::commands) fn show(given: &Given) -> Done {
     let mut out = BufWriter::new(std::io::stdout().lock());
     if given.has("json") {
         let mut facts = facts(&session, &info)?;
-        secrets::own().mask_json(&mut facts);
+        secrets::own().redact_json(&mut facts);
         serde_json::to_writer_pretty(&mut out, &facts)?;
         writeln!(out)?;
     } else {
