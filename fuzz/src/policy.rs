@@ -4,20 +4,19 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use pi_guard::Decision;
-use pi_guard::policy::{Defaults, Layer, Policy, RuleFile, Scene};
+use pi_guard::policy::{Defaults, Layer, Policy, PolicyContext, RuleFile};
 
 /// Any text gets a decision; a forbidden command before it keeps it from being allowed.
 pub fn policy_check(data: &[u8]) {
     let Ok(script) = std::str::from_utf8(data) else { return };
     let policy = policy();
-    let scene = Scene { cwd: Path::new("/w"), home: Some(Path::new("/h")), resolve: &|_| None, real: &|_| None };
-    let verdict = policy.check(script, &scene);
+    let context = PolicyContext::new(Path::new("/w")).with_home(Some(Path::new("/h")));
+    let verdict = policy.check(script, &context);
     assert!(!verdict.explain().is_empty());
-    let after = policy.check(&format!("forbidden\n{script}"), &scene);
+    let after = policy.check(&format!("forbidden\n{script}"), &context);
     assert_ne!(after.decision, Decision::Allow, "text after a forbidden command");
     // Rule files are text that may come from a project.
     let _ = RuleFile::parse("x", script, Layer::Project);
-    let _ = RuleFile::parse_codex("x", script, Layer::Project);
 }
 
 fn policy() -> &'static Policy {

@@ -23,7 +23,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use pi_guard::confine::ConfinementLevel;
 use pi_guard::confine::{Confined, RefusedHost};
-use pi_guard::policy::{Policy, Scene};
+use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
@@ -152,15 +152,13 @@ impl Guard {
     }
 
     /// Does something with the policy and the place where commands run.
-    fn look<T>(&self, look: impl FnOnce(&Policy, &Scene<'_>) -> T) -> T {
+    fn look<T>(&self, look: impl FnOnce(&Policy, &PolicyContext<'_>) -> T) -> T {
         let resolve = |name: &str| resolve(&self.environment, name);
-        let scene = Scene {
-            cwd: &self.environment.cwd,
-            home: self.environment.home.as_deref(),
-            resolve: &resolve,
-            real: &|path| Some(real_path(path)),
-        };
-        look(&self.policy(), &scene)
+        let context = PolicyContext::new(&self.environment.cwd)
+            .with_home(self.environment.home.as_deref())
+            .with_program_resolver(&resolve)
+            .with_real_paths(&|path| Some(real_path(path)));
+        look(&self.policy(), &context)
     }
 }
 

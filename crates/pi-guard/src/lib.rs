@@ -10,7 +10,7 @@
 //!
 //! # Where to start reading
 //!
-//! [`Decision`] is what everything comes down to. [`shell::analyse`] finds what a script would run,
+//! [`Decision`] is what everything comes down to. [`shell::analyze`] finds what a script would run,
 //! [`policy::Policy::check`] decides about it, and [`confine`] is the half that holds. [`secrets`] keeps credentials out of what
 //! is shown and stored, whoever was allowed to read them.
 

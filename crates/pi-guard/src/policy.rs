@@ -6,7 +6,6 @@
 //! analysed is a case of its own that no default permits unconfined.
 
 mod check;
-mod codex;
 mod destructive;
 mod file;
 mod files;
@@ -32,107 +31,166 @@ use serde::{Deserialize, Serialize};
 use crate::Decision;
 
 pub use file::{Layer, PolicyError, RuleFile};
-pub use paths::{PROTECTED, PathRule, Reach};
+pub use paths::{PROTECTED, PathAccess, PathRule};
 pub use rule::CommandRule;
 pub use scope::Scope;
 pub use verdict::{Part, Verdict};
 
-/// What happens to a script that cannot be analysed with certainty.
+/// The decision about commands whose effects cannot be determined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unanalysable {
-    /// It may run, but only where the operating system confines it.
-    AllowConfined,
-    /// Somebody is asked.
+#[non_exhaustive]
+pub enum UnknownEffects {
+    /// The command may run in the sandbox and nowhere else.
+    #[serde(rename = "allow-confined")]
+    AllowSandboxed,
+    /// The command needs approval.
     Ask,
-    /// It may not run.
+    /// The command is refused.
     Forbid,
 }
 
-/// What is decided where no rule speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// The decisions that apply where no rule matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Defaults {
-    /// About commands and writes that nothing is known about.
+    /// Commands and writes without a matching rule.
     pub unmatched: Decision,
-    /// About commands that destroy, and writes to protected files.
+    /// Destructive commands and writes to protected files.
     pub destructive: Decision,
-    /// About what cannot be analysed.
-    pub unanalysable: Unanalysable,
+    /// Commands whose effects cannot be determined.
+    pub unknown_effects: UnknownEffects,
 }
 
 impl Defaults {
-    /// No questions: everything may run that no rule forbids.
+    /// Allows everything that no rule forbids.
     #[must_use]
     pub fn explore() -> Self {
         Self {
             unmatched: Decision::Allow,
             destructive: Decision::Allow,
-            unanalysable: Unanalysable::AllowConfined,
+            unknown_effects: UnknownEffects::AllowSandboxed,
         }
     }
 
-    /// Asks for what is not known to be safe.
+    /// Asks about everything that is not known to be safe.
     #[must_use]
     pub fn careful() -> Self {
         Self {
             unmatched: Decision::Ask,
             destructive: Decision::Ask,
-            unanalysable: Unanalysable::Ask,
+            unknown_effects: UnknownEffects::Ask,
         }
     }
 
-    /// Nobody is there: what would need a question does not happen, the rest is confined.
+    /// Never asks: commands run in a sandbox, and destructive ones are refused.
     #[must_use]
     pub fn unattended() -> Self {
         Self {
             unmatched: Decision::Allow,
             destructive: Decision::Forbid,
-            unanalysable: Unanalysable::AllowConfined,
+            unknown_effects: UnknownEffects::AllowSandboxed,
+        }
+    }
+
+    /// [`Self::unattended`] on a machine without a sandbox: only commands that are known to be
+    /// harmless, or that a rule allows, may run.
+    #[must_use]
+    pub fn unattended_without_sandbox() -> Self {
+        Self {
+            unmatched: Decision::Ask,
+            destructive: Decision::Forbid,
+            unknown_effects: UnknownEffects::Forbid,
         }
     }
 }
 
 /// A rule on hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct HostRule {
-    /// Names, perhaps with `*`.
+    /// Host names, which may contain `*`, and addresses.
     pub hosts: Vec<String>,
-    /// What is decided.
+    /// The decision about a host that matches.
     pub decision: Decision,
-    /// Why.
+    /// The reason that the author of the rule gave.
     pub justification: Option<String>,
-    /// File and line.
+    /// File and line of the rule.
     pub origin: String,
 }
 
-/// A rule on calls of tools.
+/// A rule on tool calls.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolRule {
-    /// The tool's name, perhaps with `*`.
+    /// The name of the tool, which may contain `*`.
     pub name: String,
-    /// Patterns for arguments; all must fit.
-    pub arguments: Vec<(String, String)>,
-    /// What is decided.
+    /// Patterns for arguments; all must match.
+    pub arguments: Vec<ArgumentPattern>,
+    /// The decision about a call that matches.
     pub decision: Decision,
-    /// Why.
+    /// The reason that the author of the rule gave.
     pub justification: Option<String>,
-    /// File and line.
+    /// File and line of the rule.
     pub origin: String,
 }
 
-/// Where a script would run, as the caller sees it.
-#[allow(missing_debug_implementations)] // a closure has none
+/// A pattern for one argument of a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ArgumentPattern {
+    /// The name of the argument.
+    pub name: String,
+    /// The pattern that its value must match; `*` matches any text.
+    pub pattern: String,
+}
+
+/// The paths that rules accept for the bare name of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ExecutableRule {
+    /// The bare name.
+    pub name: String,
+    /// Absolute paths of the program.
+    pub paths: Vec<String>,
+}
+
+/// The environment that a command would run in.
+#[allow(missing_debug_implementations)] // The closures implement no `Debug`.
 #[derive(Clone, Copy)]
-pub struct Scene<'a> {
-    /// The working directory.
-    pub cwd: &'a Path,
-    /// The home folder, for `~`.
-    pub home: Option<&'a Path>,
-    /// The real path of a program, given its name or path as written.
-    pub resolve: &'a dyn Fn(&str) -> Option<PathBuf>,
-    /// The real path of a file, without symbolic links. `None` if there is none, or if nobody
-    /// wants to look; then a file is judged by its name alone.
-    pub real: &'a dyn Fn(&Path) -> Option<PathBuf>,
+pub struct PolicyContext<'a> {
+    cwd: &'a Path,
+    home: Option<&'a Path>,
+    resolve_program: &'a dyn Fn(&str) -> Option<PathBuf>,
+    real_path: &'a dyn Fn(&Path) -> Option<PathBuf>,
+}
+
+impl<'a> PolicyContext<'a> {
+    /// A context that never looks at the disk: programs and files are judged by their names.
+    #[must_use]
+    pub fn new(cwd: &'a Path) -> Self {
+        Self { cwd, home: None, resolve_program: &|_| None, real_path: &|_| None }
+    }
+
+    /// Sets the home directory, which `~` stands for.
+    #[must_use]
+    pub fn with_home(self, home: Option<&'a Path>) -> Self {
+        Self { home, ..self }
+    }
+
+    /// Sets the function that returns the real path of a program, given its name or path as
+    /// written in the command.
+    #[must_use]
+    pub fn with_program_resolver(self, resolve: &'a dyn Fn(&str) -> Option<PathBuf>) -> Self {
+        Self { resolve_program: resolve, ..self }
+    }
+
+    /// Sets the function that returns the real path of a file, with symbolic links resolved, or
+    /// `None` if there is no such file.
+    #[must_use]
+    pub fn with_real_paths(self, real_path: &'a dyn Fn(&Path) -> Option<PathBuf>) -> Self {
+        Self { real_path, ..self }
+    }
 }
 
 /// Rules of all layers, and what is decided without one.
@@ -163,14 +221,14 @@ impl Policy {
         rules.hosts.extend(file.hosts);
         rules.tools.extend(file.tools);
         rules.executables.extend(file.executables);
-        rules.unanalysable = rules.unanalysable.max(file.unanalysable);
+        rules.unknown_effects = rules.unknown_effects.max(file.unknown_effects);
         rules.examples += file.examples;
     }
 
     /// What happens to what cannot be analysed: what the files say, else the profile.
     #[must_use]
-    pub fn unanalysable(&self) -> Unanalysable {
-        self.rules.unanalysable.unwrap_or(self.defaults.unanalysable)
+    pub fn unknown_effects(&self) -> UnknownEffects {
+        self.rules.unknown_effects.unwrap_or(self.defaults.unknown_effects)
     }
 
     /// Whether any rule asks or forbids: something that a command could try to get past.
@@ -192,21 +250,26 @@ impl Policy {
 
     /// Decides about a shell script.
     #[must_use]
-    pub fn check(&self, script: &str, scene: &Scene<'_>) -> Verdict {
-        check::script(self, script, scene)
+    pub fn check(&self, script: &str, context: &PolicyContext<'_>) -> Verdict {
+        check::script(self, script, context)
     }
 
     /// Decides about reading or changing a file, for tools that do so themselves: by the path as
     /// it is given, and by the real one if the scene knows it.
     #[must_use]
-    pub fn check_path(&self, path: &Path, reach: Reach, scene: &Scene<'_>) -> Verdict {
-        check::path(self, path, reach, scene)
+    pub fn check_path(
+        &self,
+        path: &Path,
+        access: PathAccess,
+        context: &PolicyContext<'_>,
+    ) -> Verdict {
+        check::path(self, path, access, context)
     }
 
     /// Decides about a connection. `None` if no rule speaks of the host.
     #[must_use]
     pub fn check_host(&self, host: &str) -> Option<Verdict> {
-        check::host(self, host).map(|part| Verdict::of(vec![part]))
+        check::host(self, host).map(|part| Verdict::from_parts(vec![part]))
     }
 
     /// The hosts that rules allow, as they are written.
@@ -223,6 +286,6 @@ impl Policy {
         name: &str,
         arguments: &serde_json::Map<String, serde_json::Value>,
     ) -> Option<Verdict> {
-        tools::check(self, name, arguments).map(|part| Verdict::of(vec![part]))
+        tools::check(self, name, arguments).map(|part| Verdict::from_parts(vec![part]))
     }
 }

@@ -6,7 +6,6 @@
 //! reported as a [`Doubt`], never left out.
 
 mod builtins;
-mod doubt;
 mod evaluate;
 mod git;
 mod launch;
@@ -15,13 +14,14 @@ mod programs;
 mod sed;
 mod text;
 mod tree;
+mod uncertainty;
 mod variables;
 mod word;
 mod wrappers;
 
 use serde::Serialize;
 
-pub use doubt::Doubt;
+pub use uncertainty::Uncertainty;
 pub use word::Word;
 
 /// Longer scripts are not analysed.
@@ -40,7 +40,7 @@ pub struct Analysis {
     /// followed by the one it starts.
     pub commands: Vec<Command>,
     /// Why this may not be all, or not what happens. Empty if the analysis is certain.
-    pub doubts: Vec<Doubt>,
+    pub uncertainties: Vec<Uncertainty>,
     /// Functions that the script defines.
     pub functions: Vec<String>,
     /// The words that the variable of a `for` takes one after the other.
@@ -112,12 +112,12 @@ impl Analysis {
     /// Whether the list of commands is all that the script can run.
     #[must_use]
     pub fn is_certain(&self) -> bool {
-        self.doubts.is_empty()
+        self.uncertainties.is_empty()
     }
 
-    fn doubt(&mut self, doubt: Doubt) {
-        if !self.doubts.contains(&doubt) {
-            self.doubts.push(doubt);
+    fn note(&mut self, doubt: Uncertainty) {
+        if !self.uncertainties.contains(&doubt) {
+            self.uncertainties.push(doubt);
         }
     }
 }
@@ -170,11 +170,11 @@ pub fn quoted(word: &str) -> String {
 
 /// Analyses a script for bash (and the shells that resemble it).
 #[must_use]
-pub fn analyse(script: &str) -> Analysis {
+pub fn analyze(script: &str) -> Analysis {
     let mut analysis = Analysis::default();
     script_into(script, &mut analysis, &[]);
     if analysis.evaluation.is_dangerous() {
-        analysis.doubt(Doubt::Hidden);
+        analysis.note(Uncertainty::Hidden);
     }
     analysis
 }
@@ -182,13 +182,13 @@ pub fn analyse(script: &str) -> Analysis {
 /// Analyses a script that is run by the commands in `through`.
 fn script_into(script: &str, analysis: &mut Analysis, through: &[String]) {
     if script.len() > MAX_LENGTH {
-        return analysis.doubt(Doubt::TooLong);
+        return analysis.note(Uncertainty::TooLong);
     }
     if through.len() >= MAX_SCRIPTS {
-        return analysis.doubt(Doubt::TooDeep);
+        return analysis.note(Uncertainty::TooDeep);
     }
     for doubt in text::doubts(script) {
-        analysis.doubt(doubt);
+        analysis.note(doubt);
     }
     tree::read(script, analysis, through);
     // The grammar takes `ca\⏎t` for two words where the shell takes it for one, so both

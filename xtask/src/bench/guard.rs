@@ -9,8 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
-use pi_guard::policy::{Defaults, Layer, Policy, RuleFile, Scene};
+use pi_guard::confine::{Confinement, Machine, Mode, Network, ConfinementLevel};
+use pi_guard::policy::{Defaults, Layer, Policy, PolicyContext, RuleFile};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 
 use super::modes::build;
@@ -60,10 +60,10 @@ fn decision(rounds: u32) -> Option<f64> {
     let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
     let real = |path: &Path| path.canonicalize().ok();
     let cwd = PathBuf::from("/");
-    let scene = Scene { cwd: &cwd, home: None, resolve: &resolve, real: &real };
+    let context = PolicyContext::new(&cwd).with_program_resolver(&resolve).with_real_paths(&real);
     let took = cpu_of(rounds, Whose::Own, || {
         for script in SCRIPTS {
-            std::hint::black_box(policy.check(script, &scene));
+            std::hint::black_box(policy.check(script, &context));
         }
         Ok::<_, ()>(())
     });

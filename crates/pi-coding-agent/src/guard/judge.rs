@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pi_guard::Decision;
-use pi_guard::confine::{ConfinementLevel, HostFilter, Network, host_matches};
-use pi_guard::policy::{Part, Policy, Reach, Scope, Verdict};
+use pi_guard::confine::{HostFilter, Network, ConfinementLevel, host_matches};
+use pi_guard::policy::{Part, PathAccess, Policy, Scope, Verdict};
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -75,10 +75,10 @@ impl Guard {
     }
 
     /// Decides about a file that a tool would read or write.
-    pub fn judge_path(&self, path: &Path, reach: Reach) -> Judgement {
+    pub fn judge_path(&self, path: &Path, reach: PathAccess) -> Judgement {
         let mut parts = Vec::new();
         let beyond = self.file(path, reach, &mut parts);
-        Judgement { beyond, ..self.conclude(Verdict::of(parts)) }
+        Judgement { beyond, ..self.conclude(Verdict::from_parts(parts)) }
     }
 
     /// Decides about a connection of a command.
@@ -92,14 +92,8 @@ impl Guard {
             }
             Network::Hosts(_) => (Decision::Ask, "it is not among the hosts that can be reached"),
         };
-        let held = Verdict::of(vec![Part {
-            what: host.to_owned(),
-            decision,
-            confined: false,
-            rule: None,
-            reason: reason.to_owned(),
-            scope: Scope::Host { host: host.to_owned() },
-        }]);
+        let scope = Scope::Host { host: host.to_owned() };
+        let held = Verdict::from_parts(vec![Part::new(host, decision, reason, scope)]);
         let Some(ruled) = ruled else { return self.conclude(held) };
         // No rule switches the network on.
         let strictest = ruled.decision == Decision::Forbid || self.plan.network != Network::Off;
@@ -126,15 +120,15 @@ impl Guard {
                 parts.extend(self.look(|policy, scene| policy.check(command, scene)).parts);
             }
             ("write" | "edit", _, Some(path)) => {
-                beyond = self.file(&workspace.resolve(path), Reach::Write, &mut parts);
+                beyond = self.file(&workspace.resolve(path), PathAccess::Write, &mut parts);
             }
             ("read" | "grep" | "find" | "ls", _, path) => {
                 let path = workspace.resolve(path.unwrap_or("."));
-                beyond = self.file(&path, Reach::Read, &mut parts);
+                beyond = self.file(&path, PathAccess::Read, &mut parts);
             }
             _ => {}
         }
-        Judgement { beyond, ..self.conclude(Verdict::of(parts)) }
+        Judgement { beyond, ..self.conclude(Verdict::from_parts(parts)) }
     }
 
     /// Whether a file may be read without asking.
@@ -146,7 +140,7 @@ impl Guard {
         if !self.policy().restricts_files() {
             return true;
         }
-        let verdict = self.look(|policy, scene| policy.check_path(path, Reach::Read, scene));
+        let verdict = self.look(|policy, scene| policy.check_path(path, PathAccess::Read, scene));
         match verdict.decision {
             Decision::Allow => true,
             Decision::Ask => self.is_approved(&verdict),
@@ -165,21 +159,16 @@ impl Guard {
 
     /// Adds what the rules and the sandbox say about a file, by the name that was given and by the
     /// one that it has. That one if the sandbox objects.
-    fn file(&self, path: &Path, reach: Reach, parts: &mut Vec<Part>) -> Option<PathBuf> {
+    fn file(&self, path: &Path, reach: PathAccess, parts: &mut Vec<Part>) -> Option<PathBuf> {
         let real = real_path(path);
         parts.extend(self.look(|policy, scene| policy.check_path(path, reach, scene)).parts);
         if real != path {
             parts.extend(self.look(|policy, scene| policy.check_path(&real, reach, scene)).parts);
         }
-        let denial = self.sandbox.may(&real, reach != Reach::Read).err()?;
-        parts.push(Part {
-            what: real.display().to_string(),
-            decision: Decision::Ask,
-            confined: false,
-            rule: None,
-            reason: format!("the sandbox does not permit it: {}", denial.rule),
-            scope: Scope::Path { path: real.clone(), access: reach },
-        });
+        let denial = self.sandbox.may(&real, reach != PathAccess::Read).err()?;
+        let reason = format!("the sandbox does not permit it: {}", denial.rule);
+        let scope = Scope::Path { path: real.clone(), access: reach };
+        parts.push(Part::new(real.display().to_string(), Decision::Ask, reason, scope));
         Some(real)
     }
 
@@ -189,14 +178,8 @@ impl Guard {
             Profile::Explore => Decision::Allow,
             Profile::Careful | Profile::Unattended => Decision::Ask,
         };
-        Part {
-            what: name.to_owned(),
-            decision,
-            confined: false,
-            rule: None,
-            reason: "no rule speaks of this tool".to_owned(),
-            scope: Scope::Tool { name: name.to_owned() },
-        }
+        let scope = Scope::Tool { name: name.to_owned() };
+        Part::new(name, decision, "no rule speaks of this tool", scope)
     }
 
     fn conclude(&self, verdict: Verdict) -> Judgement {

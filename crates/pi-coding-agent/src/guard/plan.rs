@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pi_guard::Decision;
-use pi_guard::confine::{ConfinementLevel, Network};
-use pi_guard::policy::{Defaults, Unanalysable};
+use pi_guard::confine::{Network, ConfinementLevel};
+use pi_guard::policy::Defaults;
 
 use crate::Environment;
 use crate::config::Settings;
@@ -136,12 +135,7 @@ impl GuardPlan {
             Profile::Explore => Defaults::explore(),
             Profile::Careful => Defaults::careful(),
             Profile::Unattended if held => Defaults::unattended(),
-            // Only what is known to be harmless, or allowed.
-            Profile::Unattended => Defaults {
-                unmatched: Decision::Ask,
-                destructive: Decision::Forbid,
-                unanalysable: Unanalysable::Forbid,
-            },
+            Profile::Unattended => Defaults::unattended_without_sandbox(),
         }
     }
 }

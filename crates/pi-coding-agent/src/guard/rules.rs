@@ -1,8 +1,7 @@
 //! The rule files of all layers.
 //!
-//! In each directory every `*.toml` is a rule file of ours and every `*.rules` one of Codex. One
-//! that cannot be read or does not hold its own examples ends everything: a rule that is left out
-//! because of a typing error is a hole.
+//! In each directory every `*.toml` is a rule file. One that cannot be read or does not hold its
+//! own examples ends everything: a rule that is left out because of a typing error is a hole.
 
 use std::fs;
 use std::io;
@@ -68,9 +67,7 @@ pub fn read(file: &Path, layer: Layer) -> Result<RuleFile, RulesError> {
     let unreadable = |source| RulesError::Unreadable { path: file.to_owned(), source };
     let text = fs::read_to_string(file).map_err(unreadable)?;
     let name = file.to_string_lossy();
-    let codex = file.extension().is_some_and(|extension| extension == "rules");
-    let parse = if codex { RuleFile::parse_codex } else { RuleFile::parse };
-    Ok(parse(&name, &text, layer)?)
+    Ok(RuleFile::parse(&name, &text, layer)?)
 }
 
 /// The rule files of a directory, in the order of their names; none if there is no directory.
@@ -84,9 +81,9 @@ fn rule_files(directory: &Path) -> Result<Vec<PathBuf>, RulesError> {
     let mut files = Vec::new();
     for entry in entries {
         let path = entry.map_err(unreadable)?.path();
-        let kind = path.extension().and_then(|extension| extension.to_str());
+        let is_rule_file = path.extension().is_some_and(|extension| extension == "toml");
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-        if matches!(kind, Some("toml" | "rules")) && !hidden {
+        if is_rule_file && !hidden {
             files.push(path);
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolOutput, Updates};
 use pi_guard::Decision;
 use pi_guard::confine::{Denial, DenialTarget, explain_denial};
-use pi_guard::policy::{Part, Reach, Scope};
+use pi_guard::policy::{Part, PathAccess, Scope};
 use pi_protocol::{CancelToken, Tool, UserBlock};
 use pi_tools::{Workspace, toolset};
 use serde_json::{Map, Value};
@@ -130,14 +130,8 @@ impl Guarded {
             if self.guard.approvals.cover(&scope) {
                 return None;
             }
-            let part = Part {
-                what: named(&denial.target),
-                decision: Decision::Ask,
-                confined: false,
-                rule: None,
-                reason: denial.rule.clone(),
-                scope: scope.clone(),
-            };
+            let what_denied = named(&denial.target);
+            let part = Part::new(what_denied, Decision::Ask, denial.rule.clone(), scope.clone());
             let cwd = self.workspace.cwd().to_string_lossy();
             let mut question = Question::new(self.name(), run.id, what, &cwd, vec![part]);
             question.wider = Some(wider.to_string());
@@ -170,7 +164,7 @@ impl Guarded {
         let script = || Scope::Script { text: what.to_owned() };
         match denied {
             DenialTarget::Path(path) => {
-                let scope = Scope::Path { path: path.clone(), access: Reach::Write };
+                let scope = Scope::Path { path: path.clone(), access: PathAccess::Write };
                 let directory = existing_directory(path);
                 let root = Wider::Root(directory);
                 let inside = path.starts_with(self.workspace.cwd());

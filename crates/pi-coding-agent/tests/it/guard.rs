@@ -445,11 +445,10 @@ async fn the_strictest_layer_wins_and_the_administrator_is_one() {
     let allow = "[[command]]\nprefix = [\"cat\"]\ndecision = \"allow\"\n";
     for directory in ["etc/rules", "etc/administrator"] {
         let scene = Scene { system: true, ..Scene::new(json!({}), allow) };
-        let codex = "prefix_rule(pattern=[\"cat\"], decision=\"forbidden\")\n";
-        scene.scratch.write(&format!("{directory}/machine.rules"), codex);
+        scene.scratch.write(&format!("{directory}/machine.toml"), FORBID_CAT);
         let session = scene.session().await;
         let (text, failed) = scene.bash(&session, "cat /dev/null").await;
-        assert!(failed && text.contains("machine.rules:1"), "{text}");
+        assert!(failed && text.contains("machine.toml:"), "{text}");
     }
 }
 

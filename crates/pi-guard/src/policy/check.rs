@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use super::destructive::{self, Harm};
 use super::hosts;
 use super::known;
-use super::paths::{Folders, Reach};
+use super::paths::{Directories, PathAccess};
 use super::rule::{Fit, Program};
 use super::spelling;
-use super::{Part, Policy, Scene, Scope, Unanalysable, Verdict};
+use super::{Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
 use crate::Decision;
 use crate::shell::{self, Access, Analysis, Command, Role, Word, base_name};
 
-pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdict {
-    let analysis = shell::analyse(script);
-    let mut check = Check::new(policy, scene);
+pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>) -> Verdict {
+    let analysis = shell::analyze(script);
+    let mut check = Check::new(policy, context);
     check.script = Scope::Script { text: script.to_owned() };
     check.variables_set(&analysis);
     check.folders_entered(&analysis);
@@ -37,33 +37,38 @@ pub(super) fn script(policy: &Policy, script: &str, scene: &Scene<'_>) -> Verdic
             .commands
             .iter()
             .any(|r| r.prefix.first().is_some_and(|p| p.contains(name)));
-        if ruled || (scene.resolve)(name).is_some() {
+        if ruled || (context.resolve_program)(name).is_some() {
             check.unknown(name, "a function of the script has the name of a program");
         }
     }
-    for doubt in &analysis.doubts {
+    for doubt in &analysis.uncertainties {
         check.unknown("script", &doubt.to_string());
     }
     let opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
     if opaque || !analysis.is_certain() {
         check.mentioned(script);
     }
-    Verdict::of(check.parts)
+    Verdict::from_parts(check.parts)
 }
 
-pub(super) fn path(policy: &Policy, path: &Path, reach: Reach, scene: &Scene<'_>) -> Verdict {
-    let mut check = Check::new(policy, scene);
+pub(super) fn path(
+    policy: &Policy,
+    path: &Path,
+    access: PathAccess,
+    context: &PolicyContext<'_>,
+) -> Verdict {
+    let mut check = Check::new(policy, context);
     let text = path.to_string_lossy();
-    let absolute = check.folders.absolute(&text, scene.cwd);
-    check.scope = Scope::of_path(&absolute, reach, scene.cwd);
-    if !check.file(&text, reach) {
-        let decision = match reach {
-            Reach::Read => Decision::Allow,
-            Reach::Write | Reach::Any => policy.defaults.unmatched,
+    let absolute = check.directories.absolute(&text, context.cwd);
+    check.scope = Scope::of_path(&absolute, access, context.cwd);
+    if !check.file(&text, access) {
+        let decision = match access {
+            PathAccess::Read => Decision::Allow,
+            PathAccess::Write | PathAccess::Any => policy.defaults.unmatched,
         };
         check.part(&text, decision, None, "no rule speaks of this file");
     }
-    Verdict::of(check.parts)
+    Verdict::from_parts(check.parts)
 }
 
 pub(super) fn host(policy: &Policy, name: &str) -> Option<Part> {
@@ -82,10 +87,6 @@ fn host_by(policy: &Policy, host: &str, fits: fn(&str, &str) -> bool) -> Option<
     let rule = fitting.max_by_key(|rule| rule.decision)?;
     let scope = Scope::Host { host: host.clone() };
     Some(ruled(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
-}
-
-fn folders<'a>(scene: &Scene<'a>) -> Folders<'a> {
-    Folders { cwd: scene.cwd, home: scene.home }
 }
 
 pub(super) fn ruled(
@@ -112,8 +113,8 @@ pub(super) fn ruled(
 
 pub(super) struct Check<'a> {
     pub(super) policy: &'a Policy,
-    pub(super) scene: &'a Scene<'a>,
-    pub(super) folders: Folders<'a>,
+    pub(super) context: &'a PolicyContext<'a>,
+    pub(super) directories: Directories<'a>,
     pub(super) parts: Vec<Part>,
     /// Folders that the script may be in besides the first.
     pub(super) cwds: Vec<PathBuf>,
@@ -132,12 +133,12 @@ pub(super) struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    fn new(policy: &'a Policy, scene: &'a Scene<'a>) -> Self {
+    fn new(policy: &'a Policy, context: &'a PolicyContext<'a>) -> Self {
         let nothing = Scope::Script { text: String::new() };
         Self {
             policy,
-            scene,
-            folders: folders(scene),
+            context,
+            directories: Directories { cwd: context.cwd, home: context.home },
             parts: Vec::new(),
             cwds: Vec::new(),
             lost: false,
@@ -178,10 +179,10 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn unknown(&mut self, what: &str, reason: &str) {
-        let (decision, confined) = match self.policy.unanalysable() {
-            Unanalysable::AllowConfined => (Decision::Allow, true),
-            Unanalysable::Ask => (Decision::Ask, false),
-            Unanalysable::Forbid => (Decision::Forbid, false),
+        let (decision, confined) = match self.policy.unknown_effects() {
+            UnknownEffects::AllowSandboxed => (Decision::Allow, true),
+            UnknownEffects::Ask => (Decision::Ask, false),
+            UnknownEffects::Forbid => (Decision::Forbid, false),
         };
         self.parts.push(Part {
             what: what.to_owned(),
@@ -196,8 +197,8 @@ impl<'a> Check<'a> {
     fn variables_set(&mut self, analysis: &Analysis) {
         self.variables = spelling::variables(analysis);
         let set = |name: &str| self.variables.iter().any(|(known, _)| known == name);
-        let home = self.scene.home.filter(|_| !set("HOME"));
-        let folders = [("HOME", home), ("PWD", Some(self.scene.cwd).filter(|_| !set("PWD")))];
+        let home = self.context.home.filter(|_| !set("HOME"));
+        let folders = [("HOME", home), ("PWD", Some(self.context.cwd).filter(|_| !set("PWD")))];
         for (name, folder) in folders {
             let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
             self.variables.extend(folder.map(|folder| (name.to_owned(), folder)));
@@ -245,8 +246,8 @@ impl<'a> Check<'a> {
 
     /// Notes a folder that the script enters, or that it may be anywhere.
     fn enter(&mut self, folder: Option<&Word>) {
-        let home = self.scene.home.map(|home| home.to_string_lossy().into_owned());
-        let folders = match folder {
+        let home = self.context.home.map(|home| home.to_string_lossy().into_owned());
+        let directories = match folder {
             None => home.map(|home| vec![home]),
             Some(Word::Literal { text, .. }) => {
                 Some(vec![text.clone()]).filter(|_| !text.starts_with('-'))
@@ -257,22 +258,26 @@ impl<'a> Check<'a> {
                 spelling::spellings(word, &self.variables)
             }
         };
-        for folder in folders.iter().flatten() {
+        for folder in directories.iter().flatten() {
             // Relative to where an earlier `cd` led, or to the start.
-            let from = self.cwds.last().map_or(self.scene.cwd, PathBuf::as_path);
+            let from = self.cwds.last().map_or(self.context.cwd, PathBuf::as_path);
             let entered = [
-                self.folders.absolute(folder, from),
-                self.folders.absolute(folder, self.scene.cwd),
+                self.directories.absolute(folder, from),
+                self.directories.absolute(folder, self.context.cwd),
             ];
             self.cwds.extend(entered);
         }
-        self.lost |= folders.is_none();
+        self.lost |= directories.is_none();
     }
 
     fn command(&mut self, command: &Command, analysis: &Analysis) {
         let text = command.text();
         for redirect in &command.redirects {
-            self.redirect(redirect.access, &redirect.target);
+            let access = match redirect.access {
+                Access::Read => PathAccess::Read,
+                Access::Write | Access::Append => PathAccess::Write,
+            };
+            self.redirect(access, &redirect.target);
         }
         let harm = self.harm(command);
         if let Some(Harm::Ruinous(why)) = harm {
@@ -340,9 +345,9 @@ impl<'a> Check<'a> {
     /// The worst that a command does, from any folder that the script may be in.
     fn harm(&self, command: &Command) -> Option<Harm> {
         let cwds = self.cwds.iter().map(PathBuf::as_path);
-        let all = std::iter::once(self.scene.cwd).chain(cwds);
+        let all = std::iter::once(self.context.cwd).chain(cwds);
         let harms: Vec<Harm> = all
-            .filter_map(|cwd| destructive::harm(command, Folders { cwd, ..self.folders }))
+            .filter_map(|cwd| destructive::harm(command, Directories { cwd, ..self.directories }))
             .collect();
         let ruin = harms.iter().find(|harm| matches!(harm, Harm::Ruinous(_)));
         ruin.or(harms.first()).copied()
@@ -350,7 +355,7 @@ impl<'a> Check<'a> {
 
     /// Judges by the rules on commands; says whether one decided.
     fn rules(&mut self, command: &Command, written: &str, text: &str) -> bool {
-        let program = Program { written, real: (self.scene.resolve)(written) };
+        let program = Program { written, real: (self.context.resolve_program)(written) };
         let same = |written: &str, name: &str| self.is_same(written, name);
         let mut best: Option<&super::CommandRule> = None;
         let mut may: Option<&super::CommandRule> = None;
@@ -393,7 +398,7 @@ impl<'a> Check<'a> {
         if written == name {
             return true;
         }
-        let home = written.strip_prefix("~/").and_then(|rest| Some(self.scene.home?.join(rest)));
+        let home = written.strip_prefix("~/").and_then(|rest| Some(self.context.home?.join(rest)));
         let expanded = home.map(|path| path.to_string_lossy().into_owned());
         let written = expanded.as_deref().unwrap_or(written);
         if base_name(written) != name || !written.starts_with('/') {
@@ -404,18 +409,17 @@ impl<'a> Check<'a> {
             .rules
             .executables
             .iter()
-            .any(|(known, paths)| known == name && paths.iter().any(|path| path == written));
+            .any(|rule| rule.name == name && rule.paths.iter().any(|path| path == written));
         listed
-            || (self.scene.resolve)(written)
-                .is_some_and(|real| (self.scene.resolve)(name) == Some(real))
+            || (self.context.resolve_program)(written)
+                .is_some_and(|real| (self.context.resolve_program)(name) == Some(real))
     }
 
-    fn redirect(&mut self, access: Access, target: &Word) {
-        let reach = if access == Access::Read { Reach::Read } else { Reach::Write };
+    fn redirect(&mut self, access: PathAccess, target: &Word) {
         let Some(text) = target.literal() else {
             for spelled in spelling::spellings(target, &self.variables).unwrap_or_default() {
                 let spelled = Word::plain(spelled);
-                if reach == Reach::Write && destructive::is_disk(&spelled) {
+                if access == PathAccess::Write && destructive::is_disk(&spelled) {
                     let text = target.raw().to_owned();
                     self.part(&text, Decision::Forbid, None, "it overwrites a disk");
                 }
@@ -427,7 +431,7 @@ impl<'a> Check<'a> {
             let ruled = rules.paths.iter().any(|rule| strict(rule.decision))
                 || rules.hosts.iter().any(|rule| strict(rule.decision));
             let open = !ruled && self.policy.defaults == super::Defaults::explore();
-            if !open && (reach == Reach::Write || !rules.paths.is_empty()) {
+            if !open && (access == PathAccess::Write || !rules.paths.is_empty()) {
                 self.unknown(target.raw(), "the file is not written out");
             }
             return;
@@ -444,10 +448,10 @@ impl<'a> Check<'a> {
             }
             return;
         }
-        let absolute = self.folders.absolute(text, self.scene.cwd);
-        let scope = Scope::of_path(&absolute, reach, self.scene.cwd);
+        let absolute = self.directories.absolute(text, self.context.cwd);
+        let scope = Scope::of_path(&absolute, access, self.context.cwd);
         let scope = std::mem::replace(&mut self.scope, scope);
-        if !self.file(text, reach) && reach == Reach::Write {
+        if !self.file(text, access) && access == PathAccess::Write {
             self.part(
                 text,
                 self.policy.defaults.unmatched,

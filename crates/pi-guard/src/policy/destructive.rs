@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::paths::Folders;
+use super::paths::Directories;
 use super::rule::{is_long, is_short};
 use crate::shell::{Access, Analysis, Command, Word};
 
@@ -21,7 +21,7 @@ const VITAL: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /
     /Users /System /Library /Applications";
 
 /// The harm a command does, if it is a known one.
-pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
+pub(super) fn harm(command: &Command, directories: Directories<'_>) -> Option<Harm> {
     if command.redirects.iter().any(|r| r.access != Access::Read && is_disk(&r.target)) {
         return Some(Harm::Ruinous("it overwrites a disk"));
     }
@@ -32,7 +32,7 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
         "rm" => {
             let recursive =
                 option(arguments, 'r', "--recursive") || option(arguments, 'R', "--recursive");
-            let vital = arguments.iter().any(|word| is_vital(word, folders));
+            let vital = arguments.iter().any(|word| is_vital(word, directories));
             if recursive && vital
                 || arguments.iter().any(|w| w.literal() == Some("--no-preserve-root"))
             {
@@ -44,17 +44,20 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
         "find" => {
             let has = |text: &str| arguments.iter().any(|w| w.literal() == Some(text));
             let removes = has("-delete") || has("rm") || has("shred");
-            if removes && arguments.iter().any(|word| is_vital(word, folders)) && !has("-name") {
+            if removes && arguments.iter().any(|word| is_vital(word, directories)) && !has("-name")
+            {
                 return Some(Harm::Ruinous("it removes the system or the home folder"));
             }
             has("-delete").then_some(Harm::Destructive("it removes files for good"))
         }
-        "mv" if operands(arguments).rev().skip(1).any(|word| is_vital(word, folders)) => {
+        "mv" if operands(arguments).rev().skip(1).any(|word| is_vital(word, directories)) => {
             Some(Harm::Ruinous("it moves the system or the home folder away"))
         }
         "rsync"
             if arguments.iter().any(|w| w.literal().is_some_and(|t| t.starts_with("--del")))
-                && operands(arguments).next_back().is_some_and(|word| is_vital(word, folders)) =>
+                && operands(arguments)
+                    .next_back()
+                    .is_some_and(|word| is_vital(word, directories)) =>
         {
             Some(Harm::Ruinous("it removes the system or the home folder"))
         }
@@ -70,7 +73,7 @@ pub(super) fn harm(command: &Command, folders: Folders<'_>) -> Option<Harm> {
         "mkfs" | "wipefs" | "mkswap" | "blkdiscard" => Some(Harm::Ruinous("it overwrites a disk")),
         _ if base.starts_with("mkfs.") => Some(Harm::Ruinous("it overwrites a disk")),
         "chmod" | "chown" | "chgrp" if option(arguments, 'R', "--recursive") => {
-            let vital = arguments.iter().any(|word| is_vital(word, folders));
+            let vital = arguments.iter().any(|word| is_vital(word, directories));
             Some(if vital {
                 Harm::Ruinous("it changes the rights of the whole system")
             } else {
@@ -209,7 +212,7 @@ pub(super) fn is_disk(word: &Word) -> bool {
         .any(|start| text.starts_with(start))
 }
 
-fn is_vital(word: &Word, folders: Folders<'_>) -> bool {
+fn is_vital(word: &Word, directories: Directories<'_>) -> bool {
     let text = match word {
         Word::Literal { text, .. } => text.as_str(),
         // `/*`, `~/*`, `$HOME`, `"$HOME"/*`
@@ -236,9 +239,9 @@ fn is_vital(word: &Word, folders: Folders<'_>) -> bool {
         () if pattern => above,
         () => text.as_str(),
     };
-    let path = folders.absolute(text, folders.cwd);
+    let path = directories.absolute(text, directories.cwd);
     VITAL.split_ascii_whitespace().any(|vital| path == Path::new(vital))
-        || folders.home.is_some_and(|home| path == home)
+        || directories.home.is_some_and(|home| path == home)
         || matches!(text, "~" | "~/")
 }
 

@@ -28,9 +28,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
-use super::paths::{PathRule, Reach};
+use super::paths::{PathAccess, PathRule};
 use super::rule::{CommandRule, Fit, Program};
-use super::{HostRule, ToolRule, Unanalysable, codex, sense};
+use super::{ArgumentPattern, ExecutableRule, HostRule, ToolRule, UnknownEffects, sense};
 use crate::Decision;
 use crate::shell::{self, Command, Word};
 
@@ -62,9 +62,9 @@ pub struct RuleFile {
     /// On tools.
     pub tools: Vec<ToolRule>,
     /// Which paths may stand for the bare name of a program.
-    pub executables: Vec<(String, Vec<String>)>,
+    pub executables: Vec<ExecutableRule>,
     /// What happens to what cannot be analysed.
-    pub unanalysable: Option<Unanalysable>,
+    pub unknown_effects: Option<UnknownEffects>,
     /// How many examples it brought, which were all checked.
     pub examples: usize,
 }
@@ -101,7 +101,7 @@ impl Example {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    unanalysable: Option<Spanned<Unanalysable>>,
+    unanalysable: Option<Spanned<UnknownEffects>>,
     #[serde(default)]
     command: Vec<Spanned<CommandTable>>,
     #[serde(default)]
@@ -137,7 +137,7 @@ enum Token {
 #[serde(deny_unknown_fields)]
 struct PathTable {
     paths: Vec<String>,
-    access: Reach,
+    access: PathAccess,
     decision: Decision,
     justification: Option<String>,
 }
@@ -200,12 +200,12 @@ impl RuleFile {
         })?;
         let mut rules = Self::default();
         if let Some(set) = read.unanalysable {
-            if source.layer == Layer::Project && *set.get_ref() == Unanalysable::AllowConfined {
+            if source.layer == Layer::Project && *set.get_ref() == UnknownEffects::AllowSandboxed {
                 let advice =
                     "a project may not allow what cannot be analysed; say it in your own rules";
                 return Err(source.error(set.span().start, advice));
             }
-            rules.unanalysable = Some(set.into_inner());
+            rules.unknown_effects = Some(set.into_inner());
         }
         for table in read.command {
             let given = table.get_ref();
@@ -217,13 +217,7 @@ impl RuleFile {
             let origin = source.origin(at);
             let PathTable { paths, access, decision, justification } = table.into_inner();
             sense::paths(&paths).map_err(|message| source.error(at, message))?;
-            rules.paths.push(PathRule {
-                patterns: paths,
-                reach: access,
-                decision,
-                justification,
-                origin,
-            });
+            rules.paths.push(PathRule { patterns: paths, access, decision, justification, origin });
         }
         for table in read.host {
             let at = table.span().start;
@@ -237,22 +231,18 @@ impl RuleFile {
             let origin = source.origin(at);
             let ToolTable { name, arguments, decision, justification } = table.into_inner();
             sense::tool(&name).map_err(|message| source.error(at, message))?;
-            let arguments = arguments.into_iter().collect();
+            let patterns = arguments.into_iter();
+            let arguments =
+                patterns.map(|(name, pattern)| ArgumentPattern { name, pattern }).collect();
             rules.tools.push(ToolRule { name, arguments, decision, justification, origin });
         }
         for table in read.executable {
             let at = table.span().start;
             let ExecutableTable { name, paths } = table.into_inner();
             sense::executable(&name, &paths).map_err(|message| source.error(at, message))?;
-            rules.executables.push((name, paths));
+            rules.executables.push(ExecutableRule { name, paths });
         }
         Ok(rules)
-    }
-
-    /// Reads a rule file of Codex: calls of `prefix_rule`, `network_rule` and `host_executable`.
-    pub fn parse_codex(file: &str, text: &str, layer: Layer) -> Result<Self, PolicyError> {
-        let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
-        codex::parse(&Source { file, text, layer })
     }
 }
 
@@ -303,7 +293,7 @@ pub(super) fn check_example(
     source: &Source<'_>,
 ) -> Result<(), PolicyError> {
     let commands = match example {
-        Example::Line(line) => shell::analyse(line).commands,
+        Example::Line(line) => shell::analyze(line).commands,
         Example::Words(words) => {
             let words = words.iter().map(Word::plain).collect();
             vec![Command { words, ..Command::default() }]

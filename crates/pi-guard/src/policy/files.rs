@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::check::{Check, word_as_host};
 use super::hosts;
-use super::paths::{self, PROTECTED, Reach};
+use super::paths::{self, PROTECTED, PathAccess};
 use super::{PathRule, Policy, Scope, spelling, writers};
 use crate::Decision;
 use crate::shell::{Command, Word, base_name};
@@ -81,9 +81,9 @@ impl<'a> Check<'a> {
         let is_one_of = |list: &[&str]| command.base().is_some_and(|base| list.contains(&base));
         if files {
             for piece in spelling::pieces(argument) {
-                self.strict_file(piece, Reach::Read, false);
+                self.strict_file(piece, PathAccess::Read, false);
                 if !reads {
-                    self.strict_file(piece, Reach::Write, is_one_of(MOVERS));
+                    self.strict_file(piece, PathAccess::Write, is_one_of(MOVERS));
                 }
             }
             if is_one_of(COPIERS) && !argument.starts_with('-') && self.is_above_rule(argument) {
@@ -125,9 +125,9 @@ impl<'a> Check<'a> {
         if !spelled.contains(['*', '?', '[']) {
             return;
         }
-        let rules = self.strict_paths().filter(|rule| !reads || rule.reach != Reach::Write);
+        let rules = self.strict_paths().filter(|rule| !reads || rule.access != PathAccess::Write);
         let mut patterns = rules.flat_map(|rule| &rule.patterns);
-        if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.dots, self.folders)) {
+        if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.dots, self.directories)) {
             self.unknown(text, "it may be about a file that a rule protects");
         }
     }
@@ -140,7 +140,9 @@ impl<'a> Check<'a> {
         let named = patterns.any(|pattern| {
             let last = base_name(pattern.trim_end_matches(['*', '/']));
             last.len() > 2 && raw.contains(last)
-                || open.as_ref().is_some_and(|o| paths::may_cover(pattern, o, true, self.folders))
+                || open
+                    .as_ref()
+                    .is_some_and(|o| paths::may_cover(pattern, o, true, self.directories))
         });
         if named {
             self.unknown(text, "it may be about a file that a rule protects");
@@ -153,17 +155,17 @@ impl<'a> Check<'a> {
     }
 
     fn is_above_rule(&self, argument: &str) -> bool {
-        let path = self.folders.absolute(argument, self.scene.cwd);
+        let path = self.directories.absolute(argument, self.context.cwd);
         let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
-        patterns.any(|p| !p.contains('*') && paths::is_above(p, &path, self.folders))
-            && !self.scene.cwd.starts_with(&path)
+        patterns.any(|p| !p.contains('*') && paths::is_above(p, &path, self.directories))
+            && !self.context.cwd.starts_with(&path)
     }
 
     /// All paths that a text may mean: from every folder that the script may be in, and what
     /// symbolic links lead to.
     pub(super) fn candidates(&self, text: &str) -> Vec<PathBuf> {
-        let first = self.folders.absolute(text, self.scene.cwd);
-        let more = self.cwds.iter().map(|cwd| self.folders.absolute(text, cwd));
+        let first = self.directories.absolute(text, self.context.cwd);
+        let more = self.cwds.iter().map(|cwd| self.directories.absolute(text, cwd));
         let mut all: Vec<PathBuf> = std::iter::once(first).chain(more).collect();
         let real: Vec<PathBuf> = all.iter().filter_map(|path| self.real(path)).collect();
         all.extend(real);
@@ -173,7 +175,8 @@ impl<'a> Check<'a> {
 
     /// The real path of a file. One that does not exist yet is in a folder that does.
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        let found = path.ancestors().find_map(|above| Some((above, (self.scene.real)(above)?)));
+        let found =
+            path.ancestors().find_map(|above| Some((above, (self.context.real_path)(above)?)));
         let (above, real) = found?;
         let real = match path.strip_prefix(above) {
             Ok(rest) if rest.as_os_str().is_empty() => real,
@@ -184,26 +187,26 @@ impl<'a> Check<'a> {
     }
 
     /// Applies the rules on files that ask or forbid.
-    pub(super) fn strict_file(&mut self, text: &str, reach: Reach, mover: bool) {
+    pub(super) fn strict_file(&mut self, text: &str, access: PathAccess, mover: bool) {
         if self.strict_paths().next().is_none() {
             return;
         }
         let candidates = self.candidates(text);
         let fits = |rule: &&PathRule| {
             candidates.iter().any(|path| {
-                rule.covers(path, reach, self.folders)
+                rule.covers(path, access, self.directories)
                     || mover
-                        && rule.reach != Reach::Read
-                        && rule.patterns.iter().any(|p| paths::is_above(p, path, self.folders))
-                        && path != self.scene.cwd
-                        && !self.scene.cwd.starts_with(path)
+                        && rule.access != PathAccess::Read
+                        && rule.patterns.iter().any(|p| paths::is_above(p, path, self.directories))
+                        && path != self.context.cwd
+                        && !self.context.cwd.starts_with(path)
             })
         };
         if let Some(rule) = self.strict_paths().filter(fits).max_by_key(|rule| rule.decision) {
             let why = rule.justification.as_deref();
             let mut part = self.by(rule.decision, text, &rule.origin, why);
             if let Some(path) = candidates.first() {
-                part.scope = Scope::File { path: path.clone(), access: reach };
+                part.scope = Scope::File { path: path.clone(), access };
             }
             if !self.parts.contains(&part) {
                 self.parts.push(part);
@@ -215,7 +218,7 @@ impl<'a> Check<'a> {
                 last.len() > 2 && text.split('/').any(|part| part.eq_ignore_ascii_case(last))
             };
             let mut rules =
-                self.strict_paths().filter(|r| r.reach == Reach::Any || r.reach == reach);
+                self.strict_paths().filter(|r| r.access == PathAccess::Any || r.access == access);
             if rules.any(|rule| rule.patterns.iter().any(named)) {
                 self.unknown(text, "it may be a file that a rule protects");
             }
@@ -223,9 +226,9 @@ impl<'a> Check<'a> {
     }
 
     /// Judges a file; says whether a rule or what is protected decided.
-    pub(super) fn file(&mut self, text: &str, reach: Reach) -> bool {
+    pub(super) fn file(&mut self, text: &str, access: PathAccess) -> bool {
         let before = self.parts.len();
-        self.strict_file(text, reach, false);
+        self.strict_file(text, access, false);
         if self.parts.len() > before {
             return true;
         }
@@ -233,7 +236,7 @@ impl<'a> Check<'a> {
         let hidden = candidates.iter().any(|path| path.starts_with("/proc"));
         let allowing = self.policy.rules.paths.iter().find(|rule| {
             rule.decision == Decision::Allow
-                && candidates.iter().all(|path| rule.covers(path, reach, self.folders))
+                && candidates.iter().all(|path| rule.covers(path, access, self.directories))
         });
         if let Some(rule) =
             allowing.filter(|_| !hidden && (!self.lost || text.starts_with(['/', '~'])))
@@ -242,11 +245,11 @@ impl<'a> Check<'a> {
             self.parts.push(part);
             return true;
         }
-        if hidden && reach == Reach::Write {
+        if hidden && access == PathAccess::Write {
             self.unknown(text, "a file in /proc may be any file");
             return true;
         }
-        reach != Reach::Read && self.protected(text, &candidates, reach, PROTECTED)
+        access != PathAccess::Read && self.protected(text, &candidates, access, PROTECTED)
     }
 
     /// Judges the files that a command writes by what is protected, whatever else allows it.
@@ -274,9 +277,11 @@ impl<'a> Check<'a> {
                 let all: Vec<&str> = all.copied().collect();
                 let allowed = self.policy.rules.paths.iter().any(|rule| {
                     rule.decision == Decision::Allow
-                        && candidates.iter().all(|p| rule.covers(p, Reach::Write, self.folders))
+                        && candidates
+                            .iter()
+                            .all(|p| rule.covers(p, PathAccess::Write, self.directories))
                 });
-                if !allowed && self.protected(&piece, &candidates, Reach::Write, &all) {
+                if !allowed && self.protected(&piece, &candidates, PathAccess::Write, &all) {
                     return;
                 }
             }
@@ -284,10 +289,17 @@ impl<'a> Check<'a> {
     }
 
     /// Decides about a write to a protected file; says whether it is one.
-    fn protected(&mut self, text: &str, all: &[PathBuf], reach: Reach, list: &[&str]) -> bool {
-        let covered = |path: &&PathBuf| list.iter().any(|p| paths::covers(p, path, self.folders));
+    fn protected(
+        &mut self,
+        text: &str,
+        all: &[PathBuf],
+        access: PathAccess,
+        list: &[&str],
+    ) -> bool {
+        let covered =
+            |path: &&PathBuf| list.iter().any(|p| paths::covers(p, path, self.directories));
         let Some(path) = all.iter().find(covered).cloned() else { return false };
-        let scope = std::mem::replace(&mut self.scope, Scope::File { path, access: reach });
+        let scope = std::mem::replace(&mut self.scope, Scope::File { path, access });
         self.part(text, self.policy.defaults.destructive, None, "the file is protected");
         self.scope = scope;
         true

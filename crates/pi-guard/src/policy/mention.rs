@@ -1,7 +1,7 @@
 //! A script that is not understood, and names what is forbidden.
 
 use super::check::{Check, word_as_host};
-use super::paths::Reach;
+use super::paths::PathAccess;
 use super::spelling;
 use crate::Decision;
 use crate::shell::base_name;
@@ -38,7 +38,8 @@ impl Check<'_> {
     /// Files that may not even be read. Names without a dot are words like any other.
     fn mentioned_files(&mut self, words: &[&str]) {
         let rules = self.policy.rules.paths.iter();
-        let strict = rules.filter(|r| r.decision == Decision::Forbid && r.reach != Reach::Write);
+        let strict =
+            rules.filter(|r| r.decision == Decision::Forbid && r.access != PathAccess::Write);
         let named = strict.into_iter().find_map(|rule| {
             let pattern = rule.patterns.iter().find(|pattern| {
                 let last = base_name(pattern.trim_end_matches(['*', '/']));

@@ -46,7 +46,7 @@ pub const PROTECTED: &[&str] = &[
 /// What a rule on files is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Reach {
+pub enum PathAccess {
     /// Reading.
     Read,
     /// Changing, creating and removing.
@@ -62,7 +62,7 @@ pub struct PathRule {
     /// everything below.
     pub patterns: Vec<String>,
     /// What is done with the file.
-    pub reach: Reach,
+    pub access: PathAccess,
     /// What is decided.
     pub decision: Decision,
     /// Why.
@@ -73,19 +73,24 @@ pub struct PathRule {
 
 /// The folders that patterns and paths are relative to.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Folders<'a> {
+pub(super) struct Directories<'a> {
     pub(super) cwd: &'a Path,
     pub(super) home: Option<&'a Path>,
 }
 
 impl PathRule {
-    pub(super) fn covers(&self, path: &Path, reach: Reach, folders: Folders<'_>) -> bool {
-        (self.reach == Reach::Any || self.reach == reach)
-            && self.patterns.iter().any(|pattern| covers(pattern, path, folders))
+    pub(super) fn covers(
+        &self,
+        path: &Path,
+        access: PathAccess,
+        directories: Directories<'_>,
+    ) -> bool {
+        (self.access == PathAccess::Any || self.access == access)
+            && self.patterns.iter().any(|pattern| covers(pattern, path, directories))
     }
 }
 
-impl Folders<'_> {
+impl Directories<'_> {
     /// The absolute path that `text` means, without looking at the disk.
     pub(super) fn absolute(&self, text: &str, cwd: &Path) -> PathBuf {
         let path = match (text.strip_prefix('~'), self.home) {
@@ -118,11 +123,11 @@ impl Folders<'_> {
 }
 
 /// Whether the pattern covers the absolute path.
-pub(super) fn covers(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
+pub(super) fn covers(pattern: &str, path: &Path, directories: Directories<'_>) -> bool {
     let pattern = if pattern.starts_with("**") {
         Path::new("/").join(pattern)
     } else {
-        folders.absolute(pattern, folders.cwd)
+        directories.absolute(pattern, directories.cwd)
     };
     let pattern = components(&pattern);
     matches(&pattern, &components(path))
@@ -130,8 +135,13 @@ pub(super) fn covers(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
 
 /// Whether a path with patterns in its names may be what the pattern of a rule covers.
 /// A leading dot is matched only by a dot, unless `dots` says otherwise.
-pub(super) fn may_cover(pattern: &str, spelled: &str, dots: bool, folders: Folders<'_>) -> bool {
-    let spelled = components(&folders.absolute(spelled, folders.cwd));
+pub(super) fn may_cover(
+    pattern: &str,
+    spelled: &str,
+    dots: bool,
+    directories: Directories<'_>,
+) -> bool {
+    let spelled = components(&directories.absolute(spelled, directories.cwd));
     let fits = |name: &str, spelled: &str| {
         glob(&sets_as_any(spelled), name)
             && (dots || !name.starts_with('.') || spelled.starts_with('.'))
@@ -144,7 +154,7 @@ pub(super) fn may_cover(pattern: &str, spelled: &str, dots: bool, folders: Folde
                 .all(|(spelled, name)| fits(name, spelled) || glob(name, spelled))
         });
     }
-    let names = components(&folders.absolute(pattern, folders.cwd));
+    let names = components(&directories.absolute(pattern, directories.cwd));
     names.len() <= spelled.len()
         && names.iter().zip(&spelled).all(|(name, spelled)| fits(name, spelled) || name == spelled)
 }
@@ -164,8 +174,8 @@ fn sets_as_any(pattern: &str) -> String {
 }
 
 /// Whether the path is above what the pattern names, so that removing it removes that too.
-pub(super) fn is_above(pattern: &str, path: &Path, folders: Folders<'_>) -> bool {
-    let pattern = folders.absolute(pattern, folders.cwd);
+pub(super) fn is_above(pattern: &str, path: &Path, directories: Directories<'_>) -> bool {
+    let pattern = directories.absolute(pattern, directories.cwd);
     pattern != path && pattern.starts_with(path)
 }
 
@@ -240,7 +250,7 @@ mod tests {
 
     #[test]
     fn patterns_cover_paths() {
-        let folders = Folders { cwd: Path::new("/w"), home: Some(Path::new("/home/u")) };
+        let directories = Directories { cwd: Path::new("/w"), home: Some(Path::new("/home/u")) };
         for (pattern, text, expected) in [
             (".git/hooks", ".git/hooks/pre-commit", true),
             (".git/hooks", "x/../.git/./hooks", true),
@@ -258,14 +268,14 @@ mod tests {
             ("~/.ssh", "/proc/self/root/home/u/.ssh/id", true),
             (".git/hooks", "/proc/12/cwd/.git/hooks", true),
         ] {
-            let path = folders.absolute(text, folders.cwd);
-            assert_eq!(covers(pattern, &path, folders), expected, "{pattern} {text}");
+            let path = directories.absolute(text, directories.cwd);
+            assert_eq!(covers(pattern, &path, directories), expected, "{pattern} {text}");
         }
     }
 
     #[test]
     fn patterns_may_become_paths() {
-        let folders = Folders { cwd: Path::new("/w"), home: Some(Path::new("/home/u")) };
+        let directories = Directories { cwd: Path::new("/w"), home: Some(Path::new("/home/u")) };
         for (pattern, text, expected) in [
             ("**/.env", ".e?v", true),
             ("**/.env", "a/.e[mn]v", true),
@@ -278,7 +288,7 @@ mod tests {
             ("locked", "l*ked/x", true),
             ("locked", "src/*", false),
         ] {
-            assert_eq!(may_cover(pattern, text, false, folders), expected, "{pattern} {text}");
+            assert_eq!(may_cover(pattern, text, false, directories), expected, "{pattern} {text}");
         }
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Reach;
+use super::PathAccess;
 use crate::shell::{self, Command, base_name};
 
 /// What an approval is for: the next question with the same scope need not be asked.
@@ -34,14 +34,14 @@ pub enum Scope {
         /// The file or folder.
         path: PathBuf,
         /// What may be done with it.
-        access: Reach,
+        access: PathAccess,
     },
     /// This file and no other, because it is protected or a rule is about it.
     File {
         /// The file.
         path: PathBuf,
         /// What may be done with it.
-        access: Reach,
+        access: PathAccess,
     },
     /// A host.
     Host {
@@ -93,7 +93,7 @@ impl Scope {
     }
 
     /// What approving this file is remembered for: the working directory if it is in there.
-    pub(super) fn of_path(path: &Path, access: Reach, cwd: &Path) -> Self {
+    pub(super) fn of_path(path: &Path, access: PathAccess, cwd: &Path) -> Self {
         let path = if path.starts_with(cwd) && path != cwd { cwd } else { path };
         Self::Path { path: path.to_owned(), access }
     }
@@ -103,7 +103,7 @@ impl Scope {
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Path { path, access }, Self::Path { path: inner, access: asked }) => {
-                inner.starts_with(path) && (access == asked || *access == Reach::Any)
+                inner.starts_with(path) && (access == asked || *access == PathAccess::Any)
             }
             (Self::Command { prefix }, Self::Exactly { words }) => words.starts_with(prefix),
             (one, other) => one == other,
@@ -142,9 +142,9 @@ impl Scope {
             }
             Self::Path { path, access } if path.parent().is_some() => {
                 let access = match access {
-                    Reach::Read => "read",
-                    Reach::Write => "write",
-                    Reach::Any => "any",
+                    PathAccess::Read => "read",
+                    PathAccess::Write => "write",
+                    PathAccess::Any => "any",
                 };
                 Some(format!(
                     "[[path]]\npaths = [{}]\naccess = \"{access}\"\ndecision = \"allow\"\n",
@@ -164,11 +164,11 @@ impl Scope {
     }
 }
 
-fn doing(access: Reach) -> &'static str {
+fn doing(access: PathAccess) -> &'static str {
     match access {
-        Reach::Read => "reading",
-        Reach::Write => "writing",
-        Reach::Any => "reading and writing",
+        PathAccess::Read => "reading",
+        PathAccess::Write => "writing",
+        PathAccess::Any => "reading and writing",
     }
 }
 
@@ -233,7 +233,7 @@ mod tests {
             ("A=b tool", "exactly this script: A=b tool", false),
             ("tool $X", "exactly this script: tool $X", false),
         ] {
-            let analysis = shell::analyse(script);
+            let analysis = shell::analyze(script);
             let scope = Scope::of_command(&analysis.commands[0], script);
             assert_eq!(scope.describe(), remembered, "{script}");
             assert_eq!(scope.rule().is_some(), rule, "{script}");
@@ -246,11 +246,11 @@ mod tests {
         let command =
             |words: &str| Scope::Command { prefix: words.split(' ').map(str::to_owned).collect() };
         for (given, asked, expected) in [
-            (path("/w", Reach::Write), path("/w/a", Reach::Write), true),
-            (path("/w", Reach::Any), path("/w/a", Reach::Read), true),
-            (path("/w", Reach::Read), path("/w/a", Reach::Write), false),
-            (path("/w/a", Reach::Write), path("/w", Reach::Write), false),
-            (path("/w", Reach::Write), path("/ww", Reach::Write), false),
+            (path("/w", PathAccess::Write), path("/w/a", PathAccess::Write), true),
+            (path("/w", PathAccess::Any), path("/w/a", PathAccess::Read), true),
+            (path("/w", PathAccess::Read), path("/w/a", PathAccess::Write), false),
+            (path("/w/a", PathAccess::Write), path("/w", PathAccess::Write), false),
+            (path("/w", PathAccess::Write), path("/ww", PathAccess::Write), false),
             (command("git commit"), command("git commit"), true),
             (command("git commit"), command("git push"), false),
         ] {
@@ -262,7 +262,7 @@ mod tests {
     fn proposed_rules_are_rules() {
         let scopes = [
             Scope::Command { prefix: vec!["a\"b".into(), "c\\d".into()] },
-            Scope::Path { path: "/w/it's".into(), access: Reach::Any },
+            Scope::Path { path: "/w/it's".into(), access: PathAccess::Any },
             Scope::Host { host: "example.com".into() },
             Scope::Tool { name: "mcp__x".into() },
         ];

@@ -229,7 +229,7 @@ mod tests {
             ("head $y", None),
             ("head $(x)", None),
         ] {
-            let analysis = shell::analyse(script);
+            let analysis = shell::analyze(script);
             let word = analysis.commands.last().unwrap().words.last().unwrap().clone();
             let found = spellings(&word, &variables(&analysis));
             let sort = |mut texts: Vec<String>| {

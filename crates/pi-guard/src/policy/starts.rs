@@ -57,7 +57,7 @@ impl Check<'_> {
             if !value.contains(char::is_whitespace) || !self.is_named(value) {
                 continue;
             }
-            let analysis = shell::analyse(value);
+            let analysis = shell::analyze(value);
             if let Some(rule) = analysis.commands.iter().find_map(|inner| self.strict_rule(inner)) {
                 return Some(rule.origin.clone());
             }
@@ -116,7 +116,7 @@ impl Check<'_> {
                 }
             }
         }
-        made.retain(|path| path != self.scene.cwd);
+        made.retain(|path| path != self.context.cwd);
         self.made = made;
     }
 }

@@ -6,14 +6,15 @@
 use serde_json::{Map, Value};
 
 use super::check::ruled;
-use super::{Part, Policy, Scope, paths};
+use super::{ArgumentPattern, Part, Policy, Scope, paths};
 use crate::Decision;
 
 pub(super) fn check(policy: &Policy, name: &str, arguments: &Map<String, Value>) -> Option<Part> {
     let fitting = policy.rules.tools.iter().filter(|rule| {
         let strict = rule.decision > Decision::Allow;
-        let fits = |(key, pattern): &(String, String)| {
-            arguments.get(key).is_some_and(|value| value_fits(pattern, value, strict))
+        let fits = |argument: &ArgumentPattern| {
+            let value = arguments.get(&argument.name);
+            value.is_some_and(|value| value_fits(&argument.pattern, value, strict))
         };
         paths::glob(&rule.name, name) && rule.arguments.iter().all(fits)
     });

@@ -9,6 +9,7 @@ use crate::Decision;
 
 /// The decision about a script, a file, a host or a tool call, and what led to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Verdict {
     /// The strictest decision of all parts.
     pub decision: Decision,
@@ -21,6 +22,7 @@ pub struct Verdict {
 
 /// The decision about one command, file, host or doubt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Part {
     /// What it is about.
     pub what: String,
@@ -38,10 +40,24 @@ pub struct Part {
     pub scope: Scope,
 }
 
+impl Part {
+    /// A part that no rule decided and that holds without a sandbox.
+    #[must_use]
+    pub fn new(
+        what: impl Into<String>,
+        decision: Decision,
+        reason: impl Into<String>,
+        scope: Scope,
+    ) -> Self {
+        let (what, reason) = (what.into(), reason.into());
+        Self { what, decision, confined: false, rule: None, reason, scope }
+    }
+}
+
 impl Verdict {
     /// The verdict that these parts make.
     #[must_use]
-    pub fn of(parts: Vec<Part>) -> Self {
+    pub fn from_parts(parts: Vec<Part>) -> Self {
         let decision = parts.iter().map(|part| part.decision).max().unwrap_or(Decision::Allow);
         let confined = parts.iter().any(|part| part.confined);
         Self { decision, confined, parts }

@@ -1,8 +1,8 @@
 //! Builtins and expansions that set variables by name, or look into text a second time.
 
 use super::Analysis;
-use super::doubt::Doubt;
 use super::launch::check_variable;
+use super::uncertainty::Uncertainty;
 use super::word::Word;
 
 /// Comparisons for which `[[` evaluates both sides as arithmetic.
@@ -21,7 +21,7 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
             let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
             let plain = |word: &Word| word.literal().is_some_and(is_plain_name);
             if words.windows(2).any(|pair| asks(&pair[0]) && !plain(&pair[1])) {
-                analysis.doubt(Doubt::Hidden);
+                analysis.note(Uncertainty::Hidden);
             }
             return;
         }
@@ -42,7 +42,7 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
                 continue;
             }
             if !value && (!named || base == "let") {
-                analysis.doubt(Doubt::Hidden);
+                analysis.note(Uncertainty::Hidden);
             }
             value = false;
             continue;
@@ -57,11 +57,11 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
         let name = text.split(['=', '[', '+']).next().unwrap_or_default();
         check_variable(name, analysis);
         if text.contains(['$', '`']) {
-            analysis.doubt(Doubt::Hidden);
+            analysis.note(Uncertainty::Hidden);
         }
         match base {
             "read" | "mapfile" | "readarray" | "getopts" | "wait" => analysis.evaluation.fill(name),
-            "let" if !analysis.evaluation.evaluate(text) => analysis.doubt(Doubt::Hidden),
+            "let" if !analysis.evaluation.evaluate(text) => analysis.note(Uncertainty::Hidden),
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 if let Some((_, value)) = text.split_once('=') {
                     analysis.evaluation.assign(name, &Word::plain(value));
@@ -74,7 +74,7 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
         && words.iter().filter_map(Word::literal).any(|t| t.starts_with('-') && t.contains('i'));
     if integers {
         // Whatever is assigned to them, here or later, is evaluated.
-        analysis.doubt(Doubt::Construct("integer variables".to_owned()));
+        analysis.note(Uncertainty::Construct("integer variables".to_owned()));
     }
 }
 
@@ -92,12 +92,12 @@ fn option(base: &str, text: &str, analysis: &mut Analysis) -> bool {
         }
         "mapfile" | "readarray" => {
             if text.contains('C') {
-                analysis.doubt(Doubt::RunsText(format!("{base} -C")));
+                analysis.note(Uncertainty::RunsText(format!("{base} -C")));
             }
             text.ends_with(['d', 'n', 'O', 's', 'u', 'c'])
         }
         "declare" | "typeset" | "local" if text.contains('n') => {
-            analysis.doubt(Doubt::Construct("references to variables".to_owned()));
+            analysis.note(Uncertainty::Construct("references to variables".to_owned()));
             false
         }
         _ => false,
@@ -124,7 +124,7 @@ fn printf(words: &[Word], analysis: &mut Analysis) {
         check_variable(name, analysis);
         analysis.evaluation.fill(name);
     } else {
-        analysis.doubt(Doubt::Hidden);
+        analysis.note(Uncertainty::Hidden);
     }
 }
 
@@ -135,7 +135,7 @@ fn settings(base: &str, words: &[Word], analysis: &mut Analysis) {
         let Some(text) = word.literal() else {
             // Positional parameters, if nothing else; their use is doubted where they are used.
             if base == "shopt" || word.may_be_option() && !word.raw().starts_with('"') {
-                analysis.doubt(Doubt::Construct(format!("{base} with {}", word.raw())));
+                analysis.note(Uncertainty::Construct(format!("{base} with {}", word.raw())));
             }
             continue;
         };
@@ -152,7 +152,7 @@ fn settings(base: &str, words: &[Word], analysis: &mut Analysis) {
             _ => true,
         };
         if !known {
-            analysis.doubt(Doubt::Construct(format!("`{base} {text}`")));
+            analysis.note(Uncertainty::Construct(format!("`{base} {text}`")));
         }
     }
 }
@@ -175,7 +175,7 @@ pub(super) fn expansion<'t>(text: &'t str, analysis: &mut Analysis) -> Option<&'
         // `${!a[@]}` and `${!a*}` are lists of names; the rest takes a name from a value.
         let listed = ["[@]}", "[*]}", "*}", "@}"].iter().any(|end| name.ends_with(end));
         if !listed {
-            analysis.doubt(Doubt::Hidden);
+            analysis.note(Uncertainty::Hidden);
         }
         return None;
     }

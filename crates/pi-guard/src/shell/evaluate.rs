@@ -199,7 +199,7 @@ pub(super) fn prints_number(script: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::shell::analyse;
+    use crate::shell::analyze;
 
     #[test]
     fn only_numbers_are_evaluated() {
@@ -239,7 +239,7 @@ mod tests {
             ("declare -i x; x='a[$(cat f)]'", false),
             ("for ((i=x; i<3; i++)); do ls; done; x=\"a[\\$(b)]\"", false),
         ] {
-            assert_eq!(analyse(script).is_certain(), certain, "{script}");
+            assert_eq!(analyze(script).is_certain(), certain, "{script}");
         }
     }
 }

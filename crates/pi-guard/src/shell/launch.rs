@@ -1,9 +1,9 @@
 //! Commands that start commands: what a wrapper, a shell, `find` or `git` runs is a command too.
 
-use super::doubt::Doubt;
 use super::git::{self, Git};
 use super::nodes::RESERVED;
 use super::programs;
+use super::uncertainty::Uncertainty;
 use super::variables::{self, Set};
 use super::word::Word;
 use super::wrappers::{self, Inner};
@@ -18,7 +18,7 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
         match set {
             Set::Harmless => {}
             Set::Runs(text) => script_into(&text, analysis, through),
-            Set::Powerful => analysis.doubt(Doubt::Variable(assignment.name.clone())),
+            Set::Powerful => analysis.note(Uncertainty::Variable(assignment.name.clone())),
         }
         analysis.evaluation.assign(&assignment.name, &assignment.value);
     }
@@ -27,16 +27,16 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
         return;
     };
     let Some(base) = command.base().map(str::to_owned) else {
-        analysis.doubt(Doubt::Program(word.raw().to_owned()));
+        analysis.note(Uncertainty::Program(word.raw().to_owned()));
         analysis.commands.push(command);
         return;
     };
     // After `time`, which the grammar takes for a program, these are what they are elsewhere.
     if RESERVED.contains(&base.as_str()) || word.raw().contains('=') {
-        analysis.doubt(Doubt::Construct(format!("`{base}`")));
+        analysis.note(Uncertainty::Construct(format!("`{base}`")));
     }
     if through.len() >= super::MAX_SCRIPTS {
-        analysis.doubt(Doubt::TooDeep);
+        analysis.note(Uncertainty::TooDeep);
         analysis.commands.push(command);
         return;
     }
@@ -68,7 +68,7 @@ fn start(
         return role;
     }
     if wrappers::RUN_TEXT.contains(&base) {
-        analysis.doubt(Doubt::RunsText(base.to_owned()));
+        analysis.note(Uncertainty::RunsText(base.to_owned()));
         let texts: Option<Vec<&str>> = words[1..].iter().map(Word::literal).collect();
         if let Some(texts) = texts.filter(|_| base == "eval" || base == "trap") {
             script_into(&texts.join(" "), analysis, &inside);
@@ -77,7 +77,7 @@ fn start(
     }
     match base {
         "alias" | "unalias" | "hash" if words.len() > 1 => {
-            analysis.doubt(Doubt::Renames(words[1].raw().to_owned()));
+            analysis.note(Uncertainty::Renames(words[1].raw().to_owned()));
             Role::Plain
         }
         "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "printf" | "mapfile"
@@ -112,7 +112,7 @@ fn start(
             Ok(numbers) => {
                 for word in numbers {
                     if !analysis.evaluation.evaluate(word.raw()) {
-                        analysis.doubt(Doubt::Hidden);
+                        analysis.note(Uncertainty::Hidden);
                     }
                 }
                 Role::Plain
@@ -153,17 +153,17 @@ fn wrapped(
     if wrapper.name == "flock"
         && words.iter().any(|w| w.literal().is_none_or(|t| t == "-c" || t.starts_with("--c")))
     {
-        analysis.doubt(Doubt::RunsText("flock -c".to_owned()));
+        analysis.note(Uncertainty::RunsText("flock -c".to_owned()));
     }
     match wrapper.inner(words) {
         Inner::Nothing => {
             if wrapper.name == "exec" && !analysis.commands[at].redirects.is_empty() {
-                analysis.doubt(Doubt::Construct("exec with redirections".to_owned()));
+                analysis.note(Uncertainty::Construct("exec with redirections".to_owned()));
             }
             Role::Plain
         }
         Inner::Unclear(what) => {
-            analysis.doubt(Doubt::Starter(what));
+            analysis.note(Uncertainty::Starter(what));
             Role::Plain
         }
         Inner::At(start, assigned) => {
@@ -253,13 +253,13 @@ fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String])
                         word.literal().is_none_or(|t| !t.starts_with('-') && !t.starts_with('+'))
                     });
                     let Some(script) = script.and_then(Word::literal) else {
-                        analysis.doubt(Doubt::RunsText(base.to_owned()));
+                        analysis.note(Uncertainty::RunsText(base.to_owned()));
                         return Role::Plain;
                     };
                     // Some shells of this name take `$'x'` for a `$` and an `x`.
                     let quotes = matches!(base, "sh" | "dash" | "ash") && script.contains("$'");
                     if quotes || matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
-                        analysis.doubt(Doubt::Construct(format!("the language of {base}")));
+                        analysis.note(Uncertainty::Construct(format!("the language of {base}")));
                     }
                     script_into(script, analysis, inside);
                     return Role::Starts;
@@ -272,7 +272,7 @@ fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String])
         }
         at += 1;
     }
-    analysis.doubt(Doubt::RunsText(base.to_owned()));
+    analysis.note(Uncertainty::RunsText(base.to_owned()));
     Role::Plain
 }
 
@@ -288,7 +288,7 @@ fn find(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) 
             let bunched =
                 text.starts_with('-') && !text.starts_with("--") && text.contains(['x', 'X']);
             if base != "find" && (bunched || text.starts_with("--exec")) {
-                analysis.doubt(Doubt::Starter(format!("{base} {text}")));
+                analysis.note(Uncertainty::Starter(format!("{base} {text}")));
             }
             continue;
         }
@@ -313,7 +313,7 @@ fn find(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) 
 
 fn git_runs(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
     if let Some(option) = git::running(words) {
-        analysis.doubt(Doubt::Starter(format!("git {option}")));
+        analysis.note(Uncertainty::Starter(format!("git {option}")));
     }
     match git::read(words) {
         Git::Opaque(why) => return Role::Opaque(why),
@@ -324,7 +324,7 @@ fn git_runs(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role 
     for script in &scripts {
         match script.literal() {
             Some(text) => script_into(text, analysis, inside),
-            None => analysis.doubt(Doubt::RunsText("git".to_owned())),
+            None => analysis.note(Uncertainty::RunsText("git".to_owned())),
         }
     }
     if let Some(start) = command {
@@ -351,7 +351,7 @@ fn watch(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
             Role::Starts
         }
         _ => {
-            analysis.doubt(Doubt::RunsText("watch".to_owned()));
+            analysis.note(Uncertainty::RunsText("watch".to_owned()));
             Role::Plain
         }
     }
@@ -362,7 +362,7 @@ fn by_option(base: &str, words: &[Word], analysis: &mut Analysis) -> Role {
     let literals: Vec<&str> = words.iter().skip(1).filter_map(Word::literal).collect();
     match programs::running_option(base, &literals) {
         Some(option) if option.starts_with('-') => {
-            analysis.doubt(Doubt::Starter(format!("{base} {option}")));
+            analysis.note(Uncertainty::Starter(format!("{base} {option}")));
             Role::Plain
         }
         Some(sub) => Role::Opaque(format!("{base} {sub} runs what packages say")),
@@ -441,6 +441,6 @@ fn only_compares(actions: &str) -> bool {
 /// A variable is set that may decide what runs.
 pub(super) fn check_variable(name: &str, analysis: &mut Analysis) {
     if variables::is_powerful(name.split(['[', '=', '+']).next().unwrap_or(name)) {
-        analysis.doubt(Doubt::Variable(name.to_owned()));
+        analysis.note(Uncertainty::Variable(name.to_owned()));
     }
 }

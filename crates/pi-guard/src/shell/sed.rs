@@ -178,7 +178,7 @@ fn part(text: &str, delimiter: char) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::analyse;
+    use crate::shell::analyze;
 
     #[test]
     fn editing_is_told_from_running() {
@@ -214,7 +214,7 @@ mod tests {
             ("sed 's/[/]/e/e' f", true),
             ("sed ':a;N;$!ba;s/x/y/g' f", false),
         ] {
-            assert_eq!(may_run(&analyse(script).commands[0].words).is_err(), expected, "{script}");
+            assert_eq!(may_run(&analyze(script).commands[0].words).is_err(), expected, "{script}");
         }
     }
 }

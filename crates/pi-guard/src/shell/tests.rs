@@ -7,7 +7,7 @@ fn commands(script: &str) -> Vec<String> {
     let words = |command: &Command| -> Vec<String> {
         command.words.iter().map(|w| w.literal().unwrap_or("?").to_owned()).collect()
     };
-    analyse(script).commands.iter().map(|c| words(c).join(" ")).collect()
+    analyze(script).commands.iter().map(|c| words(c).join(" ")).collect()
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_is_plain_is_certain() {
         "test -f a && b 2>&1",
         "find . -name '*.rs' -exec wc -l {} +",
     ] {
-        assert_eq!(analyse(script).doubts, [], "{script}");
+        assert_eq!(analyze(script).uncertainties, [], "{script}");
     }
 }
 
@@ -98,7 +98,7 @@ fn what_is_not_is_doubted() {
         "ls (",
         "\u{a0}ls",
     ] {
-        assert_ne!(analyse(script).doubts, [], "{script}");
+        assert_ne!(analyze(script).uncertainties, [], "{script}");
     }
 }
 
@@ -106,7 +106,7 @@ fn what_is_not_is_doubted() {
 fn bounds_hold() {
     let nested = format!("{}x{}", "$(".repeat(5000), ")".repeat(5000));
     for script in ["a;".repeat(MAX_LENGTH), nested, "(".repeat(10_000), "a;".repeat(10_000)] {
-        assert!(!analyse(&script).is_certain());
+        assert!(!analyze(&script).is_certain());
     }
 }
 
@@ -119,7 +119,7 @@ fn no_character_is_too_odd() {
         {
             let script = shape.replace('c', &c.to_string());
             assert!(
-                !analyse(&script).commands.is_empty() || !analyse(&script).is_certain(),
+                !analyze(&script).commands.is_empty() || !analyze(&script).is_certain(),
                 "{script}"
             );
         }
@@ -132,6 +132,6 @@ fn words_are_quoted_for_the_shell() {
         [("a-b", "a-b"), ("", "''"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$x", "'$x'")];
     for (word, expected) in cases {
         assert_eq!(quoted(word), expected);
-        assert_eq!(analyse(expected).commands[0].program(), Some(word));
+        assert_eq!(analyze(expected).commands[0].program(), Some(word));
     }
 }

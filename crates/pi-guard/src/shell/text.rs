@@ -1,10 +1,10 @@
 //! What can be said of a script before it is parsed: characters that deceive, and lines that are
 //! continued in the middle of a word.
 
-use super::doubt::Doubt;
+use super::uncertainty::Uncertainty;
 
 /// Characters that are not what they look like, or cannot be seen.
-pub(super) fn doubts(script: &str) -> Vec<Doubt> {
+pub(super) fn doubts(script: &str) -> Vec<Uncertainty> {
     let mut doubts = Vec::new();
     for character in script.chars() {
         let what = match character {
@@ -16,29 +16,29 @@ pub(super) fn doubts(script: &str) -> Vec<Doubt> {
             }
             _ => continue,
         };
-        let doubt = Doubt::Character(what);
+        let doubt = Uncertainty::Character(what);
         if !doubts.contains(&doubt) {
             doubts.push(doubt);
         }
     }
     // To the grammar, a here-document that begins with a continued line begins a line later.
     if script.contains("<<") && script.contains("\n\\\n") {
-        doubts.push(Doubt::Syntax);
+        doubts.push(Uncertainty::Syntax);
     }
     // `${x@P}` runs the substitutions in the value of x.
     if script.contains("@P}") {
-        doubts.push(Doubt::Hidden);
+        doubts.push(Uncertainty::Hidden);
     }
     doubts
 }
 
 /// A quote or sign as a word processor makes it, which the shell takes for a letter. Within a
 /// string it is one.
-pub(super) fn look_alike(word: &str) -> Option<Doubt> {
+pub(super) fn look_alike(word: &str) -> Option<Uncertainty> {
     let found =
         word.chars().find(|c| matches!(c, '\u{2018}'..='\u{201F}' | '\u{FF01}'..='\u{FF5E}'))?;
     let what = format!("a look-alike of a shell character (U+{:04X})", u32::from(found));
-    Some(Doubt::Character(what))
+    Some(Uncertainty::Character(what))
 }
 
 fn is_invisible(c: char) -> bool {

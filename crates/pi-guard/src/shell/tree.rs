@@ -8,8 +8,8 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
-use super::doubt::Doubt;
 use super::nodes::{LINES, STRUCTURE, WHOLES, WORDS};
+use super::uncertainty::Uncertainty;
 use super::word::{self, Word, slice};
 use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect};
 use super::{builtins, evaluate, launch};
@@ -24,10 +24,10 @@ thread_local! {
 }
 
 pub(super) fn read(script: &str, analysis: &mut Analysis, through: &[String]) {
-    let Some(tree) = parse(script) else { return analysis.doubt(Doubt::TooMuch) };
+    let Some(tree) = parse(script) else { return analysis.note(Uncertainty::TooMuch) };
     let root = tree.root_node();
     if root.has_error() {
-        analysis.doubt(Doubt::Syntax);
+        analysis.note(Uncertainty::Syntax);
     }
     let mut walk = Walk { script, analysis, through, reached: 0 };
     walk.visit(root, 0);
@@ -74,7 +74,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn visit(&mut self, node: Node<'_>, depth: usize) {
         if depth > MAX_DEPTH {
-            return self.analysis.doubt(Doubt::TooDeep);
+            return self.analysis.note(Uncertainty::TooDeep);
         }
         self.evaluated(node);
         match node.kind() {
@@ -103,17 +103,17 @@ impl Walk<'_> {
                 let name = node.child_by_field_name("name").map(|name| slice(name, self.script));
                 let name = name.unwrap_or_default().to_owned();
                 if super::wrappers::is_meaningful(&name) {
-                    self.analysis.doubt(Doubt::Renames(name.clone()));
+                    self.analysis.note(Uncertainty::Renames(name.clone()));
                 }
                 self.analysis.functions.push(name);
             }
             "variable_assignment" | "variable_assignments" => {}
-            "ERROR" => self.analysis.doubt(Doubt::Syntax),
+            "ERROR" => self.analysis.note(Uncertainty::Syntax),
             // After `==` the grammar takes the rest of the line for a pattern: `ls ==; cat x`.
-            "regex" if has_parent(node, &["command"]) => self.analysis.doubt(Doubt::Syntax),
+            "regex" if has_parent(node, &["command"]) => self.analysis.note(Uncertainty::Syntax),
             // Its parent reads it.
             kind if node.is_named() && !STRUCTURE.contains(&kind) => {
-                self.analysis.doubt(Doubt::Construct(kind.replace('_', " ")));
+                self.analysis.note(Uncertainty::Construct(kind.replace('_', " ")));
             }
             _ => {}
         }
@@ -134,13 +134,13 @@ impl Walk<'_> {
             }
             let is_word = WORDS.contains(&child.kind());
             if is_word && word_end == Some(child.start_byte()) && !WHOLES.contains(&node.kind()) {
-                self.analysis.doubt(Doubt::Syntax);
+                self.analysis.note(Uncertainty::Syntax);
             }
             word_end = is_word.then(|| child.end_byte());
             // A newline that the grammar takes for a space ends the command in the shell.
             let space = self.script.get(end..child.start_byte()).unwrap_or_default();
             if LINES.contains(&node.kind()) && space.replace("\\\n", "").contains('\n') {
-                self.analysis.doubt(Doubt::Syntax);
+                self.analysis.note(Uncertainty::Syntax);
             }
             end = child.end_byte();
             self.visit(child, depth + 1);
@@ -154,7 +154,7 @@ impl Walk<'_> {
     fn text(&mut self, until: usize) {
         let text = self.script.get(self.reached..until).unwrap_or_default();
         if text.contains(['$', '`']) {
-            self.analysis.doubt(Doubt::Hidden);
+            self.analysis.note(Uncertainty::Hidden);
         }
         self.reached = self.reached.max(until);
     }
@@ -167,7 +167,7 @@ impl Walk<'_> {
             "compound_statement" if text.starts_with("((") => text,
             "test_command" if text.starts_with("((") || builtins::compares_numbers(text) => text,
             "test_command" if !builtins::tests_plain_names(text) => {
-                return self.analysis.doubt(Doubt::Hidden);
+                return self.analysis.note(Uncertainty::Hidden);
             }
             // Its body is not arithmetic.
             "c_style_for_statement" => {
@@ -183,14 +183,14 @@ impl Walk<'_> {
             "for_statement" => return self.for_variable(node),
             // Between backquotes, backslashes are taken away before anything else is read.
             "command_substitution" if text.starts_with('`') && text.contains('\\') => {
-                return self.analysis.doubt(Doubt::Hidden);
+                return self.analysis.note(Uncertainty::Hidden);
             }
             "command_substitution"
                 if has_ancestor(node, &["arithmetic_expansion", "subscript"]) =>
             {
                 let script = text.trim_start_matches(['$', '(', '`']).trim_end_matches([')', '`']);
                 if !evaluate::prints_number(script) {
-                    self.analysis.doubt(Doubt::Hidden);
+                    self.analysis.note(Uncertainty::Hidden);
                 }
                 return;
             }
@@ -201,7 +201,7 @@ impl Walk<'_> {
             launch::check_variable(name, self.analysis);
         }
         if !self.analysis.evaluation.evaluate(inside) {
-            self.analysis.doubt(Doubt::Hidden);
+            self.analysis.note(Uncertainty::Hidden);
         }
     }
 
@@ -234,7 +234,7 @@ impl Walk<'_> {
         // In `wc -n1<f` the grammar takes `-n1` for a descriptor.
         let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
         if node.kind() == "file_descriptor" && !digits(text) && !text.starts_with('{') {
-            self.analysis.doubt(Doubt::Syntax);
+            self.analysis.note(Uncertainty::Syntax);
         }
         let hides = match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => false,
@@ -249,19 +249,19 @@ impl Walk<'_> {
         };
         // A sign that is more than itself: the `$` of `-a$"b"` has the `-a` in it.
         if !node.is_named() && node.kind() == "$" && !self.is_translation(node) {
-            self.analysis.doubt(Doubt::Syntax);
+            self.analysis.note(Uncertainty::Syntax);
         }
         // The grammar lets `\\x` on a new line go on with the word before.
         if node.kind() == "word" && text.replace("\\\n", "").contains('\n') {
-            self.analysis.doubt(Doubt::Syntax);
+            self.analysis.note(Uncertainty::Syntax);
         }
         if hides {
-            self.analysis.doubt(Doubt::Hidden);
+            self.analysis.note(Uncertainty::Hidden);
         }
         if node.kind() == "word"
             && let Some(doubt) = super::text::look_alike(text)
         {
-            self.analysis.doubt(doubt);
+            self.analysis.note(doubt);
         }
     }
 
@@ -287,7 +287,7 @@ impl Walk<'_> {
             return;
         }
         if !skipped.replace("\\\n", "").trim().is_empty() {
-            self.analysis.doubt(Doubt::Syntax);
+            self.analysis.note(Uncertainty::Syntax);
         }
     }
 
@@ -377,12 +377,13 @@ impl Walk<'_> {
 
     fn push(&mut self, command: Command) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
-            return self.analysis.doubt(Doubt::TooMuch);
+            return self.analysis.note(Uncertainty::TooMuch);
         }
         if let Some(word) = command.words.first() {
             match word.literal() {
                 Some(name) if !name.is_ascii() => {
-                    self.analysis.doubt(Doubt::Character(format!("a program name like `{name}`")));
+                    self.analysis
+                        .note(Uncertainty::Character(format!("a program name like `{name}`")));
                 }
                 _ => {}
             }
@@ -395,7 +396,7 @@ impl Walk<'_> {
             let broken =
                 raw.replace("\\\n", "").contains('\n') && !raw.contains(['\'', '"', '`', '(']);
             if broken || descriptor && !raw.contains([',', '.']) {
-                self.analysis.doubt(Doubt::Syntax);
+                self.analysis.note(Uncertainty::Syntax);
             }
         }
         launch::push(command, self.analysis, self.through);

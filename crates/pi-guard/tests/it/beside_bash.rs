@@ -122,7 +122,7 @@ fn whatever_runs_is_listed_or_doubted() {
     while started.elapsed() < limit {
         let script = grammar::script(&mut random);
         made += 1;
-        let analysis = shell::analyse(&script);
+        let analysis = shell::analyze(&script);
         let opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
         if opaque || !analysis.is_certain() || script.contains('\0') {
             continue;
@@ -152,7 +152,7 @@ fn the_comparison_notices() {
     let bed = Bed::new();
     let ran = bed.run("cat a.txt; echo $(git push)");
     assert_eq!(ran, [vec!["cat", "a.txt"], vec!["git", "push"]]);
-    assert_eq!(missed(&shell::analyse("cat a.txt; echo $(git push)"), &ran), None);
-    assert!(missed(&shell::analyse("cat a.txt; git pull"), &ran).is_some());
-    assert!(missed(&shell::analyse("echo git push"), &ran).is_some());
+    assert_eq!(missed(&shell::analyze("cat a.txt; echo $(git push)"), &ran), None);
+    assert!(missed(&shell::analyze("cat a.txt; git pull"), &ran).is_some());
+    assert!(missed(&shell::analyze("echo git push"), &ran).is_some());
 }

@@ -6,7 +6,9 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use pi_guard::Decision;
-use pi_guard::policy::{Defaults, Layer, Policy, Reach, RuleFile, Scene, Unanalysable};
+use pi_guard::policy::{
+    Defaults, Layer, PathAccess, Policy, PolicyContext, RuleFile, UnknownEffects,
+};
 use proptest::prelude::*;
 
 const RULES: &str = include_str!("evasion/rules.toml");
@@ -26,13 +28,10 @@ fn resolve(name: &str) -> Option<PathBuf> {
     PROGRAMS.contains(&base).then(|| Path::new("/usr/bin").join(base))
 }
 
-pub(crate) fn scene() -> Scene<'static> {
-    Scene {
-        cwd: Path::new("/w/p"),
-        home: Some(Path::new("/home/u")),
-        resolve: &resolve,
-        real: &|_| None,
-    }
+pub(crate) fn context() -> PolicyContext<'static> {
+    PolicyContext::new(Path::new("/w/p"))
+        .with_home(Some(Path::new("/home/u")))
+        .with_program_resolver(&resolve)
 }
 
 fn policy(defaults: Defaults) -> Policy {
@@ -108,7 +107,7 @@ fn every_command_gets_its_decision() {
     let (careful, unattended) = (policy(Defaults::careful()), policy(Defaults::unattended()));
     let mut wrong = Vec::new();
     for case in cases() {
-        let verdict = careful.check(&case.script, &scene());
+        let verdict = careful.check(&case.script, &context());
         let explained = verdict.explain();
         if verdict.decision != case.careful {
             let expected = case.careful;
@@ -116,7 +115,7 @@ fn every_command_gets_its_decision() {
             wrong.push(format!("{place}: {script}\n  expected {expected:?}: {explained}"));
         }
         let Some(expected) = case.unattended else { continue };
-        let verdict = unattended.check(&case.script, &scene());
+        let verdict = unattended.check(&case.script, &context());
         let confined = verdict.confined && verdict.decision == Decision::Allow;
         if (verdict.decision, confined) != expected {
             let (place, script) = (&case.place, &case.script);
@@ -134,7 +133,7 @@ fn every_command_gets_its_decision() {
 fn without_questions_nothing_forbidden_is_allowed_unconfined() {
     let policy = policy(Defaults::explore());
     for Case { place, careful, script, .. } in cases() {
-        let verdict = policy.check(&script, &scene());
+        let verdict = policy.check(&script, &context());
         match careful {
             Decision::Forbid => assert_eq!(verdict.decision, Decision::Forbid, "{place}: {script}"),
             Decision::Allow => assert!(!verdict.confined, "{place}: {script}"),
@@ -215,7 +214,7 @@ fn what_is_forbidden_is_not_allowed_inside_anything() {
         // All with all takes minutes; in turns, each still meets many of the others.
         for longer in all.iter().cycle().skip(turn * 5).take(5) {
             for policy in &policies {
-                let verdict = policy.check(longer, &scene());
+                let verdict = policy.check(longer, &context());
                 if verdict.decision == Decision::Allow && !verdict.confined {
                     allowed.push(longer.clone());
                 }
@@ -238,7 +237,7 @@ fn links_are_seen_through() {
             _ => None,
         }
     };
-    let scene = Scene { real: &real, ..scene() };
+    let context = context().with_real_paths(&real);
     let policy = policy(Defaults::careful());
     for (script, expected) in [
         ("head harmless", Decision::Forbid),
@@ -252,11 +251,11 @@ fn links_are_seen_through() {
         ("ls > out/y", Decision::Allow),
         ("head src/a.rs", Decision::Allow),
     ] {
-        assert_eq!(policy.check(script, &scene).decision, expected, "{script}");
+        assert_eq!(policy.check(script, &context).decision, expected, "{script}");
     }
     let unattended = self::policy(Defaults::unattended());
-    assert_eq!(unattended.check("cp x hook", &scene).decision, Decision::Forbid);
-    let path = policy.check_path(Path::new("harmless"), Reach::Read, &scene);
+    assert_eq!(unattended.check("cp x hook", &context).decision, Decision::Forbid);
+    let path = policy.check_path(Path::new("harmless"), PathAccess::Read, &context);
     assert_eq!(path.decision, Decision::Forbid);
 }
 
@@ -281,20 +280,17 @@ fn what_is_protected_needs_more_than_a_rule_on_commands() {
         ("sed s/a/b/ .git/config", Decision::Allow),
         ("tool /usr/share/x", Decision::Allow),
     ] {
-        assert_eq!(policy.check(script, &scene()).decision, expected, "{script}");
+        assert_eq!(policy.check(script, &context()).decision, expected, "{script}");
     }
 }
 
 #[test]
 fn what_is_not_understood_is_never_allowed_by_a_default() {
-    let permissive = Defaults {
-        unmatched: Decision::Allow,
-        destructive: Decision::Allow,
-        unanalysable: Unanalysable::Forbid,
-    };
+    let mut permissive = Defaults::explore();
+    permissive.unknown_effects = UnknownEffects::Forbid;
     let policy = Policy::new(permissive);
     for script in ["$X", "eval x", "make", "python3 -c x", "x | sh", "PATH=x ls", "ls (", "ssh h"] {
-        assert_eq!(policy.check(script, &scene()).decision, Decision::Forbid, "{script}");
+        assert_eq!(policy.check(script, &context()).decision, Decision::Forbid, "{script}");
     }
 }
 
@@ -305,7 +301,7 @@ fn how_long_a_decision_takes() {
     let cases: Vec<_> = cases().collect();
     let started = Instant::now();
     for case in &cases {
-        std::hint::black_box(policy.check(&case.script, &scene()));
+        std::hint::black_box(policy.check(&case.script, &context()));
     }
     let each = started.elapsed() / u32::try_from(cases.len()).unwrap();
     println!("{each:?} per decision, {} scripts", cases.len());
@@ -336,7 +332,7 @@ proptest! {
         let script = index.get(&forbidden);
         let policy = policy(Defaults::careful());
         let longer = format!("{script}{separator}{more}");
-        prop_assert_ne!(policy.check(&longer, &scene()).decision, Decision::Allow, "{}", longer);
+        prop_assert_ne!(policy.check(&longer, &context()).decision, Decision::Allow, "{}", longer);
     }
 
     /// Nor with a command before it, or with another word somewhere in it.
@@ -353,18 +349,18 @@ proptest! {
         let policy = policy(Defaults::careful());
         let longer = format!("{before} {script}");
         // Before a construct, an assignment or a redirection is an error to the shell.
-        let verdict = policy.check(&longer, &scene());
+        let verdict = policy.check(&longer, &context());
         prop_assert_ne!(verdict.decision, Decision::Allow, "{}", longer);
         let longer = format!("{script} {word}");
         if !script.contains(['\n', '#', '(']) {
-            let verdict = policy.check(&longer, &scene());
+            let verdict = policy.check(&longer, &context());
             prop_assert_ne!(verdict.decision, Decision::Allow, "{}", longer);
         }
     }
 
     #[test]
     fn any_text_gets_a_decision(script in fragment()) {
-        let verdict = policy(Defaults::careful()).check(&script, &scene());
+        let verdict = policy(Defaults::careful()).check(&script, &context());
         let strictest = verdict.parts.iter().map(|part| part.decision).max();
         prop_assert_eq!(verdict.decision, strictest.unwrap_or(Decision::Allow));
     }
@@ -375,6 +371,6 @@ proptest! {
 fn odd_texts_get_a_decision() {
     let policy = policy(Defaults::careful());
     for script in ["a=(1 $\u{31e}\u{6e6}ce", "x=$é; echo $((x))", "x=1$\u{10FFFF}; let x"] {
-        assert!(policy.check(script, &scene()).decision > Decision::Allow, "{script}");
+        assert!(policy.check(script, &context()).decision > Decision::Allow, "{script}");
     }
 }

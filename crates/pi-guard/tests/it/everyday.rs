@@ -3,7 +3,7 @@
 use pi_guard::Decision;
 use pi_guard::policy::{Defaults, Layer, Policy, RuleFile};
 
-use crate::evasion::{decision, scene, unescape};
+use crate::evasion::{context, decision, unescape};
 
 const PUSH: &str = "[[command]]\nprefix = [\"git\", \"push\"]\ndecision = \"forbid\"\n";
 const MORE: &str = include_str!("evasion/more.toml");
@@ -16,7 +16,7 @@ fn policy(defaults: Defaults, rules: &str) -> Policy {
 
 /// What a policy says of a script, as the tables write it.
 fn said(policy: &Policy, script: &str) -> (Decision, bool) {
-    let verdict = policy.check(script, &scene());
+    let verdict = policy.check(script, &context());
     (verdict.decision, verdict.confined && verdict.decision == Decision::Allow)
 }
 
@@ -40,7 +40,7 @@ fn compare(table: &str, policies: &[(&str, Policy)]) -> usize {
         for (word, (name, policy)) in words.iter().zip(policies) {
             let found = said(policy, &script);
             if found != expected(word, &place) {
-                let explained = policy.check(&script, &scene()).explain();
+                let explained = policy.check(&script, &context()).explain();
                 wrong.push(format!("{place}: {script}\n  {name} not {word}: {explained}"));
             }
         }

@@ -270,8 +270,7 @@ const POLICY: &[Command] = &[
         .words("FILE...", 1, MANY)
         .files()
         .details(
-            "A file whose name ends in .rules is one of Codex. The exit code is 1 if one cannot \
-             be used; what is wrong is said with its line.",
+            "The exit code is 1 if a file cannot be used; each error names the file and the line.",
         )
         .flags(&[JSON]),
     Command::new("replay", "Find what rules would decide otherwise in past sessions")

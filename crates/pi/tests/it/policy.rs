@@ -228,14 +228,15 @@ fn tests_files_and_their_examples() {
     let world = world();
     let write = |name: &str, text: &str| std::fs::write(world.project().join(name), text).unwrap();
     write("empty.toml", "");
-    write("codex.rules", "prefix_rule(pattern=[\"a\", \"b\"], match=[\"a b c\"])\n");
+    let one = "[[command]]\nprefix = [\"a\", \"b\"]\ndecision = \"allow\"\nmatch = [\"a b c\"]\n";
+    write("one.toml", one);
     write("wrong.toml", "[[command]]\nprefix = [\"a\"]\ndecision = \"allow\"\nmatch = [\"b\"]\n");
-    let out = world.out(&["policy", "test", "r.toml", "empty.toml", "codex.rules"]);
+    let out = world.out(&["policy", "test", "r.toml", "empty.toml", "one.toml"]);
     assert_eq!(
         out,
         "r.toml: 2 command rules, 1 path rule, 1 host rule, 1 tool rule; all 3 examples hold\n\
          empty.toml: no rules; no examples\n\
-         codex.rules: 1 command rule; its example holds\n"
+         one.toml: 1 command rule; its example holds\n"
     );
     let output = world.pi(&["policy", "test", "wrong.toml", "none.toml", "empty.toml"]);
     assert_eq!(output.status.code(), Some(1));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pi_coding_agent::config::settings::ApprovalPolicy;
 use pi_coding_agent::guard::{Call, Guard, Judgement, Outcome};
 use pi_coding_agent::{Environment, load_guard};
-use pi_guard::policy::Reach;
+use pi_guard::policy::PathAccess;
 use pi_guard::shell::quoted;
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use crate::flags::parse::Given;
 /// What is asked about.
 enum Subject {
     Command(String),
-    File(String, Reach),
+    File(String, PathAccess),
     Host(String),
     Call(String, Map<String, Value>),
 }
@@ -66,7 +66,7 @@ fn subject(given: &Given) -> Result<Subject, Failure> {
     }
     if let Some(path) = given.value("path") {
         let reading = given.value("access") == Some("read");
-        let reach = if reading { Reach::Read } else { Reach::Write };
+        let reach = if reading { PathAccess::Read } else { PathAccess::Write };
         subjects.push(Subject::File(path.to_owned(), reach));
     } else if given.has("access") {
         return usage("--access needs --path");

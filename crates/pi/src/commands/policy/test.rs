@@ -79,7 +79,7 @@ fn to_json(name: &str, loaded: &Result<RuleFile, RulesError>) -> Value {
             "hosts": file.hosts.len(),
             "tools": file.tools.len(),
             "executables": file.executables.len(),
-            "unanalysable": file.unanalysable,
+            "unanalysable": file.unknown_effects,
             "examples": file.examples,
         }),
         Err(RulesError::Wrong(error)) => {

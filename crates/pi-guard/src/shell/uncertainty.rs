@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Something in a script that its text does not decide.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Doubt {
+pub enum Uncertainty {
     /// The script is longer than what is analysed.
     TooLong,
     /// It nests deeper than what is analysed.
@@ -34,12 +34,12 @@ pub enum Doubt {
     Hidden,
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Uncertainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TooLong => write!(f, "the script is too long to analyse"),
-            Self::TooDeep => write!(f, "the script nests too deeply to analyse"),
-            Self::TooMuch => write!(f, "the script is too large to analyse"),
+            Self::TooLong => write!(f, "the script is too long to analyze"),
+            Self::TooDeep => write!(f, "the script nests too deeply to analyze"),
+            Self::TooMuch => write!(f, "the script is too large to analyze"),
             Self::Syntax => write!(f, "the script is not understood (syntax)"),
             Self::Construct(what) => write!(f, "the script uses {what}, which is not analysed"),
             Self::Character(what) => write!(f, "the script contains {what}"),
