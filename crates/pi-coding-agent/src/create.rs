@@ -22,7 +22,7 @@ use serde_json::{Map, Value};
 
 pub use guarding::load_guard;
 pub use services::load_resources;
-pub use tools::{ToolChoice, ToolSelection};
+pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolSelection};
 
 use crate::config::session_place;
 use crate::conversation::{Conversation, ConversationError};

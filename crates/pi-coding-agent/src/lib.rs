@@ -36,8 +36,8 @@ pub mod session;
 pub use checkpoints::checkpoint_directory;
 pub use conversation::{Conversation, ConversationError};
 pub use create::{
-    AgentOptions, CreateError, Created, NotCreated, ToolChoice, ToolSelection,
-    create_agent_session, load_guard, load_resources,
+    AgentOptions, CreateError, Created, MixedToolEntries, NotCreated, ToolChange, ToolChoice,
+    ToolSelection, create_agent_session, load_guard, load_resources,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use pi_ai::ThinkingLevel;
+use pi_coding_agent::ToolSelection;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -82,51 +83,6 @@ pub(crate) enum Mode {
 pub(crate) struct Resource {
     pub(crate) paths: Vec<String>,
     pub(crate) no_discovery: bool,
-}
-
-/// Which tools a model gets.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ToolSelection {
-    /// No tools at all.
-    pub(crate) none: bool,
-    /// None of ours.
-    pub(crate) no_builtin: bool,
-    pub(crate) choice: Option<ToolChoice>,
-    /// Names and patterns, applied last.
-    pub(crate) exclude: Vec<String>,
-}
-
-/// What `--tools` says. A choice of names only, or of changes only.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ToolChoice {
-    /// These and no others, by name or pattern.
-    Only(Vec<String>),
-    /// The usual ones with some changes, in the order they were written.
-    Change(Vec<ToolChange>),
-}
-
-/// One change to the usual tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum ToolChange {
-    Add(String),
-    Remove(String),
-}
-
-impl ToolChoice {
-    /// Reads the entries of `--tools`.
-    pub(crate) fn parse(entries: &[String]) -> Result<Self, String> {
-        let change = |entry: &String| match entry.split_at_checked(1)? {
-            ("+", name) => Some(ToolChange::Add(name.to_owned())),
-            ("-", name) => Some(ToolChange::Remove(name.to_owned())),
-            _ => None,
-        };
-        let changes: Vec<ToolChange> = entries.iter().filter_map(change).collect();
-        match changes.len() {
-            0 => Ok(Self::Only(entries.to_vec())),
-            count if count == entries.len() => Ok(Self::Change(changes)),
-            _ => Err("--tools: tool names cannot be mixed with +name or -name entries".to_owned()),
-        }
-    }
 }
 
 /// What only matters on a screen.

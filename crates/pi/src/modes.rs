@@ -19,15 +19,10 @@ use std::process::ExitCode;
 use pi_coding_agent::Environment;
 
 use crate::arguments::{Arguments, Mode};
-use crate::exit::{Exit, complain, note};
+use crate::exit::{Exit, complain};
 
 /// Runs what the command line asks for.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
-    let conflicts = arguments.conflicts();
-    if !conflicts.is_empty() {
-        conflicts.iter().for_each(|conflict| note(conflict));
-        return complain("see `pi --help`", Exit::Usage);
-    }
     let environment = match crate::environment::read() {
         Ok(environment) => environment,
         Err(error) => return complain(&error, Exit::Configuration),

@@ -22,7 +22,7 @@ pub use choices::{
     MermaidMode, PackageSource, ProjectTrustDefault, QueueDelivery, QuietStartup, Scrollbar,
     ShareDestination, TerminalImages, Transport, TreeFilter, TuiMode, WheelLines,
 };
-pub use effective::{DEFAULT_TOOLS, ProviderRetry, Retry, apply_tool_modifiers};
+pub use effective::{DEFAULT_TOOLS, ProviderRetry, Retry};
 pub use guard::{
     ApprovalPolicy, GuardSettings, NetworkChoice, NetworkSwitch, Profile, RequiredRung,
     ReviewerSettings, SandboxMode, UnknownWord,

@@ -1,4 +1,4 @@
-//! Which tools a model gets.
+//! The selection of the tools that a model gets.
 
 use std::sync::Arc;
 
@@ -6,40 +6,97 @@ use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
 
 use crate::config::Settings;
-use crate::config::settings::{DEFAULT_TOOLS, apply_tool_modifiers};
+use crate::config::settings::DEFAULT_TOOLS;
 
-/// What is said about tools.
+/// Restrictions on the tools of a session. The default restricts nothing: the settings decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ToolSelection {
-    /// No tools at all.
+    /// Disables all tools.
     pub none: bool,
-    /// None of ours.
+    /// Disables the built-in tools.
     pub no_builtin: bool,
-    /// These, or changes to the usual ones.
+    /// Replaces or changes the default tools.
     pub choice: Option<ToolChoice>,
-    /// Names and patterns of those that are not wanted, applied last.
+    /// Names and patterns of tools to leave out, applied last.
     pub exclude: Vec<String>,
 }
 
-/// Which tools are wanted.
+/// A list of tools as `--tools` takes it: either names or changes, never both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// These and no others, by name or pattern.
+    /// Exactly these tools, by name or pattern.
     Only(Vec<String>),
-    /// The usual ones with these changes: `+name`, `-name`.
-    Change(Vec<String>),
+    /// The default tools with these changes, applied in order.
+    Change(Vec<ToolChange>),
 }
 
-/// The tools there are, and the names of those that the model has.
+/// A change to the default tools, written `+name` or `-name`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ToolChange {
+    /// Adds the tool of this name.
+    Add(String),
+    /// Removes the tool of this name.
+    Remove(String),
+}
+
+/// A list of tools contains both names and changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("tool names cannot be mixed with +name or -name entries")]
+pub struct MixedToolEntries;
+
+impl ToolChoice {
+    /// Parses a list in which either every entry is a change or none is.
+    pub fn parse(entries: &[String]) -> Result<Self, MixedToolEntries> {
+        let changes = ToolChange::parse_all(entries);
+        if changes.is_empty() {
+            Ok(Self::Only(entries.to_vec()))
+        } else if changes.len() == entries.len() {
+            Ok(Self::Change(changes))
+        } else {
+            Err(MixedToolEntries)
+        }
+    }
+}
+
+impl ToolChange {
+    /// Parses `+name` and `-name`; any other entry names a tool and returns `None`.
+    pub fn parse(entry: &str) -> Option<Self> {
+        if let Some(name) = entry.strip_prefix('+') {
+            Some(Self::Add(name.to_owned()))
+        } else {
+            entry.strip_prefix('-').map(|name| Self::Remove(name.to_owned()))
+        }
+    }
+
+    /// Parses the entries of a list that are changes.
+    pub(crate) fn parse_all(entries: &[String]) -> Vec<Self> {
+        entries.iter().filter_map(|entry| Self::parse(entry)).collect()
+    }
+
+    /// Applies the change to a list of tool names.
+    pub(crate) fn apply(&self, tools: &mut Vec<String>) {
+        match self {
+            Self::Add(name) => {
+                if !tools.contains(name) {
+                    tools.push(name.clone());
+                }
+            }
+            Self::Remove(name) => tools.retain(|tool| tool != name),
+        }
+    }
+}
+
+/// All tools of a session, and the names of those that are active.
 pub(super) struct Chosen {
     pub(super) tools: Vec<Arc<dyn AgentTool>>,
     pub(super) active: Vec<String>,
-    /// What a conversation says about tools counts.
+    /// A resumed session restores its own active tools.
     pub(super) restore: bool,
 }
 
 impl ToolSelection {
-    /// Chooses among our tools and those of others, which are active unless they are not wanted.
+    /// Selects among the built-in and the custom tools. Custom tools are active unless excluded.
     pub(super) fn choose(
         &self,
         builtin: Vec<Arc<dyn AgentTool>>,
@@ -53,7 +110,9 @@ impl ToolSelection {
         let mut usual = usual.unwrap_or_else(|| DEFAULT_TOOLS.map(str::to_owned).to_vec());
         let mut allowed: Option<Vec<GlobMatcher>> = None;
         match &self.choice {
-            Some(ToolChoice::Change(changes)) => usual = apply_tool_modifiers(usual, changes),
+            Some(ToolChoice::Change(changes)) => {
+                changes.iter().for_each(|change| change.apply(&mut usual));
+            }
             Some(ToolChoice::Only(names)) => allowed = Some(patterns(names)),
             None => {}
         }
@@ -83,7 +142,7 @@ impl ToolSelection {
     }
 }
 
-/// Names with `*`; what is no pattern matches nothing but itself.
+/// Compiles names with `*`. A name that is not a valid pattern matches only itself.
 fn patterns(names: &[String]) -> Vec<GlobMatcher> {
     let glob = |name: &String| Glob::new(name).or_else(|_| Glob::new(&globset::escape(name)));
     names.iter().filter_map(|name| glob(name).ok()).map(|glob| glob.compile_matcher()).collect()

@@ -3,8 +3,10 @@
 //! Names, short names and what follows them are those of the TypeScript pi, so that scripts keep
 //! working. Within a group the order is that of the help.
 
+use pi_coding_agent::ToolChoice;
+
 use super::{Flag, Group};
-use crate::arguments::{Arguments, Mode, ToolChoice};
+use crate::arguments::{Arguments, Mode};
 
 /// An option, and what it does.
 pub(crate) struct Setting {
@@ -172,7 +174,8 @@ const OPTIONS: &[Setting] = &[
             .takes("TOOLS")
             .details("With + or - before every name, tools are added to or taken from the usual ones instead. MCP tools stay unless an entry begins with mcp__."),
         Checked(|a, tools| {
-            a.tools.choice = Some(ToolChoice::parse(&list(&tools))?);
+            let choice = ToolChoice::parse(&list(&tools));
+            a.tools.choice = Some(choice.map_err(|error| format!("--tools: {error}"))?);
             Ok(())
         }),
     ),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use pi_coding_agent::{ToolChange, ToolChoice};
 use secrecy::ExposeSecret as _;
 use serde_json::{Map, Value as Json, json};
 
@@ -9,7 +10,7 @@ use super::commands::COMMANDS;
 use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
 use super::{Command, Flag, Value};
-use crate::arguments::{Arguments, Mode, Resource, ToolChange, ToolChoice};
+use crate::arguments::{Arguments, Mode, Resource};
 
 fn words(line: &[&str]) -> Vec<String> {
     line.iter().map(|word| (*word).to_owned()).collect()

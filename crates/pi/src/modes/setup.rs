@@ -8,11 +8,11 @@ use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
     AgentOptions, Conversation, ConversationError, CreateError, Created, Diagnostic, Environment,
-    NotCreated, Severity, ToolChoice, ToolSelection, create_agent_session,
+    NotCreated, Severity, create_agent_session,
 };
 use pi_tools::supervisor::Supervisor;
 
-use crate::arguments::{self, Arguments, ToolChange};
+use crate::arguments::Arguments;
 use crate::exit::{Exit, complain, note};
 
 /// Puts the agent together that the command line asks for. What is wrong on the way is said.
@@ -21,9 +21,6 @@ pub(super) async fn create(
     environment: Environment,
     ui: Arc<dyn Ui>,
 ) -> Result<Created, ExitCode> {
-    if let Some(name) = arguments.unknown.keys().next() {
-        return Err(complain(&format!("unknown option --{name}; see `pi --help`"), Exit::Usage));
-    }
     let mut options = options(arguments, environment);
     options.ui = ui;
     match Box::pin(create_agent_session(options)).await {
@@ -73,7 +70,7 @@ fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
     options.api_key.clone_from(&arguments.api_key);
     options.thinking_level = arguments.thinking;
     options.models.clone_from(&arguments.models);
-    options.tools = tools(&arguments.tools);
+    options.tools.clone_from(&arguments.tools);
     options.resources = ResourceFlags {
         skills: arguments.skills.paths.clone(),
         prompts: arguments.prompt_templates.paths.clone(),
@@ -103,23 +100,5 @@ fn conversation(arguments: &Arguments) -> Conversation {
         Conversation::WithId(id.clone())
     } else {
         Conversation::New
-    }
-}
-
-fn tools(selection: &arguments::ToolSelection) -> ToolSelection {
-    let change = |change: &ToolChange| match change {
-        ToolChange::Add(name) => format!("+{name}"),
-        ToolChange::Remove(name) => format!("-{name}"),
-    };
-    ToolSelection {
-        none: selection.none,
-        no_builtin: selection.no_builtin,
-        choice: selection.choice.as_ref().map(|choice| match choice {
-            arguments::ToolChoice::Only(names) => ToolChoice::Only(names.clone()),
-            arguments::ToolChoice::Change(changes) => {
-                ToolChoice::Change(changes.iter().map(change).collect())
-            }
-        }),
-        exclude: selection.exclude.clone(),
     }
 }

@@ -12,6 +12,7 @@ use super::choices::{
 };
 use super::number::Timeout;
 use super::{Settings, Terminal};
+use crate::create::ToolChange;
 
 /// The tools at the start, unless the settings say otherwise.
 pub const DEFAULT_TOOLS: [&str; 4] = ["read", "bash", "edit", "write"];
@@ -144,15 +145,16 @@ impl Settings {
     /// The tools at the start, if the settings say anything about them.
     pub fn default_tools(&self) -> Option<Vec<String>> {
         let entries = self.default_tools.as_ref()?;
-        let plain: Vec<String> =
-            entries.iter().filter(|entry| !is_modifier(entry)).cloned().collect();
-        // An empty list is no modification: it asks for no tools.
-        let base = if plain.is_empty() && !entries.is_empty() {
-            DEFAULT_TOOLS.map(str::to_owned).to_vec()
-        } else {
-            plain
-        };
-        Some(apply_tool_modifiers(base, entries))
+        let names = entries.iter().filter(|entry| ToolChange::parse(entry).is_none());
+        let mut tools: Vec<String> = names.cloned().collect();
+        // An empty list is not a modification: it asks for no tools.
+        if tools.is_empty() && !entries.is_empty() {
+            tools = DEFAULT_TOOLS.map(str::to_owned).to_vec();
+        }
+        for change in ToolChange::parse_all(entries) {
+            change.apply(&mut tools);
+        }
+        Some(tools)
     }
 
     /// When and how much to compact, for a model given as provider and id.
@@ -256,23 +258,4 @@ impl Settings {
     pub fn code_block_indent(&self) -> &str {
         self.markdown.as_ref().and_then(|m| m.code_block_indent.as_deref()).unwrap_or("  ")
     }
-}
-
-/// Whether an entry of `defaultTools` or `--tools` changes the selection instead of naming it.
-pub(super) fn is_modifier(entry: &str) -> bool {
-    entry.starts_with(['+', '-'])
-}
-
-/// Adds what `+name` says and takes away what `-name` says, in order.
-pub fn apply_tool_modifiers(mut tools: Vec<String>, entries: &[String]) -> Vec<String> {
-    for entry in entries {
-        if let Some(name) = entry.strip_prefix('+') {
-            if !tools.iter().any(|tool| tool == name) {
-                tools.push(name.to_owned());
-            }
-        } else if let Some(name) = entry.strip_prefix('-') {
-            tools.retain(|tool| tool != name);
-        }
-    }
-    tools
 }

@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::effective::is_modifier;
 use super::{KEYS, Settings};
+use crate::create::ToolChange;
 
 /// Brings keys of older versions up to date.
 pub(super) fn migrate(layer: &mut Map<String, Value>) {
@@ -149,5 +149,5 @@ pub(super) fn merge(below: &mut Map<String, Value>, above: &Map<String, Value>) 
 }
 
 fn only_modifies(tools: &[Value]) -> bool {
-    tools.iter().all(|tool| tool.as_str().is_some_and(is_modifier))
+    tools.iter().all(|tool| tool.as_str().is_some_and(|tool| ToolChange::parse(tool).is_some()))
 }
