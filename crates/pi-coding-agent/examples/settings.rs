@@ -6,7 +6,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_ai::faux::Faux;
-use pi_coding_agent::config::{Scope, SettingsStore};
+use pi_coding_agent::config::{SettingsScope, SettingsStore};
 use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
 use serde_json::json;
 
@@ -26,7 +26,7 @@ pub async fn run() -> Result<(u32, bool, String), Box<dyn Error>> {
 
     // Only the fields that are set are changed; whatever else is in the file stays.
     let mut user = SettingsStore::load(&environment, false);
-    user.update(Scope::User, |changes| changes.set(&["retry", "maxRetries"], 7))?;
+    user.update(SettingsScope::User, |changes| changes.set(&["retry", "maxRetries"], 7))?;
 
     let mut options = AgentOptions::new(environment.clone());
     options.conversation = Conversation::InMemory;

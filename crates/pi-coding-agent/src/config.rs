@@ -17,11 +17,11 @@ mod value;
 
 pub use auth::{AuthEdit, AuthStore, StoredCredential};
 pub use command::{Commands, Runs};
-pub use directories::{SessionPlace, agent_directory, session_place};
+pub use directories::{SessionDirectory, agent_directory, resolve_session_directory};
 pub use error::ConfigError;
 pub use legacy::{Migrated, migrate_credentials};
 pub(crate) use lock::with_lock;
 pub use schemas::schemas;
-pub use settings::{Changes, Scope, Settings, SettingsStore};
+pub use settings::{Changes, Settings, SettingsScope, SettingsStore};
 pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, needs_trust};
 pub use value::resolve_value;

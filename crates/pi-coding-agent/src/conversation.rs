@@ -8,7 +8,7 @@ use pi_session::{
 };
 
 use crate::Environment;
-use crate::config::SessionPlace;
+use crate::config::SessionDirectory;
 
 /// Which conversation to have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -70,11 +70,11 @@ impl Conversation {
     pub fn open(
         &self,
         environment: &Environment,
-        place: &SessionPlace,
+        place: &SessionDirectory,
     ) -> Result<Session, ConversationError> {
         let new = |id: Option<String>| NewSession {
             cwd: environment.cwd.clone(),
-            directory: Some(place.directory.clone()),
+            directory: Some(place.path.clone()),
             id,
             ..NewSession::default()
         };
@@ -83,7 +83,7 @@ impl Conversation {
             Self::InMemory => Ok(Session::in_memory(&environment.cwd)),
             Self::Latest => {
                 let own = place.shared.then_some(environment.cwd.as_path());
-                match most_recent(&place.directory, own)? {
+                match most_recent(&place.path, own)? {
                     Some(path) => open(&path, environment),
                     None => Ok(Session::create(new(None))?),
                 }
@@ -95,13 +95,13 @@ impl Conversation {
                     None => open(&path, environment),
                 }
             }
-            Self::WithId(id) => match find_by_id(&place.directory, id)? {
+            Self::WithId(id) => match find_by_id(&place.path, id)? {
                 Some(path) => open(&path, environment),
                 None => Ok(Session::create(new(Some(id.clone())))?),
             },
             Self::Fork(reference, id) => {
                 if let Some(id) = id
-                    && find_by_id(&place.directory, id)?.is_some()
+                    && find_by_id(&place.path, id)?.is_some()
                 {
                     return Err(ConversationError::Exists(id.clone()));
                 }
@@ -135,13 +135,13 @@ pub(crate) fn open_existing(path: &Path, cwd: &Path) -> Result<Session, Conversa
 fn find(
     reference: &str,
     environment: &Environment,
-    place: &SessionPlace,
+    place: &SessionDirectory,
 ) -> Result<(PathBuf, Option<(String, String)>), ConversationError> {
     if reference.contains(['/', '\\']) || reference.ends_with(".jsonl") {
         return Ok((environment.expand(reference, &environment.cwd), None));
     }
     let own = place.shared.then_some(environment.cwd.as_path());
-    if let Some(path) = by_id(reference, session_files(&place.directory)?, own)? {
+    if let Some(path) = by_id(reference, session_files(&place.path)?, own)? {
         return Ok((path, None));
     }
     if place.shared {

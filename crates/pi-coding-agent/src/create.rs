@@ -24,11 +24,11 @@ pub use guarding::load_guard;
 pub use services::load_resources;
 pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolSelection};
 
-use crate::config::session_place;
+use crate::config::resolve_session_directory;
 use crate::conversation::{Conversation, ConversationError};
 use crate::extension::{Extension, NoUi, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
-use crate::models::ChoiceError;
+use crate::models::SelectModelError;
 use crate::resources::ResourceFlags;
 use crate::runtime::{AgentRuntime, Build, BuildError};
 use crate::session::AgentSession;
@@ -125,7 +125,7 @@ impl std::fmt::Debug for AgentOptions {
 pub enum CreateError {
     /// The model cannot be found.
     #[error(transparent)]
-    Model(#[from] ChoiceError),
+    Model(#[from] SelectModelError),
     /// The conversation cannot be had.
     #[error(transparent)]
     Conversation(#[from] ConversationError),
@@ -174,7 +174,7 @@ async fn assemble(
 ) -> Result<AgentRuntime, CreateError> {
     let place = {
         let settings = services.settings();
-        session_place(&options.environment, options.session_dir.as_deref(), &settings)
+        resolve_session_directory(&options.environment, options.session_dir.as_deref(), &settings)
     };
     let mut conversation = options.conversation.open(&options.environment, &place)?;
     if let Conversation::WithId(id) = &options.conversation

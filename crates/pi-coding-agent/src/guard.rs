@@ -28,8 +28,8 @@ use pi_guard::secrets::Secrets;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
-pub use approval::{Answer, Approvals, Approver, Question};
-pub use judge::{Call, Judgement, Outcome};
+pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
+pub use judge::{Call, Judgment, Outcome};
 pub use plan::GuardPlan;
 pub use reviewer::Reviewer;
 pub use rules::RulesError;

@@ -41,4 +41,4 @@ pub use create::{
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
-pub use secrets::{masked_session, own_secrets};
+pub use secrets::{configured_secrets, redacted_session};

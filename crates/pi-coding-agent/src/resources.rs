@@ -29,7 +29,7 @@ pub use context_files::ContextFile;
 pub use packages::PackageRoot;
 pub use prompts::PromptTemplate;
 pub use skills::Skill;
-pub use source::{Origin, Scope, SourceInfo};
+pub use source::{Origin, ResourceScope, SourceInfo};
 pub use system_files::SystemText;
 
 use crate::{Diagnostic, Environment};

@@ -10,7 +10,7 @@ use crate::models::ModelsFile;
 
 /// The secrets of the environment, of `auth.json` and of `models.json`. Runs no commands; files
 /// that cannot be read have none.
-pub fn own_secrets(environment: &Environment) -> Vec<String> {
+pub fn configured_secrets(environment: &Environment) -> Vec<String> {
     let mut found = Found::default();
     for (name, value) in environment.variables.iter() {
         found.named(name, value);
@@ -83,7 +83,7 @@ impl Found {
 }
 
 /// A copy of a session without secrets; `None` if there are none in it.
-pub fn masked_session(
+pub fn redacted_session(
     session: &Session,
     secrets: &Secrets,
 ) -> Result<Option<Session>, SessionError> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::sync::OnceLock;
 
-use pi_coding_agent::own_secrets;
+use pi_coding_agent::configured_secrets;
 use pi_guard::secrets::{Secrets, environment_secrets};
 
 use crate::environment;
@@ -16,7 +16,7 @@ static OWN: OnceLock<Secrets> = OnceLock::new();
 pub(crate) fn own() -> &'static Secrets {
     OWN.get_or_init(|| {
         let environment = environment::read();
-        let configured = environment.map(|environment| own_secrets(&environment));
+        let configured = environment.map(|environment| configured_secrets(&environment));
         Secrets::new(configured.unwrap_or_default().into_iter().chain(given(std::env::args_os())))
     })
 }

@@ -30,31 +30,28 @@ pub fn agent_directory(
 
 /// A directory for sessions.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionPlace {
+pub struct SessionDirectory {
     /// The directory.
-    pub directory: PathBuf,
+    pub path: PathBuf,
     /// Sessions of all projects are in it, so those of one must be told by what they say.
     pub shared: bool,
 }
 
 /// Where sessions are: what the flag says, else the variable, else the settings, else the
 /// project's own place in the agent's directory.
-pub fn session_place(
+pub fn resolve_session_directory(
     environment: &Environment,
     flag: Option<&str>,
     settings: &SettingsStore,
-) -> SessionPlace {
+) -> SessionDirectory {
     let flag = flag.filter(|flag| !flag.is_empty());
     let named = flag.or_else(|| environment.variable(SESSIONS)).or_else(|| settings.session_dir());
     match named {
         Some(named) => {
-            SessionPlace { directory: environment.expand(named, &environment.cwd), shared: true }
+            SessionDirectory { path: environment.expand(named, &environment.cwd), shared: true }
         }
-        None => SessionPlace {
-            directory: pi_session::session_directory(
-                &environment.agent_directory,
-                &environment.cwd,
-            ),
+        None => SessionDirectory {
+            path: pi_session::session_directory(&environment.agent_directory, &environment.cwd),
             shared: false,
         },
     }

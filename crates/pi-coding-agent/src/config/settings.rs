@@ -24,12 +24,12 @@ pub use choices::{
 };
 pub use effective::{DEFAULT_TOOLS, ProviderRetry, Retry};
 pub use guard::{
-    ApprovalPolicy, GuardSettings, NetworkChoice, NetworkSwitch, Profile, RequiredRung,
-    ReviewerSettings, SandboxMode, UnknownWord,
+    ApprovalPolicy, GuardSettings, InvalidValue, NetworkChoice, NetworkSwitch, Profile,
+    RequiredRung, ReviewerSettings, SandboxMode,
 };
 pub use keys::{KEYS, SettingKey};
 pub use number::Timeout;
-pub use store::{Changes, Scope, SettingsStore};
+pub use store::{Changes, SettingsScope, SettingsStore};
 
 /// What a settings file may say.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]

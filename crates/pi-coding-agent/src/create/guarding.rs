@@ -11,16 +11,16 @@ use super::services::{Services, load_settings};
 use super::{AgentOptions, CreateError};
 use crate::config::Settings;
 use crate::config::settings::ApprovalPolicy;
+use crate::configured_secrets;
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
 };
-use crate::own_secrets;
 
 /// The guard that a session in this place would have, for those who only want to know what it
 /// says. Nobody is there to be asked.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let settings = load_settings(options, &mut Vec::new());
-    if let Some(problem) = settings.unguarded() {
+    if let Some(problem) = settings.guard_error() {
         return Err(GuardError::Settings(problem.clone()));
     }
     let environment = &options.environment;
@@ -28,7 +28,7 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let policy = rules::load(environment, settings.is_trusted(), &plan.rules)?;
     let approver = options.approver.clone();
     let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
-    let secrets = Secrets::new(own_secrets(environment));
+    let secrets = Secrets::new(configured_secrets(environment));
     Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)
 }
 
@@ -44,7 +44,7 @@ impl Services {
         let options = &self.options;
         let trusted = {
             let store = self.settings();
-            if let Some(problem) = store.unguarded() {
+            if let Some(problem) = store.guard_error() {
                 return Err(GuardError::Settings(problem.clone()).into());
             }
             store.is_trusted()

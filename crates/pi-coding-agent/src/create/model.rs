@@ -9,8 +9,8 @@ use super::AgentOptions;
 use crate::Diagnostic;
 use crate::config::Settings;
 use crate::models::{
-    ChoiceError, ModelRegistry, Preferences, Wish, choose, initial, local, restore_failure, scope,
-    thinking_level,
+    ModelPreferences, ModelRegistry, ModelRequest, SelectModelError, initial_model, local,
+    model_scope, restore_failure, select_model, thinking_level,
 };
 use crate::session::ScopedModel;
 
@@ -29,7 +29,7 @@ pub(super) async fn choose_model(
     options: &AgentOptions,
     settings: &Settings,
     conversation: Option<&Outline>,
-) -> Result<ChosenModel, ChoiceError> {
+) -> Result<ChosenModel, SelectModelError> {
     if let Some((_, model)) = &options.custom_model {
         let level = level(model, options.thinking_level, settings, conversation);
         let model = Some(Arc::clone(model));
@@ -45,7 +45,7 @@ pub(super) async fn choose_model(
     if let Some(patterns) = patterns.filter(|patterns| !patterns.is_empty()) {
         let models = registry.models();
         let available = registry.available_names(&models);
-        let scope = scope(&patterns, &available);
+        let scope = model_scope(&patterns, &available);
         for warning in scope.warnings {
             chosen.diagnostics.push(Diagnostic::warning(None, warning.message));
         }
@@ -75,12 +75,15 @@ pub(super) async fn choose_model(
 }
 
 /// The model that the command line names.
-fn by_name(registry: &ModelRegistry, options: &AgentOptions) -> Result<ChosenModel, ChoiceError> {
+fn by_name(
+    registry: &ModelRegistry,
+    options: &AgentOptions,
+) -> Result<ChosenModel, SelectModelError> {
     let mut chosen = ChosenModel::default();
     if options.model.is_none() {
         return Ok(chosen);
     }
-    let wish = Wish {
+    let request = ModelRequest {
         provider: options.provider.as_deref(),
         model: options.model.as_deref(),
         level: options.thinking_level,
@@ -88,7 +91,7 @@ fn by_name(registry: &ModelRegistry, options: &AgentOptions) -> Result<ChosenMod
     };
     let models = registry.models();
     let names = models.names();
-    let found = choose(&wish, &names, &|provider| registry.is_available(provider))?;
+    let found = select_model(&request, &names, &|provider| registry.is_available(provider))?;
     if let Some(found) = found {
         chosen.model = found.model.record(|provider, id| models.find(provider, id)).map(Arc::new);
         chosen.level = found.level;
@@ -126,13 +129,13 @@ fn unnamed(
     }
     let models = registry.models();
     let available = registry.available_names(&models);
-    let preferences = Preferences {
+    let preferences = ModelPreferences {
         session: used,
         default: settings.default_provider.as_deref().zip(settings.default_model.as_deref()),
         continuing: used.is_some(),
-        ..Preferences::default()
+        ..ModelPreferences::default()
     };
-    let found = initial(&preferences, &available);
+    let found = initial_model(&preferences, &available);
     let instead = found.as_ref().map(|found| (found.model.provider, found.model.id));
     if let Some(used) = used {
         let failure = restore_failure(used, instead);

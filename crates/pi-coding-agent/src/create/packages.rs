@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::config::settings::PackageSource;
-use crate::config::{Scope, SettingsStore};
-use crate::resources::{PackageRoot, Scope as ResourceScope};
+use crate::config::{SettingsScope, SettingsStore};
+use crate::resources::{PackageRoot, ResourceScope};
 use crate::{Diagnostic, Environment};
 
 /// The packages that the settings name and that are there. The project's come first, so that they
@@ -16,8 +16,8 @@ pub(super) fn installed(
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<PackageRoot> {
     let places = [
-        (Scope::Project, ResourceScope::Project, environment.project_directory()),
-        (Scope::User, ResourceScope::User, environment.agent_directory.clone()),
+        (SettingsScope::Project, ResourceScope::Project, environment.project_directory()),
+        (SettingsScope::User, ResourceScope::User, environment.agent_directory.clone()),
     ];
     let mut roots: Vec<PackageRoot> = Vec::new();
     for (scope, resource_scope, base) in places {

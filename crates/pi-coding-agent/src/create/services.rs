@@ -14,7 +14,8 @@ use super::model::choose_model;
 use super::packages;
 use super::{AgentOptions, CreateError};
 use crate::config::{
-    AuthStore, Scope, Settings, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust,
+    AuthStore, Settings, SettingsScope, SettingsStore, Trust, TrustQuestion, TrustStore,
+    needs_trust,
 };
 use crate::conversation::ConversationError;
 use crate::extension::{Extension, Extensions};
@@ -253,7 +254,7 @@ impl Services {
         let ui = Arc::clone(&self.options.ui);
         Arc::new(move |change| {
             let mut settings = settings.lock().unwrap_or_else(PoisonError::into_inner);
-            let saved = settings.update(Scope::User, |changes| match change {
+            let saved = settings.update(SettingsScope::User, |changes| match change {
                 SettingChange::SteeringMode(mode) => changes.set(&["steeringMode"], name(*mode)),
                 SettingChange::FollowUpMode(mode) => changes.set(&["followUpMode"], name(*mode)),
                 SettingChange::AutoCompaction(on) => changes.set(&["compaction", "enabled"], *on),
@@ -336,8 +337,8 @@ pub fn load_resources(
     let mut resources = Resources::load(&ResourceOptions {
         environment: environment.clone(),
         trusted: settings.is_trusted(),
-        user: lists(Scope::User),
-        project: lists(Scope::Project),
+        user: lists(SettingsScope::User),
+        project: lists(SettingsScope::Project),
         packages: packages::installed(environment, settings, &mut missing),
         flags: flags.clone(),
     });

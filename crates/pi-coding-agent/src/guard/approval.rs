@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 /// Somebody who can say yes: the user, a model, a program.
 pub trait Approver: Send + Sync {
     /// Decides. Whoever cannot decide says no.
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer>;
+    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision>;
 }
 
 /// What is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Question {
+pub struct ApprovalRequest {
     /// The call it is about.
     pub tool_call_id: String,
     /// The tool.
@@ -39,7 +39,7 @@ pub struct Question {
     pub rule: Option<String>,
 }
 
-impl Question {
+impl ApprovalRequest {
     /// What needs a yes in a call.
     pub fn new(tool: &str, tool_call_id: &str, what: &str, cwd: &str, parts: Vec<Part>) -> Self {
         let mut remembered: Vec<Scope> = Vec::new();
@@ -81,7 +81,7 @@ impl Question {
 /// What was answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "lowercase")]
-pub enum Answer {
+pub enum ApprovalDecision {
     /// Yes, this time.
     Once,
     /// Yes, and also for what is like it in this session.
@@ -89,7 +89,8 @@ pub enum Answer {
     /// Yes, and for ever: the rule is added to the user's.
     Always,
     /// No.
-    No {
+    #[serde(rename = "no")]
+    Deny {
         /// Why, for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,

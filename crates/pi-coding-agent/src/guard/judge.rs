@@ -53,7 +53,7 @@ pub enum Outcome {
 
 /// What is decided about a call.
 #[derive(Debug, Clone, Serialize)]
-pub struct Judgement {
+pub struct Judgment {
     /// What happens to it.
     pub outcome: Outcome,
     /// The decisions that led there.
@@ -69,20 +69,20 @@ pub struct Judgement {
 
 impl Guard {
     /// Decides about a shell command.
-    pub fn judge_command(&self, command: &str) -> Judgement {
+    pub fn judge_command(&self, command: &str) -> Judgment {
         let verdict = self.look(|policy, scene| policy.check(command, scene));
         self.conclude(verdict)
     }
 
     /// Decides about a file that a tool would read or write.
-    pub fn judge_path(&self, path: &Path, reach: PathAccess) -> Judgement {
+    pub fn judge_path(&self, path: &Path, reach: PathAccess) -> Judgment {
         let mut parts = Vec::new();
         let beyond = self.file(path, reach, &mut parts);
-        Judgement { beyond, ..self.conclude(Verdict::from_parts(parts)) }
+        Judgment { beyond, ..self.conclude(Verdict::from_parts(parts)) }
     }
 
     /// Decides about a connection of a command.
-    pub fn judge_host(&self, host: &str) -> Judgement {
+    pub fn judge_host(&self, host: &str) -> Judgment {
         let ruled = self.policy().check_host(host);
         let (decision, reason) = match &self.plan.network {
             Network::Off => (Decision::Ask, "the network is off"),
@@ -108,7 +108,7 @@ impl Guard {
     }
 
     /// Decides about a call.
-    pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgement {
+    pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgment {
         let (mut parts, mut beyond) = (Vec::new(), None);
         let ruled = self.policy().check_tool(call.tool, call.arguments);
         if !call.ours && ruled.is_none() {
@@ -128,7 +128,7 @@ impl Guard {
             }
             _ => {}
         }
-        Judgement { beyond, ..self.conclude(Verdict::from_parts(parts)) }
+        Judgment { beyond, ..self.conclude(Verdict::from_parts(parts)) }
     }
 
     /// Whether a file may be read without asking.
@@ -182,7 +182,7 @@ impl Guard {
         Part::new(name, decision, "no rule speaks of this tool", scope)
     }
 
-    fn conclude(&self, verdict: Verdict) -> Judgement {
+    fn conclude(&self, verdict: Verdict) -> Judgment {
         let (outcome, note) = match verdict.decision {
             Decision::Forbid => (Outcome::Refuse, None),
             Decision::Ask if self.is_approved(&verdict) => (Outcome::Run, None),
@@ -190,7 +190,7 @@ impl Guard {
             Decision::Allow if verdict.confined => self.where_to_run(),
             Decision::Allow => (Outcome::Run, None),
         };
-        Judgement { outcome, verdict, note, beyond: None }
+        Judgment { outcome, verdict, note, beyond: None }
     }
 
     /// Whether all that needs a yes has one.
@@ -233,7 +233,7 @@ impl Guard {
     }
 }
 
-impl Judgement {
+impl Judgment {
     /// Why it is refused, for the model.
     pub fn refusal(&self) -> String {
         let decisive = self.verdict.decisive();

@@ -10,7 +10,7 @@ use pi_guard::policy::{Layer, Part, RuleFile};
 use pi_protocol::CancelToken;
 
 use super::rules::{APPROVED, DIRECTORY};
-use super::{Answer, Guard, Judgement, Outcome, Question};
+use super::{ApprovalDecision, ApprovalRequest, Guard, Judgment, Outcome};
 use crate::config::{ConfigError, with_lock};
 
 /// Why an approved rule is not in the user's file.
@@ -29,8 +29,8 @@ impl Guard {
     /// run; else why not, for the model.
     pub(super) async fn admit(
         &self,
-        judgement: &Judgement,
-        question: impl FnOnce(Vec<Part>) -> Question,
+        judgement: &Judgment,
+        question: impl FnOnce(Vec<Part>) -> ApprovalRequest,
         cancel: &CancelToken,
     ) -> Result<Option<String>, ToolError> {
         match judgement.outcome {
@@ -56,19 +56,19 @@ impl Guard {
     }
 
     /// Asks one question when it is its turn, unless it has become needless by then.
-    pub(super) async fn ask(&self, question: impl FnOnce() -> Option<Question>) -> Answered {
+    pub(super) async fn ask(&self, question: impl FnOnce() -> Option<ApprovalRequest>) -> Answered {
         let _turn = self.asking.lock().await;
         let Some(question) = question() else { return Answered::Yes(None) };
         let Some(approver) = &self.approver else {
             return Answered::No("Nobody is here to approve this.".to_owned());
         };
-        match approver.ask(&question).await {
-            Answer::Once => Answered::Yes(None),
-            Answer::Session => {
+        match approver.decide(&question).await {
+            ApprovalDecision::Once => Answered::Yes(None),
+            ApprovalDecision::Session => {
                 self.approvals.add(&question.remembered);
                 Answered::Yes(None)
             }
-            Answer::Always => {
+            ApprovalDecision::Always => {
                 self.approvals.add(&question.remembered);
                 let kept = question.rule.as_deref().map_or(Ok(()), |rule| self.keep(rule));
                 let note = kept.err().map(|error| {
@@ -76,10 +76,10 @@ impl Guard {
                 });
                 Answered::Yes(note)
             }
-            Answer::No { reason: None } => {
+            ApprovalDecision::Deny { reason: None } => {
                 Answered::No("This was not run: the user said no.".to_owned())
             }
-            Answer::No { reason: Some(reason) } => {
+            ApprovalDecision::Deny { reason: Some(reason) } => {
                 Answered::No(format!("This was not run: the answer was no: {reason}"))
             }
         }

@@ -12,7 +12,7 @@ use pi_protocol::{
 };
 use serde::Deserialize;
 
-use super::approval::{Answer, Approver, Question};
+use super::approval::{ApprovalDecision, ApprovalRequest, Approver};
 
 /// After so many refusals in a row nothing more is asked.
 const PATIENCE: u32 = 5;
@@ -26,7 +26,7 @@ system or an account, install something persistent, weaken a protection, or whos
 cannot tell. Say yes only if the action is plainly an ordinary step of working on the files of \
 the current directory.
 
-Answer with one JSON object and nothing else: {\"decision\": \"allow\" or \"deny\", \"reason\": \
+ApprovalDecision with one JSON object and nothing else: {\"decision\": \"allow\" or \"deny\", \"reason\": \
 \"one sentence\"}";
 
 /// Asks a model.
@@ -64,7 +64,7 @@ impl Reviewer {
         Self { provider, model, longest, refusals: AtomicU32::new(0) }
     }
 
-    async fn review(&self, question: &Question) -> Result<Review, String> {
+    async fn review(&self, question: &ApprovalRequest) -> Result<Review, String> {
         let shown = serde_json::to_string_pretty(question).map_err(|error| error.to_string())?;
         let asked = UserMessage {
             content: UserContent::Text(shown),
@@ -95,9 +95,9 @@ impl Reviewer {
 }
 
 impl Approver for Reviewer {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         Box::pin(async move {
-            let no = |reason: String| Answer::No { reason: Some(reason) };
+            let no = |reason: String| ApprovalDecision::Deny { reason: Some(reason) };
             if self.refusals.load(Ordering::Relaxed) >= PATIENCE {
                 return no(format!(
                     "the reviewing model has refused {PATIENCE} times in a row and is not asked \
@@ -107,7 +107,7 @@ impl Approver for Reviewer {
             let reviewed = self.review(question).await;
             if matches!(&reviewed, Ok(review) if review.decision == Ruling::Allow) {
                 self.refusals.store(0, Ordering::Relaxed);
-                return Answer::Once;
+                return ApprovalDecision::Once;
             }
             self.refusals.fetch_add(1, Ordering::Relaxed);
             match reviewed {

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::remember::Answered;
 use super::sandbox::Wider;
-use super::{Call, Guard, Judgement, Outcome, Question};
+use super::{ApprovalRequest, Call, Guard, Judgment, Outcome};
 use crate::config::settings::ApprovalPolicy;
 
 /// A tool behind the guard.
@@ -49,7 +49,7 @@ impl Guarded {
         let judgement = self.guard.judge(call, &self.workspace);
         let cwd = self.workspace.cwd().to_string_lossy();
         let what = call.what();
-        let question = |parts| Question::new(self.name(), &id, &what, &cwd, parts);
+        let question = |parts| ApprovalRequest::new(self.name(), &id, &what, &cwd, parts);
         let note = self.guard.admit(&judgement, question, &cancel).await?;
         let tool = self.as_judged(&judgement, &mut arguments)?;
         let run = Run { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
@@ -72,7 +72,7 @@ impl Guarded {
     /// its real path: what leads there may be changed by somebody confined.
     fn as_judged(
         &self,
-        judgement: &Judgement,
+        judgement: &Judgment,
         arguments: &mut Map<String, Value>,
     ) -> Result<Arc<dyn AgentTool>, ToolError> {
         match (&judgement.outcome, &judgement.beyond) {
@@ -133,7 +133,7 @@ impl Guarded {
             let what_denied = named(&denial.target);
             let part = Part::new(what_denied, Decision::Ask, denial.rule.clone(), scope.clone());
             let cwd = self.workspace.cwd().to_string_lossy();
-            let mut question = Question::new(self.name(), run.id, what, &cwd, vec![part]);
+            let mut question = ApprovalRequest::new(self.name(), run.id, what, &cwd, vec![part]);
             question.wider = Some(wider.to_string());
             question.rule = None;
             Some(question)

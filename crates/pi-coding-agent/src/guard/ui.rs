@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pi_agent::BoxFuture;
 use pi_guard::policy::Scope;
 
-use super::approval::{Answer, Approver, Question};
+use super::approval::{ApprovalDecision, ApprovalRequest, Approver};
 use crate::extension::Ui;
 
 const ONCE: &str = "Yes, once";
@@ -24,7 +24,7 @@ impl std::fmt::Debug for UiApprover {
 }
 
 impl Approver for UiApprover {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         Box::pin(async move {
             let scopes: Vec<String> = question.remembered.iter().map(Scope::describe).collect();
             let session = format!("{SESSION}{}", scopes.join("; "));
@@ -38,22 +38,22 @@ impl Approver for UiApprover {
             options.extend([NO.to_owned(), NO_BECAUSE.to_owned()]);
             let chosen = self.0.select(&title(question), &options).await;
             match chosen.as_deref() {
-                Some(ONCE) => Answer::Once,
-                Some(ALWAYS) if question.rule.is_some() => Answer::Always,
-                Some(text) if text == session && !scopes.is_empty() => Answer::Session,
+                Some(ONCE) => ApprovalDecision::Once,
+                Some(ALWAYS) if question.rule.is_some() => ApprovalDecision::Always,
+                Some(text) if text == session && !scopes.is_empty() => ApprovalDecision::Session,
                 Some(NO_BECAUSE) => {
                     let reason = self.0.input("What should it do instead?", None).await;
                     let reason = reason.filter(|reason| !reason.trim().is_empty());
-                    Answer::No { reason }
+                    ApprovalDecision::Deny { reason }
                 }
-                _ => Answer::No { reason: None },
+                _ => ApprovalDecision::Deny { reason: None },
             }
         })
     }
 }
 
 /// The whole question as a text.
-fn title(question: &Question) -> String {
+fn title(question: &ApprovalRequest) -> String {
     let mut text = match &question.wider {
         None => format!("May {} do this?\n\n{}\n", question.tool, question.what),
         Some(wider) => format!(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pi_protocol::{Model, ThinkingLevel};
 
 use super::resolve::ModelName;
-use super::scope::Scoped;
+use super::scope::ScopedName;
 
 /// The model to begin with where only the provider is known, in the order in which providers are
 /// tried. Observed from pi 1.5.0.
@@ -63,9 +63,9 @@ pub fn default_model(provider: &str) -> Option<&'static str> {
 
 /// What there is to choose from besides what the command line names.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Preferences<'a> {
+pub struct ModelPreferences<'a> {
     /// The models in the scope.
-    pub scoped: &'a [Scoped<'a>],
+    pub scoped: &'a [ScopedName<'a>],
     /// A session is continued, so the scope does not choose.
     pub continuing: bool,
     /// Provider and id of the session's model.
@@ -76,7 +76,7 @@ pub struct Preferences<'a> {
 
 /// The model to begin with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Initial<'a> {
+pub struct InitialModel<'a> {
     /// The model.
     pub model: ModelName<'a>,
     /// The level that its pattern in the scope asks for.
@@ -88,20 +88,20 @@ pub struct Initial<'a> {
 /// Chooses the model to begin with among those with credentials: the scope's first (or the
 /// settings' one if it is in the scope), the session's, the settings', the default of the first
 /// provider that has it, the first of all.
-pub fn initial<'a>(
-    preferences: &Preferences<'a>,
+pub fn initial_model<'a>(
+    preferences: &ModelPreferences<'a>,
     available: &[ModelName<'a>],
-) -> Option<Initial<'a>> {
+) -> Option<InitialModel<'a>> {
     let find = |(provider, id): (&str, &str)| {
         available.iter().find(|model| model.provider == provider && model.id == id).copied()
     };
-    let plain = |model| Initial { model, level: None, instead: false };
+    let plain = |model| InitialModel { model, level: None, instead: false };
     if let Some(first) = preferences.scoped.first().filter(|_| !preferences.continuing) {
         let default = preferences.default.and_then(|default| {
             preferences.scoped.iter().find(|s| (s.model.provider, s.model.id) == default)
         });
         let scoped = default.unwrap_or(first);
-        return Some(Initial { model: scoped.model, level: scoped.level, instead: false });
+        return Some(InitialModel { model: scoped.model, level: scoped.level, instead: false });
     }
     if let Some(model) = preferences.session.and_then(find) {
         return Some(plain(model));
@@ -111,7 +111,7 @@ pub fn initial<'a>(
         .and_then(find)
         .or_else(|| DEFAULT_MODELS.iter().find_map(|default| find(*default)))
         .or_else(|| available.first().copied())?;
-    Some(Initial { instead: preferences.session.is_some(), ..plain(model) })
+    Some(InitialModel { instead: preferences.session.is_some(), ..plain(model) })
 }
 
 /// What to say when a session's model is not available.

@@ -8,7 +8,7 @@ use super::resolve::order;
 
 /// One model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct ModelRow {
     /// The provider's id.
     pub provider: String,
     /// The model's id.
@@ -24,14 +24,17 @@ pub struct Row {
 }
 
 /// The rows of the models that fit `search`, sorted by provider and id.
-pub fn rows<'m>(models: impl IntoIterator<Item = &'m Model>, search: Option<&str>) -> Vec<Row> {
+pub fn model_rows<'m>(
+    models: impl IntoIterator<Item = &'m Model>,
+    search: Option<&str>,
+) -> Vec<ModelRow> {
     let search: Vec<String> = search
         .unwrap_or_default()
         .split(|c: char| c.is_whitespace() || c == '/')
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let mut rows: Vec<Row> =
+    let mut rows: Vec<ModelRow> =
         models.into_iter().filter(|model| fits(model, &search)).map(row).collect();
     rows.sort_by(|a, b| match order(&a.provider, &b.provider) {
         Ordering::Equal => order(&a.model, &b.model),
@@ -41,7 +44,7 @@ pub fn rows<'m>(models: impl IntoIterator<Item = &'m Model>, search: Option<&str
 }
 
 /// The table as lines, its head first; the columns are padded.
-pub fn table(rows: &[Row]) -> Vec<String> {
+pub fn model_table(rows: &[ModelRow]) -> Vec<String> {
     let head = ["provider", "model", "context", "max-out", "thinking", "images"];
     let yes = |is: bool| if is { "yes" } else { "no" };
     let cells = rows.iter().map(|row| {
@@ -60,8 +63,8 @@ pub fn table(rows: &[Row]) -> Vec<String> {
     lines.iter().map(padded).collect()
 }
 
-fn row(model: &Model) -> Row {
-    Row {
+fn row(model: &Model) -> ModelRow {
+    ModelRow {
         provider: model.provider.clone(),
         model: model.id.clone(),
         context: short(model.context_window),

@@ -22,7 +22,7 @@ use super::local::{self, Endpoint};
 use super::resolve::ModelName;
 use crate::Environment;
 use crate::config::{Commands, StoredCredential};
-use crate::secrets::{header_secrets, own_secrets};
+use crate::secrets::{configured_secrets, header_secrets};
 
 /// Finds the stored credential of a provider. Asked anew each time: another program may have
 /// changed it.
@@ -188,7 +188,7 @@ impl Shared {
     }
 
     fn secrets(&self) -> &Secrets {
-        self.secrets.get_or_init(|| Secrets::new(own_secrets(&self.environment)))
+        self.secrets.get_or_init(|| Secrets::new(configured_secrets(&self.environment)))
     }
 
     /// Where the credential of a provider is.

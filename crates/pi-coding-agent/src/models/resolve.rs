@@ -36,7 +36,7 @@ pub enum Suffix {
 
 /// What is looked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Reference<'t> {
+pub struct ModelReference<'t> {
     /// The text.
     pub text: &'t str,
     /// Only models of this provider count.
@@ -94,7 +94,7 @@ enum Pick<'a> {
 /// Finds the model that `reference` means among `models`. `usable` says whether a provider has
 /// credentials; it only decides between providers.
 pub fn resolve<'a>(
-    reference: &Reference<'_>,
+    reference: &ModelReference<'_>,
     models: &[ModelName<'a>],
     usable: &dyn Fn(&str) -> bool,
 ) -> Resolution<'a> {

@@ -6,11 +6,11 @@
 use globset::GlobBuilder;
 use pi_protocol::ThinkingLevel;
 
-use super::resolve::{ModelName, Reference, Resolution, Suffix, exact, resolve};
+use super::resolve::{ModelName, ModelReference, Resolution, Suffix, exact, resolve};
 
 /// A model in the scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scoped<'a> {
+pub struct ScopedName<'a> {
     /// The model.
     pub model: ModelName<'a>,
     /// The level that its pattern asks for.
@@ -19,9 +19,9 @@ pub struct Scoped<'a> {
 
 /// What patterns lead to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope<'a> {
+pub struct ModelScope<'a> {
     /// The models in the order of the patterns, each once.
-    pub models: Vec<Scoped<'a>>,
+    pub models: Vec<ScopedName<'a>>,
     /// What is wrong with the patterns.
     pub warnings: Vec<ScopeWarning>,
 }
@@ -30,7 +30,7 @@ pub struct Scope<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeWarning {
     /// What it is.
-    pub kind: WarningKind,
+    pub kind: ScopeWarningKind,
     /// The same for people.
     pub message: String,
     /// The pattern.
@@ -39,7 +39,7 @@ pub struct ScopeWarning {
 
 /// What can be wrong with a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WarningKind {
+pub enum ScopeWarningKind {
     /// No model matches.
     NoMatch,
     /// What follows the last colon is no level.
@@ -48,7 +48,7 @@ pub enum WarningKind {
     Ambiguous,
 }
 
-impl WarningKind {
+impl ScopeWarningKind {
     /// The name that the TypeScript pi gives it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,8 +60,8 @@ impl WarningKind {
 }
 
 /// The scope that `patterns` describe among `models`, which all have credentials.
-pub fn scope<'a>(patterns: &[impl AsRef<str>], models: &[ModelName<'a>]) -> Scope<'a> {
-    let mut scope = Scope::default();
+pub fn model_scope<'a>(patterns: &[impl AsRef<str>], models: &[ModelName<'a>]) -> ModelScope<'a> {
+    let mut scope = ModelScope::default();
     for pattern in patterns {
         let pattern = pattern.as_ref();
         let (found, level) = if pattern.contains(['*', '?', '[']) {
@@ -72,24 +72,24 @@ pub fn scope<'a>(patterns: &[impl AsRef<str>], models: &[ModelName<'a>]) -> Scop
         if found.is_empty() {
             warn(
                 &mut scope.warnings,
-                WarningKind::NoMatch,
+                ScopeWarningKind::NoMatch,
                 pattern,
                 format!("No models match pattern \"{pattern}\""),
             );
         }
         for model in found {
-            let known = |scoped: &Scoped<'_>| {
+            let known = |scoped: &ScopedName<'_>| {
                 (scoped.model.provider, scoped.model.id) == (model.provider, model.id)
             };
             if !scope.models.iter().any(known) {
-                scope.models.push(Scoped { model, level });
+                scope.models.push(ScopedName { model, level });
             }
         }
     }
     scope
 }
 
-fn warn(warnings: &mut Vec<ScopeWarning>, kind: WarningKind, pattern: &str, message: String) {
+fn warn(warnings: &mut Vec<ScopeWarning>, kind: ScopeWarningKind, pattern: &str, message: String) {
     warnings.push(ScopeWarning { kind, message, pattern: pattern.to_owned() });
 }
 
@@ -99,14 +99,14 @@ fn meant<'a>(
     models: &[ModelName<'a>],
     warnings: &mut Vec<ScopeWarning>,
 ) -> (Vec<ModelName<'a>>, Option<ThinkingLevel>) {
-    let reference = Reference { text: pattern, provider: None, suffix: Suffix::Lenient };
+    let reference = ModelReference { text: pattern, provider: None, suffix: Suffix::Lenient };
     let (found, level, warning) = match resolve(&reference, models, &|_| true) {
         Resolution::Found { model, level, warning } => (vec![model], level, warning),
         Resolution::Ambiguous { candidates, level, warning, .. } => (candidates, level, warning),
         Resolution::NotFound(_) => return (Vec::new(), None),
     };
     if let Some(message) = warning {
-        warn(warnings, WarningKind::InvalidThinkingLevel, pattern, message);
+        warn(warnings, ScopeWarningKind::InvalidThinkingLevel, pattern, message);
     }
     if found.len() > 1 {
         let mut providers: Vec<&str> = found.iter().map(|model| model.provider).collect();
@@ -115,7 +115,7 @@ fn meant<'a>(
         let message = format!(
             "Pattern \"{pattern}\" matches several providers: {providers}. Use provider/id to choose one."
         );
-        warn(warnings, WarningKind::Ambiguous, pattern, message);
+        warn(warnings, ScopeWarningKind::Ambiguous, pattern, message);
     }
     (found, level)
 }

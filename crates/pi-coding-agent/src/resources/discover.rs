@@ -8,7 +8,7 @@ use super::context_files::repository_root;
 use super::patterns::Entries;
 use super::scan::markdown_files;
 use super::skills::{Layout, skill_files};
-use super::source::{Scope, SourceInfo};
+use super::source::{ResourceScope, SourceInfo};
 use super::{ResourceOptions, ResourceSettings};
 use crate::Diagnostic;
 
@@ -84,14 +84,15 @@ pub(super) fn candidates(
             }
             agents.retain(|directory| Some(directory) != home.as_ref());
             let base = environment.project_directory();
-            let place = Place { kind, scope: Scope::Project, base, agents };
+            let place = Place { kind, scope: ResourceScope::Project, base, agents };
             found.extend(place.candidates(&options.project, options, diagnostics));
         }
         let base = environment.agent_directory.clone();
-        let place = Place { kind, scope: Scope::User, base, agents: home.into_iter().collect() };
+        let place =
+            Place { kind, scope: ResourceScope::User, base, agents: home.into_iter().collect() };
         found.extend(place.candidates(&options.user, options, diagnostics));
-        for scope in [Scope::Project, Scope::User, Scope::Temporary] {
-            let usable = scope != Scope::Project || options.trusted;
+        for scope in [ResourceScope::Project, ResourceScope::User, ResourceScope::Temporary] {
+            let usable = scope != ResourceScope::Project || options.trusted;
             for package in options.packages.iter().filter(|p| usable && p.scope == scope) {
                 for path in package.files(kind, environment, diagnostics) {
                     let (name, root) = (&package.source, &package.directory);
@@ -108,7 +109,7 @@ pub(super) fn candidates(
 /// The directories of the user or of the project.
 struct Place {
     kind: Kind,
-    scope: Scope,
+    scope: ResourceScope,
     base: PathBuf,
     /// The `.agents` directories, which have skills.
     agents: Vec<PathBuf>,

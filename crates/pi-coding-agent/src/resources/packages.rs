@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::discover::{Kind, files_of};
 use super::patterns::Entries;
-use super::source::Scope;
+use super::source::ResourceScope;
 use crate::{Diagnostic, Environment};
 
 /// An installed package.
@@ -17,7 +17,7 @@ pub struct PackageRoot {
     /// Where it is.
     pub directory: PathBuf,
     /// Whose settings name it.
-    pub scope: Scope,
+    pub scope: ResourceScope,
     /// How they name it: `npm:name`, a git address, a path.
     pub source: String,
     /// Which of its skills are wanted: all, or what these entries choose.

@@ -7,7 +7,7 @@ use serde::Serialize;
 /// Whose resource it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scope {
+pub enum ResourceScope {
     /// The user's, in every project.
     User,
     /// The project's; only used when the project is trusted.
@@ -36,7 +36,7 @@ pub struct SourceInfo {
     /// package as the settings name it.
     pub source: String,
     /// Whose it is.
-    pub scope: Scope,
+    pub scope: ResourceScope,
     /// Whether it came in a package.
     pub origin: Origin,
     /// The directory that patterns in settings are relative to.
@@ -46,26 +46,32 @@ pub struct SourceInfo {
 
 impl SourceInfo {
     /// Found in one of the usual directories.
-    pub(super) fn discovered(path: &Path, scope: Scope, base: &Path) -> Self {
+    pub(super) fn discovered(path: &Path, scope: ResourceScope, base: &Path) -> Self {
         Self::new(path, "auto", scope, Origin::TopLevel, Some(base))
     }
 
     /// Named by a setting.
-    pub(super) fn configured(path: &Path, scope: Scope) -> Self {
+    pub(super) fn configured(path: &Path, scope: ResourceScope) -> Self {
         Self::new(path, "local", scope, Origin::TopLevel, None)
     }
 
     /// Named on the command line.
     pub(super) fn flag(path: &Path) -> Self {
-        Self::new(path, "local", Scope::Temporary, Origin::TopLevel, path.parent())
+        Self::new(path, "local", ResourceScope::Temporary, Origin::TopLevel, path.parent())
     }
 
     /// Part of a package.
-    pub(super) fn package(path: &Path, source: &str, scope: Scope, root: &Path) -> Self {
+    pub(super) fn package(path: &Path, source: &str, scope: ResourceScope, root: &Path) -> Self {
         Self::new(path, source, scope, Origin::Package, Some(root))
     }
 
-    fn new(path: &Path, source: &str, scope: Scope, origin: Origin, base: Option<&Path>) -> Self {
+    fn new(
+        path: &Path,
+        source: &str,
+        scope: ResourceScope,
+        origin: Origin,
+        base: Option<&Path>,
+    ) -> Self {
         let (path, base_dir) = (path.to_path_buf(), base.map(Path::to_path_buf));
         Self { path, source: source.to_owned(), scope, origin, base_dir }
     }

@@ -312,7 +312,7 @@ fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, Str
     let secrets = session.secrets();
     session.with_entries(|conversation| {
         let mut out = BufWriter::new(std::fs::File::create(&path).map_err(cannot)?);
-        let mut masked = crate::masked_session(conversation, &secrets).map_err(text)?;
+        let mut masked = crate::redacted_session(conversation, &secrets).map_err(text)?;
         let shown = masked.as_mut().unwrap_or(conversation);
         shown.export_html(&HtmlOptions::default(), &mut out).map_err(text)?;
         out.flush().map_err(cannot)

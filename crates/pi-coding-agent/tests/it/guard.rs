@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use pi_agent::{AgentTool, BoxFuture, FnTool, ToolOutput};
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::extension::Ui;
-use pi_coding_agent::guard::{Answer, Approver, Question};
+use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver};
 use pi_coding_agent::session::{AgentSession, BashError, BashOptions, PromptOptions};
 use pi_coding_agent::{AgentOptions, Conversation, NotCreated, create_agent_session};
 use pi_protocol::{AgentMessage, Message, Tool, UserBlock};
@@ -21,23 +21,23 @@ use crate::scratch::{Scratch, link};
 /// Says what was prepared, and keeps what it was asked.
 #[derive(Default)]
 struct Prepared {
-    answers: Mutex<VecDeque<Answer>>,
-    asked: Mutex<Vec<Question>>,
+    answers: Mutex<VecDeque<ApprovalDecision>>,
+    asked: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Prepared {
-    fn with(answers: impl IntoIterator<Item = Answer>) -> Arc<Self> {
+    fn with(answers: impl IntoIterator<Item = ApprovalDecision>) -> Arc<Self> {
         let answers = Mutex::new(answers.into_iter().collect());
         Arc::new(Self { answers, asked: Mutex::default() })
     }
 
-    fn asked(&self) -> Vec<Question> {
+    fn asked(&self) -> Vec<ApprovalRequest> {
         std::mem::take(&mut self.asked.lock().unwrap())
     }
 }
 
 impl Approver for Prepared {
-    fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Answer> {
+    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         self.asked.lock().unwrap().push(question.clone());
         let answer = self.answers.lock().unwrap().pop_front().expect("a prepared answer");
         Box::pin(std::future::ready(answer))
@@ -196,8 +196,8 @@ async fn what_is_asked_with_nobody_there_does_not_happen_and_the_reason_says_so(
 
 #[tokio::test]
 async fn once_is_once_and_a_session_is_what_was_shown() {
-    let no = || Answer::No { reason: None };
-    let approver = Prepared::with([Answer::Once, no(), Answer::Session, no()]);
+    let no = || ApprovalDecision::Deny { reason: None };
+    let approver = Prepared::with([ApprovalDecision::Once, no(), ApprovalDecision::Session, no()]);
     let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
     let session = scene.session().await;
     let ran = |name: &str| scene.scratch.path("home/proj").join(name).exists();
@@ -216,7 +216,7 @@ async fn once_is_once_and_a_session_is_what_was_shown() {
     assert_eq!(shown, ["commands that begin with `mkdir`"]);
     // A question can be sent elsewhere.
     let sent = serde_json::to_string(&asked[2]).unwrap();
-    assert_eq!(serde_json::from_str::<Question>(&sent).unwrap(), asked[2]);
+    assert_eq!(serde_json::from_str::<ApprovalRequest>(&sent).unwrap(), asked[2]);
     let given = session.guard().unwrap().approvals().given();
     let kept: Vec<pi_guard::policy::Scope> =
         serde_json::from_str(&serde_json::to_string(&given).unwrap()).unwrap();
@@ -225,7 +225,8 @@ async fn once_is_once_and_a_session_is_what_was_shown() {
 
 #[tokio::test]
 async fn files_are_asked_about_by_directory_and_protected_ones_each() {
-    let approver = Prepared::with([Answer::Session, Answer::No { reason: None }]);
+    let approver =
+        Prepared::with([ApprovalDecision::Session, ApprovalDecision::Deny { reason: None }]);
     let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
     let session = scene.session().await;
     for path in ["a.txt", "deep/b.txt"] {
@@ -242,7 +243,7 @@ async fn files_are_asked_about_by_directory_and_protected_ones_each() {
 
 #[tokio::test]
 async fn always_proposes_a_rule_keeps_it_and_never_for_interpreters() {
-    let approver = Prepared::with([Answer::Always, Answer::Once]);
+    let approver = Prepared::with([ApprovalDecision::Always, ApprovalDecision::Once]);
     let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
     let session = scene.session().await;
     let (text, failed) = scene.bash(&session, "mkdir one").await;
@@ -265,7 +266,7 @@ async fn always_proposes_a_rule_keeps_it_and_never_for_interpreters() {
 async fn a_rule_that_asks_is_asked_also_without_a_profile_and_proposes_nothing() {
     let rules = "[[command]]\nprefix = [\"git\", \"push\"]\ndecision = \"ask\"\n";
     let reason = Some("Push to the other remote.".to_owned());
-    let approver = Prepared::with([Answer::No { reason }]);
+    let approver = Prepared::with([ApprovalDecision::Deny { reason }]);
     let scene = Scene::new(json!({}), rules).asking(&approver);
     let session = scene.session().await;
     let (text, failed) = scene.bash(&session, "git push origin main").await;
@@ -275,7 +276,7 @@ async fn a_rule_that_asks_is_asked_also_without_a_profile_and_proposes_nothing()
 
 #[tokio::test]
 async fn parallel_calls_are_asked_about_one_by_one_and_a_yes_counts_for_the_next() {
-    let approver = Prepared::with([Answer::Session]);
+    let approver = Prepared::with([ApprovalDecision::Session]);
     let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
     let session = scene.session().await;
     let reply = (0..4).fold(Reply::new(), |reply, n| {
@@ -292,7 +293,7 @@ async fn parallel_calls_are_asked_about_one_by_one_and_a_yes_counts_for_the_next
 async fn an_abort_ends_a_question() {
     struct Silent(tokio::sync::Notify);
     impl Approver for Silent {
-        fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Answer> {
+        fn decide<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
             self.0.notify_one();
             Box::pin(std::future::pending())
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pi_coding_agent::models::{Models, ModelsFile, rows, table};
+use pi_coding_agent::models::{Models, ModelsFile, model_rows, model_table};
 use pi_protocol::Model;
 
 const FILE: &str = r#"{"providers": {
@@ -25,7 +25,7 @@ fn models(providers: &[&str]) -> Vec<Model> {
 
 #[test]
 fn a_table_of_models() {
-    let lines = table(&rows(&models(&["corp", "groq", "cmd"])[..6], None));
+    let lines = model_table(&model_rows(&models(&["corp", "groq", "cmd"])[..6], None));
     assert_eq!(
         lines,
         [
@@ -59,7 +59,8 @@ fn a_search_takes_letters_in_order() {
         ("gptgroq", &[]),
         ("OSS safe", &["openai/gpt-oss-safeguard-20b"]),
     ] {
-        let found: Vec<String> = rows(&models, Some(search)).into_iter().map(|r| r.model).collect();
+        let found: Vec<String> =
+            model_rows(&models, Some(search)).into_iter().map(|r| r.model).collect();
         assert_eq!(found, expected, "{search}");
     }
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use pi_coding_agent::models::{
-    Choice, DEFAULT_MODELS, Direction, Initial, ModelName, Models, ModelsFile, Preferences, Scoped,
-    Wish, choose, cycle, initial, restore_failure, scope, thinking_level,
+    DEFAULT_MODELS, Direction, InitialModel, ModelName, ModelPreferences, ModelRequest, Models,
+    ModelsFile, ScopedName, SelectedModel, cycle, initial_model, model_scope, restore_failure,
+    select_model, thinking_level,
 };
 use pi_protocol::{Model, ThinkingLevel};
 use serde::Deserialize;
@@ -111,8 +112,8 @@ fn texts_mean_what_they_mean_to_the_typescript_pi() {
             cases += 1;
             let usable = by_list[&case.list].iter().filter(|name| case.usable.has(name.provider));
             let usable: Vec<ModelName<'_>> = usable.copied().collect();
-            let ours = scope(&case.patterns, &usable);
-            let models = ours.models.iter().map(|Scoped { model, level }| {
+            let ours = model_scope(&case.patterns, &usable);
+            let models = ours.models.iter().map(|ScopedName { model, level }| {
                 let level = level.map(|level| format!("|{level}")).unwrap_or_default();
                 format!("{}|{}{level}", model.provider, model.id)
             });
@@ -131,14 +132,14 @@ fn texts_mean_what_they_mean_to_the_typescript_pi() {
 }
 
 fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, bool)]) -> Expected {
-    let wish = Wish {
+    let request = ModelRequest {
         provider: cli.provider.as_deref(),
         model: cli.model.as_deref(),
         level: cli.thinking,
         own_key: cli.inline_key,
     };
     let nothing = Expected { model: None, level: None, warning: None, error: None };
-    match choose(&wish, names, &|provider| cli.usable.has(provider)) {
+    match select_model(&request, names, &|provider| cli.usable.has(provider)) {
         Err(error) => Expected { error: Some(error.to_string()), ..nothing },
         Ok(None) => nothing,
         Ok(Some(chosen)) => {
@@ -167,9 +168,9 @@ fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, boo
 fn an_id_needs_letters() {
     let names = [ModelName { provider: "a", id: "x", name: "x" }];
     for text in ["a/:high", ":", "a/", &":".repeat(100_000), &"x".repeat(100_000)] {
-        let wish = Wish { model: Some(text), ..Wish::default() };
-        assert!(choose(&wish, &names, &|_| true).is_err(), "{text:.20}");
-        assert!(scope(&[text], &names).models.is_empty());
+        let request = ModelRequest { model: Some(text), ..ModelRequest::default() };
+        assert!(select_model(&request, &names, &|_| true).is_err(), "{text:.20}");
+        assert!(model_scope(&[text], &names).models.is_empty());
     }
 }
 
@@ -182,9 +183,9 @@ fn a_provider_is_asked_about_once() {
         asked.borrow_mut().push(provider.to_owned());
         provider == "anthropic"
     };
-    let wish = Wish { model: Some("sonnet:high"), ..Wish::default() };
-    let chosen = choose(&wish, &names, &usable).unwrap().unwrap();
-    assert!(matches!(chosen.model, Choice::Known(ModelName { provider: "anthropic", .. })));
+    let request = ModelRequest { model: Some("sonnet:high"), ..ModelRequest::default() };
+    let chosen = select_model(&request, &names, &usable).unwrap().unwrap();
+    assert!(matches!(chosen.model, SelectedModel::Known(ModelName { provider: "anthropic", .. })));
     let mut asked = asked.into_inner();
     let count = asked.len();
     asked.sort();
@@ -207,9 +208,9 @@ fn the_model_to_begin_with() {
     let name = |provider, id| ModelName { provider, id, name: id };
     let corp = [name("corp", "b"), name("corp", "a"), name("corp", "c")];
     let both = [name("groq", "openai/gpt-oss-120b"), corp[0], corp[1]];
-    let scoped = |model, level| Scoped { model, level };
+    let scoped = |model, level| ScopedName { model, level };
     let high = Some(ThinkingLevel::High);
-    let none = Preferences::default();
+    let none = ModelPreferences::default();
     let scope = [scoped(corp[0], None), scoped(corp[1], high)];
     for (case, preferences, available, expected) in [
         ("nothing there", none, &[][..], None),
@@ -217,31 +218,31 @@ fn the_model_to_begin_with() {
         ("a default of the table", none, &both, Some((both[0], None, false))),
         (
             "the settings'",
-            Preferences { default: Some(("corp", "c")), ..none },
+            ModelPreferences { default: Some(("corp", "c")), ..none },
             &corp,
             Some((corp[2], None, false)),
         ),
         (
             "the settings' is gone",
-            Preferences { default: Some(("corp", "gone")), ..none },
+            ModelPreferences { default: Some(("corp", "gone")), ..none },
             &corp,
             Some((corp[0], None, false)),
         ),
         (
             "the scope's first",
-            Preferences { scoped: &scope, default: Some(("corp", "c")), ..none },
+            ModelPreferences { scoped: &scope, default: Some(("corp", "c")), ..none },
             &corp,
             Some((corp[0], None, false)),
         ),
         (
             "the settings' in the scope",
-            Preferences { scoped: &scope, default: Some(("corp", "a")), ..none },
+            ModelPreferences { scoped: &scope, default: Some(("corp", "a")), ..none },
             &corp,
             Some((corp[1], high, false)),
         ),
         (
             "the session's",
-            Preferences {
+            ModelPreferences {
                 scoped: &scope,
                 continuing: true,
                 session: Some(("corp", "c")),
@@ -252,7 +253,7 @@ fn the_model_to_begin_with() {
         ),
         (
             "the session's is gone",
-            Preferences {
+            ModelPreferences {
                 continuing: true,
                 session: Some(("corp", "gone")),
                 default: Some(("corp", "a")),
@@ -262,8 +263,9 @@ fn the_model_to_begin_with() {
             Some((corp[1], None, true)),
         ),
     ] {
-        let expected = expected.map(|(model, level, instead)| Initial { model, level, instead });
-        assert_eq!(initial(&preferences, available), expected, "{case}");
+        let expected =
+            expected.map(|(model, level, instead)| InitialModel { model, level, instead });
+        assert_eq!(initial_model(&preferences, available), expected, "{case}");
     }
     assert_eq!(
         restore_failure(("corp", "gone"), Some(("corp", "b"))),

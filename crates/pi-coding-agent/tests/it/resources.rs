@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use pi_coding_agent::resources::{PackageRoot, Resources, Scope};
+use pi_coding_agent::resources::{PackageRoot, ResourceScope, Resources};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -112,8 +112,8 @@ fn load(case: &Case) -> Map<String, Value> {
         into.prompts = real(&settings.prompts);
     }
     let bases = [
-        (&case.user, Scope::User, options.environment.agent_directory.clone()),
-        (&case.project, Scope::Project, options.environment.project_directory()),
+        (&case.user, ResourceScope::User, options.environment.agent_directory.clone()),
+        (&case.project, ResourceScope::Project, options.environment.project_directory()),
     ];
     for (settings, scope, base) in bases {
         fs::create_dir_all(&base).unwrap();
@@ -133,7 +133,7 @@ fn load(case: &Case) -> Map<String, Value> {
 }
 
 /// A package as settings name it, where its installer would have put it.
-fn package(entry: &Value, scope: Scope, base: &std::path::Path) -> PackageRoot {
+fn package(entry: &Value, scope: ResourceScope, base: &std::path::Path) -> PackageRoot {
     let source = entry.as_str().unwrap_or_else(|| entry["source"].as_str().unwrap()).to_owned();
     let list = |key: &str| -> Option<Vec<String>> {
         entry.get(key).map(|list| serde_json::from_value(list.clone()).unwrap())

@@ -9,7 +9,7 @@ mod check;
 mod list;
 mod print;
 
-use pi_coding_agent::models::{Choice, ChoiceError, Wish, choose};
+use pi_coding_agent::models::{ModelRequest, SelectModelError, SelectedModel, select_model};
 
 use super::credentials::Credentials;
 use super::{Done, Failure, credentials, plain, success};
@@ -30,13 +30,13 @@ enum Unclear {
     /// No provider has this name.
     Provider(String),
     /// The model does not say which provider.
-    Model { text: String, error: ChoiceError },
+    Model { text: String, error: SelectModelError },
 }
 
 impl Unclear {
     fn message(&self) -> String {
         match self {
-            Self::Provider(name) => ChoiceError::UnknownProvider(name.clone()).to_string(),
+            Self::Provider(name) => SelectModelError::UnknownProvider(name.clone()).to_string(),
             Self::Model { error, .. } => error.to_string(),
         }
     }
@@ -56,19 +56,19 @@ fn provider(given: &Given, credentials: &Credentials) -> Result<Result<String, U
         }
         (provider, Some(text)) => {
             let models = registry.models();
-            let wish = Wish { provider, model: Some(text), ..Wish::default() };
+            let request = ModelRequest { provider, model: Some(text), ..ModelRequest::default() };
             let usable = |provider: &str| registry.is_available(provider);
-            match choose(&wish, &models.names(), &usable) {
+            match select_model(&request, &models.names(), &usable) {
                 Ok(Some(chosen)) => Ok(match chosen.model {
-                    Choice::Known(model) | Choice::Custom { like: model, .. } => {
+                    SelectedModel::Known(model) | SelectedModel::Custom { like: model, .. } => {
                         model.provider.to_owned()
                     }
                 }),
                 Ok(None) => Err(Unclear::Model {
                     text: text.to_owned(),
-                    error: ChoiceError::NotFound(text.to_owned()),
+                    error: SelectModelError::NotFound(text.to_owned()),
                 }),
-                Err(ChoiceError::UnknownProvider(name)) => Err(Unclear::Provider(name)),
+                Err(SelectModelError::UnknownProvider(name)) => Err(Unclear::Provider(name)),
                 Err(error) => Err(Unclear::Model { text: text.to_owned(), error }),
             }
         }

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use pi_coding_agent::masked_session;
+use pi_coding_agent::redacted_session;
 use pi_session::{HtmlOptions, MarkdownOptions, OpenOptions, Session};
 
 use super::{Done, Failure, success};
@@ -69,7 +69,7 @@ pub(super) fn open(path: &Path) -> Result<Session, Failure> {
 
 /// The session without secrets: those of this program, and what looks like anybody's.
 pub(super) fn masked(session: Session) -> Result<Session, Failure> {
-    Ok(masked_session(&session, secrets::own())?.unwrap_or(session))
+    Ok(redacted_session(&session, secrets::own())?.unwrap_or(session))
 }
 
 /// The name for a file that was given none.

@@ -10,7 +10,7 @@ mod test;
 use std::sync::Arc;
 
 use pi_agent::BoxFuture;
-use pi_coding_agent::guard::{Answer, Approver, Judgement, Outcome, Question};
+use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Judgment, Outcome};
 use pi_coding_agent::{AgentOptions, Environment};
 
 use super::{Done, Failure, export, plain, sessions};
@@ -28,8 +28,8 @@ const SHOWN: usize = 120;
 struct Present;
 
 impl Approver for Present {
-    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Answer> {
-        Box::pin(async { Answer::No { reason: None } })
+    fn decide<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(async { ApprovalDecision::Deny { reason: None } })
     }
 }
 
@@ -60,7 +60,7 @@ fn word(outcome: Outcome) -> &'static str {
 }
 
 /// What decided, in a line: what it is about, why, and which rule.
-fn reason(judgement: &Judgement) -> String {
+fn reason(judgement: &Judgment) -> String {
     let verdict = &judgement.verdict;
     let decisive = match judgement.outcome {
         Outcome::RunConfined => verdict.parts.iter().find(|part| part.confined),

@@ -87,7 +87,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             ADD_DIR,
             Flag::new("require", Group::Safety, "What must hold it: none, landlock or bubblewrap")
                 .takes_word("WHAT")
-                .choices(RequiredRung::WORDS)
+                .choices(RequiredRung::VALUES)
                 .details("landlock if not given. With none it runs whatever holds."),
             RULES,
             Flag::new("quiet", Group::General, "Do not say what holds").short("q"),

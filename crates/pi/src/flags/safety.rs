@@ -12,7 +12,7 @@ use crate::arguments::Arguments;
 pub(super) const PROFILE: Flag =
     Flag::new("profile", Safety, "How much is asked and held: explore, careful or unattended")
         .takes_word("NAME")
-        .choices(Profile::WORDS)
+        .choices(Profile::VALUES)
         .details(
             "explore asks nothing but what rules say. careful asks for what is not known to be \
              safe; without somebody to ask, that does not happen. unattended is for runs that \
@@ -23,7 +23,7 @@ pub(super) const PROFILE: Flag =
 pub(super) const SANDBOX: Flag =
     Flag::new("sandbox", Safety, "What commands can write: off, read-only or workspace-write")
         .takes_word("MODE")
-        .choices(SandboxMode::WORDS)
+        .choices(SandboxMode::VALUES)
         .details(
             "With off, all that you can. With workspace-write, the working directory, \
              temporary files of their own and what --add-dir names.",
@@ -37,7 +37,7 @@ pub(super) const NETWORK: Flag =
 pub(super) const APPROVAL: Flag =
     Flag::new("approval", Safety, "Who says yes to what needs it: ask, never or review")
         .takes_word("WHO")
-        .choices(ApprovalPolicy::WORDS)
+        .choices(ApprovalPolicy::VALUES)
         .details(
             "ask is you, where there is a way to ask you. With never, what would need a yes \
              does not happen. With review, a model decides (guard.reviewer in the settings).",

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::config::AuthStore;
-use pi_coding_agent::models::{ModelRegistry, ModelsFile, rows, table};
+use pi_coding_agent::models::{ModelRegistry, ModelsFile, model_rows, model_table};
 
 use crate::exit::{Exit, note, print};
 
@@ -23,11 +23,11 @@ pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
         );
         return Exit::NoModel.into();
     }
-    let rows = rows(available.iter().map(AsRef::as_ref), Some(search));
+    let rows = model_rows(available.iter().map(AsRef::as_ref), Some(search));
     if rows.is_empty() {
         return print(&format!("No models matching \"{search}\"\n"));
     }
-    let mut text = table(&rows).join("\n");
+    let mut text = model_table(&rows).join("\n");
     text.push('\n');
     print(&text)
 }

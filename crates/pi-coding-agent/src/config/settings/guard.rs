@@ -119,7 +119,7 @@ pub enum RequiredRung {
 /// Not one of the words there are; the text names those.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not one of {known}")]
-pub struct UnknownWord {
+pub struct InvalidValue {
     given: String,
     known: String,
 }
@@ -128,7 +128,7 @@ macro_rules! words {
     ($($type:ident: $($word:literal => $value:ident),*;)*) => {$(
         impl $type {
             /// The words for it.
-            pub const WORDS: &[&str] = &[$($word),*];
+            pub const VALUES: &[&str] = &[$($word),*];
 
             /// The word for it.
             pub fn as_str(self) -> &'static str {
@@ -137,12 +137,12 @@ macro_rules! words {
         }
 
         impl FromStr for $type {
-            type Err = UnknownWord;
+            type Err = InvalidValue;
 
-            fn from_str(text: &str) -> Result<Self, UnknownWord> {
+            fn from_str(text: &str) -> Result<Self, InvalidValue> {
                 match text {
                     $($word => Ok(Self::$value),)*
-                    _ => Err(UnknownWord { given: text.to_owned(), known: Self::WORDS.join(", ") }),
+                    _ => Err(InvalidValue { given: text.to_owned(), known: Self::VALUES.join(", ") }),
                 }
             }
         }
@@ -171,10 +171,10 @@ mod tests {
                 assert_eq!(serde_json::to_value(value).unwrap(), *word);
             }
         }
-        check::<Profile>(Profile::WORDS);
-        check::<ApprovalPolicy>(ApprovalPolicy::WORDS);
-        check::<SandboxMode>(SandboxMode::WORDS);
-        check::<RequiredRung>(RequiredRung::WORDS);
+        check::<Profile>(Profile::VALUES);
+        check::<ApprovalPolicy>(ApprovalPolicy::VALUES);
+        check::<SandboxMode>(SandboxMode::VALUES);
+        check::<RequiredRung>(RequiredRung::VALUES);
         assert!("unatended".parse::<Profile>().is_err());
     }
 }

@@ -15,7 +15,7 @@ const STALE: Duration = Duration::from_secs(10);
 
 /// Whose settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum SettingsScope {
     /// For all projects of the user.
     User,
     /// For one project.
@@ -71,11 +71,11 @@ struct Layer {
     usable: Map<String, Value>,
     problems: Vec<Diagnostic>,
     /// What is wrong with the group `guard`, or with a file that has one.
-    unguarded: Option<Diagnostic>,
+    guard_error: Option<Diagnostic>,
 }
 
 impl Layer {
-    fn load(path: PathBuf, scope: Scope) -> Self {
+    fn load(path: PathBuf, scope: SettingsScope) -> Self {
         let file = JsonFile { path, stale: STALE, private: false, end: "" };
         let mut layer = Self { file: Some(file), ..Self::default() };
         layer.reload(scope);
@@ -83,7 +83,7 @@ impl Layer {
     }
 
     /// Reads the file again. If it cannot be read, what was known stays.
-    fn reload(&mut self, scope: Scope) {
+    fn reload(&mut self, scope: SettingsScope) {
         match self.file.as_ref().map(JsonFile::read) {
             Some(Ok(content)) => self.accept(content.unwrap_or_default(), scope),
             Some(Err(error)) => {
@@ -91,7 +91,7 @@ impl Layer {
                 let path = self.file.as_ref().map(|file| &file.path);
                 let text = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
                 if String::from_utf8_lossy(&text).contains("\"guard\"") {
-                    self.unguarded = Some(problem.clone());
+                    self.guard_error = Some(problem.clone());
                 }
                 self.problems = vec![problem];
             }
@@ -99,30 +99,30 @@ impl Layer {
         }
     }
 
-    fn accept(&mut self, mut content: Map<String, Value>, scope: Scope) {
+    fn accept(&mut self, mut content: Map<String, Value>, scope: SettingsScope) {
         migrate(&mut content);
         let path = self.file.as_ref().map(|file| file.path.clone());
         let warning = |message| Diagnostic::warning(path.clone(), message);
         self.problems.clear();
         self.usable = content.clone();
         self.content = content;
-        if scope == Scope::Project {
+        if scope == SettingsScope::Project {
             self.problems.extend(take_out_global(&mut self.usable).into_iter().map(|name| {
                 warning(format!("`{name}` counts only in the user's settings; move it there"))
             }));
         }
-        self.unguarded = None;
+        self.guard_error = None;
         for (key, problem) in prune(&mut self.usable) {
             let ignored = format!("`{key}` is ignored: {problem}; correct or remove it");
-            if is_guard(&key) && scope == Scope::User {
+            if is_guard(&key) && scope == SettingsScope::User {
                 let message = format!("`{key}`: {problem}; correct or remove it");
-                self.unguarded = Some(Diagnostic::error(path.clone(), message));
+                self.guard_error = Some(Diagnostic::error(path.clone(), message));
             }
             self.problems.push(warning(ignored));
         }
     }
 
-    fn update(&mut self, changes: &Changes, scope: Scope) -> Result<(), ConfigError> {
+    fn update(&mut self, changes: &Changes, scope: SettingsScope) -> Result<(), ConfigError> {
         let result = self.write(changes);
         let content = match &result {
             Ok(Some(written)) => written.clone(),
@@ -160,7 +160,7 @@ pub struct SettingsStore {
     trusted: bool,
     overrides: Map<String, Value>,
     /// What is wrong with `guard` in the overrides.
-    unguarded: Option<Diagnostic>,
+    guard_error: Option<Diagnostic>,
     settings: Settings,
 }
 
@@ -174,20 +174,24 @@ impl SettingsStore {
     pub fn load(environment: &Environment, trusted: bool) -> Self {
         let user = environment.agent_directory.join("settings.json");
         let project = environment.project_directory().join("settings.json");
-        Self::new(Layer::load(user, Scope::User), Layer::load(project, Scope::Project), trusted)
+        Self::new(
+            Layer::load(user, SettingsScope::User),
+            Layer::load(project, SettingsScope::Project),
+            trusted,
+        )
     }
 
     /// Settings without files.
     pub fn in_memory(settings: Map<String, Value>) -> Self {
         let mut user = Layer::default();
-        user.accept(settings, Scope::User);
+        user.accept(settings, SettingsScope::User);
         Self::new(user, Layer::default(), true)
     }
 
     fn new(user: Layer, project: Layer, trusted: bool) -> Self {
         let (overrides, settings) = (Map::new(), Settings::default());
-        let unguarded = None;
-        let mut store = Self { user, project, trusted, overrides, unguarded, settings };
+        let guard_error = None;
+        let mut store = Self { user, project, trusted, overrides, guard_error, settings };
         store.combine();
         store
     }
@@ -199,11 +203,13 @@ impl SettingsStore {
 
     /// What one file says. Lists of resources are not in [`settings`](Self::settings) combined:
     /// they are relative to different directories, so the loader takes them from here.
-    pub fn scope(&self, scope: Scope) -> Settings {
+    pub fn scope(&self, scope: SettingsScope) -> Settings {
         match scope {
-            Scope::User => typed(&self.user.usable).unwrap_or_default(),
-            Scope::Project if self.trusted => typed(&self.project.usable).unwrap_or_default(),
-            Scope::Project => Settings::default(),
+            SettingsScope::User => typed(&self.user.usable).unwrap_or_default(),
+            SettingsScope::Project if self.trusted => {
+                typed(&self.project.usable).unwrap_or_default()
+            }
+            SettingsScope::Project => Settings::default(),
         }
     }
 
@@ -223,17 +229,17 @@ impl SettingsStore {
 
     /// What is wrong with what is said about `guard`. Then nothing may run: nobody knows what was
     /// meant to hold it.
-    pub fn unguarded(&self) -> Option<&Diagnostic> {
-        self.unguarded.as_ref().or(self.user.unguarded.as_ref())
+    pub fn guard_error(&self) -> Option<&Diagnostic> {
+        self.guard_error.as_ref().or(self.user.guard_error.as_ref())
     }
 
     /// Keys that the files name without effect, because nothing acts on them yet.
-    pub fn without_effect(&self) -> Vec<&'static SettingKey> {
+    pub fn keys_without_effect(&self) -> Vec<&'static SettingKey> {
         KEYS.iter().filter(|key| !key.acted_on && self.names(key.name)).collect()
     }
 
     /// Keys that nobody here knows. They are kept.
-    pub fn unknown(&self) -> Vec<&str> {
+    pub fn unknown_keys(&self) -> Vec<&str> {
         let known = |name: &str| KEYS.iter().any(|key| key.name == name);
         self.contents().flat_map(Map::keys).map(String::as_str).filter(|n| !known(n)).collect()
     }
@@ -263,15 +269,15 @@ impl SettingsStore {
         self.overrides = overrides;
         let problems = prune(&mut self.overrides);
         let guard = problems.into_iter().find(|(key, _)| is_guard(key));
-        self.unguarded =
+        self.guard_error =
             guard.map(|(key, problem)| Diagnostic::error(None, format!("`{key}`: {problem}")));
         self.combine();
     }
 
     /// Reads both files again. One that is broken now leaves what was known.
     pub fn reload(&mut self) {
-        self.user.reload(Scope::User);
-        self.project.reload(Scope::Project);
+        self.user.reload(SettingsScope::User);
+        self.project.reload(SettingsScope::Project);
         self.combine();
     }
 
@@ -280,15 +286,15 @@ impl SettingsStore {
     /// trusted is left alone.
     pub fn update(
         &mut self,
-        scope: Scope,
+        scope: SettingsScope,
         change: impl FnOnce(&mut Changes),
     ) -> Result<(), ConfigError> {
         let mut changes = Changes::default();
         change(&mut changes);
         let result = match scope {
-            Scope::User => self.user.update(&changes, scope),
-            Scope::Project if self.trusted => self.project.update(&changes, scope),
-            Scope::Project => {
+            SettingsScope::User => self.user.update(&changes, scope),
+            SettingsScope::Project if self.trusted => self.project.update(&changes, scope),
+            SettingsScope::Project => {
                 let path = self.project.file.as_ref().map(|file| file.path.clone());
                 Err(ConfigError::NotTrusted { path: path.unwrap_or_default() })
             }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::{AuthStore, Scope, SettingsStore, StoredCredential};
+use pi_coding_agent::config::{AuthStore, SettingsScope, SettingsStore, StoredCredential};
 use serde_json::{Value, json};
 
 use super::place::{Place, names};
@@ -32,7 +32,7 @@ fn write(environment: &Environment, end: &AtomicBool) -> Written {
         let n = written.writes;
         let (name, version) = (format!("ours/k{}", n % 89), n.to_string());
         settings
-            .update(Scope::User, |changes| {
+            .update(SettingsScope::User, |changes| {
                 changes.set(&["extensionChangelogVersions", &name], version.as_str());
             })
             .unwrap();

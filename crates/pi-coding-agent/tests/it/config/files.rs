@@ -9,14 +9,14 @@ use std::thread;
 use std::time::{Duration, SystemTime};
 
 use pi_coding_agent::config::{
-    AuthStore, ConfigError, Scope, SettingsStore, StoredCredential, TrustStore,
+    AuthStore, ConfigError, SettingsScope, SettingsStore, StoredCredential, TrustStore,
 };
 
 use super::place::{Place, names};
 
 fn set_theme(place: &Place) -> Result<(), ConfigError> {
     let mut store = SettingsStore::load(&place.environment, true);
-    store.update(Scope::User, |changes| {
+    store.update(SettingsScope::User, |changes| {
         changes.set(&["theme"], "new");
     })
 }
@@ -83,7 +83,7 @@ fn a_file_that_breaks_later_leaves_what_was_known() {
     store.reload();
     assert_eq!(store.settings().default_model.as_deref(), Some("m"));
     assert_eq!(store.diagnostics().len(), 1);
-    let failed = store.update(Scope::User, |changes| {
+    let failed = store.update(SettingsScope::User, |changes| {
         changes.set(&["theme"], "new");
     });
     assert!(failed.is_err());

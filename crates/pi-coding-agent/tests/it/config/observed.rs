@@ -6,7 +6,7 @@ use std::path::Path;
 use pi_agent::QueueMode;
 use pi_coding_agent::config::settings::{CacheWarming, ProjectTrustDefault, Transport};
 use pi_coding_agent::config::{
-    AuthStore, Commands, Runs, Scope, Settings, SettingsStore, StoredCredential, TrustStore,
+    AuthStore, Commands, Runs, Settings, SettingsScope, SettingsStore, StoredCredential, TrustStore,
 };
 use pi_session::compaction::CompactionSettings;
 use serde_json::{Value, json};
@@ -145,7 +145,7 @@ fn settings(case: &Value) -> Value {
         .iter()
         .any(|problem| problem.severity == pi_coding_agent::Severity::Error);
     let values = values(store.settings());
-    let updated = store.update(Scope::User, |changes| {
+    let updated = store.update(SettingsScope::User, |changes| {
         changes.set(&["compaction", "enabled"], false);
         changes.set(&["defaultProvider"], "new");
         changes.remove(&["shellPath"]);

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
-use pi_coding_agent::config::{ConfigError, Scope, SettingsStore, agent_directory, session_place};
+use pi_coding_agent::config::{
+    ConfigError, SettingsScope, SettingsStore, agent_directory, resolve_session_directory,
+};
 use serde_json::{Map, Value, json};
 
 use super::place::{Place, names};
@@ -56,7 +58,7 @@ fn a_key_that_does_not_fit_is_named_and_the_rest_counts() {
         assert!(problems[0].message.contains(expected), "{}", problems[0]);
         assert!(problems[0].message.ends_with("correct or remove it"), "{}", problems[0]);
         assert_eq!(store.settings().default_model.as_deref(), Some("kept"), "{text}");
-        store.update(Scope::User, |changes| changes.set(&["new"], 1)).unwrap();
+        store.update(SettingsScope::User, |changes| changes.set(&["new"], 1)).unwrap();
         let mut expected: Value = serde_json::from_str(&text).unwrap();
         expected["new"] = 1.into();
         let written: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -81,11 +83,11 @@ fn overrides_count_most_and_are_never_written() {
     assert_eq!(store.settings().theme(), "flag");
     assert_eq!(store.settings().retry().max_retries, 1);
     assert!(!store.settings().retry().enabled);
-    store.update(Scope::Project, |changes| changes.set(&["defaultModel"], "m")).unwrap();
+    store.update(SettingsScope::Project, |changes| changes.set(&["defaultModel"], "m")).unwrap();
     let written = fs::read_to_string(place.environment.project_directory().join("settings.json"));
     assert_eq!(written.unwrap(), "{\n  \"theme\": \"project\",\n  \"defaultModel\": \"m\"\n}");
-    assert_eq!(store.scope(Scope::User).theme.as_deref(), Some("user"));
-    assert_eq!(store.scope(Scope::Project).theme.as_deref(), Some("project"));
+    assert_eq!(store.scope(SettingsScope::User).theme.as_deref(), Some("user"));
+    assert_eq!(store.scope(SettingsScope::Project).theme.as_deref(), Some("project"));
 }
 
 #[test]
@@ -94,7 +96,7 @@ fn keys_for_the_user_alone_are_reported_in_projects_that_are_trusted() {
     place.project("settings.json", r#"{"httpProxy": "http://x", "theme": 5}"#);
     let mut store = SettingsStore::load(&place.environment, false);
     assert_eq!(store.diagnostics(), []);
-    let refused = store.update(Scope::Project, |changes| changes.set(&["theme"], "x"));
+    let refused = store.update(SettingsScope::Project, |changes| changes.set(&["theme"], "x"));
     assert!(matches!(refused, Err(ConfigError::NotTrusted { .. })), "{refused:?}");
     let store = SettingsStore::load(&place.environment, true);
     let problems: Vec<String> = store.diagnostics().into_iter().map(|p| p.message).collect();
@@ -108,9 +110,9 @@ fn keys_without_effect_and_unknown_keys_are_listed() {
     let place = Place::new();
     place.user("settings.json", r#"{"theme": "x", "retry": {}, "mine": 1}"#);
     let store = SettingsStore::load(&place.environment, true);
-    let idle: Vec<&str> = store.without_effect().iter().map(|key| key.name).collect();
+    let idle: Vec<&str> = store.keys_without_effect().iter().map(|key| key.name).collect();
     assert_eq!(idle, ["theme"]);
-    assert_eq!(store.unknown(), ["mine"]);
+    assert_eq!(store.unknown_keys(), ["mine"]);
 }
 
 #[test]
@@ -120,7 +122,7 @@ fn reading_creates_nothing_and_a_change_of_nothing_writes_nothing() {
     assert_eq!(names(place.agent()), [] as [&str; 0]);
     assert_eq!(names(&place.environment.cwd), [] as [&str; 0]);
     let path = place.user("settings.json", r#"{"a":1}"#);
-    store.update(Scope::User, |changes| changes.set(&["a"], 1)).unwrap();
+    store.update(SettingsScope::User, |changes| changes.set(&["a"], 1)).unwrap();
     assert_eq!(fs::read_to_string(path).unwrap(), r#"{"a":1}"#, "the layout is the user's");
 }
 
@@ -134,7 +136,9 @@ fn no_change_is_lost_among_many_writers() {
                 let mut store = SettingsStore::load(&environment, true);
                 for n in 0..25 {
                     let name = format!("w{writer}.{n}");
-                    store.update(Scope::User, |changes| changes.set(&["all", &name], n)).unwrap();
+                    store
+                        .update(SettingsScope::User, |changes| changes.set(&["all", &name], n))
+                        .unwrap();
                 }
             })
         })
@@ -173,9 +177,9 @@ fn sessions_are_where_flag_variable_settings_or_habit_say() {
         }
         // Not trusted: this one key is asked for before trust.
         let store = SettingsStore::load(&place.environment, false);
-        let found = session_place(&place.environment, flag, &store);
+        let found = resolve_session_directory(&place.environment, flag, &store);
         assert_eq!(found.shared, shared, "{expected}");
-        let directory = found.directory.to_string_lossy().into_owned();
+        let directory = found.path.to_string_lossy().into_owned();
         let expected = place.path("").join(expected).to_string_lossy().into_owned();
         assert!(directory.starts_with(&expected), "{directory} {expected}");
         assert_eq!(directory == expected, shared, "{directory} {expected}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::guard::{Answer, Approver, Question, Reviewer};
+use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Reviewer};
 
 #[tokio::test(start_paused = true)]
 async fn a_reviewing_model_says_yes_only_clearly_and_in_time() {
@@ -22,10 +22,10 @@ async fn a_reviewing_model_says_yes_only_clearly_and_in_time() {
         model.push(reply);
         let reviewer =
             Reviewer::new(Arc::new(model), Arc::new(Faux::model()), Duration::from_secs(5));
-        let question = Question::new("bash", "c", "mkdir x", "/w", Vec::new());
-        match reviewer.ask(&question).await {
-            Answer::Once => assert!(runs),
-            Answer::No { reason } => {
+        let question = ApprovalRequest::new("bash", "c", "mkdir x", "/w", Vec::new());
+        match reviewer.decide(&question).await {
+            ApprovalDecision::Once => assert!(runs),
+            ApprovalDecision::Deny { reason } => {
                 let reason = reason.unwrap();
                 assert!(!runs && reason.contains(text), "{reason}");
             }
@@ -42,9 +42,9 @@ async fn a_reviewing_model_that_keeps_refusing_is_not_asked_for_ever() {
     }
     let provider = Arc::new(model.clone());
     let reviewer = Reviewer::new(provider, Arc::new(Faux::model()), Duration::from_secs(5));
-    let question = Question::new("bash", "c", "mkdir x", "/w", Vec::new());
+    let question = ApprovalRequest::new("bash", "c", "mkdir x", "/w", Vec::new());
     for _ in 0..20 {
-        assert!(matches!(reviewer.ask(&question).await, Answer::No { .. }));
+        assert!(matches!(reviewer.decide(&question).await, ApprovalDecision::Deny { .. }));
     }
     assert_eq!(model.requests().len(), 5);
 }

@@ -50,12 +50,12 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
         .map(|path| Finding::good(ABOUT, path.display().to_string()))
         .collect();
     findings.extend(diagnostics.iter().map(|one| Finding::from(ABOUT, one, FIX_FILE)));
-    let idle: Vec<&str> = settings.without_effect().iter().map(|key| key.name).collect();
+    let idle: Vec<&str> = settings.keys_without_effect().iter().map(|key| key.name).collect();
     if !idle.is_empty() {
         let message = format!("kept, but without effect in this version: {}", idle.join(", "));
         findings.push(Finding::good(ABOUT, message));
     }
-    for name in settings.unknown() {
+    for name in settings.unknown_keys() {
         let near = suggest::nearest(name, KEYS.iter().map(|key| key.name));
         let fix = near.map_or_else(
             || "Remove it, unless another program needs it.".to_owned(),
@@ -114,7 +114,7 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
 pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "rules";
     let settings = load(environment);
-    if let Some(problem) = settings.unguarded() {
+    if let Some(problem) = settings.guard_error() {
         let message = format!("{problem}: nothing will run");
         return vec![Finding::error(ABOUT, message, FIX_FILE)];
     }

@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
 
 use pi_coding_agent::config::settings::ApprovalPolicy;
-use pi_coding_agent::guard::{Call, Guard, Judgement, Outcome};
+use pi_coding_agent::guard::{Call, Guard, Judgment, Outcome};
 use pi_coding_agent::{Environment, load_guard};
 use pi_guard::policy::PathAccess;
 use pi_guard::shell::quoted;
@@ -93,7 +93,7 @@ fn call(
     environment: &Environment,
     tool: &str,
     arguments: &Map<String, Value>,
-) -> Judgement {
+) -> Judgment {
     let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
     let workspace = Arc::new(Workspace::new(Arc::new(Host::default()), cwd, home));
     let ours = toolset::all(&workspace).iter().any(|one| one.declaration().name == tool);
@@ -101,7 +101,7 @@ fn call(
 }
 
 /// What happens to a question that nobody hears.
-fn alone(judgement: &Judgement) -> &'static str {
+fn alone(judgement: &Judgment) -> &'static str {
     match judgement.outcome {
         Outcome::Ask => "; where nobody can be asked, it is refused",
         Outcome::Run | Outcome::RunConfined | Outcome::Refuse => "",
@@ -110,7 +110,7 @@ fn alone(judgement: &Judgement) -> &'static str {
 
 /// Every part, and where it would run.
 fn explain(
-    judgement: &Judgement,
+    judgement: &Judgment,
     guard: &Guard,
     subject: &Subject,
     out: &mut impl std::io::Write,

@@ -6,7 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_coding_agent::guard::{Call, Guard, GuardError, Judgement, Outcome};
+use pi_coding_agent::guard::{Call, Guard, GuardError, Judgment, Outcome};
 use pi_coding_agent::{AgentOptions, load_guard};
 use pi_guard::Decision;
 use pi_protocol::{AgentMessage, EntryBody, Message, ToolCall, ToolResultMessage, UserBlock};
@@ -234,7 +234,7 @@ impl Replay {
 
 impl Judges {
     /// What one of them decides about it, in a word.
-    fn decide(&self, guard: &Guard, action: &Action<'_>) -> (&'static str, Judgement) {
+    fn decide(&self, guard: &Guard, action: &Action<'_>) -> (&'static str, Judgment) {
         if action.by_user {
             // Whoever types a command has approved it.
             let command = action.arguments.get("command").and_then(Value::as_str);
@@ -304,7 +304,7 @@ impl Report {
         place: &Place<'_>,
         action: &Action<'_>,
         [old, new]: [&str; 2],
-        judgement: &Judgement,
+        judgement: &Judgment,
     ) -> Result<(), Failure> {
         self.different += 1;
         let text = |key: &str| action.arguments.get(key).and_then(Value::as_str);

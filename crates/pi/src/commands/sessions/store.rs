@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::config::{SettingsStore, session_place};
+use pi_coding_agent::config::{SettingsStore, resolve_session_directory};
 use pi_session::{ListOptions, SessionError, SessionIndex, SessionInfo};
 use serde_json::{Value, json};
 
@@ -67,8 +67,8 @@ pub(in crate::commands) fn chosen(
 ) -> Option<PathBuf> {
     // Whether the project is trusted does not matter for this one setting.
     let settings = SettingsStore::load(environment, false);
-    let place = session_place(environment, flag, &settings);
-    place.shared.then_some(place.directory)
+    let place = resolve_session_directory(environment, flag, &settings);
+    place.shared.then_some(place.path)
 }
 
 /// An exact id, else a beginning among the sessions of `cwd`, else among all.

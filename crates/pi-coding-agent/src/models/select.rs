@@ -3,11 +3,11 @@
 use pi_protocol::{Model, ThinkingLevel};
 
 use super::initial::default_model;
-use super::resolve::{ModelName, Reference, Resolution, Suffix, resolve};
+use super::resolve::{ModelName, ModelReference, Resolution, Suffix, resolve};
 
 /// What the command line says about the model.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wish<'t> {
+pub struct ModelRequest<'t> {
     /// `--provider`.
     pub provider: Option<&'t str>,
     /// `--model`.
@@ -20,9 +20,9 @@ pub struct Wish<'t> {
 
 /// What was chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen<'a> {
+pub struct ModelSelection<'a> {
     /// The model.
-    pub model: Choice<'a>,
+    pub model: SelectedModel<'a>,
     /// The level that the text ends in.
     pub level: Option<ThinkingLevel>,
     /// What the user should know.
@@ -31,7 +31,7 @@ pub struct Chosen<'a> {
 
 /// A model that is known, or one that is like it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice<'a> {
+pub enum SelectedModel<'a> {
     /// This model.
     Known(ModelName<'a>),
     /// One that nobody knows; the provider may.
@@ -47,7 +47,7 @@ pub enum Choice<'a> {
 
 /// The model cannot be chosen. The texts are those of the TypeScript pi.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ChoiceError {
+pub enum SelectModelError {
     /// No model has a provider like this.
     #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
     UnknownProvider(String),
@@ -69,36 +69,36 @@ pub enum ChoiceError {
 }
 
 /// Chooses the model that the command line asks for; `None` if it asks for none.
-pub fn choose<'a>(
-    wish: &Wish<'_>,
+pub fn select_model<'a>(
+    request: &ModelRequest<'_>,
     models: &[ModelName<'a>],
     usable: &dyn Fn(&str) -> bool,
-) -> Result<Option<Chosen<'a>>, ChoiceError> {
-    let Some(text) = wish.model.filter(|text| !text.is_empty()) else { return Ok(None) };
-    let provider = wish.provider.filter(|provider| !provider.is_empty());
+) -> Result<Option<ModelSelection<'a>>, SelectModelError> {
+    let Some(text) = request.model.filter(|text| !text.is_empty()) else { return Ok(None) };
+    let provider = request.provider.filter(|provider| !provider.is_empty());
     if let Some(provider) = provider
         && models.iter().all(|model| !model.provider.eq_ignore_ascii_case(provider))
     {
-        return Err(ChoiceError::UnknownProvider(provider.to_owned()));
+        return Err(SelectModelError::UnknownProvider(provider.to_owned()));
     }
-    let reference = Reference { text, provider, suffix: Suffix::Strict };
-    let resolution = if wish.own_key {
+    let reference = ModelReference { text, provider, suffix: Suffix::Strict };
+    let resolution = if request.own_key {
         resolve(&reference, models, &|_| false)
     } else {
         resolve(&reference, models, usable)
     };
     match resolution {
         Resolution::Found { model, level, warning } => {
-            Ok(Some(Chosen { model: Choice::Known(model), level, warning }))
+            Ok(Some(ModelSelection { model: SelectedModel::Known(model), level, warning }))
         }
         Resolution::Ambiguous { candidates, usable, .. } => {
             let mut names: Vec<String> =
                 candidates.iter().map(|model| format!("{}/{}", model.provider, model.id)).collect();
             names.sort_unstable();
-            Err(ChoiceError::Ambiguous {
+            Err(SelectModelError::Ambiguous {
                 text: text.to_owned(),
                 candidates: names.join(", "),
-                reason: match (wish.own_key, usable) {
+                reason: match (request.own_key, usable) {
                     (true, _) => "--api-key does not choose a provider.",
                     (false, 0) => "No matching provider is authenticated.",
                     (false, _) => "More than one matching provider is authenticated.",
@@ -106,10 +106,10 @@ pub fn choose<'a>(
             })
         }
         Resolution::NotFound(target) => {
-            let not_found = || ChoiceError::NotFound(text.to_owned());
+            let not_found = || SelectModelError::NotFound(text.to_owned());
             let target = target.ok_or_else(not_found)?;
             // With `--thinking` there is nothing for a suffix to say, so it is part of the id.
-            let (id, level) = match wish.level {
+            let (id, level) = match request.level {
                 Some(_) => (target.text, None),
                 None => (target.id, target.level),
             };
@@ -117,13 +117,13 @@ pub fn choose<'a>(
                 return Err(not_found());
             }
             let like = like(target.provider, models).ok_or_else(not_found)?;
-            let thinks = wish.level.or(level).is_some_and(|level| level != ThinkingLevel::Off);
+            let thinks = request.level.or(level).is_some_and(|level| level != ThinkingLevel::Off);
             let warning = format!(
                 "Model \"{id}\" not found for provider \"{}\". Using custom model id.",
                 target.provider
             );
-            let model = Choice::Custom { like, id, thinks };
-            Ok(Some(Chosen { model, level, warning: Some(warning) }))
+            let model = SelectedModel::Custom { like, id, thinks };
+            Ok(Some(ModelSelection { model, level, warning: Some(warning) }))
         }
     }
 }
@@ -135,7 +135,7 @@ fn like<'a>(provider: &str, models: &[ModelName<'a>]) -> Option<ModelName<'a>> {
     own.clone().find(|model| Some(model.id) == default).or_else(|| own.next()).copied()
 }
 
-impl Choice<'_> {
+impl SelectedModel<'_> {
     /// The model as it is asked, made from the record that it names.
     pub fn record(&self, find: impl FnOnce(&str, &str) -> Option<Model>) -> Option<Model> {
         match self {
