@@ -8,7 +8,7 @@ use pi_coding_agent::rpc::LineWriter;
 use pi_coding_agent::session::AgentSession;
 
 use super::input::{Prompt, prompts};
-use super::print::say;
+use super::print::submit;
 use super::progress::StderrUi;
 use super::setup::create;
 use super::signals::until_signal;
@@ -37,7 +37,7 @@ async fn write(session: &AgentSession, prompts: Vec<Prompt>, output: &LineWriter
     let all = async {
         let mut exit = Exit::Success.into();
         for prompt in prompts {
-            if let Err(failed) = say(session, prompt).await {
+            if let Err(failed) = submit(session, prompt).await {
                 exit = failed;
                 break;
             }

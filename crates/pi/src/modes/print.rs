@@ -35,30 +35,32 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     until_signal(&created.runtime, answer(&session, prompts)).await
 }
 
-/// Says everything, and prints the last answer.
+/// Submits the prompts in order and prints the last answer.
 pub(super) async fn answer(session: &AgentSession, prompts: Vec<Prompt>) -> ExitCode {
+    let mut last = Outcome::Completed;
     for prompt in prompts {
-        if let Err(exit) = say(session, prompt).await {
-            return exit;
+        match submit(session, prompt).await {
+            Ok(outcome) => last = outcome,
+            Err(exit) => return exit,
         }
     }
-    show(session)
+    show(session, &last)
 }
 
-/// Says one thing and waits until it is done.
-pub(super) async fn say(session: &AgentSession, prompt: Prompt) -> Result<(), ExitCode> {
+/// Submits one prompt and waits until the session has settled.
+pub(super) async fn submit(session: &AgentSession, prompt: Prompt) -> Result<Outcome, ExitCode> {
     let options = PromptOptions { images: prompt.images, ..PromptOptions::default() };
     let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
-    let Submitted::Started(run) = submitted else { return Ok(()) };
+    let Submitted::Started(run) = submitted else { return Ok(Outcome::Completed) };
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
             Err(complain(&format!("the run ended at a limit: {limit:?}"), Exit::Limit))
         }
         Outcome::Repetition { .. } => {
-            Err(complain("the run was ended because it went in circles", Exit::Limit))
+            Err(complain("the run ended because the model repeated itself", Exit::Limit))
         }
-        // What the last answer says is looked at in the end.
-        _ => Ok(()),
+        // A failure does not keep the next prompt from being submitted.
+        outcome => Ok(outcome),
     }
 }
 
@@ -70,31 +72,27 @@ fn refused(error: &PromptError) -> ExitCode {
     complain(&error.to_string(), exit)
 }
 
-/// Prints the last answer, as far as there is one.
-fn show(session: &AgentSession) -> ExitCode {
+/// Prints the last answer, or reports why there is none.
+fn show(session: &AgentSession, outcome: &Outcome) -> ExitCode {
     let messages = session.messages();
-    let last = messages.last().and_then(|message| message.as_assistant().cloned());
-    let Some(answer) = last else {
-        return complain("the model gave no answer", Exit::Failed);
-    };
-    let error = answer.error_message.as_deref();
-    match &answer.stop_reason {
-        StopReason::Error => {
-            // One that could not be written down was given all the same.
+    match outcome {
+        Outcome::Failed { error } => {
+            // An answer that could not be saved is complete all the same.
             let before = messages.iter().rev().nth(1).and_then(AgentMessage::as_assistant);
-            if let Some(unkept) = before.filter(|answer| is_whole(answer)) {
-                let _ = write(unkept);
+            if let Some(unsaved) = before.filter(|answer| is_complete(answer)) {
+                let _ = write(unsaved);
             }
-            return complain(error.unwrap_or("Request error"), Exit::Failed);
+            let error = if error.is_empty() { "Request error" } else { error };
+            return complain(error, Exit::Failed);
         }
-        StopReason::Aborted => {
-            return complain(error.unwrap_or("Request aborted"), Exit::Interrupted);
-        }
+        Outcome::Aborted => return complain("Request was aborted", Exit::Interrupted),
         _ => {}
     }
-    if texts(&answer).all(|text| text.trim().is_empty()) {
+    let last = messages.last().and_then(|message| message.as_assistant().cloned());
+    let Some(answer) = last.filter(|answer| texts(answer).any(|text| !text.trim().is_empty()))
+    else {
         return complain("the model gave no answer", Exit::Failed);
-    }
+    };
     if let Err(error) = write(&answer) {
         return on_write_error(&error);
     }
@@ -120,6 +118,6 @@ fn write(answer: &AssistantMessage) -> std::io::Result<()> {
     out.flush()
 }
 
-fn is_whole(answer: &AssistantMessage) -> bool {
+fn is_complete(answer: &AssistantMessage) -> bool {
     matches!(answer.stop_reason, StopReason::Stop | StopReason::Length)
 }
