@@ -108,7 +108,7 @@ pub use transcript::Convert;
 
 // The names of `pi-protocol` that appear in public signatures of this crate.
 pub use pi_protocol::{
-    AgentMessage, AssistantEvent, AssistantMessage, CancelToken, ConstrainedSampling, Declarations, Effects,
-    History, ImageContent, Message, Model, Provider, StreamOptions, ThinkingLevel, Tool, ToolCall,
-    ToolResultMessage, Usage, UserBlock,
+    AgentMessage, AssistantEvent, AssistantMessage, CancelToken, ConstrainedSampling, Declarations,
+    Effects, History, ImageContent, Message, Model, Provider, StreamOptions, ThinkingLevel, Tool,
+    ToolCall, ToolResultMessage, Usage, UserBlock,
 };

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pi_guard::confine::{Confinement, Machine, Mode, Network, ConfinementLevel};
+use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
 use pi_guard::policy::{Defaults, Layer, Policy, PolicyContext, RuleFile};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 

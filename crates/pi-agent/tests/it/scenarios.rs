@@ -18,8 +18,8 @@ use pi_agent::{
 };
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{
-    AssistantMessage, AssistantStream, CancelToken, Message, Model, Provider, Request,
-    StopReason, ThinkingLevel, Tool, UserBlock,
+    AssistantMessage, AssistantStream, CancelToken, Message, Model, Provider, Request, StopReason,
+    ThinkingLevel, Tool, UserBlock,
 };
 use serde_json::{Map, json};
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pi_guard::Decision;
-use pi_guard::confine::{HostFilter, Network, ConfinementLevel, host_matches};
+use pi_guard::confine::{ConfinementLevel, HostFilter, Network, host_matches};
 use pi_guard::policy::{Part, PathAccess, Policy, Scope, Verdict};
 use pi_tools::Workspace;
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pi_guard::confine::{Network, ConfinementLevel};
+use pi_guard::confine::{ConfinementLevel, Network};
 use pi_guard::policy::Defaults;
 
 use crate::Environment;

@@ -1,8 +1,8 @@
 //! Everything that can be added to a session.
 
 use pi_protocol::{
-    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Declarations, Entry, EntryBody,
-    Extra, Message, MessageContent, SystemMessage, UsageRecord, UserContent,
+    AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Declarations, Entry,
+    EntryBody, Extra, Message, MessageContent, SystemMessage, UsageRecord, UserContent,
 };
 use serde_json::Value;
 

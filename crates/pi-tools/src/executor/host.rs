@@ -72,10 +72,7 @@ impl Host {
 
     /// The confinement, if it is one.
     fn held(&self) -> Option<Arc<Confined>> {
-        self.sandbox
-            .as_ref()
-            .filter(|confined| confined.level() != ConfinementLevel::None)
-            .cloned()
+        self.sandbox.as_ref().filter(|confined| confined.level() != ConfinementLevel::None).cloned()
     }
 
     /// Does something on a thread that may wait: freely, or guarded by the confinement.
