@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use pi_protocol::AgentMessage;
+use serde::{Deserialize, Serialize};
 
 /// How many queued messages are delivered at once.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
     /// Only the oldest message.
     #[default]

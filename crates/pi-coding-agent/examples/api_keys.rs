@@ -9,7 +9,7 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_coding_agent::config::{AuthStore, StoredCredential};
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{AgentOptions, Environment, SessionSelector, create_agent_session};
 use serde_json::json;
 
 #[allow(dead_code)] // the tests call `run`
@@ -35,7 +35,7 @@ pub async fn run() -> Result<BTreeSet<String>, Box<dyn Error>> {
     environment.variables = Arc::new(BTreeMap::from([("GEMINI_API_KEY".into(), "any".into())]));
 
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
+    options.session = SessionSelector::InMemory;
     // For the provider of this model, and not kept.
     options.model = Some("anthropic/claude-sonnet-4-5".to_owned());
     options.api_key = Some("any".into());

@@ -6,7 +6,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_ai::faux::Faux;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 
 #[allow(dead_code)] // the tests call `run`
 #[allow(clippy::print_stdout)]
@@ -26,8 +28,8 @@ pub async fn run() -> Result<[String; 2], Box<dyn Error>> {
     std::fs::write(project.join("AGENTS.md"), "Of this one: use tabs.")?;
 
     let mut options = AgentOptions::new(Environment::new(&project, directory.path().join("agent")));
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
     let with = create_agent_session(options.clone()).await?.runtime.session();
     options.resources.no_context_files = true;
     let without = create_agent_session(options).await?.runtime.session();

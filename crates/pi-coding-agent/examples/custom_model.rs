@@ -6,7 +6,8 @@
 
 use std::error::Error;
 
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::session::Persistence;
+use pi_coding_agent::{AgentOptions, Environment, SessionSelector, create_agent_session};
 use pi_protocol::ThinkingLevel;
 
 #[allow(dead_code)] // the tests call `run`
@@ -24,7 +25,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
+    options.session = SessionSelector::InMemory;
     // As the user would write it; a part of a name will do, too.
     options.model = Some("anthropic/claude-sonnet-4-5:high".to_owned());
     options.api_key = Some("any".into());
@@ -35,10 +36,10 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
         format!("{id}, thinking {}", session.thinking_level().as_str())
     };
     let mut seen = vec![now()];
-    session.set_thinking_level(ThinkingLevel::Off, false).await?;
+    session.set_thinking_level(ThinkingLevel::Off, Persistence::Session).await?;
     seen.push(now());
     if let Some(other) = session.find_model("anthropic", "claude-haiku-4-5") {
-        session.set_model(other, false).await?;
+        session.set_model(other, Persistence::Session).await?;
         seen.push(now());
     }
     Ok(seen)

@@ -6,7 +6,9 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_ai::faux::Faux;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 
 #[allow(dead_code)] // the tests call `run`
 #[allow(clippy::print_stdout)]
@@ -23,8 +25,8 @@ pub async fn run() -> Result<[String; 2], Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
 
     let mut replaced = options.clone();
     replaced.resources.system_prompt = Some("You are a pirate. Answer as one.".to_owned());

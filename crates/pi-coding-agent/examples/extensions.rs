@@ -6,66 +6,48 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use pi_agent::Permission;
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::extension::{
-    Answer, Extension, ExtensionCommand, ExtensionContext, ExtensionError, ToolCallEvent,
-};
+use pi_coding_agent::extension::{Command, ExtensionError, Handlers, ToolCall, ToolDecision};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 use pi_protocol::{AgentMessage, Message, UserBlock};
 use serde_json::json;
 
-/// Lets nothing be deleted unless the user says so, and counts.
-#[derive(Debug, Default)]
-struct Gate {
-    blocked: AtomicUsize,
-}
-
-impl Extension for Gate {
-    fn path(&self) -> &str {
-        "example:gate"
-    }
-
-    fn tool_call<'a>(
-        &'a self,
-        event: &'a ToolCallEvent<'a>,
-        context: &'a ExtensionContext,
-    ) -> Answer<'a, Permission> {
-        Box::pin(async move {
-            let command = event.input.get("command").and_then(|command| command.as_str());
-            let Some(command) = command.filter(|command| command.contains("rm ")) else {
-                return Ok(Permission::allow());
-            };
-            // Where nobody can be asked, the answer is no.
-            if context.ui.confirm("Delete something?", command).await {
-                return Ok(Permission::allow());
+/// Returns an extension that blocks commands which delete files, unless the user confirms, and
+/// counts them.
+fn gate() -> Handlers {
+    let blocked = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&blocked);
+    Handlers::new("example:gate")
+        .on(move |call: ToolCall, context| {
+            let blocked = Arc::clone(&blocked);
+            async move {
+                let deleting = call.effects.runs.iter().find(|script| script.contains("rm "));
+                let Some(script) = deleting else { return Ok(ToolDecision::allow()) };
+                // Without a user the answer is no.
+                if context.ui().confirm("Delete files?", script).await {
+                    return Ok(ToolDecision::allow());
+                }
+                blocked.fetch_add(1, Ordering::Relaxed);
+                Ok(ToolDecision::block("The user does not allow deleting files."))
             }
-            self.blocked.fetch_add(1, Ordering::Relaxed);
-            Ok(Permission::block("The user does not allow deleting files."))
         })
-    }
-
-    fn commands(&self) -> Vec<ExtensionCommand> {
-        let description = Some("Names the conversation after what was blocked".to_owned());
-        vec![ExtensionCommand { name: "blocked".to_owned(), description }]
-    }
-
-    fn run_command<'a>(
-        &'a self,
-        _name: &'a str,
-        _arguments: &'a str,
-        context: &'a ExtensionContext,
-    ) -> Answer<'a, ()> {
-        Box::pin(async move {
-            let count = self.blocked.load(Ordering::Relaxed);
-            if let Some(session) = context.session.upgrade() {
-                let named = session.set_name(&format!("{count} blocked")).await;
-                named.map_err(|error| ExtensionError(error.to_string()))?;
-            }
-            Ok(())
-        })
-    }
+        .command(Command::new(
+            "blocked",
+            "Name the session after the number of blocked calls",
+            move |_, context| {
+                let count = counted.load(Ordering::Relaxed);
+                async move {
+                    if let Some(session) = context.session() {
+                        let named = session.set_name(&format!("{count} blocked")).await;
+                        named.map_err(ExtensionError::with_source)?;
+                    }
+                    Ok(())
+                }
+            },
+        ))
 }
 
 #[allow(dead_code)] // the tests call `run`
@@ -76,7 +58,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns what the model was told about its call, and the name of the conversation.
+/// Returns the result that the model sees for its call, and the name of the session.
 pub async fn run() -> Result<(String, Option<String>), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let model = Faux::new();
@@ -85,9 +67,9 @@ pub async fn run() -> Result<(String, Option<String>), Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
-    options.extensions = vec![Arc::new(Gate::default())];
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
+    options.extensions = vec![Arc::new(gate())];
     let session = create_agent_session(options).await?.runtime.session();
 
     session.prompt("Tidy up.", PromptOptions::default()).await?;

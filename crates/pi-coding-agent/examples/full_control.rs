@@ -6,10 +6,11 @@ use std::error::Error;
 use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
+use pi_coding_agent::resources::SystemPromptOptions;
 use pi_coding_agent::session::{AgentSession, PromptOptions, SessionParts};
 use pi_session::Session;
 use pi_tools::{Host, Workspace, toolset};
-use serde_json::{Map, json};
+use serde_json::json;
 
 #[allow(dead_code)] // the tests call `run`
 #[allow(clippy::print_stdout)]
@@ -36,8 +37,10 @@ pub async fn run() -> Result<String, Box<dyn Error>> {
     );
     parts.tools = toolset::all(&workspace);
     parts.active_tools = vec!["read".to_owned(), "write".to_owned()];
-    parts.sections = Arc::new(|_| {
-        Map::from_iter([("preamble".to_owned(), "You write files. Nothing else.".into())])
+    parts.resources.prompt = Arc::new(|_| {
+        let mut options = SystemPromptOptions::default();
+        options.custom_prompt = Some("You write files. Nothing else.".to_owned());
+        options
     });
     parts.settings.retry.enabled = false;
     parts.settings.compaction.enabled = false;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Environment, create_agent_session};
+use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
 use serde_json::json;
 
 #[allow(dead_code)] // the tests call `run`
@@ -30,7 +30,7 @@ pub async fn run() -> Result<Option<String>, Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
+    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let session = create_agent_session(options).await?.runtime.session();
 
     let _listening = session.subscribe(|event| {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 
 const TEMPLATE: &str = "\
 ---
@@ -33,11 +35,11 @@ pub async fn run() -> Result<Option<String>, Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     options.resources.prompts = vec!["review.md".to_owned()];
     let session = create_agent_session(options).await?.runtime.session();
 
     session.prompt("/review main.rs \"the error paths\"", PromptOptions::default()).await?;
-    Ok(session.user_messages()?.pop().map(|(_, text)| text))
+    Ok(session.user_messages()?.pop().map(|message| message.text))
 }

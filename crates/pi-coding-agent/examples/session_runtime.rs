@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Environment, create_agent_session};
+use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
 use pi_session::ForkPosition;
 
 #[allow(dead_code)] // the tests call `run`
@@ -26,7 +26,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
     let model = Faux::responding(|_| Reply::new().text("Noted."));
-    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
+    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let runtime = create_agent_session(options).await?.runtime;
     let mut seen = Vec::new();
 
@@ -34,7 +34,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let first = runtime.session();
     first.prompt("One.", PromptOptions::default()).await?;
     first.prompt("Two.", PromptOptions::default()).await?;
-    let entry = first.user_messages()?.pop().map(|(id, _)| id).unwrap_or_default();
+    let entry = first.user_messages()?.pop().map(|message| message.entry_id).unwrap_or_default();
     let file = first.file().unwrap_or_default();
 
     let forked = runtime.fork(&entry, ForkPosition::Before).await?;

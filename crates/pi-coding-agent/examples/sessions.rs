@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::{AgentSession, PromptOptions};
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 use pi_session::{ListOptions, SessionIndex};
 
 #[allow(dead_code)] // the tests call `run`
@@ -26,24 +28,24 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
     let model = Faux::responding(|_| Reply::new().text("Noted."));
-    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
+    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let mut seen = Vec::new();
 
-    let memory = open(&options, Conversation::InMemory).await?;
+    let memory = open(&options, SessionSelector::InMemory).await?;
     memory.prompt("Nobody will know.", PromptOptions::default()).await?;
     seen.push(format!("in memory: {:?}", memory.file()));
 
     let id = {
-        let kept = open(&options, Conversation::New).await?;
+        let kept = open(&options, SessionSelector::New).await?;
         kept.prompt("Remember the milk.", PromptOptions::default()).await?;
         kept.id()
     };
     {
-        let latest = open(&options, Conversation::Latest).await?;
+        let latest = open(&options, SessionSelector::Latest).await?;
         latest.prompt("And bread.", PromptOptions::default()).await?;
         seen.push(format!("the latest is the same: {}", latest.id() == id));
     }
-    let again = open(&options, Conversation::Existing(id)).await?;
+    let again = open(&options, SessionSelector::Existing(id)).await?;
     seen.push(format!("by id: {} messages of the user", again.user_messages()?.len()));
 
     let root = options.environment.agent_directory.join("sessions");
@@ -56,8 +58,9 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
 
 async fn open(
     options: &AgentOptions,
-    conversation: Conversation,
+    selector: SessionSelector,
 ) -> Result<AgentSession, Box<dyn Error>> {
-    let options = AgentOptions { conversation, ..options.clone() };
+    let mut options = options.clone();
+    options.session = selector;
     Ok(create_agent_session(options).await?.runtime.session())
 }

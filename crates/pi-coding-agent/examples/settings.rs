@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use pi_ai::faux::Faux;
 use pi_coding_agent::config::{SettingsScope, SettingsStore};
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 use serde_json::json;
 
 #[allow(dead_code)] // the tests call `run`
@@ -29,8 +31,8 @@ pub async fn run() -> Result<(u32, bool, String), Box<dyn Error>> {
     user.update(SettingsScope::User, |changes| changes.set(&["retry", "maxRetries"], 7))?;
 
     let mut options = AgentOptions::new(environment.clone());
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
     options.settings.insert("compaction".to_owned(), json!({"enabled": false}));
     let session = create_agent_session(options).await?.runtime.session();
 

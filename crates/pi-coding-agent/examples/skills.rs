@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 
 const SKILL: &str = "\
 ---
@@ -37,8 +39,8 @@ pub async fn run() -> Result<(Vec<String>, String), Box<dyn Error>> {
     model.push(Reply::new().text("Moin!"));
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(model.clone()), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
     // None of the user's, only these.
     options.resources.no_skills = true;
     options.resources.skills = vec!["my-skills".to_owned()];

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use pi_agent::FnTool;
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, ToolChoice, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, ToolChoice, create_agent_session,
+};
 use pi_protocol::Tool;
 use serde_json::json;
 
@@ -38,8 +40,8 @@ pub async fn run() -> Result<(Vec<String>, Option<String>), Box<dyn Error>> {
 
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
     let mut options = AgentOptions::new(environment);
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(model), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(model), Arc::new(Faux::model())));
     let names = ["read", "grep", "find", "ls", "dice"].map(str::to_owned).to_vec();
     options.tools.choice = Some(ToolChoice::Only(names));
     options.custom_tools = vec![Arc::new(dice)];

@@ -1,18 +1,22 @@
-//! Putting an agent together: files of the user, models, resources, tools, a conversation.
+//! Putting an agent together: files of the user, models, resources, tools, a session.
 //!
-//! [`create_agent_session`] is the whole; [`AgentOptions`] is what a program decides, and
-//! everything it leaves open is found as the user of the command line would expect. `Services` is
-//! what stays when one conversation takes the place of another.
+//! [`create_agent_session`] is the whole. [`AgentOptions`] is what a program decides; everything it
+//! leaves open is found as the user of the command line would expect. `Services` is what stays when
+//! one session replaces another.
 
 mod checkpointing;
 mod guarding;
 mod model;
 mod packages;
 mod services;
+mod session_settings;
 mod tools;
+mod trust;
+mod user_resources;
+mod workspace;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::AgentTool;
 use pi_protocol::{Model, Provider, ThinkingLevel};
@@ -21,73 +25,94 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 pub use guarding::load_guard;
-pub use services::load_resources;
-pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolSelection};
+pub(crate) use services::Services;
+pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelection};
+pub use user_resources::load_resources;
 
 use crate::config::resolve_session_directory;
-use crate::conversation::{Conversation, ConversationError};
-use crate::extension::{Extension, NoUi, Ui};
+use crate::extension::{Extension, ExtensionFailure, Extensions, NoUi, RunMode, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
 use crate::models::SelectModelError;
 use crate::resources::ResourceFlags;
-use crate::runtime::{AgentRuntime, Build, BuildError};
-use crate::session::AgentSession;
+use crate::runtime::{AgentRuntime, WeakAgentRuntime};
+use crate::session::{AgentSession, SessionEvent, StartReason};
+use crate::session_selector::{SelectSessionError, SessionSelector};
 use crate::{Diagnostic, Environment};
-use services::Services;
+use services::Built;
+use trust::ask_trust;
 
-/// What a program decides about its agent.
+/// Decisions of a program about its agent. [`AgentOptions::new`] leaves everything to the user.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct AgentOptions {
-    /// Where it is.
+    /// Directories, variables and time zone.
     pub environment: Environment,
-    /// Which conversation to have.
-    pub conversation: Conversation,
-    /// A name for it.
+    /// The session to open.
+    pub session: SessionSelector,
+    /// Name of the session.
     pub name: Option<String>,
-    /// Where conversations are, instead of where the settings say.
+    /// Directory of session files, instead of the one in the settings.
     pub session_dir: Option<String>,
-    /// Which model, as the user would write it: `provider/id`, a part of a name, with `:level`.
+    /// The model as the user would write it: `provider/id`, a part of a name, with `:level`.
     pub model: Option<String>,
-    /// The provider of that model.
+    /// Provider of the model.
     pub provider: Option<String>,
-    /// A key for that model's provider, not to be kept.
+    /// Key for the provider of the model; not stored.
     pub api_key: Option<SecretString>,
-    /// How much it thinks.
+    /// Thinking level of the model.
     pub thinking_level: Option<ThinkingLevel>,
-    /// Patterns of the models to choose from.
+    /// Patterns of the models to cycle through.
     pub models: Option<Vec<String>>,
-    /// Which tools it has.
+    /// Selection of tools.
     pub tools: ToolSelection,
-    /// More tools.
+    /// Tools of the program.
     pub custom_tools: Vec<Arc<dyn AgentTool>>,
-    /// Skills, templates, prompts.
+    /// Skills, templates and prompts.
     pub resources: ResourceFlags,
-    /// Whether files of the project are trusted; `None` to go by what was decided before.
+    /// Trust in the files of the project; `None` leaves it to earlier decisions and settings.
     pub approve: Option<bool>,
-    /// Who takes part.
+    /// Extensions, in load order.
     pub extensions: Vec<Arc<dyn Extension>>,
-    /// The way to the user.
+    /// The user interface.
     pub ui: Arc<dyn Ui>,
-    /// How processes of tools are owned; see [`pi_tools::supervisor`].
+    /// The mode in which the program runs, as extensions see it.
+    pub mode: RunMode,
+    /// Ownership of the processes of tools; see [`pi_tools::supervisor`].
     pub supervisor: Option<Supervisor>,
-    /// Another model than those that can be configured.
-    pub custom_model: Option<(Arc<dyn Provider>, Arc<Model>)>,
-    /// Settings that count more than those of the user and the project, and are not saved.
+    /// A model that is not configured anywhere.
+    pub custom_model: Option<CustomModel>,
+    /// Settings that override those of the user and the project, and are not stored.
     pub settings: Map<String, Value>,
-    /// The state of the workspace is kept before a run changes it.
+    /// Stores the state of the workspace before a run changes it.
     pub checkpoints: bool,
-    /// Who says yes to what needs it, instead of the user.
+    /// Approves actions instead of the user.
     pub approver: Option<Arc<dyn Approver>>,
-    /// What was approved before; sub-agents share what their parent has.
+    /// Earlier approvals; sub-agents share those of their parent.
     pub approvals: Approvals,
 }
 
+/// A model with the provider that answers for it.
+#[derive(Clone)]
+pub struct CustomModel {
+    /// Answers the requests.
+    pub provider: Arc<dyn Provider>,
+    /// Record of the model.
+    pub model: Arc<Model>,
+}
+
+impl CustomModel {
+    /// Combines a provider and the record of a model.
+    pub fn new(provider: Arc<dyn Provider>, model: Arc<Model>) -> Self {
+        Self { provider, model }
+    }
+}
+
 impl AgentOptions {
-    /// Everything as the user has it.
+    /// Leaves everything to the user.
     pub fn new(environment: Environment) -> Self {
         Self {
             environment,
-            conversation: Conversation::default(),
+            session: SessionSelector::default(),
             name: None,
             session_dir: None,
             model: None,
@@ -101,6 +126,7 @@ impl AgentOptions {
             approve: None,
             extensions: Vec::new(),
             ui: Arc::new(NoUi),
+            mode: RunMode::default(),
             supervisor: None,
             custom_model: None,
             settings: Map::new(),
@@ -114,54 +140,64 @@ impl AgentOptions {
 impl std::fmt::Debug for AgentOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AgentOptions")
-            .field("conversation", &self.conversation)
+            .field("session", &self.session)
             .field("model", &self.model)
             .finish_non_exhaustive()
     }
 }
 
-/// Why there is no agent.
+impl std::fmt::Debug for CustomModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("CustomModel").field("model", &self.model.id).finish_non_exhaustive()
+    }
+}
+
+/// Reasons why an agent cannot be created.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CreateError {
     /// The model cannot be found.
     #[error(transparent)]
     Model(#[from] SelectModelError),
-    /// The conversation cannot be had.
+    /// The session cannot be opened.
     #[error(transparent)]
-    Conversation(#[from] ConversationError),
-    /// Nothing may run.
+    Session(#[from] SelectSessionError),
+    /// The guard cannot be set up.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// The session cannot be built.
-    #[error(transparent)]
-    Build(#[from] BuildError),
 }
 
-/// There is no agent.
+/// An agent could not be created.
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
+#[non_exhaustive]
 pub struct NotCreated {
-    /// Why.
+    /// The reason.
     #[source]
     pub error: CreateError,
-    /// What is wrong with files of the user: often the cause.
+    /// Problems in files of the user, often the cause.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// An agent, and what there is to say about how it came to be.
+/// A new agent.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Created {
-    /// The session in use, and others in its place.
+    /// The runtime with the first session.
     pub runtime: AgentRuntime,
-    /// What is wrong with files of the user, and what was chosen instead of what was meant.
+    /// Problems in files of the user and of extensions, and substitutions that were made.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Puts an agent together.
+/// Creates an agent and starts its session.
 pub async fn create_agent_session(options: AgentOptions) -> Result<Created, NotCreated> {
-    let services = Services::load(&options);
+    let (extensions, failures) = Extensions::load(options.extensions.clone()).await;
+    let asked = ask_trust(&options, &extensions).await;
+    let services = Services::load(&options, asked.trusted);
     let mut diagnostics = services.diagnostics();
-    match Box::pin(assemble(&options, services, &mut diagnostics)).await {
+    diagnostics.extend(asked.problems);
+    diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
+    match Box::pin(assemble(&options, services, extensions, &mut diagnostics)).await {
         Ok(runtime) => Ok(Created { runtime, diagnostics }),
         Err(error) => Err(NotCreated { error, diagnostics }),
     }
@@ -170,62 +206,78 @@ pub async fn create_agent_session(options: AgentOptions) -> Result<Created, NotC
 async fn assemble(
     options: &AgentOptions,
     services: Services,
+    extensions: Extensions,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<AgentRuntime, CreateError> {
-    let place = {
+    let directory = {
         let settings = services.settings();
         resolve_session_directory(&options.environment, options.session_dir.as_deref(), &settings)
     };
-    let mut conversation = options.conversation.open(&options.environment, &place)?;
-    if let Conversation::WithId(id) = &options.conversation
-        && conversation.is_empty()
+    let mut log = options.session.open(&options.environment, &directory)?;
+    if let SessionSelector::WithId(id) = &options.session
+        && log.is_empty()
     {
         let message = format!(
             "No project session found with id '{id}'; creating a new session with that id."
         );
         diagnostics.push(Diagnostic::warning(None, message));
     }
-    let reason = if conversation.is_empty() { "startup" } else { "resume" };
-    if let Some(name) = options.name.as_deref().map(str::trim).filter(|name| !name.is_empty()) {
-        conversation.append_name(name).map_err(ConversationError::from)?;
+    let reason = if log.is_empty() { StartReason::Startup } else { StartReason::Resume };
+    if let Some(name) = options.name.as_deref().map(str::trim)
+        && !name.is_empty()
+    {
+        log.append_name(name).map_err(SelectSessionError::from)?;
     }
-    let services = services.beside(&conversation, options);
-    let (session, more) = services.build(conversation, true).await?;
+    let services = services.for_directory(log.cwd()).await;
+    let weak = WeakAgentRuntime::default();
+    let Built { session, diagnostics: more, failures } =
+        services.build_first(log, &weak, extensions).await?;
     diagnostics.extend(more);
+    diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
     diagnostics.extend(damage(&session));
-    let build: Build = {
-        let options = options.clone();
-        Arc::new(move |conversation| {
-            let services = services.beside(&conversation, &options);
-            Box::pin(async move {
-                let built = services.build(conversation, false).await;
-                built.map(|(session, _)| session).map_err(|error| BuildError(error.to_string()))
-            })
-        })
-    };
-    Ok(AgentRuntime::new(session, build, reason).await)
+    let runtime = AgentRuntime::new(session.clone(), services, &weak);
+    diagnostics.extend(start(&runtime, &session, reason).await);
+    Ok(runtime)
 }
 
-/// Lines of the conversation that were found to be broken while it was read.
+/// Starts the first session. No one else can subscribe yet, so failures become diagnostics.
+async fn start(
+    runtime: &AgentRuntime,
+    session: &AgentSession,
+    reason: StartReason,
+) -> Vec<Diagnostic> {
+    let failures: Arc<Mutex<Vec<Diagnostic>>> = Arc::default();
+    let collected = Arc::clone(&failures);
+    let subscription = runtime.subscribe(move |event| {
+        if let SessionEvent::ExtensionError { extension_path, event, error } = event {
+            let failure = ExtensionFailure::from_parts(extension_path, event, error);
+            let mut collected = collected.lock().unwrap_or_else(PoisonError::into_inner);
+            collected.push(Diagnostic::from_failure(&failure));
+        }
+    });
+    runtime.start(session, reason, None).await;
+    drop(subscription);
+    std::mem::take(&mut failures.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Reports damaged lines of the log.
 fn damage(session: &AgentSession) -> Option<Diagnostic> {
-    session.with_entries(|entries| {
-        let (count, first) = (entries.damaged_lines().len(), entries.damaged_lines().first()?);
-        let path = entries.path().map(Path::to_owned);
+    session.with_log(|log| {
+        let (count, first) = (log.damaged_lines().len(), log.damaged_lines().first()?);
+        let path = log.path().map(Path::to_owned);
         let place = path.as_deref().and_then(|path| line_at(path, first.offset));
         let place = place.map(|line| format!("line {line}: ")).unwrap_or_default();
         let rest = match count {
             1 => "it is".to_owned(),
             more => format!("this line and {} more are", more - 1),
         };
-        let message = format!(
-            "{place}{}; {rest} kept in the file and left out of the conversation",
-            first.reason
-        );
+        let message =
+            format!("{place}{}; {rest} kept in the file and left out of the session", first.reason);
         Some(Diagnostic::warning(path, message))
     })
 }
 
-/// The number of the line that begins at a byte of a file, from 1.
+/// Returns the number of the line that begins at a byte of a file, counted from 1.
 fn line_at(path: &Path, offset: u64) -> Option<usize> {
     let content = std::fs::read(path).ok()?;
     let before = content.get(..usize::try_from(offset).ok()?)?;

@@ -29,6 +29,12 @@ impl Diagnostic {
         Self { severity: Severity::Warning, path: path.into(), message: message.into() }
     }
 
+    /// Reports a failure of an extension.
+    pub(crate) fn from_failure(failure: &crate::extension::ExtensionFailure) -> Self {
+        let crate::extension::ExtensionFailure { extension, event, error, .. } = failure;
+        Self::warning(None, format!("Extension error ({extension}) in {event}: {error}"))
+    }
+
     /// An error.
     pub fn error(path: impl Into<Option<PathBuf>>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Error, path: path.into(), message: message.into() }

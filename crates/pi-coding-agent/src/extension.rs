@@ -1,265 +1,132 @@
 //! Extensions: code that takes part in a session.
 //!
-//! An extension hears what happens ([`Notice`]) and is asked where it may decide: one method per
-//! question, each with an answer that changes nothing as its default. Built-ins, Rust programs and
-//! hosts of other languages all implement the same trait. What several extensions answer is put
-//! together in `runner`.
+//! An extension receives every [`SessionEvent`] and answers questions ([`Question`]) where it may
+//! decide. Both are owned data, so that built-ins, Rust programs and hosts of other languages use
+//! the same small interface, [`Extension`]. In Rust, [`Handlers`] makes an extension of typed
+//! functions. The answers of several extensions are merged by the table in `questions`. Tools,
+//! commands, providers and everything else that an extension adds are in the [`Registry`].
+//!
+//! Every call into an extension is asynchronous and contained: a panic, a failure or an endless
+//! wait concerns that call and nothing else.
 
-mod event;
+mod contain;
+mod context;
+mod handlers;
+mod question;
+mod questions;
+mod registry;
 mod runner;
 mod ui;
 
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, BoxFuture, Permission};
-use pi_protocol::{AgentMessage, History};
-use serde_json::Value;
+use pi_agent::BoxFuture;
+use serde::Serialize;
 
-pub use event::{
-    BeforeAgentStart, BeforeCompact, BeforeFork, BeforeSwitch, BeforeTree, BoundaryAnswer,
-    BoundaryEvent, CompactAnswer, DiscoveredPaths, Input, InputAnswer, Notice, StartAnswer,
-    SwitchAnswer, ToolCallEvent, ToolResultEvent, TreeAnswer, TrustAnswer, UserBash,
+pub use context::{ExtensionApi, ExtensionContext};
+pub use handlers::Handlers;
+pub use question::{
+    Answer, Ask, Flow, MismatchedAnswer, OnFailure, Question, QuestionKind, STANDARD_TIME_LIMIT,
+    TimeLimit,
 };
-pub use runner::{ExtensionFailure, Extensions};
-pub use ui::{NoUi, Ui, WidgetPlacement};
+pub(crate) use questions::with_system;
+pub use questions::{
+    BashOperations, BeforeAgentStart, BeforeCompact, BeforeFork, BeforeProviderHeaders,
+    BeforeProviderRequest, BeforeSettle, BeforeSwitch, BeforeTree, Boundary, BoundaryState,
+    BranchSummaryText, CacheWarming, CacheWarmingAction, Compaction, CompactionText, Context,
+    ContextMessages, ContextWithSystem, DiscoverReason, DiscoveredResources, FirstMessage,
+    HeaderMap, Headers, Input, InputAction, InputSource, MessageEnd, Payload, ProjectTrust,
+    ReplacedMessage, ResourcesDiscover, RunOutcome, RunStart, SwitchDecision, SwitchReason,
+    ToolCall, ToolDecision, ToolResult, TreeDecision, TrustDecision, TurnEnd, UserBash,
+    UserBashHandling, Warming,
+};
+pub use registry::{
+    ArgumentCompleter, Command, CommandHandler, Completion, CompletionProvider, CompletionRequest,
+    Exposure, Flag, FlagKind, FlagValue, NamedCommand, ProviderRegistration, Registry,
+    RegistryError, RenderRequest, RenderTarget, Renderer, Shortcut, ToolRegistration,
+    command_handler,
+};
+pub use runner::{Asked, ExtensionFailure, Extensions};
+pub use ui::{
+    Component, ComponentFactory, ComponentHandle, ComponentMessage, ComponentSlot, CustomOptions,
+    Dialog, DialogAnswer, DialogOptions, ExtensionUi, InputListener, InputSubscription, NoUi,
+    NotifyKind, Theme, ThemeError, Ui, UiUpdate, WidgetPlacement,
+};
 
-use crate::session::WeakAgentSession;
+use crate::session::SessionEvent;
 
-/// What an extension answers.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;
-
-/// An extension failed; the text is for people.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ExtensionError(pub String);
-
-/// A slash command of an extension.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ExtensionCommand {
-    /// Its name, without the slash.
-    pub name: String,
-    /// What it does, for people.
-    pub description: Option<String>,
-}
-
-/// Where an extension is.
-#[derive(Clone)]
-pub struct ExtensionContext {
-    /// The session.
-    pub session: WeakAgentSession,
-    /// A way to ask the user.
-    pub ui: Arc<dyn Ui>,
-}
-
-impl std::fmt::Debug for ExtensionContext {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ExtensionContext").finish_non_exhaustive()
-    }
-}
-
-/// Which of the frequent questions an extension wants to be asked; what nobody wants costs
-/// nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Interests {
-    /// Notices about growing messages and running tools.
-    pub progress: bool,
-    /// [`Extension::context`] and [`Extension::context_with_system`], before every request.
-    pub context: bool,
-    /// [`Extension::message_end`], for every message.
-    pub messages: bool,
-    /// [`Extension::before_provider_request`], with every request body.
-    pub requests: bool,
-}
+/// The reply of an extension.
+pub type Reply<'a, T> = BoxFuture<'a, Result<T, ExtensionError>>;
 
 /// Code that takes part in a session.
 ///
-/// Extensions are asked in the order in which they were added. A failure or panic is reported and
-/// the next one is asked, except where it says otherwise.
+/// Contract: `path` returns at once and always the same text. The other methods may fail, panic or
+/// wait; the session contains each call. Extensions are called in load order, one after another.
 pub trait Extension: Send + Sync {
-    /// What it is called in reports: its path, or `builtin:name`.
+    /// Returns the name of the extension in reports: its path, or `builtin:name`.
     fn path(&self) -> &str;
 
-    /// What it wants to be asked often.
-    fn interests(&self) -> Interests {
-        Interests::default()
-    }
+    /// Registers what the extension adds and the questions it answers. Called when a session is
+    /// built and when extensions are reloaded.
+    fn load<'a>(&'a self, api: &'a ExtensionApi) -> Reply<'a, ()>;
 
-    /// Tools it brings. One with the name of a built-in takes its place.
-    fn tools(&self) -> Vec<Arc<dyn AgentTool>> {
-        Vec::new()
-    }
-
-    /// Slash commands it brings.
-    fn commands(&self) -> Vec<ExtensionCommand> {
-        Vec::new()
-    }
-
-    /// Runs one of its commands.
-    fn run_command<'a>(
+    /// Receives an event. Events of progress come only after
+    /// [`ExtensionApi::receive_progress`].
+    fn on_event<'a>(
         &'a self,
-        _name: &'a str,
-        _arguments: &'a str,
+        _event: &'a SessionEvent,
         _context: &'a ExtensionContext,
-    ) -> Answer<'a, ()> {
-        ready(())
+    ) -> Reply<'a, ()> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Something happened.
-    fn notice<'a>(
-        &'a self,
-        _notice: &'a Notice<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, ()> {
-        ready(())
-    }
-
-    /// May files of this project be used? The first who knows decides.
-    fn project_trust<'a>(&'a self, _cwd: &'a str, _ui: &'a dyn Ui) -> Answer<'a, TrustAnswer> {
-        ready(TrustAnswer::Undecided)
-    }
-
-    /// More places with resources.
-    fn resources_discover<'a>(
-        &'a self,
-        _cwd: &'a str,
-        _reason: &'a str,
-    ) -> Answer<'a, DiscoveredPaths> {
-        ready(DiscoveredPaths::default())
-    }
-
-    /// Another session is about to take the place of this one.
-    fn before_switch<'a>(
-        &'a self,
-        _event: &'a BeforeSwitch,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, SwitchAnswer> {
-        ready(SwitchAnswer::default())
-    }
-
-    /// The session is about to be forked.
-    fn before_fork<'a>(
-        &'a self,
-        _event: &'a BeforeFork,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, SwitchAnswer> {
-        ready(SwitchAnswer::default())
-    }
-
-    /// The session is about to be compacted.
-    fn before_compact<'a>(
-        &'a self,
-        _event: &'a BeforeCompact<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, CompactAnswer> {
-        ready(CompactAnswer::Proceed)
-    }
-
-    /// The user is about to go elsewhere in the tree.
-    fn before_tree<'a>(
-        &'a self,
-        _event: &'a BeforeTree<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, TreeAnswer> {
-        ready(TreeAnswer::default())
-    }
-
-    /// The messages of a request, system messages left out; others in their place if not `None`.
-    fn context<'a>(
-        &'a self,
-        _messages: &'a [AgentMessage],
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, Option<Vec<AgentMessage>>> {
-        ready(None)
-    }
-
-    /// The messages of a request with the system messages, after all of [`Extension::context`].
-    fn context_with_system<'a>(
-        &'a self,
-        _messages: &'a History<AgentMessage>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, Option<Vec<AgentMessage>>> {
-        ready(None)
-    }
-
-    /// The body of a request; another in its place if not `None`. Not async: it is asked while
-    /// the request is being encoded.
-    fn before_provider_request(&self, _payload: &Value) -> Result<Option<Value>, ExtensionError> {
-        Ok(None)
-    }
-
-    /// A run is about to begin.
-    fn before_agent_start<'a>(
-        &'a self,
-        _event: &'a BeforeAgentStart<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, StartAnswer> {
-        ready(StartAnswer::default())
-    }
-
-    /// A turn is over: entries to add, and whether to go on.
-    fn turn_end<'a>(
-        &'a self,
-        _event: &'a BoundaryEvent<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, BoundaryAnswer> {
-        ready(BoundaryAnswer::default())
-    }
-
-    /// Nothing is left to do: entries to add, and whether to go on all the same.
-    fn agent_before_settle<'a>(
-        &'a self,
-        _event: &'a BoundaryEvent<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, BoundaryAnswer> {
-        ready(BoundaryAnswer::default())
-    }
-
-    /// A message is complete; another of the same role in its place if not `None`.
-    fn message_end<'a>(
-        &'a self,
-        _message: &'a AgentMessage,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, Option<AgentMessage>> {
-        ready(None)
-    }
-
-    /// A tool is about to run. A failure blocks the call.
-    fn tool_call<'a>(
-        &'a self,
-        _event: &'a ToolCallEvent<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, Permission> {
-        ready(Permission::default())
-    }
-
-    /// A tool has run.
-    fn tool_result<'a>(
-        &'a self,
-        _event: &'a ToolResultEvent<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, pi_agent::OutputChange> {
-        ready(pi_agent::OutputChange::default())
-    }
-
-    /// The user runs a command; the result if the extension ran it itself. A failure stops it.
-    fn user_bash<'a>(
-        &'a self,
-        _event: &'a UserBash<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, Option<crate::session::BashResult>> {
-        ready(None)
-    }
-
-    /// The user said something.
-    fn input<'a>(
-        &'a self,
-        _event: &'a Input<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, InputAnswer> {
-        ready(InputAnswer::Continue)
+    /// Answers a question that the extension declared with [`ExtensionApi::answer`].
+    fn ask<'a>(&'a self, _question: Question, _context: &'a ExtensionContext) -> Reply<'a, Answer> {
+        Box::pin(std::future::ready(Ok(Answer::NoOpinion)))
     }
 }
 
-fn ready<'a, T: Send + 'a>(value: T) -> Answer<'a, T> {
-    Box::pin(std::future::ready(Ok(value)))
+/// A failure of an extension.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
+pub struct ExtensionError {
+    message: String,
+    #[source]
+    source: Option<Arc<dyn std::error::Error + Send + Sync>>,
+}
+
+impl ExtensionError {
+    /// Creates a failure with a message for the user.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), source: None }
+    }
+
+    /// Wraps an error; its text is the message.
+    pub fn with_source(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self { message: error.to_string(), source: Some(Arc::new(error)) }
+    }
+
+    /// Returns the message.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+impl From<RegistryError> for ExtensionError {
+    fn from(error: RegistryError) -> Self {
+        Self::with_source(error)
+    }
+}
+
+/// The mode in which the program runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The names say it.
+pub enum RunMode {
+    Tui,
+    Rpc,
+    Json,
+    #[default]
+    Print,
 }

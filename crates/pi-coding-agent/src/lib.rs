@@ -20,7 +20,6 @@
 
 mod checkpoints;
 pub mod config;
-mod conversation;
 mod create;
 mod diagnostic;
 mod environment;
@@ -32,13 +31,16 @@ pub mod rpc;
 pub mod runtime;
 mod secrets;
 pub mod session;
+mod session_selector;
 
 pub use checkpoints::checkpoint_directory;
-pub use conversation::{Conversation, ConversationError};
 pub use create::{
-    AgentOptions, CreateError, Created, MixedToolEntries, NotCreated, ToolChange, ToolChoice,
-    ToolSelection, create_agent_session, load_guard, load_resources,
+    AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, ToolChange,
+    ToolChoice, ToolFilter, ToolSelection, create_agent_session, load_guard, load_resources,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
+pub use runtime::AgentRuntime;
 pub use secrets::{configured_secrets, redacted_session};
+pub use session::AgentSession;
+pub use session_selector::{SelectSessionError, SessionSelector};

@@ -10,6 +10,7 @@ mod discover;
 mod front_matter;
 mod packages;
 mod patterns;
+mod prompt_options;
 mod prompts;
 mod scan;
 mod skills;
@@ -27,6 +28,7 @@ use serde::Serialize;
 
 pub use context_files::ContextFile;
 pub use packages::PackageRoot;
+pub use prompt_options::SystemPromptOptions;
 pub use prompts::PromptTemplate;
 pub use skills::Skill;
 pub use source::{Origin, ResourceScope, SourceInfo};

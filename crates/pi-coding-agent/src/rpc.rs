@@ -1,8 +1,8 @@
-//! The protocol that other programs drive the agent with: JSON lines in, JSON lines out.
+//! The protocol with which other programs drive the agent: JSON lines in, JSON lines out.
 //!
-//! [`Command`] is what can be asked, [`serve`] answers it over any pair of streams, [`Client`]
-//! asks it of a process. Events and answers share one output; `output` keeps a fast agent from
-//! outrunning a slow reader.
+//! [`Command`] lists the commands, [`serve`] executes them over any pair of streams, [`Client`]
+//! sends them to a process. Events and responses share one output; `output` slows an agent down to
+//! the speed of its reader.
 
 mod client;
 mod command;
@@ -12,7 +12,7 @@ mod serve;
 mod ui;
 
 pub use client::{Client, ClientError, Record};
-pub use command::{Command, Mode, Request};
+pub use command::{Command, Request};
 pub use output::{LineWriter, OutputClosed};
 pub use serve::{Ended, serve};
 pub use ui::RpcUi;

@@ -1,175 +1,288 @@
-//! The session in use, and others in its place: new, opened, forked, cloned.
+//! The runtime: the current session, and the sessions that replace it: new, resumed, forked,
+//! cloned, reloaded.
 //!
-//! Every session is built by the same function, which knows all that does not change with it.
+//! Subscribers of the runtime receive the events of the current session, from the first event of
+//! each session on, whichever session is the current one.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-use pi_agent::BoxFuture;
 use pi_session::{ForkPosition, NewSession, Session, SessionError};
 
-use crate::conversation::{ConversationError, open_existing};
-use crate::extension::{BeforeFork, BeforeSwitch, Notice};
-use crate::session::AgentSession;
+use crate::create::Services;
+use crate::extension::{
+    BeforeFork, BeforeSwitch, DiscoverReason, Registry, ResourcesDiscover, SwitchReason,
+};
+use crate::session::{
+    AgentSession, SessionEvent, SessionListener, ShutdownReason, StartReason, Subscribers,
+    Subscription,
+};
+use crate::session_selector::{SelectSessionError, open_existing};
+use crate::{CreateError, Diagnostic};
 
-/// Builds a session around a conversation.
-pub type Build =
-    Arc<dyn Fn(Session) -> BoxFuture<'static, Result<AgentSession, BuildError>> + Send + Sync>;
-
-/// A session could not be built; the text says what to do.
+/// Reasons why the current session was not replaced.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct BuildError(pub String);
-
-/// Why the session in use is still the same.
-#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ReplaceError {
-    /// The other one cannot be read or written.
+    /// The other session cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The other one cannot be gone on with.
+    /// The other session cannot be resumed.
     #[error(transparent)]
-    Conversation(#[from] ConversationError),
-    /// The other one cannot be built.
+    Selection(#[from] SelectSessionError),
+    /// The other session cannot be built.
     #[error(transparent)]
-    Build(#[from] BuildError),
-    /// There is nothing to clone.
+    Build(#[from] CreateError),
+    /// The session has no entry that could be cloned.
     #[error("Cannot clone session: no current entry selected")]
     NothingToClone,
-    /// Only messages of the user can be written anew.
+    /// The entry is not a message of the user.
     #[error("Invalid entry ID for forking")]
     NotForkable,
 }
 
-/// Whether the session was replaced.
+/// Result of replacing the session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Replaced {
-    /// An extension objected.
+    /// An extension cancelled the replacement.
     pub cancelled: bool,
-    /// The text of the message that a fork left out.
+    /// Text of the message that a fork left out.
     pub text: Option<String>,
 }
 
-/// The session in use.
-pub struct AgentRuntime {
+impl Replaced {
+    fn cancelled() -> Self {
+        Self { cancelled: true, text: None }
+    }
+}
+
+/// The current session and its replacement. Clones are the same runtime.
+#[derive(Clone)]
+pub struct AgentRuntime(Arc<Inner>);
+
+struct Inner {
     current: Mutex<AgentSession>,
-    build: Build,
+    services: Mutex<Services>,
+    subscribers: Subscribers,
+    /// Held while a session is replaced or reloaded.
+    replacing: tokio::sync::Mutex<()>,
+}
+
+/// A handle that does not keep the runtime alive. It is made before the runtime, so that the first
+/// session can be given one.
+#[derive(Clone, Default)]
+pub struct WeakAgentRuntime(Arc<OnceLock<Weak<Inner>>>);
+
+impl WeakAgentRuntime {
+    /// Returns the runtime, if it exists.
+    pub fn upgrade(&self) -> Option<AgentRuntime> {
+        self.0.get()?.upgrade().map(AgentRuntime)
+    }
 }
 
 impl AgentRuntime {
-    /// Begins with a session that was built already.
-    pub async fn new(session: AgentSession, build: Build, reason: &str) -> Self {
-        announce(&session, reason, None).await;
-        Self { current: Mutex::new(session), build }
-    }
-
-    /// The session in use.
-    pub fn session(&self) -> AgentSession {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// Begins a new conversation.
-    pub async fn new_session(&self, parent: Option<PathBuf>) -> Result<Replaced, ReplaceError> {
-        let event = BeforeSwitch { reason: "new", target: None };
-        if !self.may_switch(&event).await {
-            return Ok(Replaced { cancelled: true, text: None });
-        }
-        let (cwd, directory) = self.session().with_entries(|entries| {
-            (entries.cwd().to_owned(), entries.directory().map(Path::to_owned))
+    /// Creates a runtime around its first session, which was built with the same weak handle.
+    pub(crate) fn new(session: AgentSession, services: Services, weak: &WeakAgentRuntime) -> Self {
+        let subscribers = Subscribers::default();
+        session.set_runtime_subscribers(Some(subscribers.clone()));
+        let inner = Arc::new(Inner {
+            current: Mutex::new(session),
+            services: Mutex::new(services),
+            subscribers,
+            replacing: tokio::sync::Mutex::default(),
         });
-        let conversation =
-            Session::create(NewSession { cwd, directory, parent, ..NewSession::default() })?;
-        self.replace(conversation, "new").await?;
+        // A weak handle belongs to one runtime; a second one would be a mistake of the caller.
+        let _ = weak.0.set(Arc::downgrade(&inner));
+        Self(inner)
+    }
+
+    /// Returns the current session.
+    pub fn session(&self) -> AgentSession {
+        self.0.current.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns the registry of the current session.
+    pub fn registry(&self) -> Registry {
+        self.session().extensions().registry().clone()
+    }
+
+    /// Calls `listener` for every event of the current session and of those that replace it.
+    pub fn subscribe(
+        &self,
+        listener: impl Fn(&SessionEvent) + Send + Sync + 'static,
+    ) -> Subscription {
+        self.0.subscribers.add_fn(listener)
+    }
+
+    /// Adds a listener that is awaited.
+    pub fn add_listener(&self, listener: Arc<dyn SessionListener>) -> Subscription {
+        self.0.subscribers.add(listener)
+    }
+
+    /// Starts a new session.
+    pub async fn new_session(&self, parent: Option<PathBuf>) -> Result<Replaced, ReplaceError> {
+        let _replacing = self.0.replacing.lock().await;
+        if !self.may_switch(SwitchReason::New, None).await {
+            return Ok(Replaced::cancelled());
+        }
+        let (cwd, directory) = self
+            .session()
+            .with_log(|log| (log.cwd().to_owned(), log.directory().map(Path::to_owned)));
+        let log = Session::create(NewSession { cwd, directory, parent, ..NewSession::default() })?;
+        self.replace(log, ShutdownReason::New, StartReason::New).await?;
         Ok(Replaced::default())
     }
 
-    /// Continues another conversation.
+    /// Resumes another session.
     pub async fn switch_session(&self, path: &Path) -> Result<Replaced, ReplaceError> {
-        let event = BeforeSwitch { reason: "resume", target: Some(path.to_owned()) };
-        if !self.may_switch(&event).await {
-            return Ok(Replaced { cancelled: true, text: None });
+        let _replacing = self.0.replacing.lock().await;
+        if !self.may_switch(SwitchReason::Resume, Some(path.to_owned())).await {
+            return Ok(Replaced::cancelled());
         }
         let current = self.session();
         if current.file().as_deref() == Some(path) {
-            // The file is open already, and locked by us.
+            // The file is open and locked by this session.
             return Ok(Replaced::default());
         }
-        let cwd = current.with_entries(|entries| entries.cwd().to_owned());
-        let conversation = open_existing(path, &cwd)?;
-        self.replace(conversation, "resume").await?;
+        let cwd = current.with_log(|log| log.cwd().to_owned());
+        let log = open_existing(path, &cwd)?;
+        self.replace(log, ShutdownReason::Resume, StartReason::Resume).await?;
         Ok(Replaced::default())
     }
 
-    /// Continues a copy of the conversation up to an entry.
+    /// Continues with a copy of the session up to an entry.
     pub async fn fork(
         &self,
         entry: &str,
         position: ForkPosition,
     ) -> Result<Replaced, ReplaceError> {
-        let name = match position {
-            ForkPosition::Before => "before",
-            ForkPosition::At => "at",
-        };
-        let event = BeforeFork { entry_id: entry.to_owned(), position: name };
+        let _replacing = self.0.replacing.lock().await;
         let session = self.session();
-        if !session.extensions().may_fork(&event, &session.extension_context()).await {
-            return Ok(Replaced { cancelled: true, text: None });
+        let asked = session.ask(BeforeFork::new(entry.to_owned(), position)).await;
+        if asked.answer.is_ok_and(|decision| decision.cancel) {
+            return Ok(Replaced::cancelled());
         }
-        let fork = session.with_entries(|entries| entries.fork(entry, position));
+        let fork = session.with_log(|log| log.fork(entry, position));
         let fork = fork.map_err(|error| match error {
             SessionError::UnknownEntry(_) | SessionError::WrongKind { .. } => {
                 ReplaceError::NotForkable
             }
             error => error.into(),
         })?;
-        self.replace(fork.session, "fork").await?;
+        self.replace(fork.session, ShutdownReason::Fork, StartReason::Fork).await?;
         Ok(Replaced { cancelled: false, text: fork.text })
     }
 
-    /// Continues a copy of the current branch.
+    /// Continues with a copy of the current branch.
     pub async fn clone_session(&self) -> Result<Replaced, ReplaceError> {
-        let leaf = self.session().with_entries(|entries| entries.leaf_id().map(str::to_owned));
+        let leaf = self.session().with_log(|log| log.leaf_id().map(str::to_owned));
         let leaf = leaf.ok_or(ReplaceError::NothingToClone)?;
-        self.fork(&leaf, ForkPosition::At).await.map(|replaced| Replaced { text: None, ..replaced })
+        let replaced = self.fork(&leaf, ForkPosition::At).await?;
+        Ok(Replaced { text: None, ..replaced })
     }
 
-    /// Ends: what is going on is aborted, extensions are told.
+    /// Reads settings, models, resources and extensions anew. The session continues with them at
+    /// its next turn. Returns the problems that were found.
+    pub async fn reload(&self) -> Vec<Diagnostic> {
+        let _replacing = self.0.replacing.lock().await;
+        let session = self.session();
+        let reason = ShutdownReason::Reload;
+        session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
+        let services = self.services().reloaded();
+        let mut problems = services.diagnostics();
+        let failures = session.extensions().reload().await;
+        problems.extend(failures.iter().map(Diagnostic::from_failure));
+        session.report(failures).await;
+        session.set_settings(services.session_settings());
+        session.set_resources(services.loaded_resources());
+        *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+        self.start(&session, StartReason::Reload, None).await;
+        problems
+    }
+
+    /// Ends the runtime: aborts the run and notifies extensions.
     pub async fn shut_down(&self) {
         let session = self.session();
         session.abort_bash();
         session.abort().await;
-        let notice = Notice::SessionShutdown { reason: "quit", target: None };
-        session.extensions().notice(&notice, &session.extension_context()).await;
+        let reason = ShutdownReason::Quit;
+        session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
     }
 
-    async fn may_switch(&self, event: &BeforeSwitch) -> bool {
-        let session = self.session();
-        session.extensions().may_switch(event, &session.extension_context()).await
+    async fn may_switch(&self, reason: SwitchReason, target: Option<PathBuf>) -> bool {
+        let asked = self.session().ask(BeforeSwitch::new(reason, target)).await;
+        !asked.answer.is_ok_and(|decision| decision.cancel)
     }
 
-    async fn replace(&self, conversation: Session, reason: &str) -> Result<(), ReplaceError> {
+    async fn replace(
+        &self,
+        log: Session,
+        shutdown: ShutdownReason,
+        start: StartReason,
+    ) -> Result<(), ReplaceError> {
         let old = self.session();
         old.abort_bash();
         old.abort().await;
-        let target = conversation.path().map(Path::to_owned);
+        let target_session_file = log.path().map(Path::to_owned);
         let previous = old.file();
-        // Built before anything is given up: if that fails, the old session goes on.
-        let new = (self.build)(conversation).await?;
-        let notice = Notice::SessionShutdown { reason, target: target.as_deref() };
-        old.extensions().notice(&notice, &old.extension_context()).await;
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
-        announce(&new, reason, previous.as_deref()).await;
+        // Built before anything is given up: if that fails, the old session continues.
+        let services = self.services().for_directory(log.cwd()).await;
+        let built = services.build_replacement(log, &self.downgrade()).await?;
+        old.emit(SessionEvent::SessionShutdown { reason: shutdown, target_session_file }).await;
+        old.set_runtime_subscribers(None);
+        let new = built.session;
+        new.set_runtime_subscribers(Some(self.0.subscribers.clone()));
+        *self.0.current.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
+        *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+        new.report(built.failures).await;
+        self.start(&new, start, previous).await;
         Ok(())
     }
-}
 
-async fn announce(session: &AgentSession, reason: &str, previous: Option<&Path>) {
-    let notice = Notice::SessionStart { reason, previous };
-    session.extensions().notice(&notice, &session.extension_context()).await;
+    /// Emits the start of a session and asks extensions for more resources.
+    pub(crate) async fn start(
+        &self,
+        session: &AgentSession,
+        reason: StartReason,
+        previous_session_file: Option<PathBuf>,
+    ) {
+        session.emit(SessionEvent::SessionStart { reason, previous_session_file }).await;
+        let discover = match reason {
+            StartReason::Reload => DiscoverReason::Reload,
+            _ => DiscoverReason::Startup,
+        };
+        let cwd = session.workspace().cwd().to_owned();
+        let asked = session.ask(ResourcesDiscover::new(cwd, discover)).await;
+        let found = asked.answer.unwrap_or_default();
+        if found.is_empty() {
+            return;
+        }
+        let services = self.services().with_discovered(found);
+        session.set_resources(services.loaded_resources());
+        *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+    }
+
+    fn services(&self) -> Services {
+        self.0.services.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns a handle that does not keep the runtime alive.
+    pub fn downgrade(&self) -> WeakAgentRuntime {
+        let slot = OnceLock::new();
+        let _ = slot.set(Arc::downgrade(&self.0));
+        WeakAgentRuntime(Arc::new(slot))
+    }
 }
 
 impl std::fmt::Debug for AgentRuntime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("AgentRuntime").field("session", &self.session()).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for WeakAgentRuntime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("WeakAgentRuntime")
     }
 }

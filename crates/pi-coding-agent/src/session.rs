@@ -1,57 +1,77 @@
-//! A session of the coding agent: a conversation that prompts, retries, compacts and persists.
+//! A session of the coding agent: it prompts, retries, compacts and persists.
 //!
-//! It owns order and nothing else: what is announced to whom, what is written when, what follows
-//! a failure. Models are asked by `pi-agent`, entries are kept by `pi-session`, and what tools,
-//! prompts and settings are is handed in ([`SessionParts`]).
+//! The session owns order and nothing else: which event is sent when, what is written when, what
+//! follows a failure. Models are called by `pi-agent`, entries are stored by `pi-session`, and
+//! tools, prompts and settings are handed in ([`SessionParts`]).
 //!
-//! `prompt` is the way in, `run` what happens until everything is settled, `listen` what becomes
-//! of each event. `retry`, `compact`, `shell`, `choose`, `tree` and `stats` are the rest.
+//! State is kept by responsibility: `phase` is what the session is doing, `pending` the messages
+//! that wait, `context` the part of the log that the model reads, `toolbox` the tools, `selection`
+//! the model, its level and its tools, `subscribers` the listeners. The other files are operations:
+//! `prompt` is the entry point, `run` leads until everything is settled, `loop_events` handles each
+//! event of the loop, `provider_hooks` the requests; then `retry`, `compact`, `shell`, `tree`,
+//! `queue` and `stats`.
 
-mod announce;
-mod choose;
 mod compact;
+mod context;
 mod event;
-mod listen;
+mod loop_events;
 mod parts;
-mod patient;
+mod pending;
+mod phase;
 mod prompt;
+mod provider_hooks;
 mod queue;
 mod retry;
+mod retrying_provider;
 mod run;
+mod selection;
 mod settings;
 mod shell;
 mod stats;
+mod subscribers;
+mod toolbox;
 mod tree;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use pi_agent::{Agent, AgentTool, BoxFuture, RunSettings};
-use pi_protocol::{
-    AgentMessage, CancelToken, Declarations, Entry, History, Model, Provider, StreamOptions,
-    ThinkingLevel,
-};
-use pi_session::compaction::CompactionAttempts;
-use pi_session::{Outline, Session, SessionError};
+use pi_agent::{Agent, RunSettings};
+use pi_protocol::{AgentMessage, Declarations, Entry, History, Model, Provider};
+use pi_session::{Session, SessionError};
 use pi_tools::Workspace;
 use serde_json::json;
-use tokio::sync::watch;
 
-pub use choose::{ChooseError, ModelCycle, ScopedModel};
-pub use compact::CompactError;
-pub use event::{CompactionReason, CompactionResult, LoopEvent, SessionEvent, SessionNews};
-pub use parts::{CommandInfo, ExpandFn, SectionsFn, SessionParts};
-pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior, Submitted};
+pub use compact::{CompactError, CompactionReason, CompactionResult};
+pub use event::{
+    MessageDelta, ModelSource, SessionEvent, ShutdownReason, StartReason, SummarySource,
+};
+pub use parts::{
+    CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SessionParts,
+};
+pub use pending::QueuedTexts;
+pub use prompt::{Disposition, PromptError, PromptOptions, StreamingBehavior};
 pub use queue::Delivery;
 pub use run::Run;
-pub use settings::{RetrySettings, SessionSettings, SettingChange};
+pub use selection::{CycleDirection, ModelCycle, ModelSelectError, Persistence, ScopedModel};
+pub use settings::{CompactionOverride, RetrySettings, SessionSettings, SettingChange};
 pub use shell::{BashError, BashOptions, BashResult};
 pub use stats::{ContextUsage, SessionTotals};
-pub use tree::{Navigation, NavigationError, NavigationResult};
+pub(crate) use subscribers::Subscribers;
+pub use subscribers::{SessionListener, Subscription};
+pub use tree::{Navigation, NavigationError, NavigationResult, UserMessageInfo};
 
-use crate::extension::{ExtensionContext, Extensions, Ui};
-use crate::guard::{Guard, Guarded};
+use crate::extension::{
+    Ask, Asked, ExtensionContext, ExtensionFailure, Extensions, NotifyKind, Ui,
+};
+use crate::guard::Guard;
 use crate::models::ModelRegistry;
+use context::ContextState;
+use pending::Pending;
+use phase::Activity;
+use provider_hooks::{Chunks, RoutingProvider};
+use selection::Selection;
+use shell::RunningCommands;
+use toolbox::Toolbox;
 
 /// A handle to a session; clones are the same session.
 #[derive(Clone)]
@@ -62,7 +82,7 @@ pub struct AgentSession(Arc<Inner>);
 pub struct WeakAgentSession(Weak<Inner>);
 
 impl WeakAgentSession {
-    /// The session, if it is still there.
+    /// Returns the session, if it is still alive.
     pub fn upgrade(&self) -> Option<AgentSession> {
         self.0.upgrade().map(AgentSession)
     }
@@ -72,381 +92,346 @@ struct Inner {
     agent: Agent,
     provider: Arc<dyn Provider>,
     models: Option<Arc<ModelRegistry>>,
-    auto_resize_images: bool,
     workspace: Arc<Workspace>,
-    tools: Vec<Arc<dyn AgentTool>>,
-    sections: SectionsFn,
-    expand: ExpandFn,
-    commands: Vec<CommandInfo>,
-    save_setting: Option<Arc<dyn Fn(&SettingChange) + Send + Sync>>,
-    options: StreamOptions,
+    toolbox: Toolbox,
+    resources: Mutex<Arc<LoadedResources>>,
+    save_setting: Option<SaveSettingFn>,
     extensions: Extensions,
-    ui: Arc<dyn Ui>,
+    context: ExtensionContext,
     guard: Option<Arc<Guard>>,
     this: WeakAgentSession,
-    session: Mutex<Session>,
-    state: Mutex<State>,
-    listeners: Mutex<Listeners>,
-    busy: watch::Sender<bool>,
-}
-
-#[derive(Default)]
-struct Listeners {
-    next: u64,
-    all: Vec<(u64, Arc<dyn SessionListener>)>,
-}
-
-/// What changes while the session lives.
-struct State {
-    model: Option<Arc<Model>>,
-    thinking_level: ThinkingLevel,
-    scoped_models: Vec<ScopedModel>,
-    active_tools: Vec<String>,
-    settings: SessionSettings,
-    /// A run is going on, from before its first request until it is settled.
-    running: bool,
-    abort_requested: bool,
-    steering: Vec<String>,
-    follow_ups: Vec<String>,
-    /// Messages that go with the next prompt.
-    next_turn: Vec<AgentMessage>,
-    /// Messages that wait for the end of the turn.
-    at_turn_end: Vec<AgentMessage>,
-    retry_attempt: u32,
-    retry_pause: Option<CancelToken>,
-    recovery_attempted: bool,
-    compaction: Option<CancelToken>,
-    /// The compaction was asked for by the user.
-    compacting_manually: bool,
-    tries: CompactionAttempts,
-    /// The entries of the last turn: the answer, then the results of its calls.
-    last_turn_entries: Vec<String>,
-    /// When the branch was last compacted, in milliseconds; unknown until somebody looked.
-    compacted_at: Option<Option<f64>>,
-    /// The context was edited since the provider last counted.
-    edited: bool,
-    bash: Vec<(u64, CancelToken)>,
-    next_bash: u64,
-    /// Results of commands that ended during a run.
-    pending_bash: Vec<AgentMessage>,
-    forced_prompt: Option<String>,
-    /// What the conversation amounts to, until its messages have been read.
-    unread: Option<Outline>,
-    /// The conversation has changed in a way that the run does not know of.
-    diverged: bool,
-    /// What holds was told.
-    guard_told: bool,
-}
-
-/// Hears what happens in a session, one event after the other; the session waits for it.
-pub trait SessionListener: Send + Sync {
-    /// Hears an event.
-    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()>;
-}
-
-struct FnListener<F>(F);
-
-impl<F: Fn(&SessionEvent<'_>) + Send + Sync> SessionListener for FnListener<F> {
-    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()> {
-        (self.0)(event);
-        Box::pin(std::future::ready(()))
-    }
-}
-
-/// Removes its listener when dropped, unless it is kept with [`Listening::forever`].
-#[must_use = "dropping it removes the listener"]
-pub struct Listening {
-    session: Option<WeakAgentSession>,
-    id: u64,
-}
-
-impl Listening {
-    /// Keeps the listener for as long as the session lives.
-    pub fn forever(mut self) {
-        self.session = None;
-    }
-}
-
-impl Drop for Listening {
-    fn drop(&mut self) {
-        if let Some(session) = self.session.take().and_then(|session| session.upgrade()) {
-            lock(&session.0.listeners).all.retain(|(id, _)| *id != self.id);
-        }
-    }
+    log: Mutex<Session>,
+    activity: Activity,
+    pending: Mutex<Pending>,
+    sync: Mutex<ContextState>,
+    selection: Mutex<Selection>,
+    settings: Mutex<SessionSettings>,
+    commands: Mutex<RunningCommands>,
+    chunks: Chunks,
+    /// Subscribers of this session.
+    subscribers: Subscribers,
+    /// Subscribers of the runtime, while this is its current session.
+    runtime_subscribers: Mutex<Option<Subscribers>>,
+    guard_announced: Mutex<bool>,
 }
 
 impl AgentSession {
-    /// Puts a session together. What is in the conversation already is restored from it; a new
-    /// conversation begins with its model and thinking level.
+    /// Puts a session together. Its state is restored from the log; a new log begins with the
+    /// model and the thinking level.
     pub fn new(parts: SessionParts) -> Result<Self, SessionError> {
-        let mut session = parts.session;
-        let outline = session.outline()?;
+        let mut log = parts.session;
+        let outline = log.outline()?;
         let is_new = outline.message_count == 0;
-        if let Some(model) = parts.model.as_ref().filter(|_| is_new) {
-            session.append_model(&model.provider, &model.id)?;
+        if let Some(model) = &parts.model
+            && is_new
+        {
+            log.append_model(&model.provider, &model.id)?;
         }
-        if is_new || !session.has_thinking_level() {
-            session.append_thinking_level(parts.thinking_level.as_str())?;
+        if is_new || !log.has_thinking_level() {
+            log.append_thinking_level(parts.thinking_level.as_str())?;
         }
+        let registry = parts.extensions.registry().clone();
+        let provider: Arc<dyn Provider> =
+            Arc::new(RoutingProvider::new(parts.provider, registry.clone()));
         let model = parts.model.clone().unwrap_or_else(|| Arc::new(no_model()));
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
-        settings.convert = Some(listen::convert(parts.settings.block_images));
-        let agent = Agent::new(Arc::clone(&parts.provider), settings);
-        let state = State {
+        settings.convert = Some(loop_events::convert(parts.settings.block_images));
+        let agent = Agent::new(Arc::clone(&provider), settings);
+        let selection = Selection {
             model: parts.model,
             thinking_level: parts.thinking_level,
             scoped_models: parts.scoped_models,
             active_tools: parts.active_tools,
-            settings: parts.settings,
-            running: false,
-            abort_requested: false,
-            steering: Vec::new(),
-            follow_ups: Vec::new(),
-            next_turn: Vec::new(),
-            at_turn_end: Vec::new(),
-            retry_attempt: 0,
-            retry_pause: None,
-            recovery_attempted: false,
-            compaction: None,
-            compacting_manually: false,
-            tries: CompactionAttempts::default(),
-            last_turn_entries: Vec::new(),
-            compacted_at: session.is_empty().then_some(None),
-            edited: false,
-            bash: Vec::new(),
-            next_bash: 0,
-            pending_bash: Vec::new(),
-            forced_prompt: None,
-            unread: Some(outline),
-            diverged: false,
-            guard_told: false,
         };
-        let extension_tools = parts.extensions.tools();
-        let replaced = |tool: &Arc<dyn AgentTool>| {
-            let name = &tool.declaration().name;
-            extension_tools.iter().any(|other| other.declaration().name == *name)
-        };
-        let mut tools: Vec<_> = parts.tools.into_iter().filter(|tool| !replaced(tool)).collect();
-        tools.extend(extension_tools.iter().map(|tool| match &parts.guard {
-            Some(guard) => Guarded::wrap(Arc::clone(tool), guard, &parts.workspace, false),
-            None => Arc::clone(tool),
+        let sync = ContextState::new(outline, log.is_empty());
+        let session = Self(Arc::new_cyclic(|this| {
+            let this = WeakAgentSession(this.clone());
+            let context = ExtensionContext::new(
+                this.clone(),
+                parts.runtime.clone(),
+                &registry,
+                Arc::clone(&parts.ui),
+                parts.mode,
+            );
+            Inner {
+                agent,
+                provider,
+                models: parts.models,
+                toolbox: Toolbox::new(
+                    parts.tools,
+                    registry.clone(),
+                    parts.tool_filter,
+                    parts.guard.clone(),
+                    Arc::clone(&parts.workspace),
+                ),
+                workspace: parts.workspace,
+                resources: Mutex::new(Arc::new(parts.resources)),
+                save_setting: parts.save_setting,
+                extensions: parts.extensions,
+                context,
+                guard: parts.guard,
+                this,
+                log: Mutex::new(log),
+                activity: Activity::default(),
+                pending: Mutex::default(),
+                sync: Mutex::new(sync),
+                selection: Mutex::new(selection),
+                settings: Mutex::new(parts.settings),
+                commands: Mutex::default(),
+                chunks: Chunks::default(),
+                subscribers: Subscribers::default(),
+                runtime_subscribers: Mutex::default(),
+                guard_announced: Mutex::default(),
+            }
         }));
-        let session = Self(Arc::new_cyclic(|this| Inner {
-            agent,
-            provider: parts.provider,
-            models: parts.models,
-            auto_resize_images: parts.auto_resize_images,
-            workspace: parts.workspace,
-            tools,
-            sections: parts.sections,
-            expand: parts.expand,
-            commands: parts.commands,
-            save_setting: parts.save_setting,
-            options: parts.options,
-            extensions: parts.extensions,
-            ui: parts.ui,
-            guard: parts.guard,
-            this: WeakAgentSession(this.clone()),
-            session: Mutex::new(session),
-            state: Mutex::new(state),
-            listeners: Mutex::default(),
-            busy: watch::Sender::new(false),
-        }));
-        session.install();
+        session.attach_to_loop();
+        session.read_registry();
         if parts.restore_tools {
             session.restore_tools();
         }
         session.apply_settings();
-        session.tell_workspace();
+        session.configure_workspace();
         Ok(session)
     }
 
-    /// A handle that does not keep it alive.
+    /// Returns a handle that does not keep the session alive.
     pub fn downgrade(&self) -> WeakAgentSession {
         self.0.this.clone()
     }
 
-    /// Calls `listener` for every event.
+    /// Returns true if both handles are the same session.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Calls `listener` for every event of this session. To follow the session that replaces it,
+    /// subscribe to the [`AgentRuntime`](crate::AgentRuntime).
     pub fn subscribe(
         &self,
-        listener: impl Fn(&SessionEvent<'_>) + Send + Sync + 'static,
-    ) -> Listening {
-        self.add_listener(Arc::new(FnListener(listener)))
+        listener: impl Fn(&SessionEvent) + Send + Sync + 'static,
+    ) -> Subscription {
+        self.0.subscribers.add_fn(listener)
     }
 
     /// Adds a listener that is awaited.
-    pub fn add_listener(&self, listener: Arc<dyn SessionListener>) -> Listening {
-        let mut listeners = lock(&self.0.listeners);
-        listeners.next += 1;
-        let id = listeners.next;
-        listeners.all.push((id, listener));
-        Listening { session: Some(self.downgrade()), id }
+    pub fn add_listener(&self, listener: Arc<dyn SessionListener>) -> Subscription {
+        self.0.subscribers.add(listener)
     }
 
-    /// Tells all who listen.
-    async fn emit(&self, event: &SessionEvent<'_>) {
-        let listeners: Vec<_> =
-            lock(&self.0.listeners).all.iter().map(|(_, listener)| Arc::clone(listener)).collect();
-        for listener in listeners {
-            listener.hear(event).await;
+    /// Sends the events of this session to the subscribers of the runtime, too; `None` stops.
+    pub(crate) fn set_runtime_subscribers(&self, subscribers: Option<Subscribers>) {
+        *lock(&self.0.runtime_subscribers) = subscribers;
+    }
+
+    /// Sends an event to extensions, then to subscribers.
+    pub(crate) async fn emit(&self, event: SessionEvent) {
+        let failures = self.0.extensions.notify(&event, &self.0.context).await;
+        self.send(&event).await;
+        self.report(failures).await;
+    }
+
+    /// Sends an event to subscribers.
+    async fn send(&self, event: &SessionEvent) {
+        let runtime = lock(&self.0.runtime_subscribers).clone();
+        if let Some(subscribers) = runtime {
+            subscribers.emit(event).await;
+        }
+        self.0.subscribers.emit(event).await;
+    }
+
+    /// Returns true if an event of progress reaches no one.
+    fn is_unobserved(&self) -> bool {
+        let runtime = lock(&self.0.runtime_subscribers).clone();
+        runtime.is_none_or(|subscribers| subscribers.is_empty())
+            && self.0.subscribers.is_empty()
+            && !self.0.extensions.registry().wants_progress()
+    }
+
+    /// Asks all extensions and reports those that fail.
+    pub(crate) async fn ask<Q: Ask>(&self, question: Q) -> Asked<Q> {
+        let mut asked = self.0.extensions.ask(question, &self.0.context).await;
+        self.report(std::mem::take(&mut asked.failures)).await;
+        asked
+    }
+
+    /// Reports failures of extensions to subscribers.
+    pub(crate) async fn report(&self, failures: Vec<ExtensionFailure>) {
+        for failure in failures {
+            let ExtensionFailure { extension, event, error, .. } = failure;
+            self.send(&SessionEvent::ExtensionError { extension_path: extension, event, error })
+                .await;
         }
     }
 
-    async fn news(&self, news: SessionNews<'_>) {
-        self.emit(&SessionEvent::Session(news)).await;
-    }
-
-    /// Who takes part.
+    /// Returns the extensions.
     pub fn extensions(&self) -> &Extensions {
         &self.0.extensions
     }
 
-    /// What extensions are given.
-    pub fn extension_context(&self) -> ExtensionContext {
-        ExtensionContext { session: self.downgrade(), ui: Arc::clone(&self.0.ui) }
+    /// Returns the surroundings of extensions.
+    pub fn extension_context(&self) -> &ExtensionContext {
+        &self.0.context
     }
 
-    /// The slash commands there are: of extensions, templates, skills.
+    fn ui(&self) -> &dyn Ui {
+        &**self.0.context.interface()
+    }
+
+    /// Shows a warning to the user.
+    fn warn(&self, message: impl Into<String>) {
+        self.ui().notify(message, NotifyKind::Warning);
+    }
+
+    /// Shows an error to the user.
+    fn notify_error(&self, message: impl Into<String>) {
+        self.ui().notify(message, NotifyKind::Error);
+    }
+
+    /// Returns the slash commands of extensions, templates and skills.
     pub fn commands(&self) -> Vec<CommandInfo> {
-        let of_extension =
-            |(command, path): (crate::extension::ExtensionCommand, String)| CommandInfo {
-                name: command.name,
-                description: command.description,
-                source: "extension",
-                source_info: json!({
-                    "path": path, "source": path, "scope": "user", "origin": "top-level",
-                }),
-            };
-        let extensions = self.0.extensions.commands().into_iter().map(of_extension);
-        extensions.chain(self.0.commands.iter().cloned()).collect()
+        let registered = self.0.extensions.registry().commands().into_iter();
+        let extensions = registered.map(|found| CommandInfo {
+            name: found.name,
+            description: found.command.description,
+            source: CommandSource::Extension,
+            source_info: json!({
+                "path": found.owner, "source": found.owner, "scope": "user", "origin": "top-level",
+            }),
+        });
+        extensions.chain(self.resources().commands.iter().cloned()).collect()
     }
 
-    /// The loop behind it.
+    /// Returns the resources that a reload replaces.
+    fn resources(&self) -> Arc<LoadedResources> {
+        Arc::clone(&lock(&self.0.resources))
+    }
+
+    /// Replaces the resources, for the next turn on.
+    pub(crate) fn set_resources(&self, resources: LoadedResources) {
+        *lock(&self.0.resources) = Arc::new(resources);
+        self.configure_workspace();
+    }
+
+    /// Returns the loop.
     pub fn agent(&self) -> &Agent {
         &self.0.agent
     }
 
-    /// What the tools may do.
+    /// Returns the guard, which decides what tools may do.
     pub fn guard(&self) -> Option<&Arc<Guard>> {
         self.0.guard.as_ref()
     }
 
-    /// Where tools work.
+    /// Returns the directory and executor of the tools.
     pub fn workspace(&self) -> &Arc<Workspace> {
         &self.0.workspace
     }
 
-    /// Looks at the conversation's entries. The closure must not call back into the session.
-    pub fn with_entries<T>(&self, look: impl FnOnce(&mut Session) -> T) -> T {
-        look(&mut self.entries())
+    /// Gives access to the log. The closure must not call back into the session.
+    pub fn with_log<T>(&self, access: impl FnOnce(&mut Session) -> T) -> T {
+        access(&mut self.log())
     }
 
-    /// The id of the conversation.
+    /// Returns the id of the session.
     pub fn id(&self) -> String {
-        self.entries().id().to_owned()
+        self.log().id().to_owned()
     }
 
-    /// The file of the conversation, if it is kept.
+    /// Returns the file of the session, if it is stored.
     pub fn file(&self) -> Option<PathBuf> {
-        self.entries().path().map(ToOwned::to_owned)
+        self.log().path().map(ToOwned::to_owned)
     }
 
-    /// The name of the conversation.
+    /// Returns the name of the session.
     pub fn name(&self) -> Option<String> {
-        self.entries().name().map(ToOwned::to_owned)
+        self.log().name().map(ToOwned::to_owned)
     }
 
-    /// The messages that the model reads. A snapshot, and cheap, once they have been read.
+    /// Returns the messages that the model reads: a snapshot, cheap once the log was read.
     pub fn messages(&self) -> History<AgentMessage> {
-        if let Err(error) = self.read() {
-            self.0.ui.notify(&format!("The conversation cannot be read: {error}"), "error");
+        if let Err(error) = self.read_log() {
+            self.notify_error(format!("The session cannot be read: {error}"));
         }
         self.0.agent.messages()
     }
 
-    /// How many messages the model reads. Known without reading them.
+    /// Returns the number of messages that the model reads, without reading them.
     pub fn message_count(&self) -> usize {
-        let unread = self.state().unread.as_ref().map(|outline| outline.message_count);
+        let unread = self.sync().unread_count();
         unread.unwrap_or_else(|| self.0.agent.messages().len())
     }
 
-    /// Prompt sections and tools that the model has been told of.
+    /// Returns the prompt sections and tools that are declared to the model.
     fn declared(&self) -> Declarations {
-        let unread = self.state().unread.as_ref().map(|outline| outline.declared.clone());
+        let unread = self.sync().unread_declarations();
         unread.unwrap_or_else(|| self.0.agent.declared())
     }
 
-    /// Reads the messages of the conversation, unless that was done.
-    fn read(&self) -> Result<(), SessionError> {
-        if self.state().unread.is_some() { self.refresh() } else { Ok(()) }
+    /// Reads the messages of the log, unless that was done.
+    fn read_log(&self) -> Result<(), SessionError> {
+        if self.sync().is_unread() { self.refresh() } else { Ok(()) }
     }
 
-    /// Adds a message that was appended to the conversation outside of the loop.
-    fn added(&self, message: AgentMessage) {
-        let mut state = self.state();
-        match &mut state.unread {
-            Some(outline) => outline.message_count += 1,
-            None => self.0.agent.add_message(message),
+    /// Gives the loop a message that was appended to the log outside of it.
+    fn message_appended(&self, message: AgentMessage) {
+        if self.sync().message_appended() {
+            self.0.agent.add_message(message);
         }
-        state.diverged = true;
     }
 
-    /// A run is going on, retries and compactions included.
+    /// Gives the loop the messages of the log, after an entry changed what came before.
+    fn refresh(&self) -> Result<(), SessionError> {
+        let messages = self.log().context()?.messages;
+        self.0.agent.set_messages(messages.iter().cloned());
+        self.sync().was_read();
+        Ok(())
+    }
+
+    /// Emits an entry that is not a message.
+    async fn entry_appended(&self, id: &str) -> Result<Arc<Entry>, SessionError> {
+        let entry = Arc::new(self.log().entry(id)?);
+        self.emit(SessionEvent::EntryAppended { entry: Arc::clone(&entry) }).await;
+        Ok(entry)
+    }
+
+    /// Returns true during a run, retries and compactions included.
     pub fn is_streaming(&self) -> bool {
-        self.state().running
+        self.0.activity.is_running()
     }
 
-    /// The session is being compacted, or a branch summarised.
+    /// Returns true while the session is compacted or a branch is summarized.
     pub fn is_compacting(&self) -> bool {
-        self.state().compaction.is_some()
+        self.0.activity.is_compacting()
     }
 
-    /// Waits until nothing is going on.
+    /// Waits until the session is idle.
     pub async fn wait_for_idle(&self) {
-        let mut busy = self.0.busy.subscribe();
-        // The sender lives as long as this handle does.
-        let _ = busy.wait_for(|busy| !busy).await;
+        self.0.activity.wait_for_idle().await;
     }
 
-    /// Stops the run, a pause before a retry, a compaction, and waits until nothing is going on.
-    /// What is queued stays queued.
+    /// Aborts the run, a pause before a retry and a compaction, and waits until the session is
+    /// idle. Queued messages stay queued.
     pub async fn abort(&self) {
-        let (pause, compaction) = {
-            let mut state = self.state();
-            state.abort_requested = state.running;
-            (state.retry_pause.clone(), state.compaction.clone())
-        };
-        for token in [pause, compaction].into_iter().flatten() {
-            token.cancel();
-        }
+        self.0.activity.request_abort();
         self.0.agent.abort();
         self.wait_for_idle().await;
     }
 
-    /// Makes the loop read the conversation anew, after an entry changed the past.
-    fn refresh(&self) -> Result<(), SessionError> {
-        let messages = self.entries().context()?.messages;
-        self.0.agent.set_messages(messages.iter().cloned());
-        let mut state = self.state();
-        state.unread = None;
-        state.diverged = true;
-        Ok(())
+    fn log(&self) -> MutexGuard<'_, Session> {
+        lock(&self.0.log)
     }
 
-    /// Tells of an entry that is not a message.
-    async fn appended(&self, id: &str) -> Result<Entry, SessionError> {
-        let entry = self.entries().entry(id)?;
-        self.news(SessionNews::EntryAppended { entry: &entry }).await;
-        Ok(entry)
+    fn sync(&self) -> MutexGuard<'_, ContextState> {
+        lock(&self.0.sync)
     }
 
-    fn entries(&self) -> MutexGuard<'_, Session> {
-        lock(&self.0.session)
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        lock(&self.0.pending)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        lock(&self.0.state)
+    fn selection(&self) -> MutexGuard<'_, Selection> {
+        lock(&self.0.selection)
     }
 }
 
@@ -454,7 +439,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Stands where there is no model; it is never asked.
+/// The record that stands for a missing model; no request is made with it.
 pub(crate) fn no_model() -> Model {
     let unknown = || "unknown".to_owned();
     Model {
@@ -475,11 +460,5 @@ impl std::fmt::Debug for AgentSession {
 impl std::fmt::Debug for WeakAgentSession {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("WeakAgentSession")
-    }
-}
-
-impl std::fmt::Debug for Listening {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Listening").field(&self.id).finish()
     }
 }

@@ -1,38 +1,97 @@
-//! Keeps the state of the workspace before and after a run changes it, so that it can be undone.
+//! The extension that keeps the state of the workspace before and after a run changes it, so that
+//! the run can be undone.
 //!
-//! The first is taken when the first tool that may change something is about to run: a run that
-//! only answers costs nothing. The second tells what the run did from what others do later.
+//! The first checkpoint is taken when the first call that may change something is about to run: a
+//! run that only answers costs nothing. The second separates what the run did from what others do
+//! later.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pi_agent::Permission;
+use pi_session::Session;
 use pi_tools::Workspace;
 use pi_tools::checkpoint::{Checkpoints, Limits};
 
+use super::AgentOptions;
 use crate::extension::{
-    Answer, BeforeAgentStart, Extension, ExtensionContext, Notice, StartAnswer, ToolCallEvent,
+    BeforeAgentStart, ExtensionContext, Handlers, NotifyKind, RunStart, ToolCall, ToolDecision,
 };
+use crate::session::SessionEvent;
 
-/// Tools that change nothing.
-const READ_ONLY: &[&str] = &["read", "grep", "find", "ls"];
-
-/// What others did between two runs, or before the first.
+/// Label of a checkpoint with what happened between two runs, or before the first.
 const AS_FOUND: &str = "as found";
 
-/// Takes checkpoints.
-pub(super) struct Checkpointing {
+/// Returns the extension, unless checkpoints are disabled or make no sense: in the home directory
+/// and for sessions that are not stored.
+pub(super) fn extension(
+    options: &AgentOptions,
+    workspace: &Arc<Workspace>,
+    log: &Session,
+) -> Option<Handlers> {
+    let environment = &options.environment;
+    let is_home = environment.home.as_ref() == Some(&environment.cwd);
+    let is_root = environment.cwd.parent().is_none();
+    if !options.checkpoints || is_home || is_root || log.path().is_none() {
+        return None;
+    }
+    let store = crate::checkpoint_directory(&environment.agent_directory, log.id());
+    Some(handlers(Arc::new(Checkpointing {
+        store,
+        workspace: Arc::clone(workspace),
+        taken: AtomicBool::new(false),
+        label: Mutex::default(),
+    })))
+}
+
+struct Checkpointing {
     store: PathBuf,
     workspace: Arc<Workspace>,
+    /// A checkpoint was taken in this run.
     taken: AtomicBool,
-    /// What the run is about, as the label of its checkpoint.
+    /// Subject of the run, as the label of its checkpoint.
     label: Mutex<String>,
 }
 
+fn handlers(state: Arc<Checkpointing>) -> Handlers {
+    let (starting, calling, settling) = (Arc::clone(&state), Arc::clone(&state), state);
+    Handlers::new("builtin:checkpoints")
+        // A large workspace takes as long as it takes.
+        .without_time_limit()
+        .on(move |start: BeforeAgentStart, _| {
+            starting.begin(start.message.prompt().unwrap_or_default());
+            std::future::ready(Ok(RunStart::default()))
+        })
+        .on(move |call: ToolCall, context| {
+            let state = Arc::clone(&calling);
+            async move {
+                if !call.effects.is_read_only() && !state.taken.swap(true, Ordering::Relaxed) {
+                    state.take(AS_FOUND.to_owned(), &context).await;
+                }
+                Ok(ToolDecision::allow())
+            }
+        })
+        .on_event(move |event, context| {
+            let state = Arc::clone(&settling);
+            async move {
+                let settled = matches!(event, SessionEvent::AgentSettled { .. });
+                if settled && state.taken.swap(false, Ordering::Relaxed) {
+                    state.take(state.label(), &context).await;
+                }
+                Ok(())
+            }
+        })
+}
+
 impl Checkpointing {
-    pub(super) fn new(store: PathBuf, workspace: Arc<Workspace>) -> Self {
-        Self { store, workspace, taken: AtomicBool::new(false), label: Mutex::default() }
+    fn begin(&self, prompt: &str) {
+        *self.label.lock().unwrap_or_else(PoisonError::into_inner) =
+            prompt.chars().take(80).collect();
+        self.taken.store(false, Ordering::Relaxed);
+    }
+
+    fn label(&self) -> String {
+        self.label.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     async fn take(&self, label: String, context: &ExtensionContext) {
@@ -47,53 +106,6 @@ impl Checkpointing {
             Err(error) => error.to_string(),
         };
         // The work is worth more than the way back.
-        context.ui.notify(&format!("This run cannot be undone: {problem}"), "warning");
-    }
-}
-
-impl Extension for Checkpointing {
-    fn path(&self) -> &str {
-        "builtin:checkpoints"
-    }
-
-    fn before_agent_start<'a>(
-        &'a self,
-        event: &'a BeforeAgentStart<'a>,
-        _context: &'a ExtensionContext,
-    ) -> Answer<'a, StartAnswer> {
-        let label: String = event.prompt.unwrap_or_default().chars().take(80).collect();
-        *self.label.lock().unwrap_or_else(PoisonError::into_inner) = label;
-        self.taken.store(false, Ordering::Relaxed);
-        Box::pin(std::future::ready(Ok(StartAnswer::default())))
-    }
-
-    fn notice<'a>(
-        &'a self,
-        notice: &'a Notice<'a>,
-        context: &'a ExtensionContext,
-    ) -> Answer<'a, ()> {
-        let settled = matches!(notice, Notice::AgentSettled { .. });
-        if !settled || !self.taken.swap(false, Ordering::Relaxed) {
-            return Box::pin(std::future::ready(Ok(())));
-        }
-        Box::pin(async move {
-            let label = self.label.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            self.take(label, context).await;
-            Ok(())
-        })
-    }
-
-    fn tool_call<'a>(
-        &'a self,
-        event: &'a ToolCallEvent<'a>,
-        context: &'a ExtensionContext,
-    ) -> Answer<'a, Permission> {
-        if READ_ONLY.contains(&event.tool_name) || self.taken.swap(true, Ordering::Relaxed) {
-            return Box::pin(std::future::ready(Ok(Permission::allow())));
-        }
-        Box::pin(async move {
-            self.take(AS_FOUND.to_owned(), context).await;
-            Ok(Permission::allow())
-        })
+        context.ui().notify(format!("This run cannot be undone: {problem}"), NotifyKind::Warning);
     }
 }

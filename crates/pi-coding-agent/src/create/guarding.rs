@@ -7,7 +7,8 @@ use pi_protocol::{Model, Provider};
 use secrecy::ExposeSecret as _;
 
 use super::model::choose_model;
-use super::services::{Services, load_settings};
+use super::services::{Occasion, Services};
+use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
 use crate::config::Settings;
 use crate::config::settings::ApprovalPolicy;
@@ -19,7 +20,7 @@ use crate::guard::{
 /// The guard that a session in this place would have, for those who only want to know what it
 /// says. Nobody is there to be asked.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
-    let settings = load_settings(options, &mut Vec::new());
+    let settings = load_settings(options, None, &mut Vec::new());
     if let Some(problem) = settings.guard_error() {
         return Err(GuardError::Settings(problem.clone()));
     }
@@ -33,13 +34,13 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
 }
 
 impl Services {
-    /// What a session may do. `first`: what was approved before counts.
+    /// Returns the guard of a session. Earlier approvals count for the first session only.
     pub(super) async fn guard(
         &self,
         settings: &Settings,
         provider: &Arc<dyn Provider>,
         model: Option<&Arc<Model>>,
-        first: bool,
+        occasion: Occasion,
     ) -> Result<Arc<Guard>, CreateError> {
         let options = &self.options;
         let trusted = {
@@ -60,7 +61,10 @@ impl Services {
                 Some(Arc::new(UiApprover(ui)) as Arc<dyn Approver>)
             }),
         };
-        let approvals = if first { options.approvals.clone() } else { Approvals::default() };
+        let approvals = match occasion {
+            Occasion::Startup => options.approvals.clone(),
+            Occasion::Replacement => Approvals::default(),
+        };
         let supervisor = options.supervisor.clone();
         let secrets = self.registry.secrets().clone();
         secrets.add(options.api_key.iter().map(|key| key.expose_secret().to_owned()));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pi_protocol::{Model, ThinkingLevel};
 use pi_session::Outline;
 
-use super::AgentOptions;
+use super::{AgentOptions, CustomModel};
 use crate::Diagnostic;
 use crate::config::Settings;
 use crate::models::{
@@ -30,7 +30,7 @@ pub(super) async fn choose_model(
     settings: &Settings,
     conversation: Option<&Outline>,
 ) -> Result<ChosenModel, SelectModelError> {
-    if let Some((_, model)) = &options.custom_model {
+    if let Some(CustomModel { model, .. }) = &options.custom_model {
         let level = level(model, options.thinking_level, settings, conversation);
         let model = Some(Arc::clone(model));
         return Ok(ChosenModel { model, level: Some(level), ..ChosenModel::default() });

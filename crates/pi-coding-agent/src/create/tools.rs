@@ -108,22 +108,12 @@ impl ToolSelection {
         }
         let usual = settings.default_tools();
         let mut usual = usual.unwrap_or_else(|| DEFAULT_TOOLS.map(str::to_owned).to_vec());
-        let mut allowed: Option<Vec<GlobMatcher>> = None;
-        match &self.choice {
-            Some(ToolChoice::Change(changes)) => {
-                changes.iter().for_each(|change| change.apply(&mut usual));
-            }
-            Some(ToolChoice::Only(names)) => allowed = Some(patterns(names)),
-            None => {}
+        if let Some(ToolChoice::Change(changes)) = &self.choice {
+            changes.iter().for_each(|change| change.apply(&mut usual));
         }
-        let excluded = patterns(&self.exclude);
+        let filter = self.filter();
         let name = |tool: &Arc<dyn AgentTool>| tool.declaration().name.clone();
-        let is_in =
-            |patterns: &[GlobMatcher], name: &str| patterns.iter().any(|p| p.is_match(name));
-        let wanted = |tool: &Arc<dyn AgentTool>| {
-            let name = name(tool);
-            allowed.as_ref().is_none_or(|allowed| is_in(allowed, &name)) && !is_in(&excluded, &name)
-        };
+        let wanted = |tool: &Arc<dyn AgentTool>| filter.admits(&name(tool));
         let builtin = if self.no_builtin { Vec::new() } else { builtin };
         let (ours, others): (Vec<_>, Vec<_>) = (
             builtin.into_iter().filter(&wanted).collect(),
@@ -139,6 +129,33 @@ impl ToolSelection {
         active.extend(others.iter().map(name));
         let tools = ours.into_iter().chain(others).collect();
         Chosen { tools, active, restore: *self == Self::default() }
+    }
+}
+
+/// The names of tools that a selection admits, built-in or not.
+#[derive(Debug, Clone, Default)]
+pub struct ToolFilter {
+    none: bool,
+    only: Option<Vec<GlobMatcher>>,
+    excluded: Vec<GlobMatcher>,
+}
+
+impl ToolFilter {
+    /// Returns true if a tool of this name may be offered to the model.
+    pub(crate) fn admits(&self, name: &str) -> bool {
+        let matches = |patterns: &Vec<GlobMatcher>| patterns.iter().any(|p| p.is_match(name));
+        !self.none && self.only.as_ref().is_none_or(matches) && !matches(&self.excluded)
+    }
+}
+
+impl ToolSelection {
+    /// Returns the filter for tools that are registered later.
+    pub(super) fn filter(&self) -> ToolFilter {
+        let only = match &self.choice {
+            Some(ToolChoice::Only(names)) => Some(patterns(names)),
+            Some(ToolChoice::Change(_)) | None => None,
+        };
+        ToolFilter { none: self.none, only, excluded: patterns(&self.exclude) }
     }
 }
 

@@ -19,7 +19,7 @@ impl Guard {
     }
 
     /// A text as others may see it.
-    pub(crate) fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub(crate) fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if self.plan.mask_secrets { self.secrets.redact(text) } else { Cow::Borrowed(text) }
     }
 

@@ -17,6 +17,13 @@ use super::sandbox::Wider;
 use super::{ApprovalRequest, Call, Guard, Judgment, Outcome};
 use crate::config::settings::ApprovalPolicy;
 
+/// Origin of a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolOrigin {
+    Builtin,
+    External,
+}
+
 /// A tool behind the guard.
 pub(crate) struct Guarded {
     inner: Arc<dyn AgentTool>,
@@ -31,8 +38,9 @@ impl Guarded {
         inner: Arc<dyn AgentTool>,
         guard: &Arc<Guard>,
         workspace: &Arc<Workspace>,
-        ours: bool,
+        origin: ToolOrigin,
     ) -> Arc<dyn AgentTool> {
+        let ours = origin == ToolOrigin::Builtin;
         let (guard, workspace) = (Arc::clone(guard), Arc::clone(workspace));
         Arc::new(Self { inner, guard, workspace, ours })
     }
@@ -233,10 +241,14 @@ impl AgentTool for Guarded {
         self.inner.prepare_arguments(raw)
     }
 
+    fn effects(&self, arguments: &Map<String, Value>) -> pi_protocol::Effects {
+        self.inner.effects(arguments)
+    }
+
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let done = self.call(invocation).await;
-            let masked = |error: ToolError| ToolError::new(self.guard.mask(error.message()));
+            let masked = |error: ToolError| ToolError::new(self.guard.redact(error.message()));
             done.map(|output| self.guard.mask_output(output)).map_err(masked)
         })
     }

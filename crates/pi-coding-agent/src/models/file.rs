@@ -60,6 +60,24 @@ pub struct ProviderRecord {
     pub model_overrides: BTreeMap<String, ModelOverride>,
 }
 
+impl ProviderRecord {
+    /// Returns this record with the fields that another one sets.
+    pub(super) fn overridden_by(&self, other: &Self) -> Self {
+        let mut record = self.clone();
+        record.name = other.name.clone().or(record.name);
+        record.base_url = other.base_url.clone().or(record.base_url);
+        record.api_key = other.api_key.clone().or(record.api_key);
+        record.api = other.api.clone().or(record.api);
+        record.oauth = other.oauth.or(record.oauth);
+        record.headers.extend(other.headers.clone());
+        record.compat.extend(other.compat.clone());
+        record.auth_header |= other.auth_header;
+        record.models.extend(other.models.iter().cloned());
+        record.model_overrides.extend(other.model_overrides.clone());
+        record
+    }
+}
+
 /// A way to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

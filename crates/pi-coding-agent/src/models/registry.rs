@@ -3,7 +3,7 @@
 //! Keys are found when a request is made and not before: a command in the user's file may take
 //! seconds or give a token that lives for minutes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -17,11 +17,12 @@ use super::credentials::{
     CredentialError, CredentialSource, Secret, Source, Written, address_known, variable,
 };
 use super::definitions::Models;
-use super::file::ModelsFile;
+use super::file::{ModelsFile, ProviderRecord};
 use super::local::{self, Endpoint};
 use super::resolve::ModelName;
 use crate::Environment;
 use crate::config::{Commands, StoredCredential};
+use crate::extension::Registry;
 use crate::secrets::{configured_secrets, header_secrets};
 
 /// Finds the stored credential of a provider. Asked anew each time: another program may have
@@ -48,10 +49,22 @@ struct Shared {
 #[derive(Default)]
 struct State {
     models: Models,
+    /// The user's file, without the providers of extensions.
+    file: ModelsFile,
+    registered: Registered,
     /// Keys of the command line, by provider.
     given: BTreeMap<String, SecretString>,
     /// Local servers were looked for.
     probed: bool,
+}
+
+/// Providers of extensions.
+#[derive(Default)]
+struct Registered {
+    generation: u64,
+    records: Vec<(String, ProviderRecord)>,
+    /// Providers that answer requests themselves, and need no credentials or wire format of ours.
+    streaming: BTreeSet<String>,
 }
 
 impl ModelRegistry {
@@ -61,7 +74,7 @@ impl ModelRegistry {
         file: ModelsFile,
         stored: impl Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync + 'static,
     ) -> Self {
-        let state = State { models: Models::new(file), ..State::default() };
+        let state = State { models: Models::new(file.clone()), file, ..State::default() };
         let shared = Arc::new(Shared {
             commands: Commands::new(environment.clone()),
             environment,
@@ -115,6 +128,9 @@ impl ModelRegistry {
     /// The provider can be talked to, and there are credentials for it or it needs none. Runs no
     /// command: one that will fail counts as a credential until it does.
     pub fn is_available(&self, provider: &str) -> bool {
+        if self.shared.read(|state| state.registered.streaming.contains(provider)) {
+            return true;
+        }
         if !self.shared.read(|state| state.models.is_spoken(provider)) {
             return false;
         }
@@ -151,7 +167,36 @@ impl ModelRegistry {
 
     /// Takes another version of the user's file.
     pub fn reload(&self, file: ModelsFile) {
-        self.shared.write(|state| state.models = state.models.with_file(file));
+        self.shared.write(|state| {
+            state.file = file;
+            state.update_models();
+        });
+    }
+
+    /// Takes over the providers of extensions. They change or add to those of the user's file.
+    pub(crate) fn set_registered(&self, registry: &Registry) {
+        let generation = registry.generation();
+        if self.shared.read(|state| state.registered.generation == generation) {
+            return;
+        }
+        let providers = registry.providers();
+        let streaming: BTreeSet<String> = providers
+            .iter()
+            .filter(|provider| provider.stream.is_some())
+            .map(|provider| provider.id.clone())
+            .collect();
+        // The registry refuses invalid configurations.
+        let records: Vec<(String, ProviderRecord)> = providers
+            .iter()
+            .filter_map(|provider| Some((provider.id.clone(), provider.record().ok()?)))
+            .collect();
+        self.shared.write(|state| {
+            let changed = records != state.registered.records;
+            state.registered = Registered { generation, records, streaming };
+            if changed {
+                state.update_models();
+            }
+        });
     }
 
     /// Looks for model servers on this machine, once, and adds those that answer in time.
@@ -174,6 +219,19 @@ impl ModelRegistry {
     /// A client that finds the credentials of each request when it is made.
     pub fn client(&self) -> &Client {
         &self.client
+    }
+}
+
+impl State {
+    fn update_models(&mut self) {
+        let mut file = self.file.clone();
+        for (id, record) in &self.registered.records {
+            match file.providers.iter_mut().find(|(other, _)| other == id) {
+                Some((_, own)) => *own = own.overridden_by(record),
+                None => file.providers.push((id.clone(), record.clone())),
+            }
+        }
+        self.models = self.models.with_file(file);
     }
 }
 

@@ -53,6 +53,16 @@ impl Section {
         }
         Ok(Self { name: name.to_owned(), text: text.to_owned() })
     }
+
+    /// Returns the name of the section.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns the text of the section.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
 }
 
 /// What the prompt is made of.

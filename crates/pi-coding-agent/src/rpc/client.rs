@@ -14,7 +14,7 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWrite, AsyncWriteExt as
 use tokio::sync::{mpsc, oneshot};
 
 use super::Command;
-use super::command::Behavior;
+use crate::session::StreamingBehavior;
 
 /// Events that nobody has taken yet; beyond that, the agent is held back.
 const EVENTS: usize = 1024;
@@ -174,7 +174,7 @@ impl Client {
         &self,
         message: &str,
         images: Vec<ImageContent>,
-        streaming_behavior: Option<Behavior>,
+        streaming_behavior: Option<StreamingBehavior>,
     ) -> Result<String, ClientError> {
         let message = message.to_owned();
         self.disposition(&Command::Prompt { message, images, streaming_behavior }).await

@@ -1,30 +1,16 @@
-//! What can be asked.
+//! The commands of the protocol and their parsing.
 
+use std::sync::OnceLock;
+
+use pi_agent::QueueMode;
 use pi_protocol::ImageContent;
+use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// How many waiting messages are taken at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// All of them.
-    All,
-    /// The oldest one.
-    OneAtATime,
-}
+use crate::session::StreamingBehavior;
 
-/// What is to happen to a prompt during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Behavior {
-    /// It reaches the model as soon as possible.
-    Steer,
-    /// It waits until the run would end.
-    FollowUp,
-}
-
-/// One thing that can be asked.
+/// A command of the protocol.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[allow(missing_docs)] // The names are the protocol's; docs/rpc.md explains them.
@@ -34,7 +20,7 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         images: Vec<ImageContent>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        streaming_behavior: Option<Behavior>,
+        streaming_behavior: Option<StreamingBehavior>,
     },
     Steer {
         message: String,
@@ -65,10 +51,10 @@ pub enum Command {
     CycleThinkingLevel,
     GetAvailableThinkingLevels,
     SetSteeringMode {
-        mode: Mode,
+        mode: QueueMode,
     },
     SetFollowUpMode {
-        mode: Mode,
+        mode: QueueMode,
     },
     Compact {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,17 +97,17 @@ pub enum Command {
     },
     GetMessages,
     GetCommands,
-    /// Addition: who is there, and what it can do.
+    /// Addition: name, version and capabilities of the agent.
     Hello {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<u32>,
     },
-    /// Addition: the conversations of this directory, or of all.
+    /// Addition: the sessions of this directory, or of all directories.
     ListSessions {
         #[serde(default)]
         all: bool,
     },
-    /// Addition: goes elsewhere in the tree.
+    /// Addition: moves to another entry of the session tree.
     NavigateTree {
         entry_id: String,
         #[serde(default)]
@@ -131,7 +117,7 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
     },
-    /// Addition: labels an entry; without a label, removes it.
+    /// Addition: labels an entry; without a label, removes its label.
     SetLabel {
         entry_id: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,79 +126,66 @@ pub enum Command {
 }
 
 impl Command {
-    /// The names of all commands.
-    pub const NAMES: &'static [&'static str] = &[
-        "prompt",
-        "steer",
-        "follow_up",
-        "abort",
-        "clear_queue",
-        "new_session",
-        "get_state",
-        "set_model",
-        "cycle_model",
-        "get_available_models",
-        "set_thinking_level",
-        "cycle_thinking_level",
-        "get_available_thinking_levels",
-        "set_steering_mode",
-        "set_follow_up_mode",
-        "compact",
-        "set_auto_compaction",
-        "set_auto_retry",
-        "abort_retry",
-        "bash",
-        "abort_bash",
-        "get_session_stats",
-        "export_html",
-        "switch_session",
-        "fork",
-        "clone",
-        "get_fork_messages",
-        "get_entries",
-        "get_tree",
-        "get_last_assistant_text",
-        "set_session_name",
-        "get_messages",
-        "get_commands",
-        "hello",
-        "list_sessions",
-        "navigate_tree",
-        "set_label",
-    ];
+    /// Returns the names of all commands, in the order of the type.
+    pub fn names() -> &'static [&'static str] {
+        static NAMES: OnceLock<&'static [&'static str]> = OnceLock::new();
+        NAMES.get_or_init(|| {
+            // Deserialization of an unknown command reports the names that it expects.
+            let unknown = MapDeserializer::new(std::iter::once(("type", "")));
+            match Self::deserialize(unknown) {
+                Err(ExpectedNames(names)) => names,
+                Ok(_) => &[],
+            }
+        })
+    }
+}
+
+/// An error of deserialization that keeps only the expected variants.
+#[derive(Debug, thiserror::Error)]
+#[error("unknown variant")]
+struct ExpectedNames(&'static [&'static str]);
+
+impl serde::de::Error for ExpectedNames {
+    fn custom<T: std::fmt::Display>(_message: T) -> Self {
+        Self(&[])
+    }
+
+    fn unknown_variant(_variant: &str, expected: &'static [&'static str]) -> Self {
+        Self(expected)
+    }
 }
 
 /// A line of input.
 #[derive(Debug)]
 pub enum Request {
-    /// Something is asked.
+    /// A command.
     Command {
-        /// Comes back with the answer.
+        /// Identity that the response repeats.
         id: Option<Value>,
-        /// What stands for its name, for the answer.
+        /// Value of `type`, for the response.
         name: Option<Value>,
-        /// What is asked, or why it cannot be.
+        /// The command, or the reason why it is invalid.
         command: Result<Box<Command>, String>,
     },
-    /// An answer to a question of ours.
+    /// The answer to a dialog.
     UiResponse {
-        /// Which question.
+        /// Identity of the dialog.
         id: String,
-        /// The rest of it.
+        /// The other fields.
         fields: Map<String, Value>,
     },
-    /// It is no request at all.
+    /// A line that is not a request; the text says why.
     Unreadable(String),
 }
 
 impl Request {
-    /// Reads a line.
+    /// Parses a line.
     pub fn parse(line: &str) -> Self {
         let unreadable =
             |error: String| Self::Unreadable(format!("Failed to parse command: {error}"));
         let mut fields = match serde_json::from_str::<Value>(line) {
             Ok(Value::Object(fields)) => fields,
-            // What is no object has no type, and no id.
+            // Other values have no type and no id.
             Ok(_) => Map::new(),
             Err(error) => return unreadable(error.to_string()),
         };
@@ -234,10 +207,8 @@ impl Request {
             return Self::UiResponse { id, fields };
         }
         let id = fields.remove("id");
-        let command = if Command::NAMES.contains(&name.as_str()) {
-            serde_json::from_value(Value::Object(fields))
-                .map(Box::new)
-                .map_err(|error| format!("Invalid {name} command: {error}"))
+        let command = if Command::names().contains(&name.as_str()) {
+            parse_command(&name, fields)
         } else {
             Err(format!("Unknown command: {name}"))
         };
@@ -245,19 +216,76 @@ impl Request {
     }
 }
 
+/// Parses a command of a known name. The error names the field at fault.
+fn parse_command(name: &str, fields: Map<String, Value>) -> Result<Box<Command>, String> {
+    let error = match serde_json::from_value(Value::Object(fields.clone())) {
+        Ok(command) => return Ok(Box::new(command)),
+        Err(error) => error.to_string(),
+    };
+    match faulty_field(&fields, &error) {
+        Some(field) => Err(format!("Invalid {name} command: {field}: {error}")),
+        None => Err(format!("Invalid {name} command: {error}")),
+    }
+}
+
+/// Returns the field whose absence makes an error go away or change.
+fn faulty_field(fields: &Map<String, Value>, error: &str) -> Option<String> {
+    let names = fields.keys().filter(|name| *name != "type");
+    for name in names {
+        let mut without = fields.clone();
+        without.remove(name);
+        let same = serde_json::from_value::<Command>(Value::Object(without))
+            .is_err_and(|other| other.to_string() == error);
+        if !same {
+            return Some(name.clone());
+        }
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
-    fn every_name_is_a_command() {
-        let known = |name: &str| {
-            let error = serde_json::from_value::<Command>(serde_json::json!({"type": name}));
-            !error.is_err_and(|error| error.to_string().contains("unknown variant"))
-        };
-        for name in Command::NAMES {
-            assert!(known(name), "{name}");
+    fn names_are_derived_from_the_type() {
+        let names = Command::names();
+        assert_eq!(names.first(), Some(&"prompt"));
+        assert_eq!(names.last(), Some(&"set_label"));
+        assert!(names.contains(&"get_available_thinking_levels"));
+        for name in names {
+            let parsed = serde_json::from_value::<Command>(json!({ "type": name }));
+            let unknown = parsed.is_err_and(|error| error.to_string().contains("unknown variant"));
+            assert!(!unknown, "{name}");
         }
-        assert!(!known("nope"));
+    }
+
+    #[test]
+    fn errors_name_the_field() {
+        let cases = [
+            (json!({"type": "prompt", "message": 1}), "Invalid prompt command: message: "),
+            (json!({"type": "prompt"}), "Invalid prompt command: missing field `message`"),
+            (
+                json!({"type": "prompt", "message": "x", "streamingBehavior": "later"}),
+                "Invalid prompt command: streamingBehavior: ",
+            ),
+            (
+                json!({"type": "set_auto_retry", "enabled": "yes"}),
+                "Invalid set_auto_retry command: enabled: ",
+            ),
+            (
+                json!({"type": "set_steering_mode", "mode": "some"}),
+                "Invalid set_steering_mode command: mode: ",
+            ),
+        ];
+        for (line, expected) in cases {
+            let Request::Command { command, .. } = Request::parse(&line.to_string()) else {
+                panic!("{line} is a command");
+            };
+            let error = command.unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
     }
 }

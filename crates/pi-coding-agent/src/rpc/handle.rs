@@ -11,23 +11,24 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::command::{Behavior, Mode};
 use super::serve::Server;
 use super::{Command, PROTOCOL_VERSION};
+use crate::extension::InputSource;
+use crate::runtime::{ReplaceError, Replaced};
 use crate::session::{
-    AgentSession, BashOptions, Navigation, PromptOptions, Run, SettingChange, StreamingBehavior,
-    Submitted, no_model,
+    AgentSession, BashOptions, CycleDirection, Disposition, Navigation, Persistence, PromptOptions,
+    QueuedTexts, Run, SettingChange, no_model,
 };
 
-/// What a command answers, and the run that it began.
+/// Data of a response, and the run that the command started.
 pub(super) struct Handled {
     pub(super) data: Option<Box<RawValue>>,
     pub(super) run: Option<Run>,
 }
 
-type Answer = Result<Handled, String>;
+type Response = Result<Handled, String>;
 
-/// What `get_state` answers.
+/// Data of the response to `get_state`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct State {
@@ -35,8 +36,8 @@ struct State {
     thinking_level: ThinkingLevel,
     is_streaming: bool,
     is_compacting: bool,
-    steering_mode: Mode,
-    follow_up_mode: Mode,
+    steering_mode: QueueMode,
+    follow_up_mode: QueueMode,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_file: Option<PathBuf>,
     session_id: String,
@@ -59,32 +60,28 @@ struct Messages {
     messages: History<AgentMessage>,
 }
 
-/// Does what a command says.
-pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command) -> Answer {
+/// Executes a command.
+pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command) -> Response {
     let session = server.session();
     match command {
         Command::Prompt { message, images, streaming_behavior } => {
-            let streaming_behavior = streaming_behavior.map(|behavior| match behavior {
-                Behavior::Steer => StreamingBehavior::Steer,
-                Behavior::FollowUp => StreamingBehavior::FollowUp,
-            });
-            let options =
-                PromptOptions { images, streaming_behavior, source: "rpc", ..Default::default() };
-            let submitted = session.submit(&message, options).await.map_err(text)?;
-            let (disposition, run) = match submitted {
-                Submitted::Handled => ("handled", None),
-                Submitted::Queued => ("queued", None),
-                Submitted::Started(run) => ("started", Some(run)),
+            let mut options = PromptOptions::default().images(images).source(InputSource::Rpc);
+            options.streaming_behavior = streaming_behavior;
+            let disposition = session.submit(&message, options).await.map_err(text)?;
+            let data = raw(&json!({ "disposition": disposition.as_str() }))?;
+            let run = match disposition {
+                Disposition::Started(run) => Some(run),
+                Disposition::Handled | Disposition::Queued => None,
             };
-            let data = raw(&json!({ "disposition": disposition }))?;
             Ok(Handled { data: Some(data), run })
         }
         Command::Steer { message, images } => {
-            let queued = session.steer(&message, images, "rpc").await.map_err(text)?;
+            let queued = session.steer(&message, images, InputSource::Rpc).await.map_err(text)?;
             with(&json!({ "disposition": queued.as_str() }))
         }
         Command::FollowUp { message, images } => {
-            let queued = session.follow_up(&message, images, "rpc").await.map_err(text)?;
+            let queued =
+                session.follow_up(&message, images, InputSource::Rpc).await.map_err(text)?;
             with(&json!({ "disposition": queued.as_str() }))
         }
         Command::Abort => {
@@ -92,21 +89,23 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
             nothing()
         }
         Command::ClearQueue => {
-            let (steering, follow_up) = session.clear_queue().await;
+            let QueuedTexts { steering, follow_up, .. } = session.clear_queue().await;
             with(&json!({ "steering": steering, "followUp": follow_up }))
         }
         Command::GetState => with(&state(&session)),
         Command::SetModel { provider, model_id } => {
             let found = session.find_model(&provider, &model_id);
             let model = found.ok_or_else(|| format!("Model not found: {provider}/{model_id}"))?;
-            session.set_model(Arc::clone(&model), false).await.map_err(text)?;
+            session.set_model(Arc::clone(&model), Persistence::Session).await.map_err(text)?;
             with(&model)
         }
-        Command::CycleModel => with(&session.cycle_model(true).await.map_err(text)?),
+        Command::CycleModel => {
+            with(&session.cycle_model(CycleDirection::Forward).await.map_err(text)?)
+        }
         Command::GetAvailableModels => with(&json!({ "models": session.available_models() })),
         Command::SetThinkingLevel { level } => {
             let level: ThinkingLevel = level.parse().map_err(text)?;
-            session.set_thinking_level(level, false).await.map_err(text)?;
+            session.set_thinking_level(level, Persistence::Session).await.map_err(text)?;
             nothing()
         }
         Command::CycleThinkingLevel => {
@@ -116,12 +115,8 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
         Command::GetAvailableThinkingLevels => {
             with(&json!({ "levels": session.thinking_levels() }))
         }
-        Command::SetSteeringMode { mode } => {
-            change(&session, &SettingChange::SteeringMode(queue_mode(mode)))
-        }
-        Command::SetFollowUpMode { mode } => {
-            change(&session, &SettingChange::FollowUpMode(queue_mode(mode)))
-        }
+        Command::SetSteeringMode { mode } => change(&session, &SettingChange::SteeringMode(mode)),
+        Command::SetFollowUpMode { mode } => change(&session, &SettingChange::FollowUpMode(mode)),
         Command::SetAutoCompaction { enabled } => {
             change(&session, &SettingChange::AutoCompaction(enabled))
         }
@@ -136,63 +131,33 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
         Command::Bash { command, exclude_from_context } => {
             let id = id.filter(|id| !id.is_null());
             let id = id.map(|id| id.as_str().map_or_else(|| id.to_string(), str::to_owned));
-            let exclude_from_context = exclude_from_context.unwrap_or(false);
-            let options = BashOptions { exclude_from_context, id };
+            let exclude = exclude_from_context.unwrap_or(false);
+            let options = BashOptions::default().exclude_from_context(exclude).id(id);
             with(&session.execute_bash(&command, options).await.map_err(text)?)
         }
         Command::AbortBash => {
             session.abort_bash();
             nothing()
         }
-        other => conversation(server, &session, other).await,
-    }
-}
-
-/// Commands about the conversation and other conversations.
-async fn conversation(server: &Server, session: &AgentSession, command: Command) -> Answer {
-    match command {
         Command::NewSession { parent_session } => {
-            let replaced = server.runtime.new_session(parent_session.map(Into::into)).await;
-            let replaced = replaced.map_err(text)?;
-            server.listen();
-            with(&json!({ "cancelled": replaced.cancelled }))
+            let parent = parent_session.map(Into::into);
+            replaced(server.runtime.new_session(parent).await)
         }
         Command::SwitchSession { session_path } => {
             let path = session.workspace().resolve(&session_path);
-            let replaced = server.runtime.switch_session(&path).await.map_err(text)?;
-            server.listen();
-            with(&json!({ "cancelled": replaced.cancelled }))
+            replaced(server.runtime.switch_session(&path).await)
         }
         Command::Fork { entry_id } => {
-            let fork = server.runtime.fork(&entry_id, ForkPosition::Before).await;
-            let replaced = fork.map_err(text)?;
-            server.listen();
-            match replaced.text {
-                Some(text) => with(&json!({ "text": text, "cancelled": replaced.cancelled })),
-                None => with(&json!({ "cancelled": replaced.cancelled })),
-            }
+            replaced(server.runtime.fork(&entry_id, ForkPosition::Before).await)
         }
-        Command::Clone => {
-            let replaced = server.runtime.clone_session().await.map_err(text)?;
-            server.listen();
-            with(&json!({ "cancelled": replaced.cancelled }))
-        }
+        Command::Clone => replaced(server.runtime.clone_session().await),
         Command::GetSessionStats => with(&session.totals().map_err(text)?),
         Command::ExportHtml { output_path } => {
-            let path = export_html(session, output_path.as_deref())?;
-            with(&json!({ "path": path }))
+            with(&json!({ "path": export_html(&session, output_path.as_deref())? }))
         }
-        Command::GetForkMessages => {
-            let messages: Vec<Value> = session
-                .user_messages()
-                .map_err(text)?
-                .into_iter()
-                .map(|(entry_id, text)| json!({ "entryId": entry_id, "text": text }))
-                .collect();
-            with(&json!({ "messages": messages }))
-        }
-        Command::GetEntries { since } => with(&entries(session, since.as_deref())?),
-        Command::GetTree => tree(session),
+        Command::GetForkMessages => fork_messages(&session),
+        Command::GetEntries { since } => with(&entries(&session, since.as_deref())?),
+        Command::GetTree => tree(&session),
         Command::GetLastAssistantText => match session.last_assistant_text() {
             Some(text) => with(&json!({ "text": text.trim() })),
             None => with(&json!({})),
@@ -211,64 +176,80 @@ async fn conversation(server: &Server, session: &AgentSession, command: Command)
             "name": "pi",
             "version": env!("CARGO_PKG_VERSION"),
             "protocolVersion": PROTOCOL_VERSION,
-            "commands": Command::NAMES,
+            "commands": Command::names(),
             "capabilities": ["list_sessions", "navigate_tree", "set_label", "validated_input"],
         })),
-        Command::ListSessions { all } => list_sessions(session, all),
+        Command::ListSessions { all } => list_sessions(&session, all),
         Command::NavigateTree { entry_id, summarize, custom_instructions, label } => {
-            let navigation = Navigation {
-                summarize,
-                instructions: custom_instructions,
-                label,
-                ..Navigation::default()
-            };
-            let went = session.navigate(&entry_id, navigation).await.map_err(text)?;
-            let mut data = json!({ "cancelled": went.cancelled });
-            if let Some(text) = went.text {
-                data["text"] = text.into();
-            }
-            if let Some(summary) = went.summary {
-                data["summaryEntryId"] = summary.id.into();
-            }
-            with(&data)
+            let navigation = Navigation::default()
+                .summarize(summarize)
+                .instructions(custom_instructions)
+                .label(label);
+            navigate(&session, &entry_id, navigation).await
         }
         Command::SetLabel { entry_id, label } => {
             session.set_label(&entry_id, label.as_deref()).map_err(text)?;
             nothing()
         }
-        other => Err(format!("Unknown command: {other:?}")),
     }
+}
+
+fn replaced(result: Result<Replaced, ReplaceError>) -> Response {
+    let replaced = result.map_err(text)?;
+    match replaced.text {
+        Some(text) => with(&json!({ "text": text, "cancelled": replaced.cancelled })),
+        None => with(&json!({ "cancelled": replaced.cancelled })),
+    }
+}
+
+async fn navigate(session: &AgentSession, entry_id: &str, navigation: Navigation) -> Response {
+    let moved = session.navigate(entry_id, navigation).await.map_err(text)?;
+    let mut data = json!({ "cancelled": moved.cancelled });
+    if let Some(text) = moved.text {
+        data["text"] = text.into();
+    }
+    if let Some(summary) = moved.summary {
+        data["summaryEntryId"] = summary.id.clone().into();
+    }
+    with(&data)
+}
+
+fn fork_messages(session: &AgentSession) -> Response {
+    let messages = session.user_messages().map_err(text)?.into_iter();
+    let messages: Vec<Value> = messages
+        .map(|message| json!({ "entryId": message.entry_id, "text": message.text }))
+        .collect();
+    with(&json!({ "messages": messages }))
 }
 
 fn state(session: &AgentSession) -> State {
     let settings = session.settings();
-    let (steering, follow_up) = session.queued();
     State {
         model: session.model().unwrap_or_else(|| Arc::new(no_model())),
         thinking_level: session.thinking_level(),
         is_streaming: session.is_streaming(),
         is_compacting: session.is_compacting(),
-        steering_mode: mode(settings.steering_mode),
-        follow_up_mode: mode(settings.follow_up_mode),
+        steering_mode: settings.steering_mode,
+        follow_up_mode: settings.follow_up_mode,
         session_file: session.file(),
         session_id: session.id(),
         session_name: session.name(),
         auto_compaction_enabled: settings.compaction.enabled,
         message_count: session.message_count(),
-        pending_message_count: steering.len() + follow_up.len(),
+        pending_message_count: session.queued_count(),
     }
 }
 
 fn entries(session: &AgentSession, since: Option<&str>) -> Result<Entries, String> {
-    session.with_entries(|conversation| {
+    session.with_log(|log| {
         if let Some(id) = since
-            && !conversation.contains(id)
+            && !log.contains(id)
         {
             return Err(format!("Entry not found: {id}"));
         }
         let mut seen = since.is_none();
         let mut entries = Vec::new();
-        for entry in conversation.entries() {
+        for entry in log.entries() {
             match entry {
                 Ok(entry) if seen => entries.push(entry),
                 Ok(entry) => seen = Some(entry.id.as_str()) == since,
@@ -276,23 +257,23 @@ fn entries(session: &AgentSession, since: Option<&str>) -> Result<Entries, Strin
                 Err(error) => return Err(error.to_string()),
             }
         }
-        Ok(Entries { entries, leaf_id: conversation.leaf_id().map(str::to_owned) })
+        Ok(Entries { entries, leaf_id: log.leaf_id().map(str::to_owned) })
     })
 }
 
-fn tree(session: &AgentSession) -> Answer {
-    session.with_entries(|conversation| {
+fn tree(session: &AgentSession) -> Response {
+    session.with_log(|log| {
         let mut json = b"{\"tree\":".to_vec();
-        conversation.tree().map_err(text)?.write_json(&mut json).map_err(text)?;
+        log.tree().map_err(text)?.write_json(&mut json).map_err(text)?;
         json.extend_from_slice(b",\"leafId\":");
-        serde_json::to_writer(&mut json, &conversation.leaf_id()).map_err(text)?;
+        serde_json::to_writer(&mut json, &log.leaf_id()).map_err(text)?;
         json.push(b'}');
         let json = String::from_utf8(json).map_err(text)?;
         Ok(Handled { data: Some(RawValue::from_string(json).map_err(text)?), run: None })
     })
 }
 
-/// Writes a page and returns its name: as it was given, or one in the working directory.
+/// Writes an HTML page and returns its name: the given one, or one in the working directory.
 fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, String> {
     if session.messages().is_empty() {
         return Err("Nothing to export yet - start a conversation first".to_owned());
@@ -310,20 +291,19 @@ fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, Str
     let path = session.workspace().resolve(&name);
     let cannot = |error: std::io::Error| format!("Cannot write {}: {error}", path.display());
     let secrets = session.secrets();
-    session.with_entries(|conversation| {
+    session.with_log(|log| {
         let mut out = BufWriter::new(std::fs::File::create(&path).map_err(cannot)?);
-        let mut masked = crate::redacted_session(conversation, &secrets).map_err(text)?;
-        let shown = masked.as_mut().unwrap_or(conversation);
+        let mut redacted = crate::redacted_session(log, &secrets).map_err(text)?;
+        let shown = redacted.as_mut().unwrap_or(log);
         shown.export_html(&HtmlOptions::default(), &mut out).map_err(text)?;
         out.flush().map_err(cannot)
     })?;
     Ok(name)
 }
 
-fn list_sessions(session: &AgentSession, all: bool) -> Answer {
-    let (directory, cwd) = session.with_entries(|conversation| {
-        (conversation.directory().map(Path::to_owned), conversation.cwd().to_owned())
-    });
+fn list_sessions(session: &AgentSession, all: bool) -> Response {
+    let (directory, cwd) =
+        session.with_log(|log| (log.directory().map(Path::to_owned), log.cwd().to_owned()));
     let Some(directory) = directory else { return with(&json!({ "sessions": [] })) };
     let root = match directory.parent() {
         Some(parent) if all => parent.to_owned(),
@@ -351,30 +331,16 @@ fn list_sessions(session: &AgentSession, all: bool) -> Answer {
     with(&json!({ "sessions": sessions }))
 }
 
-fn change(session: &AgentSession, change: &SettingChange) -> Answer {
+fn change(session: &AgentSession, change: &SettingChange) -> Response {
     session.change_setting(change);
     nothing()
 }
 
-fn queue_mode(mode: Mode) -> QueueMode {
-    match mode {
-        Mode::All => QueueMode::All,
-        Mode::OneAtATime => QueueMode::OneAtATime,
-    }
-}
-
-fn mode(mode: QueueMode) -> Mode {
-    match mode {
-        QueueMode::All => Mode::All,
-        QueueMode::OneAtATime => Mode::OneAtATime,
-    }
-}
-
-fn nothing() -> Answer {
+fn nothing() -> Response {
     Ok(Handled { data: None, run: None })
 }
 
-fn with(data: &impl Serialize) -> Answer {
+fn with(data: &impl Serialize) -> Response {
     Ok(Handled { data: Some(raw(data)?), run: None })
 }
 

@@ -1,4 +1,4 @@
-//! Lines on their way out: gathered while the other end is busy, held back when it does not read.
+//! The output: lines are gathered while the reader is busy, and writers wait when it does not read.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -9,24 +9,24 @@ use tokio::sync::Notify;
 
 use crate::session::{SessionEvent, SessionListener};
 
-/// Whoever writes waits when this much has not been taken by the other end.
+/// Writers wait while more bytes than this are unwritten.
 const MOST_UNWRITTEN: usize = 1024 * 1024;
 
-/// The other end does not read any more.
+/// The output was closed by its reader.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the reader of the output has gone")]
+#[error("the output was closed")]
 pub struct OutputClosed;
 
-/// Takes lines from anybody, one at a time. Clones write to the same place.
+/// A writer of lines. Clones write to the same output.
 #[derive(Debug, Clone, Default)]
 pub struct LineWriter(Arc<Shared>);
 
 #[derive(Debug, Default)]
 struct Shared {
     state: Mutex<State>,
-    /// Something waits to be written.
+    /// Notified when there is something to write.
     filled: Notify,
-    /// Something was written.
+    /// Notified when something was written.
     emptied: Notify,
 }
 
@@ -38,7 +38,7 @@ struct State {
 }
 
 impl LineWriter {
-    /// Waits while the other end is far behind.
+    /// Waits while the reader is far behind.
     pub async fn ready(&self) -> Result<(), OutputClosed> {
         loop {
             let emptied = self.0.emptied.notified();
@@ -74,7 +74,7 @@ impl LineWriter {
         Ok(())
     }
 
-    /// Writes what comes until [`LineWriter::finish`], and fails when it cannot be written.
+    /// Writes all lines until [`LineWriter::finish`]. Fails when the output cannot be written.
     pub async fn drain(&self, mut out: impl AsyncWrite + Unpin) -> std::io::Result<()> {
         loop {
             let batch = {
@@ -99,7 +99,7 @@ impl LineWriter {
         }
     }
 
-    /// Nothing follows: [`LineWriter::drain`] ends when all is written.
+    /// Ends [`LineWriter::drain`] when all lines are written.
     pub fn finish(&self) {
         self.state().finished = true;
         self.0.filled.notify_one();
@@ -110,13 +110,16 @@ impl LineWriter {
     }
 }
 
-/// Writes every event of a session.
+/// Writes every event of a session that is a record.
 impl SessionListener for LineWriter {
-    fn hear<'a>(&'a self, event: &'a SessionEvent<'a>) -> BoxFuture<'a, ()> {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
+        if !event.is_record() {
+            return Box::pin(std::future::ready(()));
+        }
         let added = self.add(event);
         Box::pin(async move {
             if added.is_ok() {
-                // If nobody reads any more, whoever drains it finds out.
+                // A closed output ends `drain`, which reports it.
                 let _ = self.ready().await;
             }
         })

@@ -1,11 +1,12 @@
-//! Answers commands until the input ends or nobody reads the output.
+//! The server: executes commands until the input ends or the output is closed.
 //!
-//! Commands are begun in the order they come and answered when they are done: one that takes
-//! long does not hold up the next. Everything runs in one task, so a session needs no thread.
+//! Commands start in the order in which they come and are answered when they are done: a slow one
+//! does not delay the next. Everything runs in one task, so a session needs no thread.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use pi_agent::BoxFuture;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -14,16 +15,19 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncWrite};
 use super::handle::{Handled, handle};
 use super::{LineWriter, Request, RpcUi};
 use crate::runtime::AgentRuntime;
-use crate::session::{AgentSession, Listening};
+use crate::session::{AgentSession, SessionEvent, SessionListener};
 
-/// Why serving ended.
+/// Longest line of the input, in bytes. Images come as base64 in one line.
+const MAX_LINE: usize = 64 * 1024 * 1024;
+
+/// Reasons why the server ended.
 #[derive(Debug)]
 pub enum Ended {
     /// The input ended.
     Input,
-    /// Nobody reads the output.
+    /// The output was closed.
     Output,
-    /// The input cannot be read.
+    /// The input could not be read.
     Failed(std::io::Error),
 }
 
@@ -43,40 +47,45 @@ struct Response<'a> {
     error: Option<&'a str>,
 }
 
-/// An extension failed.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ExtensionFailed<'a> {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    extension_path: &'a str,
-    event: &'a str,
-    error: &'a str,
+/// Writes the events of the runtime: records, and failures of extensions.
+struct EventWriter(LineWriter);
+
+impl SessionListener for EventWriter {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
+        if event.is_record() {
+            return self.0.on_event(event);
+        }
+        if matches!(event, SessionEvent::ExtensionError { .. }) {
+            // A reader that is gone ends the server.
+            let _ = self.0.add(event);
+        }
+        Box::pin(std::future::ready(()))
+    }
 }
 
-/// What all commands share.
+/// State that all commands share.
 pub(super) struct Server {
-    pub(super) runtime: Arc<AgentRuntime>,
+    pub(super) runtime: AgentRuntime,
     ui: Arc<RpcUi>,
     output: LineWriter,
-    listening: Mutex<Option<Listening>>,
 }
 
-/// Answers the commands that come from `input`, on `out`. `output` is where the session and its
-/// extensions write, too.
+/// Executes the commands of `input` and writes responses and events to `out`. `output` is the
+/// writer that the user interface uses, too.
 pub async fn serve(
-    runtime: Arc<AgentRuntime>,
+    runtime: AgentRuntime,
     ui: Arc<RpcUi>,
     output: LineWriter,
     input: impl AsyncBufRead + Unpin,
     out: impl AsyncWrite + Unpin,
 ) -> Ended {
-    let server = Server { runtime, ui, output, listening: Mutex::default() };
-    server.listen();
+    // Follows the runtime, so that nothing a new session emits is missed.
+    let _events = runtime.add_listener(Arc::new(EventWriter(output.clone())));
+    let server = Server { runtime, ui, output };
     let mut running = FuturesUnordered::new();
     let drain = server.output.drain(out);
     tokio::pin!(drain);
-    let mut lines = Lines { input, line: Vec::new() };
+    let mut lines = Lines { input, line: Vec::new(), too_long: false };
     let ended = loop {
         tokio::select! {
             // Commands first, so that one has begun before the next is read.
@@ -84,7 +93,8 @@ pub async fn serve(
             Some(()) = running.next(), if !running.is_empty() => {}
             _ = &mut drain => break Ended::Output,
             line = lines.next() => match line {
-                Ok(Some(line)) => running.push(server.answer(line)),
+                Ok(Some(Line::Text(line))) => running.push(server.answer(line)),
+                Ok(Some(Line::TooLong)) => server.refuse_long_line(),
                 Ok(None) => break Ended::Input,
                 Err(error) => break Ended::Failed(error),
             },
@@ -99,13 +109,13 @@ pub async fn serve(
         finish.await;
         return ended;
     }
-    // What is still being done may have to wait for the reader, so both go on together.
+    // Commands in progress may wait for the reader, so both continue together.
     let ((), _) = tokio::join!(finish, drain);
     ended
 }
 
 impl Server {
-    /// Answers one line.
+    /// Executes one line.
     async fn answer(&self, line: String) {
         match Request::parse(&line) {
             Request::Unreadable(error) => self.respond(None, Some(&"parse".into()), &Err(error)),
@@ -129,6 +139,12 @@ impl Server {
         }
     }
 
+    fn refuse_long_line(&self) {
+        let limit = MAX_LINE / (1024 * 1024);
+        let error = format!("Failed to parse command: the line is longer than {limit} MiB");
+        self.respond(None, Some(&"parse".into()), &Err(error));
+    }
+
     fn respond(
         &self,
         id: Option<&Value>,
@@ -143,52 +159,67 @@ impl Server {
             data: result.as_ref().ok().and_then(Option::as_deref),
             error: result.as_ref().err().map(String::as_str),
         };
-        // If nobody reads any more, the server ends.
+        // A reader that is gone ends the server.
         let _ = self.output.add(&response);
     }
 
-    /// The session in use.
+    /// Returns the current session.
     pub(super) fn session(&self) -> AgentSession {
         self.runtime.session()
     }
-
-    /// Forwards the events of the session in use, and of no other.
-    pub(super) fn listen(&self) {
-        let session = self.session();
-        let output = self.output.clone();
-        session.extensions().on_failure(move |failure| {
-            let _ = output.add(&ExtensionFailed {
-                kind: "extension_error",
-                extension_path: &failure.extension,
-                event: &failure.event,
-                error: &failure.error,
-            });
-        });
-        let listening = session.add_listener(Arc::new(self.output.clone()));
-        *self.listening.lock().unwrap_or_else(PoisonError::into_inner) = Some(listening);
-    }
 }
 
-/// Lines of any length, ended by a line feed or the end of the input.
+/// The lines of the input, ended by a line feed or the end of the input.
 struct Lines<R> {
     input: R,
     line: Vec<u8>,
+    /// The current line exceeds the limit; the rest of it is skipped.
+    too_long: bool,
+}
+
+/// One line of the input.
+enum Line {
+    Text(String),
+    /// The line exceeds [`MAX_LINE`] and was skipped.
+    TooLong,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// The next line. Can be cancelled without losing anything.
-    async fn next(&mut self) -> std::io::Result<Option<String>> {
-        let read = self.input.read_until(b'\n', &mut self.line).await?;
-        if read == 0 && self.line.is_empty() {
-            return Ok(None);
+    /// Returns the next line. Safe to cancel: no input is lost.
+    async fn next(&mut self) -> std::io::Result<Option<Line>> {
+        loop {
+            let available = self.input.fill_buf().await?;
+            if available.is_empty() {
+                if self.line.is_empty() && !self.too_long {
+                    return Ok(None);
+                }
+                return Ok(Some(self.take()));
+            }
+            let end = memchr::memchr(b'\n', available);
+            let content = &available[..end.unwrap_or(available.len())];
+            if self.line.len() + content.len() > MAX_LINE {
+                self.line = Vec::new();
+                self.too_long = true;
+            }
+            if !self.too_long {
+                self.line.extend_from_slice(content);
+            }
+            let consumed = content.len() + usize::from(end.is_some());
+            self.input.consume(consumed);
+            if end.is_some() {
+                return Ok(Some(self.take()));
+            }
         }
+    }
+
+    fn take(&mut self) -> Line {
         let mut line = std::mem::take(&mut self.line);
-        if line.last() == Some(&b'\n') {
-            line.pop();
+        if std::mem::take(&mut self.too_long) {
+            return Line::TooLong;
         }
         if line.last() == Some(&b'\r') {
             line.pop();
         }
-        Ok(Some(String::from_utf8_lossy(&line).into_owned()))
+        Line::Text(String::from_utf8_lossy(&line).into_owned())
     }
 }

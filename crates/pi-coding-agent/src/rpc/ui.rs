@@ -1,43 +1,48 @@
-//! The user at the other end of the protocol: questions go out as requests, answers come back.
+//! The user interface at the other end of the protocol: dialogs go out as requests, answers come
+//! back.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use pi_agent::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use super::LineWriter;
-use crate::extension::{Ui, WidgetPlacement};
+use crate::extension::{Dialog, DialogAnswer, ThemeError, Ui, UiUpdate, WidgetPlacement};
 
-/// Asks through the protocol.
+type Waiting = HashMap<String, oneshot::Sender<Map<String, Value>>>;
+
+/// A user interface over the protocol.
 #[derive(Debug)]
 pub struct RpcUi {
     output: LineWriter,
-    waiting: Mutex<HashMap<String, oneshot::Sender<Map<String, Value>>>>,
+    waiting: Mutex<Waiting>,
 }
 
 impl RpcUi {
-    /// Questions go to this output.
+    /// Creates an interface that writes its requests to `output`.
     pub fn new(output: LineWriter) -> Self {
         Self { output, waiting: Mutex::default() }
     }
 
-    /// An answer came. One that nobody waits for is ignored.
+    /// Passes an answer to the dialog that waits for it. Other answers are ignored.
     pub fn answer(&self, id: &str, fields: Map<String, Value>) {
-        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
+        let waiting = self.waiting().remove(id);
         if let Some(waiting) = waiting {
-            // Whoever asked may have given up.
+            // The dialog may be closed already.
             let _ = waiting.send(fields);
         }
     }
 
-    /// Nobody will answer any more.
+    /// Closes all dialogs: no answers follow.
     pub fn close(&self) {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.waiting().clear();
     }
 
-    fn tell(&self, method: &str, fields: Value) -> String {
+    /// Writes a request and returns its id. Fields that are null are left out.
+    fn request(&self, method: &str, fields: Value) -> String {
         let id = uuid::Uuid::new_v4().to_string();
         let mut record = Map::new();
         record.insert("type".to_owned(), "extension_ui_request".into());
@@ -46,29 +51,14 @@ impl RpcUi {
         if let Value::Object(fields) = fields {
             record.extend(fields.into_iter().filter(|(_, value)| !value.is_null()));
         }
-        // If the other end is gone, the server finds out.
+        // A reader that is gone ends the server.
         let _ = self.output.add(&record);
         id
     }
 
-    fn ask<T: Send + 'static>(
-        &self,
-        method: &str,
-        fields: Value,
-        read: impl Fn(&Map<String, Value>) -> Option<T> + Send + 'static,
-    ) -> BoxFuture<'_, Option<T>> {
-        let (sender, receiver) = oneshot::channel();
-        let id = self.tell(method, fields);
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(id, sender);
-        Box::pin(async move {
-            let fields = receiver.await.ok()?;
-            if fields.get("cancelled") == Some(&Value::Bool(true)) { None } else { read(&fields) }
-        })
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn text(fields: &Map<String, Value>) -> Option<String> {
-    fields.get("value")?.as_str().map(str::to_owned)
 }
 
 impl Ui for RpcUi {
@@ -76,59 +66,87 @@ impl Ui for RpcUi {
         true
     }
 
-    fn select<'a>(
-        &'a self,
-        title: &'a str,
-        options: &'a [String],
-    ) -> BoxFuture<'a, Option<String>> {
-        self.ask("select", json!({"title": title, "options": options}), text)
-    }
-
-    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> BoxFuture<'a, bool> {
-        let asked = self.ask("confirm", json!({"title": title, "message": message}), |fields| {
-            fields.get("confirmed")?.as_bool()
-        });
-        Box::pin(async move { asked.await.unwrap_or(false) })
-    }
-
-    fn input<'a>(
-        &'a self,
-        title: &'a str,
-        placeholder: Option<&'a str>,
-    ) -> BoxFuture<'a, Option<String>> {
-        self.ask("input", json!({"title": title, "placeholder": placeholder}), text)
-    }
-
-    fn editor<'a>(
-        &'a self,
-        title: &'a str,
-        prefill: Option<&'a str>,
-    ) -> BoxFuture<'a, Option<String>> {
-        self.ask("editor", json!({"title": title, "prefill": prefill}), text)
-    }
-
-    fn notify(&self, message: &str, kind: &str) {
-        self.tell("notify", json!({"message": message, "notifyType": kind}));
-    }
-
-    fn set_status(&self, key: &str, text: Option<&str>) {
-        self.tell("setStatus", json!({"statusKey": key, "statusText": text}));
-    }
-
-    fn set_widget(&self, key: &str, lines: Option<&[String]>, placement: WidgetPlacement) {
-        let placement = match placement {
-            WidgetPlacement::AboveEditor => None,
-            WidgetPlacement::BelowEditor => Some("belowEditor"),
+    fn dialog(
+        &self,
+        dialog: Dialog,
+        timeout: Option<Duration>,
+    ) -> BoxFuture<'_, Option<DialogAnswer>> {
+        let timeout = timeout.map(|timeout| timeout.as_millis() as u64);
+        let fields = match &dialog {
+            Dialog::Select { title, options } => {
+                json!({ "title": title, "options": options, "timeout": timeout })
+            }
+            Dialog::Confirm { title, message } => {
+                json!({ "title": title, "message": message, "timeout": timeout })
+            }
+            Dialog::Input { title, placeholder } => {
+                json!({ "title": title, "placeholder": placeholder, "timeout": timeout })
+            }
+            Dialog::Editor { title, prefill } => json!({ "title": title, "prefill": prefill }),
         };
-        let fields = json!({"widgetKey": key, "widgetLines": lines, "widgetPlacement": placement});
-        self.tell("setWidget", fields);
+        let (sender, receiver) = oneshot::channel();
+        let id = self.request(dialog.kind(), fields);
+        self.waiting().insert(id.clone(), sender);
+        Box::pin(async move {
+            let _closed = Closed { ui: self, id };
+            let fields = receiver.await.ok()?;
+            if fields.get("cancelled") == Some(&Value::Bool(true)) {
+                return None;
+            }
+            if let Dialog::Confirm { .. } = dialog {
+                return fields.get("confirmed")?.as_bool().map(DialogAnswer::Confirmed);
+            }
+            let text = fields.get("value")?.as_str()?;
+            Some(DialogAnswer::Text(text.to_owned()))
+        })
     }
 
-    fn set_title(&self, title: &str) {
-        self.tell("setTitle", json!({"title": title}));
+    fn update(&self, update: UiUpdate) {
+        match update {
+            UiUpdate::Notify { message, kind } => {
+                self.request("notify", json!({ "message": message, "notifyType": kind }));
+            }
+            UiUpdate::SetStatus { key, text } => {
+                self.request("setStatus", json!({ "statusKey": key, "statusText": text }));
+            }
+            UiUpdate::SetWidget { key, lines, placement } => {
+                let placement = match placement {
+                    WidgetPlacement::AboveEditor => None,
+                    WidgetPlacement::BelowEditor => Some("belowEditor"),
+                };
+                let fields = json!({
+                    "widgetKey": key, "widgetLines": lines, "widgetPlacement": placement,
+                });
+                self.request("setWidget", fields);
+            }
+            UiUpdate::SetTitle { title } => {
+                self.request("setTitle", json!({ "title": title }));
+            }
+            UiUpdate::SetEditorText { text } | UiUpdate::PasteToEditor { text } => {
+                self.request("set_editor_text", json!({ "text": text }));
+            }
+            // The protocol has no requests for what only a screen shows.
+            UiUpdate::SetWorkingMessage { .. }
+            | UiUpdate::SetWorkingVisible { .. }
+            | UiUpdate::SetWorkingIndicator { .. }
+            | UiUpdate::SetHiddenThinkingLabel { .. }
+            | UiUpdate::SetToolsExpanded { .. } => {}
+        }
     }
 
-    fn set_editor_text(&self, text: &str) {
-        self.tell("set_editor_text", json!({"text": text}));
+    fn set_theme(&self, _name: &str) -> Result<(), ThemeError> {
+        Err(ThemeError("Theme switching not supported in RPC mode".to_owned()))
+    }
+}
+
+/// Forgets a dialog when its future is dropped.
+struct Closed<'a> {
+    ui: &'a RpcUi,
+    id: String,
+}
+
+impl Drop for Closed<'_> {
+    fn drop(&mut self) {
+        self.ui.waiting().remove(&self.id);
     }
 }

@@ -1,4 +1,4 @@
-//! Compacting: asked for by the user, when the context is nearly full, or after a request that
+//! Compaction: requested by the user, near the end of the context window, or after a request that
 //! did not fit.
 
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use pi_agent::FinishedTurn;
 use pi_ai::{is_context_overflow, is_recoverable_length};
 use pi_protocol::{
-    AgentMessage, AssistantMessage, CancelToken, Compaction, EntryBody, Message, Model, Provider,
-    StopReason,
+    AgentMessage, AssistantMessage, CancelToken, Compaction, Entry, EntryBody, Message, Model,
+    Provider, StopReason, Usage,
 };
 use pi_session::SessionError;
 use pi_session::compaction::{
@@ -15,56 +15,114 @@ use pi_session::compaction::{
     CompactionPlan, CompactionSettings, Overflow, Summarizer, SummaryError, compact, decide,
     estimated_tokens, message_tokens, plan_recovery, should_compact,
 };
+use serde::Serialize;
+use serde_json::Value;
 
+use super::context::LastCompaction;
 use super::event::last_answer;
-use super::{AgentSession, CompactionReason, CompactionResult, SessionNews};
-use crate::extension::{BeforeCompact, CompactAnswer, Notice};
+use super::{AgentSession, SessionEvent};
+use crate::extension::{self, BeforeCompact};
 
-/// Why a session was not compacted.
+/// Reasons why a session was not compacted.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompactError {
-    /// It was stopped.
+    /// The user or an extension cancelled the compaction.
     #[error("Compaction cancelled")]
     Cancelled,
-    /// There is no model to write the summary.
+    /// No model is selected that could write the summary.
     #[error("No model selected")]
     NoModel,
-    /// It did not work.
+    /// The summary could not be written.
     #[error(transparent)]
     Failed(#[from] CompactionError),
-    /// The conversation cannot be read or written.
+    /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
+/// Occasion of a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum CompactionReason {
+    /// The user requested it.
+    Manual,
+    /// The context is nearly full.
+    Threshold,
+    /// A request did not fit.
+    Overflow,
+}
+
+/// Result of a compaction.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct CompactionResult {
+    /// Summary that stands for the history.
+    pub summary: String,
+    /// Id of the first entry that is kept.
+    pub first_kept_entry_id: String,
+    /// Size of the context before, in tokens.
+    pub tokens_before: u64,
+    /// Estimated size of the context after, in tokens.
+    pub estimated_tokens_after: u64,
+    /// Tokens that writing the summary took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// Data that is stored with the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+}
+
+/// A compaction that was appended to the log.
+struct Compacted {
+    result: CompactionResult,
+    entry: Entry,
+    from_extension: bool,
+}
+
+/// A compaction in progress.
+struct Attempt<'a> {
+    reason: CompactionReason,
+    instructions: Option<&'a str>,
+    will_retry: bool,
+    cancel: &'a CancelToken,
+}
+
 impl AgentSession {
-    /// Compacts because the user wants it. What is going on is aborted first.
+    /// Compacts the session. A run in progress is aborted first.
     pub async fn compact(
         &self,
         instructions: Option<&str>,
     ) -> Result<CompactionResult, CompactError> {
-        self.abort().await;
-        let cancel = self.begin_compaction(true);
+        let summary = loop {
+            self.abort().await;
+            // Another task may have started a run in between.
+            if let Some(summary) = self.0.activity.begin_summary() {
+                break summary;
+            }
+        };
+        let cancel = summary.cancel.clone();
         let reason = CompactionReason::Manual;
-        self.news(SessionNews::CompactionStart { reason }).await;
-        let made = match self.plan(None) {
-            Ok(plan) => self.make(plan, reason, instructions, false, &cancel).await,
+        self.emit(SessionEvent::CompactionStart { reason }).await;
+        let attempt = Attempt { reason, instructions, will_retry: false, cancel: &cancel };
+        let compacted = match self.plan(None) {
+            Ok(plan) => self.make(plan, &attempt).await,
             Err(error) => Err(error),
         };
-        self.end_compaction();
-        self.tell_end(reason, &made, false, "Compaction failed: ").await;
-        made
+        drop(summary);
+        self.emit_end(&attempt, &compacted, "Compaction failed: ").await;
+        compacted.map(|compacted| compacted.result)
     }
 
-    /// Stops a compaction.
+    /// Cancels a compaction.
     pub fn abort_compaction(&self) {
-        let compaction = self.state().compaction.clone();
-        if let Some(cancel) = compaction {
-            cancel.cancel();
-        }
+        self.0.activity.cancel_summary();
     }
 
-    /// Compacts if the last answer says so. True if the failed request is to be made again.
+    /// Compacts if the last answer calls for it. Returns true if the failed request is to be made
+    /// again.
     pub(super) async fn compact_if_needed(&self, when: CheckTime) -> bool {
         let messages = self.messages();
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
@@ -72,8 +130,8 @@ impl AgentSession {
         let settings = self.compaction_settings(&model);
         let compacted_at = self.compacted_at();
         let (recovery_attempted, edited) = {
-            let state = self.state();
-            (state.recovery_attempted, state.edited)
+            let sync = self.sync();
+            (sync.recovery_attempted, sync.edited)
         };
         let check = CompactionCheck {
             when,
@@ -86,7 +144,7 @@ impl AgentSession {
             edited,
         };
         let estimate =
-            || self.entries().projection().ok().and_then(|entries| estimated_tokens(&entries));
+            || self.log().projection().ok().and_then(|entries| estimated_tokens(&entries));
         match decide(&check, &settings, estimate) {
             CompactionDecision::Nothing => false,
             CompactionDecision::Threshold => {
@@ -97,12 +155,14 @@ impl AgentSession {
                 self.compact_automatically(CompactionReason::Overflow, retry).await && retry
             }
             CompactionDecision::GiveUp(why) => {
-                self.news(SessionNews::CompactionEnd {
+                self.emit(SessionEvent::CompactionEnd {
                     reason: CompactionReason::Overflow,
                     result: None,
                     aborted: false,
                     will_retry: false,
-                    error_message: Some(why),
+                    error_message: Some(why.to_owned()),
+                    entry: None,
+                    from_extension: false,
                 })
                 .await;
                 false
@@ -128,99 +188,86 @@ impl AgentSession {
         self.compact_automatically(CompactionReason::Threshold, false).await;
     }
 
-    /// True if it was compacted.
+    /// Compacts without being asked. Returns true if the session was compacted.
     async fn compact_automatically(&self, reason: CompactionReason, retry: bool) -> bool {
         let Some(model) = self.model() else { return false };
         let settings = self.compaction_settings(&model);
         let plan = if retry { self.plan(Some(&settings)) } else { self.plan(None) };
-        // Nothing to compact is nothing to tell: a failed answer stays where it is, and says why.
+        // Nothing to compact is nothing to report: a failed answer stays where it is.
         let Ok(plan) = plan else { return false };
-        if self.state().tries.refusal(plan.preparation.tokens_before).is_some() {
+        let before = plan.preparation.tokens_before;
+        if self.sync().attempts.refusal(before).is_some() {
             return false;
         }
-        let cancel = self.begin_compaction(false);
-        self.news(SessionNews::CompactionStart { reason }).await;
-        let before = plan.preparation.tokens_before;
-        let made = self.make(plan, reason, None, retry, &cancel).await;
-        self.end_compaction();
+        let cancel = CancelToken::new();
+        self.0.activity.run(|run| run.compaction = Some(cancel.clone()));
+        self.emit(SessionEvent::CompactionStart { reason }).await;
+        let attempt = Attempt { reason, instructions: None, will_retry: retry, cancel: &cancel };
+        let compacted = self.make(plan, &attempt).await;
+        self.0.activity.run(|run| run.compaction = None);
         {
-            let mut state = self.state();
-            match &made {
-                Ok(result) => state.tries.record_result(
+            let mut sync = self.sync();
+            match &compacted {
+                Ok(compacted) => sync.attempts.record_result(
                     before,
-                    result.estimated_tokens_after,
+                    compacted.result.estimated_tokens_after,
                     model.context_window,
                     &settings,
                 ),
                 Err(CompactError::Cancelled) => {}
-                Err(error) => state.tries.record_failure(before, error.to_string()),
+                Err(error) => sync.attempts.record_failure(before, error.to_string()),
             }
-            state.recovery_attempted |= retry && made.is_ok();
+            sync.recovery_attempted |= retry && compacted.is_ok();
         }
         let prefix = match reason {
             CompactionReason::Overflow => "Context overflow recovery failed: ",
-            _ => "Auto-compaction failed: ",
+            CompactionReason::Manual | CompactionReason::Threshold => "Auto-compaction failed: ",
         };
-        self.tell_end(reason, &made, retry, prefix).await;
-        made.is_ok()
+        self.emit_end(&attempt, &compacted, prefix).await;
+        compacted.is_ok()
     }
 
-    /// What there is to compact. With settings: without the last, failed answer.
+    /// Plans a compaction; with `recovery`, without the last, failed answer.
     fn plan(&self, recovery: Option<&CompactionSettings>) -> Result<CompactionPlan, CompactError> {
         if let Some(settings) = recovery {
-            let entries = self.entries().projection()?;
+            let entries = self.log().projection()?;
             let plan = plan_recovery(entries, settings).ok_or(CompactionError::NothingToCompact)?;
             return Ok(plan);
         }
         let model = self.model().ok_or(CompactError::NoModel)?;
         let settings = self.compaction_settings(&model);
-        Ok(self.entries().plan_compaction(&settings)?)
+        Ok(self.log().plan_compaction(&settings)?)
     }
 
     async fn make(
         &self,
         plan: CompactionPlan,
-        reason: CompactionReason,
-        instructions: Option<&str>,
-        will_retry: bool,
-        cancel: &CancelToken,
-    ) -> Result<CompactionResult, CompactError> {
-        // Answers that are kept are from before this, those that follow from after it. Its end will
-        // not do: the next answer may begin in the same millisecond.
+        attempt: &Attempt<'_>,
+    ) -> Result<Compacted, CompactError> {
+        // Answers that are kept are older than this time, answers that follow are newer. The end
+        // of the compaction will not do: the next answer may begin in the same millisecond.
         let began = pi_protocol::now_ms();
-        let branch: Vec<_> = {
-            let entries = self.entries();
-            entries.branch_entries(None)?.collect::<Result<_, _>>()?
+        let decision = self.ask_before_compact(&plan, attempt).await?;
+        let (new, tokens_after, from_extension) = match decision {
+            extension::Compaction::Cancel => return Err(CompactError::Cancelled),
+            extension::Compaction::Summary(text) => {
+                let new = Compaction {
+                    summary: text.summary,
+                    first_kept_entry_id: text.first_kept_entry_id,
+                    tokens_before: text.tokens_before as f64,
+                    details: text.details,
+                    usage: text.usage,
+                    from_hook: Some(true),
+                    ..Compaction::default()
+                };
+                (new, 0, true)
+            }
+            extension::Compaction::Proceed => {
+                let made = self.summarize(&plan, attempt).await?;
+                (made.compaction, made.tokens_after, false)
+            }
         };
-        let event = BeforeCompact {
-            preparation: &plan.preparation,
-            branch: &branch,
-            instructions,
-            reason,
-            will_retry,
-            cancel,
-        };
-        let context = self.extension_context();
-        let (new, tokens_after, from_extension) =
-            match self.0.extensions.before_compact(&event, &context).await {
-                CompactAnswer::Cancel => return Err(CompactError::Cancelled),
-                CompactAnswer::Summary { summary, first_kept, tokens_before, details } => {
-                    let new = Compaction {
-                        summary,
-                        first_kept_entry_id: first_kept,
-                        tokens_before: tokens_before as f64,
-                        details,
-                        from_hook: Some(true),
-                        ..Compaction::default()
-                    };
-                    (new, 0, true)
-                }
-                CompactAnswer::Proceed => {
-                    let made = self.summarize(&plan, reason, instructions, cancel).await?;
-                    (made.compaction, made.tokens_after, false)
-                }
-            };
-        if cancel.is_cancelled() {
+        if attempt.cancel.is_cancelled() {
             return Err(CompactError::Cancelled);
         }
         if !plan.omit.is_empty() {
@@ -234,37 +281,48 @@ impl AgentSession {
             usage: new.usage.clone(),
             details: new.details.clone(),
         };
-        let id = self.entries().append_compaction(new)?;
+        let id = self.log().append_compaction(new)?;
         self.refresh()?;
-        let entry = self.entries().entry(&id)?;
-        {
-            let mut state = self.state();
-            state.compacted_at = Some(Some(began));
-            state.edited = false;
-            state.last_turn_entries.clear();
+        self.sync().compacted(began);
+        let entry = self.log().entry(&id)?;
+        Ok(Compacted { result, entry, from_extension })
+    }
+
+    async fn ask_before_compact(
+        &self,
+        plan: &CompactionPlan,
+        attempt: &Attempt<'_>,
+    ) -> Result<extension::Compaction, CompactError> {
+        if !self.is_answered(extension::QuestionKind::BeforeCompact) {
+            return Ok(extension::Compaction::Proceed);
         }
-        let notice = Notice::SessionCompact { entry: &entry, from_extension, reason, will_retry };
-        self.0.extensions.notice(&notice, &context).await;
-        Ok(result)
+        let branch: Vec<Entry> = self.log().branch_entries(None)?.collect::<Result<_, _>>()?;
+        let question = BeforeCompact::new(
+            Arc::new(plan.preparation.clone()),
+            branch.into(),
+            attempt.instructions,
+            attempt.reason,
+            attempt.will_retry,
+            attempt.cancel,
+        );
+        Ok(self.ask(question).await.answer.unwrap_or_default())
     }
 
     async fn summarize(
         &self,
         plan: &CompactionPlan,
-        reason: CompactionReason,
-        instructions: Option<&str>,
-        cancel: &CancelToken,
+        attempt: &Attempt<'_>,
     ) -> Result<CompactionOutcome, CompactError> {
         let model = self.model().ok_or(CompactError::NoModel)?;
-        let patient = self.patient(Some(reason));
-        let summarizer = self.summarizer(&patient, model, cancel);
-        compact(&summarizer, plan, instructions).await.map_err(|error| match error {
+        let provider = self.retrying_provider(Some(attempt.reason));
+        let summarizer = self.summarizer(&provider, model, attempt.cancel);
+        compact(&summarizer, plan, attempt.instructions).await.map_err(|error| match error {
             CompactionError::Summary(SummaryError::Aborted { .. }) => CompactError::Cancelled,
             error => error.into(),
         })
     }
 
-    /// Has summaries written by a model, as answers are.
+    /// Returns a summarizer that calls the model of the session.
     pub(super) fn summarizer<'a>(
         &self,
         provider: &'a dyn Provider,
@@ -276,67 +334,48 @@ impl AgentSession {
             model,
             thinking_level: Some(self.thinking_level()),
             cancel: cancel.clone(),
-            options: self.0.options.clone(),
+            options: self.resources().options.clone(),
         }
     }
 
-    async fn tell_end(
+    async fn emit_end(
         &self,
-        reason: CompactionReason,
-        made: &Result<CompactionResult, CompactError>,
-        retry: bool,
+        attempt: &Attempt<'_>,
+        compacted: &Result<Compacted, CompactError>,
         prefix: &str,
     ) {
-        let aborted = matches!(made, Err(CompactError::Cancelled));
-        let error = match made {
+        let aborted = matches!(compacted, Err(CompactError::Cancelled));
+        let error_message = match compacted {
             Err(error) if !aborted => Some(format!("{prefix}{error}")),
             _ => None,
         };
-        self.news(SessionNews::CompactionEnd {
-            reason,
-            result: made.as_ref().ok(),
+        let compacted = compacted.as_ref().ok();
+        self.emit(SessionEvent::CompactionEnd {
+            reason: attempt.reason,
+            result: compacted.map(|compacted| Arc::new(compacted.result.clone())),
             aborted,
-            will_retry: retry && made.is_ok(),
-            error_message: error.as_deref(),
+            will_retry: attempt.will_retry && compacted.is_some(),
+            error_message,
+            entry: compacted.map(|compacted| Arc::new(compacted.entry.clone())),
+            from_extension: compacted.is_some_and(|compacted| compacted.from_extension),
         })
         .await;
-        if made.is_err() {
-            let notice = Notice::SessionCompactFailed { reason, error: error.as_deref(), aborted };
-            self.0.extensions.notice(&notice, &self.extension_context()).await;
-        }
-    }
-
-    fn begin_compaction(&self, manually: bool) -> CancelToken {
-        let cancel = CancelToken::new();
-        {
-            let mut state = self.state();
-            state.compaction = Some(cancel.clone());
-            state.compacting_manually = manually;
-        }
-        self.update_busy();
-        cancel
-    }
-
-    fn end_compaction(&self) {
-        {
-            let mut state = self.state();
-            state.compaction = None;
-            state.compacting_manually = false;
-        }
-        self.update_busy();
     }
 
     fn compaction_settings(&self, model: &Model) -> CompactionSettings {
-        self.state().settings.compaction_for(&model.provider, &model.id)
+        self.settings().compaction_for(&model.provider, &model.id)
     }
 
-    /// When the branch was last compacted. The first call on a conversation that was opened looks
-    /// through it.
+    /// Returns the time of the last compaction of the branch. The first call on a session that was
+    /// opened searches the log.
     fn compacted_at(&self) -> Option<f64> {
-        if let Some(known) = self.state().compacted_at {
-            return known;
+        let known = self.sync().last_compaction;
+        match known {
+            LastCompaction::At(time) => return Some(time),
+            LastCompaction::Never => return None,
+            LastCompaction::Unknown => {}
         }
-        let found = self.entries().projection().ok().and_then(|entries| {
+        let found = self.log().projection().ok().and_then(|entries| {
             let last = entries
                 .iter()
                 .rev()
@@ -346,12 +385,12 @@ impl AgentSession {
                 AgentMessage::Llm(_) => None,
             })
         });
-        self.state().compacted_at = Some(found);
+        self.sync().last_compaction = found.map_or(LastCompaction::Never, LastCompaction::At);
         found
     }
 }
 
-/// What an answer says about the size of the conversation.
+/// Returns what an answer tells about the size of the context.
 fn overflow_of(answer: &AssistantMessage, model: &Model) -> Overflow {
     let window = Some(model.context_window).filter(|window| *window > 0);
     if is_context_overflow(answer, window) {

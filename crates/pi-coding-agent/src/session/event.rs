@@ -1,300 +1,378 @@
-//! What a session tells those who listen, and how it looks on the wire.
+//! The session event: one owned value for every subscriber.
 //!
-//! Serialised, an event is one record of JSON and RPC mode: deltas without the message they build,
-//! since whoever is at the other end has the parts already.
+//! Extensions, JSON mode, RPC mode, screens and web views receive the same [`SessionEvent`].
+//! Serialized, an event is one record of JSON and RPC mode ([`SessionEvent::is_record`] tells which
+//! events are records). [`SessionEvent::extension_event`] is the form that extension handlers of
+//! the TypeScript pi expect. Deltas stay deltas and whole messages are shared, so an event costs
+//! the same at any length of the transcript.
 
+mod delta;
+mod extension;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_agent::AgentEvent;
+use pi_agent::{AgentEvent, EventContext, ToolOutput};
 use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantEvent, AssistantMessage, Entry, ThinkingLevel, Usage,
+    AgentMessage, AssistantMessage, Entry, Message, Model, ThinkingLevel, ToolResultMessage, Usage,
 };
-use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+pub use delta::MessageDelta;
+
+use super::{CompactionReason, CompactionResult};
 use crate::guard::GuardStatus;
 
-/// Something that happened.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-pub enum SessionEvent<'a> {
-    /// In the loop.
-    Agent(LoopEvent<'a>),
-    /// Around it.
-    Session(SessionNews<'a>),
-}
-
-impl SessionEvent<'_> {
-    /// More text of the answer, if that is what it is.
-    pub fn text_delta(&self) -> Option<&str> {
-        match self {
-            Self::Agent(LoopEvent {
-                event:
-                    AgentEvent::MessageUpdate {
-                        assistant_message_event: AssistantEvent::TextDelta { delta, .. },
-                    },
-                ..
-            }) => Some(delta),
-            _ => None,
-        }
-    }
-}
-
-/// An event of the loop, with what belongs to it.
-#[derive(Debug)]
-pub struct LoopEvent<'a> {
-    /// The event.
-    pub event: &'a AgentEvent,
-    /// The answer while it grows.
-    pub streaming: Option<&'a AssistantMessage>,
-    /// At the end of a run: the failed request is made again.
-    pub will_retry: bool,
-}
-
-/// Why a session is compacted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CompactionReason {
-    /// The user wants it.
-    Manual,
-    /// The context is nearly full.
-    Threshold,
-    /// A request did not fit.
-    Overflow,
-}
-
-/// What a compaction did.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CompactionResult {
-    /// What stands for the history now.
-    pub summary: String,
-    /// The first entry that is kept.
-    pub first_kept_entry_id: String,
-    /// The size of the context before.
-    pub tokens_before: u64,
-    /// Its size afterwards, estimated.
-    pub estimated_tokens_after: u64,
-    /// What the summary took.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
-    /// Facts for later.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub details: Option<Value>,
-}
-
-/// What happened around the loop.
-#[derive(Debug, Serialize)]
+/// A fact about a session, for every subscriber.
+///
+/// The grammar of the loop events: `agent_start`, turns, `agent_end`. A turn is `turn_start`,
+/// messages, tool executions with their result messages, `turn_end`. `agent_settled` follows when
+/// no retry, compaction or queued message is left.
+#[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
-pub enum SessionNews<'a> {
-    /// Nothing is left to do.
-    AgentSettled {
-        /// It was aborted.
-        aborted: bool,
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields are those of docs/rpc.md; comments only where a name is not enough.
+pub enum SessionEvent {
+    /// A session became the current one.
+    SessionStart {
+        reason: StartReason,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        previous_session_file: Option<PathBuf>,
     },
-    /// What holds in this session, before its first run. Not told where nothing is held.
-    Guard {
-        /// What.
-        #[serde(flatten)]
-        status: &'a GuardStatus,
+    /// The session ends or is replaced.
+    SessionShutdown {
+        reason: ShutdownReason,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        target_session_file: Option<PathBuf>,
     },
-    /// Other messages wait.
-    QueueUpdate {
-        /// For as soon as possible.
-        steering: &'a [String],
-        /// For when the run would end.
-        follow_up: &'a [String],
-    },
-    /// An entry was added that is not a message.
-    EntryAppended {
-        /// The entry.
-        entry: &'a Entry,
-    },
-    /// The session has another name.
+    /// The session was named or renamed.
     SessionInfoChanged {
-        /// The name.
         #[serde(skip_serializing_if = "Option::is_none")]
-        name: Option<&'a str>,
+        name: Option<String>,
     },
-    /// Another thinking level.
-    ThinkingLevelChanged {
-        /// The level.
-        level: ThinkingLevel,
-    },
-    /// The session is being compacted.
-    CompactionStart {
-        /// Why.
-        reason: CompactionReason,
-    },
-    /// It was, or not.
-    CompactionEnd {
-        /// Why.
-        reason: CompactionReason,
-        /// What it did.
+    /// The current entry moved to another place in the session tree.
+    SessionTree {
+        new_leaf_id: Option<String>,
+        old_leaf_id: Option<String>,
+        /// Summary of the branch that was left.
         #[serde(skip_serializing_if = "Option::is_none")]
-        result: Option<&'a CompactionResult>,
-        /// It was stopped.
-        aborted: bool,
+        summary_entry: Option<Arc<Entry>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        from_extension: Option<bool>,
+    },
+    /// The list of MCP servers, or the state of one, changed.
+    McpServersChange { servers: Vec<Value> },
+    /// A run of the loop begins.
+    AgentStart,
+    /// A run of the loop ends.
+    AgentEnd {
+        /// The messages that the run added.
+        messages: Arc<[AgentMessage]>,
         /// The failed request is made again.
         will_retry: bool,
-        /// What went wrong.
+    },
+    /// No retry, compaction or queued message is left.
+    AgentSettled { aborted: bool },
+    /// A turn begins: one request to the model and the tool calls it leads to.
+    TurnStart {
+        #[serde(skip)]
+        turn_index: u32,
+        #[serde(skip)]
+        timestamp: f64,
+    },
+    /// A turn ends.
+    TurnEnd {
+        #[serde(skip)]
+        turn_index: u32,
+        #[serde(serialize_with = "assistant")]
+        message: Arc<AssistantMessage>,
+        #[serde(serialize_with = "results")]
+        tool_results: Vec<Arc<ToolResultMessage>>,
+    },
+    /// A message begins. All but those of the assistant are complete.
+    MessageStart { message: AgentMessage },
+    /// The message of the assistant grows.
+    MessageUpdate { usage: Usage, assistant_message_event: MessageDelta },
+    /// A message is complete.
+    MessageEnd { message: AgentMessage },
+    /// A tool call begins.
+    ToolExecutionStart { tool_call_id: String, tool_name: String, args: Arc<Map<String, Value>> },
+    /// A tool reports progress.
+    ToolExecutionUpdate {
+        tool_call_id: String,
+        tool_name: String,
+        args: Arc<Map<String, Value>>,
+        partial_result: Arc<ToolOutput>,
+    },
+    /// A tool call is complete or was not run.
+    ToolExecutionEnd {
+        tool_call_id: String,
+        tool_name: String,
+        result: Arc<ToolOutput>,
+        is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
-        error_message: Option<&'a str>,
+        duration_ms: Option<u64>,
+    },
+    /// The restrictions of this session, before its first run. Not sent if there are none.
+    Guard {
+        #[serde(flatten)]
+        status: Arc<GuardStatus>,
+    },
+    /// The queues of waiting messages changed.
+    QueueUpdate { steering: Vec<String>, follow_up: Vec<String> },
+    /// An entry that is not a message was appended to the log.
+    EntryAppended { entry: Arc<Entry> },
+    /// Another model was selected.
+    ModelSelect {
+        model: Arc<Model>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        previous_model: Option<Arc<Model>>,
+        source: ModelSource,
+    },
+    /// The thinking level changed.
+    ThinkingLevelChanged {
+        level: ThinkingLevel,
+        #[serde(skip)]
+        previous_level: ThinkingLevel,
+    },
+    /// A compaction begins.
+    CompactionStart { reason: CompactionReason },
+    /// A compaction succeeded, failed or was aborted.
+    CompactionEnd {
+        reason: CompactionReason,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        result: Option<Arc<CompactionResult>>,
+        aborted: bool,
+        will_retry: bool,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error_message: Option<String>,
+        /// The entry that was appended.
+        #[serde(skip)]
+        entry: Option<Arc<Entry>>,
+        #[serde(skip)]
+        from_extension: bool,
     },
     /// A failed request is made again after a pause.
-    AutoRetryStart {
-        /// Which try, counted from 1.
-        attempt: u32,
-        /// The last there will be.
-        max_attempts: u32,
-        /// The pause.
-        delay_ms: u64,
-        /// What failed.
-        error_message: &'a str,
-    },
-    /// No more tries.
+    AutoRetryStart { attempt: u32, max_attempts: u32, delay_ms: u64, error_message: String },
+    /// The retries succeeded or are exhausted.
     AutoRetryEnd {
-        /// It worked in the end.
         success: bool,
-        /// The last try.
         attempt: u32,
-        /// What failed.
         #[serde(skip_serializing_if = "Option::is_none")]
-        final_error: Option<&'a str>,
+        final_error: Option<String>,
     },
     /// A failed request for a summary is made again after a pause.
     SummarizationRetryScheduled {
-        /// Which try, counted from 1.
         attempt: u32,
-        /// The last there will be.
         max_attempts: u32,
-        /// The pause.
         delay_ms: u64,
-        /// What failed.
-        error_message: &'a str,
+        error_message: String,
     },
-    /// The pause is over.
+    /// The pause before a retry of a summary is over.
     SummarizationRetryAttemptStart {
-        /// `compaction` or `branchSummary`.
-        source: &'static str,
-        /// Why there is a compaction.
+        source: SummarySource,
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<CompactionReason>,
     },
-    /// No more tries for this summary.
+    /// The summary is written, or its retries are exhausted.
     SummarizationRetryFinished,
-    /// A command of the user prints something.
+    /// A command of the user produced output.
     BashExecutionUpdate {
-        /// Which command.
         #[serde(skip_serializing_if = "Option::is_none")]
-        id: Option<&'a str>,
-        /// What it printed.
-        delta: &'a str,
+        id: Option<String>,
+        delta: String,
+    },
+    /// A provider answered a request: status and headers.
+    AfterProviderResponse { status: u16, headers: Map<String, Value> },
+    /// A provider sent one chunk, before it is decoded.
+    ProviderStreamEvent { provider: String, api: String, model: String, data: Value },
+    /// An extension shows a dialog; emitted for the outermost dialog only.
+    UiPromptStart {
+        reason: &'static str,
+        kind: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// The dialog of an extension was answered or closed.
+    UiPromptEnd {
+        reason: &'static str,
+        kind: &'static str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
+    },
+    /// An extension failed. Sent to subscribers, never to extensions.
+    ExtensionError {
+        /// Path of the extension.
+        extension_path: String,
+        /// Event or question during which it failed.
+        event: String,
+        error: String,
     },
 }
 
-impl Serialize for LoopEvent<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (self.event, self.streaming) {
-            (AgentEvent::MessageUpdate { assistant_message_event: event }, Some(message)) => {
-                let mut record = serializer.serialize_struct("MessageUpdate", 3)?;
-                record.serialize_field("type", "message_update")?;
-                record.serialize_field("usage", &message.usage)?;
-                record.serialize_field("assistantMessageEvent", &Delta { event, message })?;
-                record.end()
-            }
-            (AgentEvent::AgentEnd { messages, .. }, _) => {
-                let mut record = serializer.serialize_struct("AgentEnd", 3)?;
-                record.serialize_field("type", "agent_end")?;
-                record.serialize_field("messages", messages)?;
-                record.serialize_field("willRetry", &self.will_retry)?;
-                record.end()
-            }
-            (event, _) => event.serialize(serializer),
+/// Reason why a session starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The names say it.
+pub enum StartReason {
+    Startup,
+    Reload,
+    New,
+    Resume,
+    Fork,
+}
+
+/// Reason why a session ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The names say it.
+pub enum ShutdownReason {
+    Quit,
+    Reload,
+    New,
+    Resume,
+    Fork,
+}
+
+/// How a model was selected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[non_exhaustive]
+pub enum ModelSource {
+    /// By name.
+    Set,
+    /// As the next one in the list.
+    Cycle,
+}
+
+/// The kind of summary that is retried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum SummarySource {
+    /// The summary of a compaction.
+    Compaction,
+    /// The summary of a branch that is left.
+    BranchSummary,
+}
+
+impl SessionEvent {
+    /// Returns the new text of the answer, if the event is a text delta.
+    pub fn text_delta(&self) -> Option<&str> {
+        match self {
+            Self::MessageUpdate {
+                assistant_message_event: MessageDelta::TextDelta { delta, .. },
+                ..
+            } => Some(delta),
+            _ => None,
         }
+    }
+
+    /// Returns true if the event is a record of JSON and RPC mode. The others exist for
+    /// extensions and for programs that embed the agent.
+    pub fn is_record(&self) -> bool {
+        !matches!(
+            self,
+            Self::SessionStart { .. }
+                | Self::SessionShutdown { .. }
+                | Self::SessionTree { .. }
+                | Self::McpServersChange { .. }
+                | Self::ModelSelect { .. }
+                | Self::AfterProviderResponse { .. }
+                | Self::ProviderStreamEvent { .. }
+                | Self::UiPromptStart { .. }
+                | Self::UiPromptEnd { .. }
+                | Self::ExtensionError { .. }
+        )
+    }
+
+    /// Returns true if the event occurs many times in a turn. Extensions receive these only if
+    /// they ask for them.
+    pub fn is_progress(&self) -> bool {
+        matches!(
+            self,
+            Self::MessageUpdate { .. }
+                | Self::ToolExecutionUpdate { .. }
+                | Self::ProviderStreamEvent { .. }
+                | Self::BashExecutionUpdate { .. }
+        )
+    }
+
+    /// Converts an event of the loop; `None` for an event that this version does not know.
+    pub(super) fn from_loop(
+        event: &AgentEvent,
+        context: &EventContext<'_>,
+        will_retry: bool,
+    ) -> Option<Self> {
+        let (streaming, turn_index) = (context.streaming, context.turn_index);
+        Some(match event {
+            AgentEvent::AgentStart => Self::AgentStart,
+            AgentEvent::AgentEnd { messages, .. } => {
+                Self::AgentEnd { messages: messages.as_slice().into(), will_retry }
+            }
+            AgentEvent::TurnStart => Self::TurnStart { turn_index, timestamp: context.timestamp },
+            AgentEvent::TurnEnd { message, tool_results } => Self::TurnEnd {
+                turn_index,
+                message: Arc::clone(message),
+                tool_results: tool_results.clone(),
+            },
+            AgentEvent::MessageStart { message } => Self::MessageStart { message: message.clone() },
+            AgentEvent::MessageUpdate { assistant_message_event } => Self::MessageUpdate {
+                usage: streaming.map(|message| message.usage.clone()).unwrap_or_default(),
+                assistant_message_event: MessageDelta::new(assistant_message_event, streaming)?,
+            },
+            AgentEvent::MessageEnd { message } => Self::MessageEnd { message: message.clone() },
+            AgentEvent::ToolExecutionStart { tool_call_id, tool_name, args } => {
+                Self::ToolExecutionStart {
+                    tool_call_id: tool_call_id.clone(),
+                    tool_name: tool_name.clone(),
+                    args: Arc::clone(args),
+                }
+            }
+            AgentEvent::ToolExecutionUpdate { tool_call_id, tool_name, args, partial_result } => {
+                Self::ToolExecutionUpdate {
+                    tool_call_id: tool_call_id.clone(),
+                    tool_name: tool_name.clone(),
+                    args: Arc::clone(args),
+                    partial_result: Arc::clone(partial_result),
+                }
+            }
+            AgentEvent::ToolExecutionEnd {
+                tool_call_id,
+                tool_name,
+                result,
+                is_error,
+                duration_ms,
+            } => Self::ToolExecutionEnd {
+                tool_call_id: tool_call_id.clone(),
+                tool_name: tool_name.clone(),
+                result: Arc::clone(result),
+                is_error: *is_error,
+                duration_ms: *duration_ms,
+            },
+            _ => return None,
+        })
     }
 }
 
-/// A delta with what a client needs to build the message: what ends has its content.
-struct Delta<'a> {
-    event: &'a AssistantEvent,
-    message: &'a AssistantMessage,
+fn assistant<S: Serializer>(
+    message: &Arc<AssistantMessage>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    Message::Assistant(Arc::clone(message)).serialize(serializer)
 }
 
-impl Serialize for Delta<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let block = |index: &usize| self.message.content.get(*index);
-        let mut map = serializer.serialize_map(None)?;
-        match self.event {
-            AssistantEvent::TextEnd { content_index } => {
-                map.serialize_entry("type", "text_end")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                if let Some(AssistantBlock::Text(text)) = block(content_index) {
-                    map.serialize_entry("content", &text.text)?;
-                }
-            }
-            AssistantEvent::ThinkingEnd { content_index } => {
-                map.serialize_entry("type", "thinking_end")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                if let Some(AssistantBlock::Thinking(thinking)) = block(content_index) {
-                    map.serialize_entry("content", &thinking.thinking)?;
-                }
-            }
-            AssistantEvent::ToolCallStart { content_index } => {
-                map.serialize_entry("type", "toolcall_start")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                if let Some(AssistantBlock::ToolCall(call)) = block(content_index) {
-                    map.serialize_entry("id", &call.id)?;
-                    map.serialize_entry("toolName", &call.name)?;
-                }
-            }
-            AssistantEvent::ToolCallEnd { content_index } => {
-                map.serialize_entry("type", "toolcall_end")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                if let Some(call @ AssistantBlock::ToolCall(_)) = block(content_index) {
-                    map.serialize_entry("toolCall", call)?;
-                }
-            }
-            AssistantEvent::TextStart { content_index } => {
-                map.serialize_entry("type", "text_start")?;
-                map.serialize_entry("contentIndex", content_index)?;
-            }
-            AssistantEvent::ThinkingStart { content_index } => {
-                map.serialize_entry("type", "thinking_start")?;
-                map.serialize_entry("contentIndex", content_index)?;
-            }
-            AssistantEvent::TextDelta { content_index, delta } => {
-                map.serialize_entry("type", "text_delta")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                map.serialize_entry("delta", delta)?;
-            }
-            AssistantEvent::ThinkingDelta { content_index, delta } => {
-                map.serialize_entry("type", "thinking_delta")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                map.serialize_entry("delta", delta)?;
-            }
-            AssistantEvent::ToolCallDelta { content_index, delta } => {
-                map.serialize_entry("type", "toolcall_delta")?;
-                map.serialize_entry("contentIndex", content_index)?;
-                map.serialize_entry("delta", delta)?;
-            }
-            // The loop tells of these by other events.
-            AssistantEvent::Start => map.serialize_entry("type", "start")?,
-            AssistantEvent::Done { reason } => {
-                map.serialize_entry("type", "done")?;
-                map.serialize_entry("reason", reason)?;
-            }
-            AssistantEvent::Error { reason } => {
-                map.serialize_entry("type", "error")?;
-                map.serialize_entry("reason", reason)?;
-            }
-        }
-        map.end()
-    }
+fn results<S: Serializer>(
+    results: &[Arc<ToolResultMessage>],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(results.iter().map(|result| Message::ToolResult(Arc::clone(result))))
 }
 
-/// The last answer among messages.
+/// Returns the last answer among messages.
 pub(super) fn last_answer<'a>(
     messages: impl DoubleEndedIterator<Item = &'a AgentMessage>,
 ) -> Option<&'a Arc<AssistantMessage>> {

@@ -1,4 +1,4 @@
-//! Everything a session is made of, handed in by whoever builds one.
+//! Everything that a session is made of, handed in by the code that builds one.
 
 use std::sync::Arc;
 
@@ -7,80 +7,123 @@ use pi_protocol::{Model, Provider, StreamOptions, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::Workspace;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{ScopedModel, SessionSettings, SettingChange};
-use crate::extension::{Extensions, NoUi, Ui};
+use crate::create::ToolFilter;
+use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
 use crate::models::ModelRegistry;
+use crate::resources::SystemPromptOptions;
+use crate::runtime::WeakAgentRuntime;
 
-/// The sections of the system prompt for these active tools.
-pub type SectionsFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> Map<String, Value> + Send + Sync>;
+/// Returns the parts of the system prompt for these active tools.
+pub type PromptFn = Arc<dyn Fn(&[Arc<dyn AgentTool>]) -> SystemPromptOptions + Send + Sync>;
 
-/// What a text of the user stands for: `/skill:name`, a prompt template. `None` for itself.
+/// Expands a text of the user (`/skill:name`, a prompt template). `None` leaves it as it is.
 pub type ExpandFn = Arc<dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync>;
+
+/// Stores a setting that was changed through the session.
+pub type SaveSettingFn = Arc<dyn Fn(&SettingChange) + Send + Sync>;
 
 /// A slash command as the user may call it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct CommandInfo {
-    /// Its name, without the slash.
+    /// Name without the slash.
     pub name: String,
-    /// What it does.
+    /// One line for the user.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `extension`, `prompt` or `skill`.
-    pub source: &'static str,
-    /// Where it comes from.
+    /// Kind of the command.
+    pub source: CommandSource,
+    /// File and package of the command.
     pub source_info: Value,
 }
 
-/// Everything a session is made of.
-pub struct SessionParts {
-    /// Who answers.
-    pub provider: Arc<dyn Provider>,
-    /// Which models there are; without a registry, the one that is given and no other.
-    pub models: Option<Arc<ModelRegistry>>,
-    /// Images are made to fit the model.
+/// Kind of a slash command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // The names say it.
+pub enum CommandSource {
+    Extension,
+    Prompt,
+    Skill,
+}
+
+/// What a reload reads anew: resources of the user and settings of requests.
+#[derive(Clone)]
+pub struct LoadedResources {
+    /// Parts of the system prompt.
+    pub prompt: PromptFn,
+    /// Expansion of skills and templates.
+    pub expand: ExpandFn,
+    /// Skills and templates as commands.
+    pub commands: Vec<CommandInfo>,
+    /// Options of every request.
+    pub options: StreamOptions,
+    /// Images are resized to the limits of the model.
     pub auto_resize_images: bool,
-    /// The conversation.
+}
+
+impl Default for LoadedResources {
+    fn default() -> Self {
+        Self {
+            prompt: Arc::new(|_| SystemPromptOptions::default()),
+            expand: Arc::new(|_| Ok(None)),
+            commands: Vec::new(),
+            options: StreamOptions::default(),
+            auto_resize_images: true,
+        }
+    }
+}
+
+/// Everything that a session is made of.
+#[non_exhaustive]
+pub struct SessionParts {
+    /// Answers the requests.
+    pub provider: Arc<dyn Provider>,
+    /// All models; without a registry, the given model is the only one.
+    pub models: Option<Arc<ModelRegistry>>,
+    /// The log.
     pub session: Session,
-    /// The model; without one, prompts fail and say so.
+    /// The model; without one, prompts fail.
     pub model: Option<Arc<Model>>,
-    /// How much it thinks.
+    /// Thinking level of the model.
     pub thinking_level: ThinkingLevel,
     /// Models to cycle through.
     pub scoped_models: Vec<ScopedModel>,
-    /// Where tools work.
+    /// Directory and executor of the tools.
     pub workspace: Arc<Workspace>,
-    /// All tools there are.
+    /// All tools that are not from extensions.
     pub tools: Vec<Arc<dyn AgentTool>>,
-    /// The names of those that the model has.
+    /// Names of the tools that the model has.
     pub active_tools: Vec<String>,
-    /// The system prompt.
-    pub sections: SectionsFn,
-    /// Skills and templates.
-    pub expand: ExpandFn,
-    /// Skills and templates as the user may call them.
-    pub commands: Vec<CommandInfo>,
-    /// The tools are those that the conversation says the model has, if it says so.
+    /// Names of tools that extensions may add.
+    pub tool_filter: ToolFilter,
+    /// The model gets the tools that the log says it has, if the log says so.
     pub restore_tools: bool,
-    /// What of the user's settings matters here.
+    /// Resources that a reload reads anew.
+    pub resources: LoadedResources,
+    /// Settings of the user that concern a session.
     pub settings: SessionSettings,
-    /// Keeps changes of settings that the user makes through the session.
-    pub save_setting: Option<Arc<dyn Fn(&SettingChange) + Send + Sync>>,
-    /// How models are asked.
-    pub options: StreamOptions,
-    /// Who takes part.
+    /// Stores changes of settings that are made through the session.
+    pub save_setting: Option<SaveSettingFn>,
+    /// Extensions, loaded.
     pub extensions: Extensions,
-    /// The way to the user.
+    /// The user interface.
     pub ui: Arc<dyn Ui>,
-    /// What the tools may do; those that are given here are behind it already.
+    /// The mode in which the program runs.
+    pub mode: RunMode,
+    /// The runtime that the session belongs to.
+    pub runtime: WeakAgentRuntime,
+    /// Decides what tools may do; the given tools are behind it already.
     pub guard: Option<Arc<Guard>>,
 }
 
 impl SessionParts {
-    /// A session with a model and nothing else.
+    /// Creates the parts of a session with a model and nothing else.
     pub fn new(
         provider: Arc<dyn Provider>,
         model: Option<Arc<Model>>,
@@ -90,7 +133,6 @@ impl SessionParts {
         Self {
             provider,
             models: None,
-            auto_resize_images: true,
             session,
             model,
             thinking_level: ThinkingLevel::Off,
@@ -98,15 +140,15 @@ impl SessionParts {
             workspace,
             tools: Vec::new(),
             active_tools: Vec::new(),
-            sections: Arc::new(|_| Map::new()),
-            expand: Arc::new(|_| Ok(None)),
-            commands: Vec::new(),
+            tool_filter: ToolFilter::default(),
             restore_tools: true,
+            resources: LoadedResources::default(),
             settings: SessionSettings::default(),
             save_setting: None,
-            options: StreamOptions::default(),
             extensions: Extensions::default(),
             ui: Arc::new(NoUi),
+            mode: RunMode::default(),
+            runtime: WeakAgentRuntime::default(),
             guard: None,
         }
     }
@@ -115,5 +157,11 @@ impl SessionParts {
 impl std::fmt::Debug for SessionParts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SessionParts").field("session", &self.session).finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for LoadedResources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadedResources").field("commands", &self.commands).finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! What the user says, on its way to the model: commands, extensions, templates, queues.
+//! Prompts on their way to the model: commands, extensions, templates, queues.
 
 use std::sync::Arc;
 
@@ -7,227 +7,228 @@ use pi_protocol::{
 };
 use pi_session::ExtensionMessage;
 use pi_session::compaction::CheckTime;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::queue::user_message;
 use super::{AgentSession, Run};
-use crate::extension::BeforeAgentStart;
+use crate::extension::{BeforeAgentStart, FirstMessage, Input, InputAction, InputSource};
+use crate::resources::SystemPromptOptions;
 
-/// What is to happen to a prompt during a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Queue for a prompt that comes during a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum StreamingBehavior {
-    /// It reaches the model as soon as possible.
+    /// The prompt reaches the model as soon as possible.
     Steer,
-    /// It waits until the run would end.
+    /// The prompt waits for the end of the run.
     FollowUp,
 }
 
-/// How a prompt is meant.
+/// Options of a prompt.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct PromptOptions {
-    /// Commands are run, skills and templates expanded.
+    /// Runs commands and expands skills and templates.
     pub expand: bool,
-    /// Images that go with it.
+    /// Images that go with the text.
     pub images: Vec<ImageContent>,
-    /// What is to happen to it during a run.
+    /// Queue for a prompt that comes during a run; without one, such a prompt is refused.
     pub streaming_behavior: Option<StreamingBehavior>,
-    /// Where it comes from: `interactive`, `rpc` or `extension`.
-    pub source: &'static str,
+    /// Origin of the prompt.
+    pub source: InputSource,
 }
 
 impl Default for PromptOptions {
     fn default() -> Self {
-        Self { expand: true, images: Vec::new(), streaming_behavior: None, source: "interactive" }
-    }
-}
-
-/// What became of a prompt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Disposition {
-    /// A command or an extension took care of it.
-    Handled,
-    /// It waits in a queue.
-    Queued,
-    /// A run began.
-    Started,
-}
-
-impl Disposition {
-    /// The name used in protocols.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Handled => "handled",
-            Self::Queued => "queued",
-            Self::Started => "started",
+        Self {
+            expand: true,
+            images: Vec::new(),
+            streaming_behavior: None,
+            source: InputSource::Interactive,
         }
     }
 }
 
-/// What became of a prompt, with the run it began.
-#[derive(Debug)]
-#[must_use = "a run that was started must be finished"]
-pub enum Submitted {
-    /// A command or an extension took care of it.
-    Handled,
-    /// It waits in a queue.
-    Queued,
-    /// A run is ready to go.
-    Started(Run),
+impl PromptOptions {
+    /// Adds images.
+    #[must_use]
+    pub fn images(mut self, images: Vec<ImageContent>) -> Self {
+        self.images = images;
+        self
+    }
+
+    /// Sets the queue for a prompt that comes during a run.
+    #[must_use]
+    pub fn streaming_behavior(mut self, behavior: StreamingBehavior) -> Self {
+        self.streaming_behavior = Some(behavior);
+        self
+    }
+
+    /// Sets the origin of the prompt.
+    #[must_use]
+    pub fn source(mut self, source: InputSource) -> Self {
+        self.source = source;
+        self
+    }
+
+    /// Takes the text as it is: no commands, skills or templates.
+    #[must_use]
+    pub fn literal(mut self) -> Self {
+        self.expand = false;
+        self
+    }
 }
 
-/// Why a prompt was not accepted.
+/// What became of a prompt. `R` is the run that it started: [`Run`] before it is finished, `()`
+/// afterwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Disposition<R = ()> {
+    /// A command or an extension dealt with the prompt.
+    Handled,
+    /// The prompt waits in a queue.
+    Queued,
+    /// A run was started.
+    Started(R),
+}
+
+impl<R> Disposition<R> {
+    /// Returns the name used in protocols.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Handled => "handled",
+            Self::Queued => "queued",
+            Self::Started(_) => "started",
+        }
+    }
+}
+
+/// Reasons why a prompt was not accepted.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PromptError {
-    /// A run is going on.
+    /// A run is in progress, and the prompt names no queue.
     #[error(
         "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
     )]
     Busy,
-    /// The user is compacting.
+    /// The session is being compacted, or a branch summarized.
     #[error(
         "Cannot submit a prompt while compaction is in progress. Wait for compaction to finish and retry."
     )]
     Compacting,
-    /// A command cannot wait.
+    /// Commands of extensions cannot be queued.
     #[error(
         "Extension command \"/{0}\" cannot be queued. Use prompt() or execute the command when not streaming."
     )]
     CommandQueued(String),
-    /// There is no model.
+    /// No model is selected.
     #[error(
         "No model selected. Set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json, then choose with --model."
     )]
     NoModel,
-    /// There is no key for the model.
+    /// The provider of the model has no key.
     #[error(
         "No API key found for {0}. Set its environment variable or store a key with `pi auth`."
     )]
     NoKey(String),
-    /// A skill or template cannot be read.
+    /// A skill or template cannot be read; the text says why.
     #[error("{0}")]
     Expansion(String),
-    /// The conversation cannot be read or written.
+    /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] pi_session::SessionError),
 }
 
 impl AgentSession {
-    /// Says something and waits until everything is settled.
+    /// Submits a prompt and waits until everything is settled.
     pub async fn prompt(
         &self,
         text: &str,
         options: PromptOptions,
     ) -> Result<Disposition, PromptError> {
-        match self.submit(text, options).await? {
-            Submitted::Handled => Ok(Disposition::Handled),
-            Submitted::Queued => Ok(Disposition::Queued),
-            Submitted::Started(run) => {
+        Ok(match self.submit(text, options).await? {
+            Disposition::Handled => Disposition::Handled,
+            Disposition::Queued => Disposition::Queued,
+            Disposition::Started(run) => {
                 run.finish().await;
-                Ok(Disposition::Started)
+                Disposition::Started(())
             }
-        }
+        })
     }
 
-    /// Says something. Returns when it is clear what becomes of it; a run that begins is for the
-    /// caller to [finish](Run::finish).
+    /// Submits a prompt. Returns as soon as it is decided what becomes of it; the caller
+    /// [finishes](Run::finish) a run that is started.
     pub async fn submit(
         &self,
         text: &str,
         options: PromptOptions,
-    ) -> Result<Submitted, PromptError> {
+    ) -> Result<Disposition<Run>, PromptError> {
         if options.expand && self.run_extension_command(text).await {
-            return Ok(Submitted::Handled);
+            return Ok(Disposition::Handled);
         }
-        if self.state().compacting_manually {
+        if self.0.activity.is_summarizing() {
             return Err(PromptError::Compacting);
         }
         let PromptOptions { expand, images, streaming_behavior, source } = options;
-        let context = self.extension_context();
-        let input =
-            self.0.extensions.input(text.to_owned(), images, source, streaming_behavior, &context);
-        let Some((text, images)) = input.await else { return Ok(Submitted::Handled) };
+        let input = Input::new(text.to_owned(), images, source, streaming_behavior);
+        let asked = self.ask(input).await;
+        if asked.answer.is_ok_and(|action| action == InputAction::Handled) {
+            return Ok(Disposition::Handled);
+        }
+        let Input { text, images, .. } = asked.question;
         let text = if expand { self.expanded(text)? } else { text };
         let Some(run) = Run::begin(self) else {
             let behavior = streaming_behavior.ok_or(PromptError::Busy)?;
             self.enqueue(text, images, behavior).await;
-            return Ok(Submitted::Queued);
+            return Ok(Disposition::Queued);
         };
         let first = FirstMessage::User { text, images };
-        Ok(Submitted::Started(self.prepare(run, first).await?))
+        Ok(Disposition::Started(self.prepare(run, first).await?))
     }
 
-    /// Begins a run with a message of an extension.
+    /// Starts a run with a message of an extension.
     pub async fn start_with(&self, message: &ExtensionMessage) -> Result<Run, PromptError> {
         let run = Run::begin(self).ok_or(PromptError::Busy)?;
-        let message = ExtensionMessage { timestamp: now_ms(), ..message.clone() };
-        let message = AgentMessage::custom(&message).map_err(pi_session::SessionError::from)?;
+        let message = custom_message(message.clone())?;
         self.prepare(run, FirstMessage::Custom(message)).await
     }
 
-    /// Everything between the decision to begin a run and its first request.
+    /// Prepares the first request of a run.
     async fn prepare(&self, mut run: Run, first: FirstMessage) -> Result<Run, PromptError> {
+        self.read_registry();
         let model = self.model().ok_or(PromptError::NoModel)?;
         if !self.is_available(&model.provider) {
             return Err(PromptError::NoKey(model.provider.clone()));
         }
-        self.read()?;
+        self.read_log()?;
         self.flush_bash()?;
         self.compact_if_needed(CheckTime::BeforePrompt).await;
-        let (prompt, images) = match &first {
-            FirstMessage::User { text, images } => (Some(text.as_str()), images.as_slice()),
-            FirstMessage::Custom(_) => (None, &[][..]),
-        };
-        let sections = self.wanted_sections();
-        let system_prompt = join_sections(&sections);
-        let event = BeforeAgentStart { prompt, images, system_prompt: &system_prompt };
-        let context = self.extension_context();
-        let answers = self.0.extensions.before_agent_start(&event, &context).await;
-        let mut wanted = sections;
-        let mut added = Vec::new();
-        self.state().forced_prompt = None;
-        for answer in answers {
-            for (name, value) in answer.sections {
-                if value.is_null() {
-                    wanted.shift_remove(&name)
-                } else {
-                    wanted.insert(name, value)
-                };
-            }
-            if let Some(prompt) = answer.system_prompt {
-                self.state().forced_prompt = Some(prompt);
-            }
-            if let Some(message) = answer.message {
-                let message = ExtensionMessage { timestamp: now_ms(), ..message };
-                added.push(AgentMessage::custom(&message).map_err(pi_session::SessionError::from)?);
-            }
-        }
-        run.messages.extend(self.section_update(&wanted));
+        let asked = self.ask(BeforeAgentStart::new(first, self.prompt_options())).await;
+        let BeforeAgentStart { message: first, options, .. } = asked.question;
+        let start = asked.answer.unwrap_or_default();
+        self.0.activity.run(|run| run.forced_prompt = start.system_prompt);
+        run.messages.extend(self.section_update(&options.build()));
         run.messages.push(match first {
             FirstMessage::User { text, images } => user_message(text, images),
             FirstMessage::Custom(message) => message,
         });
-        run.messages.append(&mut self.state().next_turn);
-        run.messages.extend(added);
+        run.messages.append(&mut self.pending().next_turn);
+        for message in start.messages {
+            run.messages.push(custom_message(message)?);
+        }
         self.configure_run(&model);
-        self.state().diverged = false;
+        self.sync().synchronized();
         Ok(run)
     }
 
-    /// What the loop needs to know for the coming run.
-    pub(super) fn configure_run(&self, model: &Arc<Model>) {
-        let level = self.state().thinking_level;
+    /// Sets what the loop needs for the coming run.
+    fn configure_run(&self, model: &Arc<Model>) {
+        let level = self.thinking_level();
         let tools = self.active_tools();
-        let mut options = self.0.options.clone();
+        let mut options = self.resources().options.clone();
         options.session_id = Some(self.id());
-        if self.0.extensions.interests().requests {
-            let this = self.downgrade();
-            options.hooks.on_payload = Some(Arc::new(move |payload, _| {
-                let changed = this
-                    .upgrade()
-                    .and_then(|this| this.0.extensions.before_provider_request(&payload));
-                Box::pin(std::future::ready(changed.unwrap_or(payload)))
-            }));
-        }
+        options.hooks = self.request_hooks(model);
         let transform_context = self.request_hook();
         self.0.agent.configure(|settings| {
             settings.hooks.transform_context = transform_context;
@@ -238,22 +239,22 @@ impl AgentSession {
         });
     }
 
-    /// The sections of the system prompt as they should be now.
-    pub(super) fn wanted_sections(&self) -> Map<String, Value> {
-        (self.0.sections)(&self.active_tools())
+    /// Returns the parts of the system prompt for the active tools.
+    pub fn prompt_options(&self) -> SystemPromptOptions {
+        (self.resources().prompt)(&self.active_tools())
     }
 
-    /// The system prompt as it should be now.
+    /// Returns the system prompt for the active tools.
     pub fn system_prompt(&self) -> String {
-        join_sections(&self.wanted_sections())
+        self.prompt_options().text()
     }
 
-    /// A system message for what changed about the prompt, if anything did.
+    /// Returns a system message with the changes of the prompt since it was last declared.
     pub(super) fn prompt_update(&self) -> Option<AgentMessage> {
-        self.section_update(&self.wanted_sections())
+        self.section_update(&self.prompt_options().build())
     }
 
-    /// A system message that turns the sections that the model knows into these.
+    /// Returns a system message that turns the declared sections into these.
     fn section_update(&self, wanted: &Map<String, Value>) -> Option<AgentMessage> {
         let known = self.declared();
         let mut changes = Map::new();
@@ -277,34 +278,35 @@ impl AgentSession {
         Some(Message::System(Arc::new(system)).into())
     }
 
-    /// A text with skill or template expanded.
+    /// Expands a skill or template.
     pub(super) fn expanded(&self, text: String) -> Result<String, PromptError> {
-        match (self.0.expand)(&text) {
+        match (self.resources().expand)(&text) {
             Ok(expanded) => Ok(expanded.unwrap_or(text)),
             Err(error) => Err(PromptError::Expansion(error)),
         }
     }
 
-    /// The extension command that a text names.
+    /// Returns the name of the extension command that a text calls.
     pub(super) fn extension_command<'t>(&self, text: &'t str) -> Option<&'t str> {
         let name = text.strip_prefix('/')?.split(' ').next()?;
-        self.0.extensions.has_command(name).then_some(name)
+        self.0.extensions.registry().find_command(name).map(|_| name)
     }
 
     async fn run_extension_command(&self, text: &str) -> bool {
         let Some(name) = self.extension_command(text) else { return false };
         let arguments = text.split_once(' ').map_or("", |(_, arguments)| arguments);
-        self.0.extensions.run_command(name, arguments, &self.extension_context()).await
+        let ran = self.0.extensions.run_command(name, arguments, &self.0.context).await;
+        if let Some(Err(failure)) = ran {
+            self.report(vec![failure]).await;
+        }
+        true
     }
 }
 
-/// What a run begins with.
-enum FirstMessage {
-    User { text: String, images: Vec<ImageContent> },
-    Custom(AgentMessage),
-}
-
-fn join_sections(sections: &Map<String, Value>) -> String {
-    let texts: Vec<&str> = sections.values().filter_map(Value::as_str).collect();
-    texts.join("\n\n")
+/// Makes a message of an extension that is sent now.
+pub(super) fn custom_message(
+    message: ExtensionMessage,
+) -> Result<AgentMessage, pi_session::SessionError> {
+    let message = ExtensionMessage { timestamp: now_ms(), ..message };
+    Ok(AgentMessage::custom(&message)?)
 }

@@ -1,41 +1,45 @@
-//! Messages that wait: what the user sees of the loop's queues.
+//! Prompts and messages that are added during a run.
 
-use pi_protocol::{AgentMessage, ImageContent, Message, UserBlock, now_ms};
+use pi_agent::QueuedId;
+use pi_protocol::{AgentMessage, ImageContent, Message, UserBlock};
 use pi_session::{ExtensionMessage, SessionError};
 
-use super::listen::text_of;
-use super::prompt::{Disposition, PromptError, StreamingBehavior};
-use super::{AgentSession, SessionNews};
+use super::prompt::{Disposition, PromptError, StreamingBehavior, custom_message};
+use super::{AgentSession, QueuedTexts, SessionEvent};
+use crate::extension::{Input, InputAction, InputSource};
 
-/// When a message of an extension reaches the model.
+/// Time at which a message of an extension reaches the model.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delivery {
-    /// As soon as possible.
+    /// As soon as possible in the run.
     #[default]
     Steer,
-    /// When the run would end.
+    /// At the end of the run.
     FollowUp,
+    /// At the end of the turn, without another request for it.
+    TurnEnd,
     /// With the next prompt.
     NextTurn,
 }
 
 impl AgentSession {
-    /// Queues something for as soon as possible in the run.
+    /// Queues a prompt that reaches the model as soon as possible in the run.
     pub async fn steer(
         &self,
         text: &str,
         images: Vec<ImageContent>,
-        source: &str,
+        source: InputSource,
     ) -> Result<Disposition, PromptError> {
         self.queue_input(text, images, source, StreamingBehavior::Steer).await
     }
 
-    /// Queues something for when the run would end.
+    /// Queues a prompt that waits for the end of the run.
     pub async fn follow_up(
         &self,
         text: &str,
         images: Vec<ImageContent>,
-        source: &str,
+        source: InputSource,
     ) -> Result<Disposition, PromptError> {
         self.queue_input(text, images, source, StreamingBehavior::FollowUp).await
     }
@@ -44,15 +48,17 @@ impl AgentSession {
         &self,
         text: &str,
         images: Vec<ImageContent>,
-        source: &str,
+        source: InputSource,
         behavior: StreamingBehavior,
     ) -> Result<Disposition, PromptError> {
         if let Some(name) = self.extension_command(text) {
             return Err(PromptError::CommandQueued(name.to_owned()));
         }
-        let context = self.extension_context();
-        let input = self.0.extensions.input(text.to_owned(), images, source, None, &context);
-        let Some((text, images)) = input.await else { return Ok(Disposition::Handled) };
+        let asked = self.ask(Input::new(text.to_owned(), images, source, None)).await;
+        if asked.answer.is_ok_and(|action| action == InputAction::Handled) {
+            return Ok(Disposition::Handled);
+        }
+        let Input { text, images, .. } = asked.question;
         let text = self.expanded(text)?;
         self.enqueue(text, images, behavior).await;
         Ok(Disposition::Queued)
@@ -65,113 +71,83 @@ impl AgentSession {
         behavior: StreamingBehavior,
     ) {
         let message = user_message(text.clone(), images);
-        match behavior {
-            StreamingBehavior::Steer => {
-                self.state().steering.push(text);
-                self.0.agent.steer(message);
-            }
-            StreamingBehavior::FollowUp => {
-                self.state().follow_ups.push(text);
-                self.0.agent.follow_up(message);
-            }
-        }
+        self.pending().enqueue(&self.0.agent, message, text, behavior);
         self.queue_changed().await;
     }
 
-    /// Empties the queues and returns what was in them: steering, then follow-ups.
-    pub async fn clear_queue(&self) -> (Vec<String>, Vec<String>) {
-        self.0.agent.clear_queues();
-        let queues = {
-            let mut state = self.state();
-            (std::mem::take(&mut state.steering), std::mem::take(&mut state.follow_ups))
-        };
+    /// Empties the queues and returns what was in them.
+    pub async fn clear_queue(&self) -> QueuedTexts {
+        let texts = self.pending().clear(&self.0.agent);
         self.queue_changed().await;
-        queues
+        texts
     }
 
-    /// What waits: steering, then follow-ups.
-    pub fn queued(&self) -> (Vec<String>, Vec<String>) {
-        let state = self.state();
-        (state.steering.clone(), state.follow_ups.clone())
+    /// Returns the texts that are queued.
+    pub fn queued(&self) -> QueuedTexts {
+        self.pending().texts()
+    }
+
+    /// Returns the number of prompts that are queued.
+    pub fn queued_count(&self) -> usize {
+        self.pending().len()
     }
 
     async fn queue_changed(&self) {
-        let (steering, follow_up) = self.queued();
-        let news = SessionNews::QueueUpdate { steering: &steering, follow_up: &follow_up };
-        self.news(news).await;
+        let QueuedTexts { steering, follow_up } = self.queued();
+        self.emit(SessionEvent::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// A message has begun: if it was queued, it no longer is.
-    pub(super) async fn delivered(&self, message: &AgentMessage) {
-        let Some(text) = text_of(message) else { return };
-        let removed = {
-            let mut state = self.state();
-            let state = &mut *state;
-            [&mut state.steering, &mut state.follow_ups].into_iter().any(|queue| {
-                let at = queue.iter().position(|queued| *queued == text);
-                at.map(|at| queue.remove(at)).is_some()
-            })
-        };
+    /// Removes a message from the queues that the loop delivers.
+    pub(super) async fn delivered(&self, id: QueuedId) {
+        let removed = self.pending().delivered(id);
         if removed {
             self.queue_changed().await;
         }
     }
 
-    /// Adds a message of an extension to the conversation. During a run it is queued, unless
-    /// `triggers` is `Some(false)`: then it waits for the end of the turn. Without a run it is
-    /// added at once; whether a run begins is for the caller ([`AgentSession::start_with`]).
+    /// Adds a message of an extension. Without a run it is appended at once and starts none
+    /// ([`AgentSession::start_with`] does); during a run, `delivery` decides.
     pub async fn add_message(
         &self,
-        message: &ExtensionMessage,
-        delivery: Option<Delivery>,
-        triggers: Option<bool>,
+        message: ExtensionMessage,
+        delivery: Delivery,
     ) -> Result<(), SessionError> {
-        let message = ExtensionMessage { timestamp: now_ms(), ..message.clone() };
-        let message = AgentMessage::custom(&message).map_err(SessionError::from)?;
-        if delivery == Some(Delivery::NextTurn) {
-            self.state().next_turn.push(message);
+        let message = custom_message(message)?;
+        if delivery == Delivery::NextTurn {
+            self.pending().next_turn.push(message);
             return Ok(());
         }
         if !self.is_streaming() {
             return self.append_now(message).await;
         }
-        match (triggers, delivery) {
-            (Some(false), _) => self.state().at_turn_end.push(message),
-            (_, Some(Delivery::FollowUp)) => {
-                self.0.agent.follow_up(message);
-            }
-            _ => {
-                self.0.agent.steer(message);
-            }
+        match delivery {
+            Delivery::TurnEnd => self.pending().at_turn_end.push(message),
+            Delivery::FollowUp => drop(self.0.agent.follow_up(message)),
+            Delivery::Steer | Delivery::NextTurn => drop(self.0.agent.steer(message)),
         }
         Ok(())
     }
 
-    /// Adds what waited for the end of the turn.
+    /// Appends the messages that waited for the end of the turn.
     pub(super) async fn flush_at_turn_end(&self) -> Result<(), SessionError> {
-        let waiting = std::mem::take(&mut self.state().at_turn_end);
+        let waiting = std::mem::take(&mut self.pending().at_turn_end);
         for message in waiting {
             self.append_now(message).await?;
         }
         Ok(())
     }
 
-    /// Adds a message outside of the loop, with the events that it would have caused.
+    /// Appends a message outside of the loop, with the events of a message.
     pub(super) async fn append_now(&self, message: AgentMessage) -> Result<(), SessionError> {
-        use pi_agent::AgentEvent::{MessageEnd, MessageStart};
-        for event in
-            [MessageStart { message: message.clone() }, MessageEnd { message: message.clone() }]
-        {
-            let event = super::LoopEvent { event: &event, streaming: None, will_retry: false };
-            self.emit(&super::SessionEvent::Agent(event)).await;
-        }
+        self.emit(SessionEvent::MessageStart { message: message.clone() }).await;
+        self.emit(SessionEvent::MessageEnd { message: message.clone() }).await;
         self.store(&message)?;
-        self.added(message);
+        self.message_appended(message);
         Ok(())
     }
 }
 
-/// A message of the user: text first, then images.
+/// Makes a message of the user: text first, then images.
 pub(super) fn user_message(text: String, images: Vec<ImageContent>) -> AgentMessage {
     let mut blocks = vec![UserBlock::text(text)];
     blocks.extend(images.into_iter().map(UserBlock::Image));

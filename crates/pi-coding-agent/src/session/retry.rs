@@ -1,121 +1,127 @@
-//! Making a failed request again.
+//! Retries of a failed request.
 //!
-//! The failed attempt stays in the file and leaves the context by an edit, so that the model does
-//! not read of it.
+//! The failed attempt stays in the log and leaves the context by an edit, so that the model does
+//! not read it.
 
 use std::time::Duration;
 
 use pi_ai::{is_context_overflow, is_retryable};
-use pi_protocol::{AssistantMessage, CancelToken};
+use pi_protocol::{AssistantMessage, CancelToken, Model};
+use pi_session::SessionError;
 
 use super::event::last_answer;
-use super::{AgentSession, SessionNews};
+use super::{AgentSession, SessionEvent};
 
 impl AgentSession {
-    /// The last answer failed in a way that may pass, and there are tries left.
+    /// Returns true if the last answer failed with a transient error and attempts are left.
     pub(super) fn will_retry(&self) -> bool {
         let messages = self.messages();
-        let state = self.state();
-        let retry = &state.settings.retry;
-        !state.abort_requested
+        let retry = self.settings().retry;
+        let attempt = self.0.activity.run(|run| run.retry_attempt);
+        let model = self.model();
+        !self.0.activity.is_abort_requested()
             && retry.enabled
-            && state.retry_attempt < retry.max_retries
+            && attempt < retry.max_retries
             && last_answer(messages.iter())
-                .is_some_and(|answer| self.may_pass(answer, state.model.as_deref()))
+                .is_some_and(|answer| is_transient(answer, model.as_deref()))
     }
 
-    fn may_pass(&self, answer: &AssistantMessage, model: Option<&pi_protocol::Model>) -> bool {
-        let window = model.map(|model| model.context_window).filter(|window| *window > 0);
-        is_retryable(answer) && !is_context_overflow(answer, window)
-    }
-
-    /// Waits and hides the failed attempt, if it is worth trying again.
+    /// Waits and omits the failed attempt from the context. Returns true if the request is to be
+    /// made again.
     pub(super) async fn retry_after_failure(&self) -> bool {
         let messages = self.messages();
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
-        let model = self.model();
-        if !self.may_pass(&answer, model.as_deref()) {
+        let settings = self.settings().retry;
+        if !settings.enabled || !is_transient(&answer, self.model().as_deref()) {
             return false;
         }
         let error = answer.error_message.clone().unwrap_or_else(|| "Unknown error".to_owned());
-        let (attempt, settings) = {
-            let mut state = self.state();
-            let settings = state.settings.retry.clone();
-            if !settings.enabled {
-                return false;
-            }
-            state.retry_attempt += 1;
-            (state.retry_attempt, settings)
-        };
+        let attempt = self.0.activity.run(|run| {
+            run.retry_attempt += 1;
+            run.retry_attempt
+        });
         if attempt > settings.max_retries {
-            self.state().retry_attempt = 0;
-            let attempt = attempt - 1;
-            let final_error = Some(error.as_str());
-            self.news(SessionNews::AutoRetryEnd { success: false, attempt, final_error }).await;
+            self.give_up(attempt - 1, error).await;
             return false;
         }
         let doublings = (attempt - 1).min(31);
         let delay_ms =
             settings.base_delay_ms.saturating_mul(1 << doublings).min(settings.max_delay_ms);
-        self.news(SessionNews::AutoRetryStart {
+        self.emit(SessionEvent::AutoRetryStart {
             attempt,
             max_attempts: settings.max_retries,
             delay_ms,
-            error_message: &error,
+            error_message: error,
         })
         .await;
-        let hidden = self.omit_last_turn().await;
-        let pause = CancelToken::new();
-        self.state().retry_pause = Some(pause.clone());
-        let cancelled =
-            tokio::time::timeout(Duration::from_millis(delay_ms), pause.cancelled()).await.is_ok();
-        self.state().retry_pause = None;
-        let final_error = match hidden {
+        let omitted = self.omit_last_turn().await;
+        let cancelled = self.retry_pause(Duration::from_millis(delay_ms)).await;
+        let final_error = match omitted {
             _ if cancelled => "Retry cancelled".to_owned(),
             Err(error) => error.to_string(),
             Ok(()) => return true,
         };
-        self.state().retry_attempt = 0;
-        let final_error = Some(final_error.as_str());
-        self.news(SessionNews::AutoRetryEnd { success: false, attempt, final_error }).await;
+        self.give_up(attempt, final_error).await;
         false
     }
 
-    /// Takes the last answer and the results of its calls out of the context.
-    pub(super) async fn omit_last_turn(&self) -> Result<(), pi_session::SessionError> {
-        let entries = std::mem::take(&mut self.state().last_turn_entries);
+    /// Waits before a retry. Returns true if the pause was cancelled.
+    async fn retry_pause(&self, delay: Duration) -> bool {
+        let pause = CancelToken::new();
+        self.0.activity.run(|run| run.retry_pause = Some(pause.clone()));
+        // An abort may have come between the failure and the pause.
+        if self.0.activity.is_abort_requested() {
+            pause.cancel();
+        }
+        let cancelled = tokio::time::timeout(delay, pause.cancelled()).await.is_ok();
+        self.0.activity.run(|run| run.retry_pause = None);
+        cancelled
+    }
+
+    async fn give_up(&self, attempt: u32, final_error: String) {
+        self.0.activity.run(|run| run.retry_attempt = 0);
+        let final_error = Some(final_error);
+        self.emit(SessionEvent::AutoRetryEnd { success: false, attempt, final_error }).await;
+    }
+
+    /// Omits the last answer and the results of its calls from the context.
+    async fn omit_last_turn(&self) -> Result<(), SessionError> {
+        let entries = std::mem::take(&mut self.sync().last_turn_entries);
         self.omit(&entries).await
     }
 
-    /// Takes entries out of the context.
-    pub(super) async fn omit(&self, entries: &[String]) -> Result<(), pi_session::SessionError> {
+    /// Omits entries from the context.
+    pub(super) async fn omit(&self, entries: &[String]) -> Result<(), SessionError> {
         for id in entries {
-            let edit = self.entries().append_context_edit(id, None)?;
-            self.appended(&edit).await?;
+            let edit = self.log().append_context_edit(id, None)?;
+            self.entry_appended(&edit).await?;
         }
-        self.state().edited = true;
+        self.sync().edited = true;
         self.refresh()
     }
 
-    /// An answer came: retries are over.
+    /// Ends the retries after an answer.
     pub(super) async fn retry_succeeded(&self) {
-        let attempt = std::mem::take(&mut self.state().retry_attempt);
+        let attempt = self.0.activity.run(|run| std::mem::take(&mut run.retry_attempt));
         if attempt > 0 {
-            self.news(SessionNews::AutoRetryEnd { success: true, attempt, final_error: None })
+            self.emit(SessionEvent::AutoRetryEnd { success: true, attempt, final_error: None })
                 .await;
         }
     }
 
-    /// Ends a pause before a retry.
+    /// Cancels a pause before a retry.
     pub fn abort_retry(&self) {
-        let pause = self.state().retry_pause.clone();
-        if let Some(pause) = pause {
-            pause.cancel();
-        }
+        self.0.activity.cancel_retry();
     }
 
-    /// A pause before a retry is going on.
+    /// Returns true during a pause before a retry.
     pub fn is_retrying(&self) -> bool {
-        self.state().retry_pause.is_some()
+        self.0.activity.run(|run| run.retry_pause.is_some())
     }
+}
+
+/// Returns true if an answer failed with an error that may be gone with the next attempt.
+fn is_transient(answer: &AssistantMessage, model: Option<&Model>) -> bool {
+    let window = model.map(|model| model.context_window).filter(|window| *window > 0);
+    is_retryable(answer) && !is_context_overflow(answer, window)
 }

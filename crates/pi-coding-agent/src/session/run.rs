@@ -1,14 +1,20 @@
-//! From the first request until everything is settled: runs of the loop, and what follows each.
+//! A run: from its first request until everything is settled.
+
+use std::sync::Arc;
 
 use pi_agent::Outcome;
 use pi_protocol::{AgentMessage, EntryBody, StopReason};
+use pi_session::SessionError;
 use pi_session::compaction::CheckTime;
 
 use super::event::last_answer;
-use super::{AgentSession, SessionNews};
-use crate::extension::{BoundaryEvent, Notice};
+use super::{AgentSession, SessionEvent, lock};
+use crate::extension::{BeforeSettle, BoundaryState, QuestionKind, RunOutcome};
 
-/// A run that is about to begin. The session counts as busy from now on; dropping it without
+/// Type of the entry that records the restrictions of a session.
+const GUARD_ENTRY: &str = "guard";
+
+/// A run that is about to begin. The session is busy from now on; dropping the run without
 /// finishing it makes the session idle again.
 #[derive(Debug)]
 #[must_use = "the run begins when it is finished"]
@@ -17,30 +23,25 @@ pub struct Run {
     pub(super) messages: Vec<AgentMessage>,
 }
 
-/// What follows a run of the loop.
-pub(super) enum Next {
-    /// The loop goes on from where the conversation stands.
+/// Continuation after a run of the loop.
+enum Next {
+    /// The loop continues with the messages of the log.
     Continue,
-    /// Nothing.
+    /// No work is left.
     Settle,
 }
 
 impl Run {
     /// Takes the session; `None` if it is busy.
     pub(super) fn begin(session: &AgentSession) -> Option<Self> {
-        {
-            let mut state = session.state();
-            if state.running {
-                return None;
-            }
-            state.running = true;
-            state.abort_requested = false;
-        }
-        session.update_busy();
-        Some(Self { session: session.clone(), messages: Vec::new() })
+        session
+            .0
+            .activity
+            .begin_run()
+            .then(|| Self { session: session.clone(), messages: Vec::new() })
     }
 
-    /// Runs until everything is settled. Returns how the last run of the loop ended.
+    /// Runs until everything is settled. Returns the outcome of the last run of the loop.
     pub async fn finish(mut self) -> Outcome {
         let session = self.session.clone();
         let messages = std::mem::take(&mut self.messages);
@@ -57,22 +58,14 @@ impl Run {
         }
         let aborted = session.was_aborted();
         drop(self);
-        session.news(SessionNews::AgentSettled { aborted }).await;
-        let notice = Notice::AgentSettled { aborted };
-        session.0.extensions.notice(&notice, &session.extension_context()).await;
+        session.emit(SessionEvent::AgentSettled { aborted }).await;
         outcome
     }
 }
 
 impl Drop for Run {
     fn drop(&mut self) {
-        {
-            let mut state = self.session.state();
-            state.running = false;
-            state.retry_attempt = 0;
-            state.forced_prompt = None;
-        }
-        self.session.update_busy();
+        self.session.0.activity.end();
     }
 }
 
@@ -81,38 +74,44 @@ fn ended(result: Result<Outcome, pi_agent::AgentError>) -> Outcome {
 }
 
 impl AgentSession {
-    pub(super) fn update_busy(&self) {
-        let busy = {
-            let state = self.state();
-            state.running || state.compaction.is_some()
-        };
-        self.0.busy.send_replace(busy);
+    /// Emits and records the restrictions of the session, once, before its first run.
+    async fn announce_guard(&self) {
+        let Some(status) = self.0.guard.as_ref().and_then(|guard| guard.status()) else { return };
+        if std::mem::replace(&mut *lock(&self.0.guard_announced), true) {
+            return;
+        }
+        let data = serde_json::to_value(&status).ok();
+        self.emit(SessionEvent::Guard { status: Arc::new(status) }).await;
+        let recorded: Result<String, SessionError> = self.log().append_custom(GUARD_ENTRY, data);
+        if let Err(error) = recorded {
+            self.warn(format!("The restrictions of this session could not be recorded: {error}"));
+        }
     }
 
-    /// The last answer was aborted, or an abort came between answers.
+    /// Returns true if the last answer was aborted, or an abort came between answers.
     fn was_aborted(&self) -> bool {
         let messages = self.messages();
         let aborted = last_answer(messages.iter())
             .is_some_and(|answer| answer.stop_reason == StopReason::Aborted);
-        aborted || self.state().abort_requested
+        aborted || self.0.activity.is_abort_requested()
     }
 
-    /// Retry, compact, or nothing.
+    /// Retries, compacts, or does nothing.
     async fn after_run(&self) -> Next {
-        if self.flush_bash().is_err() || self.state().abort_requested {
+        if self.flush_bash().is_err() || self.0.activity.is_abort_requested() {
             return Next::Settle;
         }
         if self.retry_after_failure().await {
             return Next::Continue;
         }
         let retry = self.compact_if_needed(CheckTime::AfterRun).await;
-        if self.state().abort_requested {
+        if self.0.activity.is_abort_requested() {
             return Next::Settle;
         }
         if retry || self.can_deliver() { Next::Continue } else { Next::Settle }
     }
 
-    /// Messages came in while the session was busy with itself.
+    /// Returns true if messages were queued after the loop ended and can be delivered.
     fn can_deliver(&self) -> bool {
         let messages = self.messages();
         let failed =
@@ -120,37 +119,38 @@ impl AgentSession {
         !failed && self.0.agent.has_queued()
     }
 
-    /// Extensions have the last word; true if one of them wants to go on and that is possible.
+    /// Asks extensions before the session settles. Returns true if the run continues.
     async fn before_settle(&self, outcome: &Outcome) -> bool {
-        let name = match outcome {
-            Outcome::Aborted => "aborted",
-            Outcome::Failed { .. } => "error",
-            _ => "completed",
+        if !self.is_answered(QuestionKind::BeforeSettle) {
+            return false;
+        }
+        let outcome = match outcome {
+            Outcome::Aborted => RunOutcome::Aborted,
+            Outcome::Failed { .. } => RunOutcome::Error,
+            _ => RunOutcome::Completed,
         };
         let messages = self.messages();
-        let event =
-            BoundaryEvent { message: last_answer(messages.iter()), outcome: name, goes_on: false };
-        let context = self.extension_context();
-        let answer = self.0.extensions.boundary(&event, true, &context).await;
-        self.append_drafts(answer.entries).await;
-        let last_role = self.messages().last().map(|last| last.role().to_owned());
-        let can_go_on =
-            last_role.is_some_and(|role| role != "assistant") || self.0.agent.has_queued();
-        answer.goes_on && can_go_on && !self.state().abort_requested
+        let mut state = BoundaryState::new(outcome, messages.clone());
+        state.message = last_answer(messages.iter()).cloned();
+        let boundary = self.ask(BeforeSettle(state)).await.answer.unwrap_or_default();
+        self.append_drafts(boundary.entries).await;
+        let answered = self.messages().last().is_none_or(|last| last.as_assistant().is_some());
+        let possible = !answered || self.0.agent.has_queued();
+        boundary.continues && possible && !self.0.activity.is_abort_requested()
     }
 
-    /// Adds entries of extensions to the conversation.
+    /// Appends entries that extensions proposed.
     pub(super) async fn append_drafts(&self, drafts: Vec<EntryBody>) {
         let mut changed = false;
         for draft in drafts {
             let appended = match draft {
                 EntryBody::Custom { custom_type, data } => {
-                    self.entries().append_custom(&custom_type, data)
+                    self.log().append_custom(&custom_type, data)
                 }
                 EntryBody::CustomMessage(message) => {
                     changed = true;
                     let message = *message;
-                    self.entries().append_custom_message(
+                    self.log().append_custom_message(
                         &message.custom_type,
                         message.content,
                         message.display,
@@ -159,23 +159,31 @@ impl AgentSession {
                 }
                 EntryBody::ContextEdit(edit) => {
                     changed = true;
-                    self.state().edited = true;
+                    self.sync().edited = true;
                     let content = edit.replacement.map(|replacement| replacement.content);
-                    self.entries().append_context_edit(&edit.target_id, content)
+                    self.log().append_context_edit(&edit.target_id, content)
                 }
+                EntryBody::Compaction(compaction) => {
+                    changed = true;
+                    let appended = self.log().append_compaction(*compaction);
+                    if appended.is_ok() {
+                        self.sync().compacted(pi_protocol::now_ms());
+                    }
+                    appended
+                }
+                // Other kinds are refused when the answer is merged.
                 _ => continue,
             };
-            match appended {
-                Ok(id) => drop(self.appended(&id).await),
-                Err(error) => {
-                    self.0
-                        .ui
-                        .notify(&format!("An extension's entry was not added: {error}"), "error");
-                }
+            let emitted = match appended {
+                Ok(id) => self.entry_appended(&id).await.map(drop),
+                Err(error) => Err(error),
+            };
+            if let Err(error) = emitted {
+                self.notify_error(format!("An entry of an extension was not appended: {error}"));
             }
         }
         if changed && let Err(error) = self.refresh() {
-            self.0.ui.notify(&format!("The conversation could not be read: {error}"), "error");
+            self.notify_error(format!("The session cannot be read: {error}"));
         }
     }
 }

@@ -1,21 +1,21 @@
-//! What of the user's settings matters to a session.
+//! Settings of the user that concern a session.
 
-use pi_agent::QueueMode;
+use pi_agent::{QueueMode, SteeringDelivery};
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 
-use super::AgentSession;
+use super::{AgentSession, lock};
 
-/// How often and how patiently failed requests are made again.
+/// Retries of failed requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RetrySettings {
-    /// At all.
+    /// Enables retries.
     pub enabled: bool,
-    /// Tries after the first.
+    /// Number of attempts after the first.
     pub max_retries: u32,
-    /// The first pause in milliseconds; each one after is twice as long.
+    /// First pause in milliseconds; each later one is twice as long.
     pub base_delay_ms: u64,
-    /// No pause is longer.
+    /// Upper limit of a pause in milliseconds.
     pub max_delay_ms: u64,
 }
 
@@ -25,31 +25,46 @@ impl Default for RetrySettings {
     }
 }
 
-/// What of the user's settings matters to a session.
+/// Settings of the user that concern a session.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SessionSettings {
-    /// Failed requests.
+    /// Retries of failed requests.
     pub retry: RetrySettings,
-    /// Full contexts.
+    /// Compaction of full contexts.
     pub compaction: CompactionSettings,
-    /// The same for single models, by `provider/id`: tokens to reserve, tokens to keep.
-    pub compaction_overrides: Vec<(String, Option<u64>, Option<u64>)>,
-    /// Branches that are left.
+    /// Compaction settings of single models.
+    pub compaction_overrides: Vec<CompactionOverride>,
+    /// Summaries of branches that are left.
     pub branch_summary: BranchSummarySettings,
-    /// How steering messages are taken.
+    /// Number of steering messages that are delivered at once.
     pub steering_mode: QueueMode,
-    /// How follow-ups are taken.
+    /// Number of follow-ups that are delivered at once.
     pub follow_up_mode: QueueMode,
-    /// Models are shown no images.
+    /// Effect of a steering message on the tool calls that are left in a turn.
+    pub steering_delivery: SteeringDelivery,
+    /// Hides images from models.
     pub block_images: bool,
-    /// The thinking level of models that have none of their own.
+    /// Thinking level of models that have none of their own.
     pub default_thinking_level: Option<ThinkingLevel>,
-    /// The thinking levels of models, by `provider/id`.
+    /// Thinking levels of single models, by `provider/id`.
     pub model_thinking_levels: Vec<(String, ThinkingLevel)>,
+}
+
+/// Compaction settings of one model; `None` keeps the general setting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CompactionOverride {
+    /// The model as `provider/id`.
+    pub model: String,
+    /// Tokens to keep free.
+    pub reserve_tokens: Option<u64>,
+    /// Tokens of recent messages to keep.
+    pub keep_recent_tokens: Option<u64>,
 }
 
 /// A setting that was changed through the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SettingChange {
     /// `steeringMode`.
     SteeringMode(QueueMode),
@@ -71,31 +86,42 @@ pub enum SettingChange {
 }
 
 impl SessionSettings {
-    /// When and how much to compact for a model.
+    /// Returns the compaction settings of a model.
     pub(super) fn compaction_for(&self, provider: &str, id: &str) -> CompactionSettings {
         let mut settings = self.compaction.clone();
         let name = format!("{provider}/{id}");
-        if let Some((_, reserve, keep)) =
-            self.compaction_overrides.iter().find(|(model, ..)| *model == name)
-        {
-            settings.reserve_tokens = reserve.unwrap_or(settings.reserve_tokens);
-            settings.keep_recent_tokens = keep.unwrap_or(settings.keep_recent_tokens);
+        if let Some(special) = self.compaction_overrides.iter().find(|other| other.model == name) {
+            settings.reserve_tokens = special.reserve_tokens.unwrap_or(settings.reserve_tokens);
+            settings.keep_recent_tokens =
+                special.keep_recent_tokens.unwrap_or(settings.keep_recent_tokens);
         }
         settings
+    }
+
+    /// Returns the thinking level that the settings name for a model.
+    pub(super) fn thinking_level_of(&self, provider: &str, id: &str) -> Option<ThinkingLevel> {
+        let name = format!("{provider}/{id}");
+        let own = self.model_thinking_levels.iter().find(|(model, _)| *model == name);
+        own.map(|(_, level)| *level).or(self.default_thinking_level)
     }
 }
 
 impl AgentSession {
-    /// The settings in force.
+    /// Returns the settings in force.
     pub fn settings(&self) -> SessionSettings {
-        self.state().settings.clone()
+        lock(&self.0.settings).clone()
     }
 
-    /// Changes a setting, here and in the user's file.
+    /// Replaces the settings, for the next turn on.
+    pub(crate) fn set_settings(&self, settings: SessionSettings) {
+        *lock(&self.0.settings) = settings;
+        self.apply_settings();
+    }
+
+    /// Changes a setting, here and in the file of the user.
     pub fn change_setting(&self, change: &SettingChange) {
         {
-            let mut state = self.state();
-            let settings = &mut state.settings;
+            let mut settings = lock(&self.0.settings);
             match change {
                 SettingChange::SteeringMode(mode) => settings.steering_mode = *mode,
                 SettingChange::FollowUpMode(mode) => settings.follow_up_mode = *mode,
@@ -116,5 +142,6 @@ impl AgentSession {
     pub(super) fn apply_settings(&self) {
         let settings = self.settings();
         self.0.agent.set_queue_modes(settings.steering_mode, settings.follow_up_mode);
+        self.0.agent.set_steering_delivery(settings.steering_delivery);
     }
 }

@@ -1,68 +1,95 @@
-//! Commands that the user runs, beside the model.
+//! Shell commands of the user.
 
 use std::borrow::Cow;
 
 use pi_protocol::{AgentMessage, CancelToken, now_ms};
 use pi_session::{BashExecution, SessionError};
+use pi_tools::Workspace;
 use serde::Serialize;
+use tokio::sync::mpsc;
 
-use super::{AgentSession, SessionNews};
-use crate::extension::UserBash;
+use super::{AgentSession, SessionEvent, lock};
+use crate::extension::{BashOperations, UserBash, UserBashHandling};
 
-/// What came of a command.
+/// Result of a shell command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BashResult {
-    /// What it printed; of a lot, the end.
+    /// Output of the command; the end of it if there was much.
     pub output: String,
-    /// How it ended; absent if it was killed.
+    /// Exit code; absent if the command was killed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// It was stopped.
+    /// The command was aborted.
     pub cancelled: bool,
-    /// There was more output.
+    /// The output is longer than what is here.
     pub truncated: bool,
-    /// Where all of it is.
+    /// File with the whole output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
 }
 
-/// How a command is meant.
+/// Options of a shell command.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct BashOptions {
-    /// The model is not told.
+    /// The model does not see the command.
     pub exclude_from_context: bool,
-    /// A name for it in events.
+    /// Identity of the command in events.
     pub id: Option<String>,
 }
 
-/// Why there is no result.
+/// Reasons why a shell command has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BashError {
-    /// It could not be run.
+    /// The command could not be run.
     #[error("{0}")]
     Failed(String),
-    /// The conversation cannot be written.
+    /// The log cannot be written.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
+impl BashOptions {
+    /// Hides the command from the model.
+    #[must_use]
+    pub fn exclude_from_context(mut self, exclude: bool) -> Self {
+        self.exclude_from_context = exclude;
+        self
+    }
+
+    /// Sets the identity of the command in events.
+    #[must_use]
+    pub fn id(mut self, id: Option<String>) -> Self {
+        self.id = id;
+        self
+    }
+}
+
+/// The shell commands that are running.
+#[derive(Debug, Default)]
+pub(super) struct RunningCommands {
+    next: u64,
+    running: Vec<(u64, CancelToken)>,
+}
+
 impl AgentSession {
-    /// Runs a command of the user. Several may run at once.
+    /// Runs a shell command of the user. Several may run at once.
     pub async fn execute_bash(
         &self,
         command: &str,
         options: BashOptions,
     ) -> Result<BashResult, BashError> {
         let (key, cancel) = {
-            let mut state = self.state();
-            state.next_bash += 1;
-            let (key, cancel) = (state.next_bash, CancelToken::new());
-            state.bash.push((key, cancel.clone()));
+            let mut commands = lock(&self.0.commands);
+            commands.next += 1;
+            let (key, cancel) = (commands.next, CancelToken::new());
+            commands.running.push((key, cancel.clone()));
             (key, cancel)
         };
         let result = self.run_bash(command, &options, &cancel).await;
-        self.state().bash.retain(|(other, _)| *other != key);
+        lock(&self.0.commands).running.retain(|(other, _)| *other != key);
         let result = result?;
         self.record_bash(command, &result, options.exclude_from_context)?;
         Ok(result)
@@ -74,30 +101,45 @@ impl AgentSession {
         options: &BashOptions,
         cancel: &CancelToken,
     ) -> Result<BashResult, BashError> {
-        let exclude_from_context = options.exclude_from_context;
-        let cwd = self.0.workspace.cwd();
-        let event = UserBash { command, exclude_from_context, cwd };
-        let context = self.extension_context();
-        let asked = self.0.extensions.user_bash(&event, &context).await;
-        if let Some(result) = asked.map_err(|error| BashError::Failed(error.0))? {
+        let cwd = self.0.workspace.cwd().to_owned();
+        let question = UserBash::new(command, options.exclude_from_context, cwd);
+        let handling = match self.ask(question).await.answer {
+            Ok(handling) => handling,
+            Err(failure) => {
+                let error = failure.error.clone();
+                self.report(vec![failure]).await;
+                return Err(BashError::Failed(error));
+            }
+        };
+        if let UserBashHandling::Result(result) = handling {
             return Ok(result);
         }
         if let Some(guard) = &self.0.guard {
             guard.check_user_command(command).map_err(BashError::Failed)?;
         }
-        let (chunks, mut received) = tokio::sync::mpsc::channel::<String>(64);
-        let told = async {
+        let (chunks, mut received) = mpsc::channel::<String>(64);
+        let emitting = async {
+            let mut output = String::new();
             while let Some(delta) = received.recv().await {
-                let id = options.id.as_deref();
-                let delta = self.masked(&delta);
-                self.news(SessionNews::BashExecutionUpdate { id, delta: &delta }).await;
+                let delta = self.redacted(&delta).into_owned();
+                if matches!(handling, UserBashHandling::Operations(_)) {
+                    output.push_str(&delta);
+                }
+                let id = options.id.clone();
+                self.emit(SessionEvent::BashExecutionUpdate { id, delta }).await;
             }
+            output
         };
+        if let UserBashHandling::Operations(operations) = &handling {
+            let running = run_through(&**operations, command, &self.0.workspace, chunks, cancel);
+            let (ended, output) = tokio::join!(running, emitting);
+            return ended.map(|result| BashResult { output, ..result });
+        }
         let running = pi_tools::run_command(&self.0.workspace, command, cancel, chunks);
-        let (ended, ()) = tokio::join!(running, told);
-        let ended = ended.map_err(|error| BashError::Failed(error.to_string()))?;
+        let (ended, _) = tokio::join!(running, emitting);
+        let ended = ended.map_err(|error| BashError::Failed(error.message().to_owned()))?;
         Ok(BashResult {
-            output: self.masked(&ended.output).into_owned(),
+            output: self.redacted(&ended.output).into_owned(),
             exit_code: ended.exit_code,
             cancelled: ended.cancelled,
             truncated: ended.truncated,
@@ -107,12 +149,12 @@ impl AgentSession {
         })
     }
 
-    /// A text as it may be told and kept.
-    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.0.guard.as_ref().map_or(Cow::Borrowed(text), |guard| guard.mask(text))
+    /// Returns a text without secrets.
+    fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.0.guard.as_ref().map_or(Cow::Borrowed(text), |guard| guard.redact(text))
     }
 
-    /// Adds the result to the conversation; during a run, when that is over.
+    /// Appends the result to the log; during a run, after the run.
     fn record_bash(
         &self,
         command: &str,
@@ -130,34 +172,48 @@ impl AgentSession {
             exclude_from_context: exclude_from_context.then_some(true),
             ..BashExecution::default()
         })?;
-        self.state().pending_bash.push(message);
+        self.pending().bash.push(message);
         if !self.is_streaming() {
             self.flush_bash()?;
         }
         Ok(())
     }
 
-    /// Adds results that waited for the end of a run.
+    /// Appends results that waited for the end of a run.
     pub(super) fn flush_bash(&self) -> Result<(), SessionError> {
-        let pending = std::mem::take(&mut self.state().pending_bash);
+        let pending = std::mem::take(&mut self.pending().bash);
         for message in pending {
-            self.entries().append_message(message.clone())?;
-            self.added(message);
+            self.log().append_message(message.clone())?;
+            self.message_appended(message);
         }
         Ok(())
     }
 
-    /// Stops all commands of the user.
+    /// Aborts all shell commands of the user.
     pub fn abort_bash(&self) {
         let running: Vec<CancelToken> =
-            self.state().bash.iter().map(|(_, cancel)| cancel.clone()).collect();
+            lock(&self.0.commands).running.iter().map(|(_, cancel)| cancel.clone()).collect();
         for cancel in running {
             cancel.cancel();
         }
     }
 
-    /// A command of the user is running.
+    /// Returns true while a shell command of the user is running.
     pub fn is_bash_running(&self) -> bool {
-        !self.state().bash.is_empty()
+        !lock(&self.0.commands).running.is_empty()
     }
+}
+
+/// Runs a command through the operations of an extension. The output goes to `chunks`.
+async fn run_through(
+    operations: &dyn BashOperations,
+    command: &str,
+    workspace: &Workspace,
+    chunks: mpsc::Sender<String>,
+    cancel: &CancelToken,
+) -> Result<BashResult, BashError> {
+    let cwd = workspace.cwd().to_owned();
+    let ended = operations.exec(command.to_owned(), cwd, chunks, cancel.clone()).await;
+    let exit_code = ended.map_err(|error| BashError::Failed(error.message().to_owned()))?;
+    Ok(BashResult { exit_code, cancelled: cancel.is_cancelled(), ..BashResult::default() })
 }

@@ -1,4 +1,4 @@
-//! What a session amounts to.
+//! Totals of a session and the size of its context.
 
 use std::path::PathBuf;
 
@@ -7,51 +7,51 @@ use serde::Serialize;
 
 use super::AgentSession;
 
-/// How full the context is.
+/// Size of the context.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
-    /// Tokens; unknown after a compaction until a provider has counted again.
+    /// Tokens in the context; unknown after a compaction until a provider has counted again.
     pub tokens: Option<u64>,
-    /// What there is room for.
+    /// Tokens that the model can read.
     pub context_window: u64,
-    /// The one as a part of the other, in percent.
+    /// Tokens in percent of the window.
     #[serde(serialize_with = "pi_protocol::number::js_option::serialize")]
     pub percent: Option<f64>,
 }
 
-/// What a session amounts to.
+/// Totals of a session.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionTotals {
-    /// Its file.
+    /// File of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_file: Option<PathBuf>,
-    /// Its id.
+    /// Id of the session.
     pub session_id: String,
     /// Counts over all branches.
     #[serde(flatten)]
     pub stats: SessionStats,
-    /// How full the context is.
+    /// Size of the context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_usage: Option<ContextUsage>,
 }
 
 impl AgentSession {
-    /// What the session amounts to. Reads all of it.
+    /// Returns the totals of the session. Reads the whole log.
     pub fn totals(&self) -> Result<SessionTotals, SessionError> {
-        let stats = self.entries().stats()?;
+        let stats = self.log().stats()?;
         let context_usage = self.context_usage()?;
         Ok(SessionTotals { session_file: self.file(), session_id: self.id(), stats, context_usage })
     }
 
-    /// How full the context is; `None` without a model whose window is known.
+    /// Returns the size of the context; `None` without a model whose window is known.
     pub fn context_usage(&self) -> Result<Option<ContextUsage>, SessionError> {
         let window = self.model().map_or(0, |model| model.context_window);
         if window == 0 {
             return Ok(None);
         }
-        let tokens = self.entries().context_tokens()?;
+        let tokens = self.log().context_tokens()?;
         let percent = tokens.map(|tokens| tokens as f64 / window as f64 * 100.0);
         Ok(Some(ContextUsage { tokens, context_window: window, percent }))
     }

@@ -1,55 +1,101 @@
-//! Going elsewhere in the conversation, naming it, labelling its entries.
+//! Navigation in the session tree, names and labels.
+
+use std::sync::Arc;
 
 use pi_protocol::{AgentMessage, BranchSummary, CancelToken, Entry, EntryBody, Message};
-use pi_session::compaction::{BranchInstructions, summarize_branch};
+use pi_session::compaction::{BranchInstructions, SummaryError, summarize_branch};
 use pi_session::{SessionError, text_of};
 
-use super::{AgentSession, SessionNews};
-use crate::extension::{BeforeTree, Notice};
+use super::{AgentSession, SessionEvent};
+use crate::extension::BeforeTree;
 
-/// Where to go, and what to keep of where one was.
+/// Options of a move in the session tree.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Navigation {
-    /// The branch that is left is summarised.
+    /// Summarizes the branch that is left.
     pub summarize: bool,
-    /// What the summary should care about.
+    /// Instructions for the summary.
     pub instructions: Option<String>,
-    /// The instructions take the place of the usual ones.
+    /// The instructions replace the standard ones.
     pub replace_instructions: bool,
-    /// A label for where the user goes.
+    /// Label for the place of arrival.
     pub label: Option<String>,
 }
 
-/// What came of it.
+/// Result of a move in the session tree.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct NavigationResult {
-    /// The text of the message one went back to, to be written anew.
+    /// Text of the message before which the session continues, for the editor.
     pub text: Option<String>,
-    /// An extension or the user stopped it.
+    /// An extension or the user cancelled the move.
     pub cancelled: bool,
-    /// What was written about the branch that was left.
-    pub summary: Option<Entry>,
+    /// Summary of the branch that was left.
+    pub summary: Option<Arc<Entry>>,
 }
 
-/// Why one stays where one is.
+/// Reasons why navigation in the session tree can fail.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum NavigationError {
-    /// A run is going on.
-    #[error("Wait for the run to end, or abort it, before going elsewhere in the conversation.")]
+    /// A run or a compaction is in progress.
+    #[error("Cannot navigate while the session is busy. Wait for the run to end or abort it.")]
     Busy,
     /// The summary could not be written.
     #[error(transparent)]
     Summary(#[from] pi_session::compaction::SummaryError),
-    /// There is no model to write the summary.
-    #[error("No model selected to summarise the branch that is left")]
+    /// No model is selected that could write the summary.
+    #[error("No model selected to summarize the branch")]
     NoModel,
-    /// The conversation cannot be read or written.
+    /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
+/// A message of the user, as a place to fork from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UserMessageInfo {
+    /// Entry of the message.
+    pub entry_id: String,
+    /// Text of the message.
+    pub text: String,
+}
+
+/// What is kept of the branch that is left.
+#[derive(Default)]
+struct Departure {
+    summary: Option<BranchSummary>,
+    label: Option<String>,
+    from_extension: bool,
+}
+
+impl Navigation {
+    /// Summarizes the branch that is left.
+    #[must_use]
+    pub fn summarize(mut self, summarize: bool) -> Self {
+        self.summarize = summarize;
+        self
+    }
+
+    /// Sets instructions for the summary.
+    #[must_use]
+    pub fn instructions(mut self, instructions: Option<String>) -> Self {
+        self.instructions = instructions;
+        self
+    }
+
+    /// Sets the label for the place of arrival.
+    #[must_use]
+    pub fn label(mut self, label: Option<String>) -> Self {
+        self.label = label;
+        self
+    }
+}
+
 impl AgentSession {
-    /// Goes to an entry. To a message of the user: before it, and its text is returned.
+    /// Moves to an entry. A message of the user is left out, and its text is returned.
     pub async fn navigate(
         &self,
         target: &str,
@@ -58,102 +104,109 @@ impl AgentSession {
         if self.is_streaming() {
             return Err(NavigationError::Busy);
         }
-        let (old_leaf, left, destination, text) = {
-            let entries = self.entries();
-            let old_leaf = entries.leaf_id().map(str::to_owned);
-            let entry = entries.entry(target)?;
-            let text = rewritable(&entry);
+        let (old_leaf_id, left, destination, text) = {
+            let log = self.log();
+            let old_leaf_id = log.leaf_id().map(str::to_owned);
+            let entry = log.entry(target)?;
+            let text = editable_text(&entry);
             let destination = match text {
-                Some(_) => entries.parent_id(target).map(str::to_owned),
+                Some(_) => log.parent_id(target).map(str::to_owned),
                 None => Some(target.to_owned()),
             };
-            let left = entries.abandoned_entries(destination.as_deref())?;
-            (old_leaf, left, destination, text)
+            let left = log.abandoned_entries(destination.as_deref())?;
+            (old_leaf_id, left, destination, text)
         };
-        if old_leaf.as_deref() == Some(target) && text.is_none() {
+        if old_leaf_id.as_deref() == Some(target) && text.is_none() {
             return Ok(NavigationResult::default());
         }
-        let cancel = CancelToken::new();
-        self.state().compaction = Some(cancel.clone());
-        self.update_busy();
-        let summary = self.leave(target, old_leaf.as_deref(), &left, &options, &cancel).await;
-        self.state().compaction = None;
-        self.update_busy();
-        let Some((summary, label)) = summary? else {
+        let departure = {
+            let summary = self.0.activity.begin_summary().ok_or(NavigationError::Busy)?;
+            let cancel = summary.cancel.clone();
+            self.leave(target, old_leaf_id.as_deref(), left, &options, &cancel).await?
+        };
+        let Some(departure) = departure else {
             return Ok(NavigationResult { cancelled: true, ..NavigationResult::default() });
         };
-        let summary = self.arrive(destination.as_deref(), summary)?;
-        if let Some(label) = label.or(options.label) {
+        let from_extension = departure.summary.is_some().then_some(departure.from_extension);
+        let summary = self.arrive(destination.as_deref(), departure.summary)?.map(Arc::new);
+        if let Some(label) = departure.label.or(options.label) {
             let at = summary.as_ref().map_or(target, |entry| &entry.id).to_owned();
-            self.entries().append_label(&at, Some(&label))?;
+            self.log().append_label(&at, Some(&label))?;
         }
         self.refresh()?;
         self.restore_tools();
-        {
-            let mut state = self.state();
-            state.compacted_at = None;
-            state.last_turn_entries.clear();
-        }
-        let new_leaf = self.entries().leaf_id().map(str::to_owned);
-        let notice = Notice::SessionTree {
-            new_leaf: new_leaf.as_deref(),
-            old_leaf: old_leaf.as_deref(),
-            summary: summary.as_ref(),
-        };
-        self.0.extensions.notice(&notice, &self.extension_context()).await;
+        self.sync().moved();
+        let new_leaf_id = self.log().leaf_id().map(str::to_owned);
+        self.emit(SessionEvent::SessionTree {
+            new_leaf_id,
+            old_leaf_id,
+            summary_entry: summary.clone(),
+            from_extension,
+        })
+        .await;
         Ok(NavigationResult { text, cancelled: false, summary })
     }
 
-    /// What to keep of the branch that is left, and a label; `None` to stay.
+    /// Returns what is kept of the branch that is left; `None` if the move was cancelled.
     async fn leave(
         &self,
         target: &str,
-        old_leaf: Option<&str>,
-        left: &[Entry],
+        old_leaf_id: Option<&str>,
+        left: Vec<Entry>,
         options: &Navigation,
         cancel: &CancelToken,
-    ) -> Result<Option<(Option<BranchSummary>, Option<String>)>, NavigationError> {
-        let event = BeforeTree {
-            target,
-            old_leaf,
-            left,
-            wants_summary: options.summarize,
-            instructions: options.instructions.as_deref(),
-            cancel,
+    ) -> Result<Option<Departure>, NavigationError> {
+        let mut question = BeforeTree::new(target, cancel);
+        question.old_leaf_id = old_leaf_id.map(str::to_owned);
+        question.common_ancestor_id = match left.first() {
+            Some(first) => self.log().parent_id(&first.id).map(str::to_owned),
+            None => question.old_leaf_id.clone(),
         };
-        let context = self.extension_context();
-        let answer = self.0.extensions.before_tree(&event, &context).await;
-        if answer.cancel {
+        question.entries_to_summarize = left.into();
+        question.wants_summary = options.summarize;
+        question.instructions.clone_from(&options.instructions);
+        question.replace_instructions = options.replace_instructions;
+        question.label.clone_from(&options.label);
+        let asked = self.ask(question).await;
+        let (left, decision) =
+            (asked.question.entries_to_summarize, asked.answer.unwrap_or_default());
+        if decision.cancel {
             return Ok(None);
         }
-        if let Some((summary, details)) = answer.summary {
-            let summary = BranchSummary {
-                summary,
-                details,
+        let mut departure = Departure { label: decision.label, ..Departure::default() };
+        if let Some(text) = decision.summary {
+            departure.from_extension = true;
+            departure.summary = Some(BranchSummary {
+                summary: text.summary,
+                details: text.details,
+                usage: text.usage,
                 from_hook: Some(true),
                 ..BranchSummary::default()
-            };
-            return Ok(Some((Some(summary), answer.label)));
+            });
+            return Ok(Some(departure));
         }
         if !options.summarize || left.is_empty() {
-            return Ok(Some((None, answer.label)));
+            return Ok(Some(departure));
         }
         let model = self.model().ok_or(NavigationError::NoModel)?;
         let settings = self.settings().branch_summary;
-        let patient = self.patient(None);
-        let summarizer = self.summarizer(&patient, model, cancel);
-        let wanted = answer.instructions.as_deref().or(options.instructions.as_deref());
+        let provider = self.retrying_provider(None);
+        let summarizer = self.summarizer(&provider, model, cancel);
+        let replace = decision.replace_instructions.unwrap_or(options.replace_instructions);
+        let wanted = decision.instructions.as_deref().or(options.instructions.as_deref());
         let instructions = match wanted {
             None => BranchInstructions::Standard,
-            Some(text) if options.replace_instructions => BranchInstructions::Replace(text),
+            Some(text) if replace => BranchInstructions::Replace(text),
             Some(text) => BranchInstructions::Focus(text),
         };
-        let written = summarize_branch(&summarizer, left, &settings, instructions).await;
-        let written = match written {
-            Err(pi_session::compaction::SummaryError::Aborted { .. }) => return Ok(None),
-            written => written?,
-        };
-        Ok(Some((Some(written), answer.label)))
+        match summarize_branch(&summarizer, &left, &settings, instructions).await {
+            Err(SummaryError::Aborted { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(summary) => {
+                departure.summary = Some(BranchSummary { from_hook: Some(false), ..summary });
+                Ok(Some(departure))
+            }
+        }
     }
 
     fn arrive(
@@ -161,52 +214,50 @@ impl AgentSession {
         destination: Option<&str>,
         summary: Option<BranchSummary>,
     ) -> Result<Option<Entry>, SessionError> {
-        let mut entries = self.entries();
+        let mut log = self.log();
         match (summary, destination) {
             (Some(summary), destination) => {
-                let id = entries.branch_with_summary(destination, summary)?;
-                entries.entry(&id).map(Some)
+                let id = log.branch_with_summary(destination, summary)?;
+                log.entry(&id).map(Some)
             }
-            (None, Some(destination)) => entries.branch(destination).map(|()| None),
+            (None, Some(destination)) => log.branch(destination).map(|()| None),
             (None, None) => {
-                entries.reset();
+                log.reset();
                 Ok(None)
             }
         }
     }
 
-    /// Stops the summary of a branch.
+    /// Cancels the summary of a branch.
     pub fn abort_branch_summary(&self) {
         self.abort_compaction();
     }
 
-    /// Names the conversation.
+    /// Names the session.
     pub async fn set_name(&self, name: &str) -> Result<(), SessionError> {
-        self.entries().append_name(name)?;
+        self.log().append_name(name)?;
         let name = self.name();
-        self.news(SessionNews::SessionInfoChanged { name: name.as_deref() }).await;
-        let notice = Notice::SessionInfoChanged { name: name.as_deref() };
-        self.0.extensions.notice(&notice, &self.extension_context()).await;
+        self.emit(SessionEvent::SessionInfoChanged { name }).await;
         Ok(())
     }
 
     /// Labels an entry; `None` removes its label.
     pub fn set_label(&self, entry: &str, label: Option<&str>) -> Result<String, SessionError> {
-        self.entries().append_label(entry, label)
+        self.log().append_label(entry, label)
     }
 
-    /// The text of the last answer that has one.
+    /// Returns the text of the last answer that has one.
     pub fn last_assistant_text(&self) -> Option<String> {
         let messages = self.messages();
         let texts = messages.iter().rev().filter_map(AgentMessage::as_assistant);
         texts.map(|answer| answer.text()).find(|text| !text.trim().is_empty())
     }
 
-    /// The messages of the user on all branches: entry and text.
-    pub fn user_messages(&self) -> Result<Vec<(String, String)>, SessionError> {
-        let entries = self.entries();
+    /// Returns the messages of the user on all branches.
+    pub fn user_messages(&self) -> Result<Vec<UserMessageInfo>, SessionError> {
+        let log = self.log();
         let mut messages = Vec::new();
-        for entry in entries.entries() {
+        for entry in log.entries() {
             let entry = match entry {
                 Err(SessionError::Damaged { .. }) => continue,
                 entry => entry?,
@@ -214,7 +265,7 @@ impl AgentSession {
             if let EntryBody::Message(AgentMessage::Llm(Message::User(user))) = &entry.body {
                 let text = text_of(&user.content);
                 if !text.is_empty() {
-                    messages.push((entry.id, text));
+                    messages.push(UserMessageInfo { entry_id: entry.id, text });
                 }
             }
         }
@@ -222,8 +273,8 @@ impl AgentSession {
     }
 }
 
-/// The text of an entry that is written anew when one goes back to it.
-fn rewritable(entry: &Entry) -> Option<String> {
+/// Returns the text of an entry that the user edits after moving back to it.
+fn editable_text(entry: &Entry) -> Option<String> {
     match &entry.body {
         EntryBody::Message(AgentMessage::Llm(Message::User(user))) => Some(text_of(&user.content)),
         EntryBody::CustomMessage(message) => Some(text_of(&message.content)),

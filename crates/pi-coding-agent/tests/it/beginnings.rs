@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::session::PromptOptions;
-use pi_coding_agent::{AgentOptions, Conversation, Created, create_agent_session};
+use pi_coding_agent::{AgentOptions, Created, CustomModel, SessionSelector, create_agent_session};
 use serde_json::Value;
 
 use crate::scratch::Scratch;
 
-fn options(scratch: &Scratch, model: &Faux, conversation: Conversation) -> AgentOptions {
+fn options(scratch: &Scratch, model: &Faux, selector: SessionSelector) -> AgentOptions {
     let mut options = AgentOptions::new(scratch.environment("home/proj"));
-    options.conversation = conversation;
-    options.custom_model = Some((Arc::new(model.clone()), Arc::new(Faux::model())));
+    options.session = selector;
+    options.custom_model = Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
     options.checkpoints = false;
     options
 }
@@ -42,7 +42,7 @@ async fn a_new_conversation_says_its_model_and_level_also_if_it_has_a_name() {
     let beginning = ["model_change", "thinking_level_change", "system", "user", "assistant"];
     for (name, first) in [(None, &["session"][..]), (Some("Mine"), &["session", "session_info"])] {
         let (scratch, model) = (Scratch::new(), Faux::new());
-        let mut options = options(&scratch, &model, Conversation::New);
+        let mut options = options(&scratch, &model, SessionSelector::New);
         options.name = name.map(str::to_owned);
         let created = create_agent_session(options).await.unwrap();
         let entries = answered(&created, &model).await;
@@ -65,7 +65,7 @@ fn old_session(scratch: &Scratch, cwd: &str) -> String {
 #[tokio::test]
 async fn a_conversation_that_goes_on_gets_the_level_it_lacks_and_gets_it_once() {
     let (scratch, model) = (Scratch::new(), Faux::new());
-    let conversation = Conversation::Existing(old_session(&scratch, "home/proj"));
+    let conversation = SessionSelector::Existing(old_session(&scratch, "home/proj"));
     let created = create_agent_session(options(&scratch, &model, conversation.clone())).await;
     let entries = answered(&created.unwrap(), &model).await;
     let expected = ["session", "user", "thinking_level_change", "system", "user", "assistant"];
@@ -80,7 +80,7 @@ async fn a_conversation_whose_directory_is_gone_is_refused_and_untouched() {
     let (scratch, model) = (Scratch::new(), Faux::new());
     let file = old_session(&scratch, "gone");
     let before = fs::read_to_string(&file).unwrap();
-    let conversation = Conversation::Existing(file.clone());
+    let conversation = SessionSelector::Existing(file.clone());
     let error = create_agent_session(options(&scratch, &model, conversation)).await.unwrap_err();
     let said = scratch.placeholder(&error.to_string());
     let first = said.lines().next().unwrap();
@@ -88,7 +88,8 @@ async fn a_conversation_whose_directory_is_gone_is_refused_and_untouched() {
     assert!(said.contains("--fork $ROOT/old.jsonl"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
 
-    let created = create_agent_session(options(&scratch, &model, Conversation::New)).await.unwrap();
+    let created =
+        create_agent_session(options(&scratch, &model, SessionSelector::New)).await.unwrap();
     let error = created.runtime.switch_session(file.as_ref()).await.unwrap_err();
     assert!(error.to_string().starts_with(first.split(": ").next().unwrap()), "{error}");
 }
@@ -96,7 +97,7 @@ async fn a_conversation_whose_directory_is_gone_is_refused_and_untouched() {
 #[tokio::test]
 async fn an_id_that_nobody_has_is_said_and_used() {
     let (scratch, model) = (Scratch::new(), Faux::new());
-    let conversation = Conversation::WithId("mine".to_owned());
+    let conversation = SessionSelector::WithId("mine".to_owned());
     let created = create_agent_session(options(&scratch, &model, conversation.clone())).await;
     let created = created.unwrap();
     let said: Vec<String> = created.diagnostics.iter().map(ToString::to_string).collect();

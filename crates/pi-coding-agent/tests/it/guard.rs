@@ -6,13 +6,16 @@ mod secrets;
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use pi_agent::{AgentTool, BoxFuture, FnTool, ToolOutput};
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::extension::Ui;
+use pi_coding_agent::extension::{Dialog, DialogAnswer, Ui};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver};
 use pi_coding_agent::session::{AgentSession, BashError, BashOptions, PromptOptions};
-use pi_coding_agent::{AgentOptions, Conversation, NotCreated, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, NotCreated, SessionSelector, create_agent_session,
+};
 use pi_protocol::{AgentMessage, Message, Tool, UserBlock};
 use serde_json::{Map, Value, json};
 
@@ -87,8 +90,9 @@ impl Scene {
         environment.variables = Arc::new(BTreeMap::from([path]));
         environment.system_directory = self.system.then(|| self.scratch.path("etc"));
         let mut options = AgentOptions::new(environment);
-        options.conversation = Conversation::New;
-        options.custom_model = Some((Arc::new(self.model.clone()), Arc::new(Faux::model())));
+        options.session = SessionSelector::New;
+        options.custom_model =
+            Some(CustomModel::new(Arc::new(self.model.clone()), Arc::new(Faux::model())));
         options.checkpoints = false;
         options.settings = self.settings.clone();
         options.approver.clone_from(&self.approver);
@@ -461,17 +465,19 @@ async fn the_user_is_asked_through_the_interface() {
         fn is_present(&self) -> bool {
             true
         }
-        fn select<'a>(
-            &'a self,
-            title: &'a str,
-            options: &'a [String],
-        ) -> BoxFuture<'a, Option<String>> {
-            self.1.lock().unwrap().push(format!("{title}\n{}", options.join("\n")));
-            let chosen = options.iter().find(|option| option.starts_with(self.0)).cloned();
-            Box::pin(std::future::ready(chosen))
-        }
-        fn input<'a>(&'a self, _: &'a str, _: Option<&'a str>) -> BoxFuture<'a, Option<String>> {
-            Box::pin(std::future::ready(Some("Use the other one.".to_owned())))
+        fn dialog(
+            &self,
+            dialog: Dialog,
+            _: Option<Duration>,
+        ) -> BoxFuture<'_, Option<DialogAnswer>> {
+            let answer = match dialog {
+                Dialog::Select { title, options } => {
+                    self.1.lock().unwrap().push(format!("{title}\n{}", options.join("\n")));
+                    options.into_iter().find(|option| option.starts_with(self.0))
+                }
+                _ => Some("Use the other one.".to_owned()),
+            };
+            Box::pin(std::future::ready(answer.map(DialogAnswer::Text)))
         }
     }
     for (choice, runs, text) in [

@@ -21,6 +21,6 @@ mod rpc_document;
 mod scratch;
 mod session;
 mod socket;
-mod stage;
 mod summaries;
 mod system_prompt;
+mod test_session;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use pi_ai::faux::Faux;
-use pi_coding_agent::{AgentOptions, Conversation, Environment, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, CustomModel, Environment, SessionSelector, create_agent_session,
+};
 
 #[tokio::test]
 async fn what_installed_packages_offer_can_be_called() {
@@ -19,8 +21,8 @@ async fn what_installed_packages_offer_can_be_called() {
     let settings = r#"{"packages": ["npm:@me/pack@1.0.0", "npm:missing"]}"#;
     std::fs::write(agent.join("settings.json"), settings).unwrap();
     let mut options = AgentOptions::new(Environment::new(&project, &agent));
-    options.conversation = Conversation::InMemory;
-    options.custom_model = Some((Arc::new(Faux::new()), Arc::new(Faux::model())));
+    options.session = SessionSelector::InMemory;
+    options.custom_model = Some(CustomModel::new(Arc::new(Faux::new()), Arc::new(Faux::model())));
     let created = create_agent_session(options).await.unwrap();
     let commands = created.runtime.session().commands();
     let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();

@@ -5,21 +5,22 @@ use std::time::Duration;
 
 use pi_ai::Usage;
 use pi_ai::faux::{Faux, Reply};
+use pi_coding_agent::extension::InputSource;
 use pi_coding_agent::session::{
     BashOptions, Disposition, Navigation, PromptError, PromptOptions, SettingChange,
-    StreamingBehavior, Submitted,
+    StreamingBehavior,
 };
 use pi_protocol::{AgentMessage, Message};
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::test_session::TestSession;
 
 fn usage(input: u64) -> Usage {
     Usage { input, output: 10, total_tokens: input + 10, ..Usage::default() }
 }
 
-fn user_texts(stage: &Stage) -> Vec<String> {
-    let request = stage.model.requests().last().unwrap().clone();
+fn user_texts(test: &TestSession) -> Vec<String> {
+    let request = test.model.requests().last().unwrap().clone();
     request
         .context
         .messages
@@ -33,13 +34,13 @@ fn user_texts(stage: &Stage) -> Vec<String> {
 
 #[tokio::test]
 async fn a_prompt_is_told_and_kept_in_order() {
-    let stage = Stage::new();
-    stage.model.push(Reply::new().tool_call("bash", &json!({"command": "echo hi"})));
-    stage.model.push(Reply::new().text("Done."));
-    let disposition = stage.session.prompt("Do it", PromptOptions::default()).await.unwrap();
-    assert_eq!(disposition, Disposition::Started);
+    let test = TestSession::new();
+    test.model.push(Reply::new().tool_call("bash", &json!({"command": "echo hi"})));
+    test.model.push(Reply::new().text("Done."));
+    let disposition = test.session.prompt("Do it", PromptOptions::default()).await.unwrap();
+    assert_eq!(disposition, Disposition::Started(()));
     assert_eq!(
-        stage.story(),
+        test.record_types(),
         [
             "agent_start",
             "turn_start",
@@ -72,27 +73,27 @@ async fn a_prompt_is_told_and_kept_in_order() {
         "toolResult",
         "assistant",
     ];
-    assert_eq!(stage.entries(), kept);
+    assert_eq!(test.entries(), kept);
 
-    let stage = stage.reopened();
-    stage.model.push(Reply::new().text("Again."));
-    stage.session.prompt("And?", PromptOptions::default()).await.unwrap();
-    let story = stage.story();
-    assert!(!story.contains(&"message_start system".to_owned()), "nothing new: {story:?}");
-    assert_eq!(user_texts(&stage), ["Do it", "And?"]);
-    assert_eq!(stage.session.last_assistant_text().as_deref(), Some("Again."));
+    let test = test.reopened();
+    test.model.push(Reply::new().text("Again."));
+    test.session.prompt("And?", PromptOptions::default()).await.unwrap();
+    let types = test.record_types();
+    assert!(!types.contains(&"message_start system".to_owned()), "nothing new: {types:?}");
+    assert_eq!(user_texts(&test), ["Do it", "And?"]);
+    assert_eq!(test.session.last_assistant_text().as_deref(), Some("Again."));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_may_pass_is_tried_again_and_hidden_from_the_model() {
-    let stage = Stage::new();
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    stage.model.push(Reply::new().text("Better."));
-    stage.session.prompt("Go", PromptOptions::default()).await.unwrap();
-    let story = stage.story();
-    let from = story.iter().position(|line| line == "agent_end retry=true").unwrap();
+    let test = TestSession::new();
+    test.model.push(Reply::new().fail("503: overloaded"));
+    test.model.push(Reply::new().text("Better."));
+    test.session.prompt("Go", PromptOptions::default()).await.unwrap();
+    let types = test.record_types();
+    let from = types.iter().position(|line| line == "agent_end retry=true").unwrap();
     assert_eq!(
-        story[from..],
+        types[from..],
         [
             "agent_end retry=true",
             "auto_retry_start 1",
@@ -108,78 +109,75 @@ async fn what_may_pass_is_tried_again_and_hidden_from_the_model() {
         ]
     );
     let roles: Vec<String> =
-        stage.session.messages().iter().map(|message| message.role().to_owned()).collect();
+        test.session.messages().iter().map(|message| message.role().to_owned()).collect();
     assert_eq!(roles, ["system", "user", "assistant"]);
-    assert_eq!(stage.entries().iter().filter(|kind| *kind == "assistant").count(), 2);
+    assert_eq!(test.entries().iter().filter(|kind| *kind == "assistant").count(), 2);
 
     for _ in 0..4 {
-        stage.model.push(Reply::new().fail("503: overloaded"));
+        test.model.push(Reply::new().fail("503: overloaded"));
     }
-    stage.session.prompt("Go on", PromptOptions::default()).await.unwrap();
-    let story = stage.story();
-    assert_eq!(story.iter().filter(|line| line.starts_with("auto_retry_start")).count(), 3);
+    test.session.prompt("Go on", PromptOptions::default()).await.unwrap();
+    let types = test.record_types();
+    assert_eq!(types.iter().filter(|line| line.starts_with("auto_retry_start")).count(), 3);
     assert_eq!(
-        story[story.len() - 3..],
+        types[types.len() - 3..],
         ["agent_end retry=false", "auto_retry_end success=false", "agent_settled aborted=false"]
     );
-    let last = stage.session.messages().last().unwrap().clone();
+    let last = test.session.messages().last().unwrap().clone();
     assert_eq!(last.role(), "assistant", "the last failure stays where the user sees it");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_reaches_a_pause_and_keeps_the_queue() {
-    let stage = Stage::new();
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    let Submitted::Started(run) =
-        stage.session.submit("Go", PromptOptions::default()).await.unwrap()
+    let test = TestSession::new();
+    test.model.push(Reply::new().fail("503: overloaded"));
+    let Disposition::Started(run) =
+        test.session.submit("Go", PromptOptions::default()).await.unwrap()
     else {
         panic!("a run begins")
     };
-    let session = stage.session.clone();
+    let session = test.session.clone();
     let abort = async {
         while !session.is_retrying() {
             tokio::task::yield_now().await;
         }
-        session.follow_up("later", Vec::new(), "interactive").await.unwrap();
+        session.follow_up("later", Vec::new(), InputSource::Interactive).await.unwrap();
         session.abort().await;
         assert!(!session.is_streaming());
     };
     tokio::join!(run.finish(), abort);
-    let story = stage.story();
+    let types = test.record_types();
     assert_eq!(
-        story[story.len() - 3..],
+        types[types.len() - 3..],
         [
             "queue_update [[],[\"later\"]]",
             "auto_retry_end success=false",
             "agent_settled aborted=true"
         ]
     );
-    assert_eq!(stage.session.queued().1, ["later"]);
-    assert_eq!(stage.session.clear_queue().await.1, ["later"]);
+    assert_eq!(test.session.queued().follow_up, ["later"]);
+    assert_eq!(test.session.clear_queue().await.follow_up, ["later"]);
 }
 
 #[tokio::test]
 async fn messages_queue_during_a_run_and_are_taken_off_the_list() {
-    let stage = Stage::new();
-    let session = stage.session.clone();
-    stage.model.push(Reply::new().tool_call("bash", &json!({"command": "true"})));
-    stage.model.push(Reply::new().text("one"));
-    stage.model.push(Reply::new().text("two"));
-    let Submitted::Started(run) = session.submit("Go", PromptOptions::default()).await.unwrap()
+    let test = TestSession::new();
+    let session = test.session.clone();
+    test.model.push(Reply::new().tool_call("bash", &json!({"command": "true"})));
+    test.model.push(Reply::new().text("one"));
+    test.model.push(Reply::new().text("two"));
+    let Disposition::Started(run) = session.submit("Go", PromptOptions::default()).await.unwrap()
     else {
         panic!("a run begins")
     };
     let busy = session.submit("no", PromptOptions::default()).await;
     assert!(matches!(busy, Err(PromptError::Busy)));
-    let steer = PromptOptions {
-        streaming_behavior: Some(StreamingBehavior::Steer),
-        ..PromptOptions::default()
-    };
+    let steer = PromptOptions::default().streaming_behavior(StreamingBehavior::Steer);
     assert_eq!(session.prompt("now", steer).await.unwrap(), Disposition::Queued);
-    session.follow_up("then", Vec::new(), "rpc").await.unwrap();
+    session.follow_up("then", Vec::new(), InputSource::Rpc).await.unwrap();
     run.finish().await;
-    let story = stage.story();
-    let queue: Vec<&String> = story.iter().filter(|line| line.starts_with("queue")).collect();
+    let types = test.record_types();
+    let queue: Vec<&String> = types.iter().filter(|line| line.starts_with("queue")).collect();
     assert_eq!(
         queue,
         [
@@ -189,7 +187,7 @@ async fn messages_queue_during_a_run_and_are_taken_off_the_list() {
             "queue_update [[],[]]",
         ]
     );
-    assert_eq!(user_texts(&stage), ["Go", "now", "then"]);
+    assert_eq!(user_texts(&test), ["Go", "now", "then"]);
 }
 
 pub(crate) fn small_window(parts: &mut pi_coding_agent::session::SessionParts) {
@@ -207,18 +205,18 @@ pub(crate) fn summary() -> Reply {
 
 #[tokio::test]
 async fn a_full_context_is_compacted_after_the_run() {
-    let stage = Stage::with(small_window);
-    stage.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
-    stage.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
-    stage.model.push(Reply::new().text("ok").usage(usage(19_000)));
-    stage.model.push(summary());
-    stage.model.push(summary());
-    stage.story();
-    stage.session.prompt("next", PromptOptions::default()).await.unwrap();
-    let story = stage.story();
-    let end = story.iter().position(|line| line == "agent_end retry=false").unwrap();
+    let test = TestSession::with(small_window);
+    test.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
+    test.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
+    test.model.push(Reply::new().text("ok").usage(usage(19_000)));
+    test.model.push(summary());
+    test.model.push(summary());
+    test.record_types();
+    test.session.prompt("next", PromptOptions::default()).await.unwrap();
+    let types = test.record_types();
+    let end = types.iter().position(|line| line == "agent_end retry=false").unwrap();
     assert_eq!(
-        story[end + 1..],
+        types[end + 1..],
         [
             "compaction_start threshold",
             "compaction_end retry=false error=none",
@@ -226,26 +224,26 @@ async fn a_full_context_is_compacted_after_the_run() {
         ]
     );
     let roles: Vec<String> =
-        stage.session.messages().iter().map(|message| message.role().to_owned()).collect();
+        test.session.messages().iter().map(|message| message.role().to_owned()).collect();
     assert_eq!(roles[..2], ["system", "compactionSummary"], "{roles:?}");
-    assert!(stage.entries().contains(&"compaction".to_owned()));
+    assert!(test.entries().contains(&"compaction".to_owned()));
 }
 
 #[tokio::test]
 async fn a_request_that_does_not_fit_is_made_again_after_compaction() {
-    let stage = Stage::with(small_window);
-    stage.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
-    stage.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
-    stage.story();
-    stage.model.push(Reply::new().fail("prompt is too long: 30000 tokens > 20000 maximum"));
-    stage.model.push(summary());
-    stage.model.push(summary());
-    stage.model.push(Reply::new().text("Now it fits.").usage(usage(500)));
-    stage.session.prompt("next", PromptOptions::default()).await.unwrap();
-    let story = stage.story();
-    let end = story.iter().position(|line| line == "agent_end retry=false").unwrap();
+    let test = TestSession::with(small_window);
+    test.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
+    test.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
+    test.record_types();
+    test.model.push(Reply::new().fail("prompt is too long: 30000 tokens > 20000 maximum"));
+    test.model.push(summary());
+    test.model.push(summary());
+    test.model.push(Reply::new().text("Now it fits.").usage(usage(500)));
+    test.session.prompt("next", PromptOptions::default()).await.unwrap();
+    let types = test.record_types();
+    let end = types.iter().position(|line| line == "agent_end retry=false").unwrap();
     assert_eq!(
-        story[end..end + 5],
+        types[end..end + 5],
         [
             "agent_end retry=false",
             "compaction_start overflow",
@@ -254,28 +252,28 @@ async fn a_request_that_does_not_fit_is_made_again_after_compaction() {
             "agent_start",
         ]
     );
-    assert_eq!(stage.session.last_assistant_text().as_deref(), Some("Now it fits."));
+    assert_eq!(test.session.last_assistant_text().as_deref(), Some("Now it fits."));
 }
 
 #[tokio::test]
 async fn an_overflow_with_nothing_to_compact_stays_visible() {
-    let stage = Stage::with(small_window);
-    stage.model.push(Reply::new().fail("prompt is too long: 30000 tokens > 20000 maximum"));
-    stage.session.prompt("hi", PromptOptions::default()).await.unwrap();
-    let story = stage.story();
-    assert_eq!(story.last().unwrap(), "agent_settled aborted=false");
-    let messages = stage.session.messages();
+    let test = TestSession::with(small_window);
+    test.model.push(Reply::new().fail("prompt is too long: 30000 tokens > 20000 maximum"));
+    test.session.prompt("hi", PromptOptions::default()).await.unwrap();
+    let types = test.record_types();
+    assert_eq!(types.last().unwrap(), "agent_settled aborted=false");
+    let messages = test.session.messages();
     let last = messages.last().and_then(AgentMessage::as_assistant).unwrap();
     assert!(last.error_message.as_deref().unwrap().contains("too long"));
 }
 
 #[tokio::test]
 async fn compacting_too_little_is_refused_with_events() {
-    let stage = Stage::new();
-    let error = stage.session.compact(None).await.unwrap_err();
+    let test = TestSession::new();
+    let error = test.session.compact(None).await.unwrap_err();
     assert_eq!(error.to_string(), "Nothing to compact (session too small)");
     assert_eq!(
-        stage.story(),
+        test.record_types(),
         [
             "compaction_start manual",
             "compaction_end retry=false error=Compaction failed: Nothing to compact (session too small)"
@@ -285,40 +283,40 @@ async fn compacting_too_little_is_refused_with_events() {
 
 #[tokio::test]
 async fn commands_of_the_user_are_told_kept_and_shown_to_the_model() {
-    let stage = Stage::new();
-    let options = BashOptions { id: Some("7".to_owned()), ..BashOptions::default() };
+    let test = TestSession::new();
+    let options = BashOptions::default().id(Some("7".to_owned()));
     let result =
-        stage.session.execute_bash("printf '\\033[1mout\\033[0m\\r\\n'; exit 3", options).await;
+        test.session.execute_bash("printf '\\033[1mout\\033[0m\\r\\n'; exit 3", options).await;
     let result = result.unwrap();
     assert_eq!((result.output.as_str(), result.exit_code), ("out\n", Some(3)));
-    let told = stage.records();
+    let told = test.records();
     assert_eq!(told[0], json!({"type": "bash_execution_update", "id": "7", "delta": "out\n"}));
-    let hidden = BashOptions { exclude_from_context: true, ..BashOptions::default() };
-    stage.session.execute_bash("echo secret", hidden).await.unwrap();
-    stage.model.push(Reply::new().text("I see."));
-    stage.session.prompt("Look", PromptOptions::default()).await.unwrap();
-    let texts = user_texts(&stage);
+    let hidden = BashOptions::default().exclude_from_context(true);
+    test.session.execute_bash("echo secret", hidden).await.unwrap();
+    test.model.push(Reply::new().text("I see."));
+    test.session.prompt("Look", PromptOptions::default()).await.unwrap();
+    let texts = user_texts(&test);
     assert_eq!(texts.len(), 2, "{texts:?}");
     assert!(texts[0].contains("out") && !texts.concat().contains("secret"));
-    assert_eq!(stage.entries().iter().filter(|kind| *kind == "bashExecution").count(), 2);
+    assert_eq!(test.entries().iter().filter(|kind| *kind == "bashExecution").count(), 2);
 }
 
 #[tokio::test]
 async fn going_back_returns_the_text_and_leaves_a_summary() {
-    let stage = Stage::new();
+    let test = TestSession::new();
     for answer in ["one", "two"] {
-        stage.model.push(Reply::new().text(answer));
-        stage.session.prompt(&format!("say {answer}"), PromptOptions::default()).await.unwrap();
+        test.model.push(Reply::new().text(answer));
+        test.session.prompt(&format!("say {answer}"), PromptOptions::default()).await.unwrap();
     }
-    let messages = stage.session.user_messages().unwrap();
+    let messages = test.session.user_messages().unwrap();
     assert_eq!(messages.len(), 2);
-    stage.model.push(Reply::new().text("They said two."));
-    let options = Navigation { summarize: true, ..Navigation::default() };
-    let went = stage.session.navigate(&messages[1].0, options).await.unwrap();
+    test.model.push(Reply::new().text("They said two."));
+    let options = Navigation::default().summarize(true);
+    let went = test.session.navigate(&messages[1].entry_id, options).await.unwrap();
     assert_eq!(went.text.as_deref(), Some("say two"));
     assert!(went.summary.is_some());
     let roles: Vec<String> =
-        stage.session.messages().iter().map(|message| message.role().to_owned()).collect();
+        test.session.messages().iter().map(|message| message.role().to_owned()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "branchSummary"]);
 }
 
@@ -326,14 +324,14 @@ async fn going_back_returns_the_text_and_leaves_a_summary() {
 async fn settings_that_change_are_saved() {
     let saved = Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = Arc::clone(&saved);
-    let stage = Stage::with(move |parts| {
+    let test = TestSession::with(move |parts| {
         parts.save_setting =
             Some(Arc::new(move |change| heard.lock().unwrap().push(change.clone())));
     });
-    stage.session.change_setting(&SettingChange::AutoRetry(false));
+    test.session.change_setting(&SettingChange::AutoRetry(false));
     assert_eq!(*saved.lock().unwrap(), [SettingChange::AutoRetry(false)]);
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    let done = stage.session.prompt("Go", PromptOptions::default());
+    test.model.push(Reply::new().fail("503: overloaded"));
+    let done = test.session.prompt("Go", PromptOptions::default());
     tokio::time::timeout(Duration::from_secs(60), done).await.unwrap().unwrap();
-    assert!(!stage.story().iter().any(|line| line.starts_with("auto_retry")));
+    assert!(!test.record_types().iter().any(|line| line.starts_with("auto_retry")));
 }

@@ -2,24 +2,24 @@
 
 use pi_ai::faux::Reply;
 use pi_coding_agent::session::{
-    CompactError, Navigation, PromptOptions, SessionEvent, SessionNews, SettingChange,
+    CompactError, Navigation, PromptOptions, SessionEvent, SettingChange,
 };
 use serde_json::{Value, json};
 
 use crate::session::{small_window, summary};
-use crate::stage::Stage;
+use crate::test_session::TestSession;
 
-async fn talk(stage: &Stage) {
-    stage.model.push(Reply::new().text("word ".repeat(2_000)));
-    stage.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
-    stage.model.push(Reply::new().text("two"));
-    stage.session.prompt("say two", PromptOptions::default()).await.unwrap();
-    stage.records();
+async fn talk(test: &TestSession) {
+    test.model.push(Reply::new().text("word ".repeat(2_000)));
+    test.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
+    test.model.push(Reply::new().text("two"));
+    test.session.prompt("say two", PromptOptions::default()).await.unwrap();
+    test.records();
 }
 
-fn about_summaries(stage: &Stage) -> Vec<Value> {
+fn about_summaries(test: &TestSession) -> Vec<Value> {
     let is = |record: &Value| record["type"].as_str().unwrap().starts_with("summarization");
-    stage.records().into_iter().filter(is).collect()
+    test.records().into_iter().filter(is).collect()
 }
 
 fn scheduled(attempt: u32, delay: u64) -> Value {
@@ -34,13 +34,13 @@ fn scheduled(attempt: u32, delay: u64) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_compaction_asks_again() {
-    let stage = Stage::with(small_window);
-    talk(&stage).await;
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    stage.model.push(summary());
-    stage.model.push(summary());
-    stage.session.compact(None).await.unwrap();
+    let test = TestSession::with(small_window);
+    talk(&test).await;
+    test.model.push(Reply::new().fail("503: overloaded"));
+    test.model.push(Reply::new().fail("503: overloaded"));
+    test.model.push(summary());
+    test.model.push(summary());
+    test.session.compact(None).await.unwrap();
     let start = json!({
         "type": "summarization_retry_attempt_start",
         "source": "compaction",
@@ -48,60 +48,60 @@ async fn a_compaction_asks_again() {
     });
     let finished = json!({ "type": "summarization_retry_finished" });
     assert_eq!(
-        about_summaries(&stage),
+        about_summaries(&test),
         [scheduled(1, 2_000), start.clone(), scheduled(2, 4_000), start, finished]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_branch_summary_asks_again() {
-    let stage = Stage::new();
-    talk(&stage).await;
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    stage.model.push(Reply::new().text("They said two."));
-    let messages = stage.session.user_messages().unwrap();
-    let options = Navigation { summarize: true, ..Navigation::default() };
-    let went = stage.session.navigate(&messages[1].0, options).await.unwrap();
+    let test = TestSession::new();
+    talk(&test).await;
+    test.model.push(Reply::new().fail("503: overloaded"));
+    test.model.push(Reply::new().text("They said two."));
+    let messages = test.session.user_messages().unwrap();
+    let options = Navigation::default().summarize(true);
+    let went = test.session.navigate(&messages[1].entry_id, options).await.unwrap();
     assert!(went.summary.is_some());
     let start = json!({ "type": "summarization_retry_attempt_start", "source": "branchSummary" });
     let finished = json!({ "type": "summarization_retry_finished" });
-    assert_eq!(about_summaries(&stage), [scheduled(1, 2_000), start, finished]);
+    assert_eq!(about_summaries(&test), [scheduled(1, 2_000), start, finished]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn it_gives_up_after_the_last_try_and_at_once_if_told_so() {
-    let stage = Stage::with(small_window);
-    talk(&stage).await;
+    let test = TestSession::with(small_window);
+    talk(&test).await;
     for _ in 0..4 {
-        stage.model.push(Reply::new().fail("503: overloaded"));
+        test.model.push(Reply::new().fail("503: overloaded"));
     }
-    let before = stage.model.requests().len();
-    let error = stage.session.compact(None).await.unwrap_err();
+    let before = test.model.requests().len();
+    let error = test.session.compact(None).await.unwrap_err();
     assert!(error.to_string().contains("503: overloaded"), "{error}");
-    assert_eq!(stage.model.requests().len() - before, 4);
-    assert_eq!(about_summaries(&stage).len(), 3 + 3 + 1);
+    assert_eq!(test.model.requests().len() - before, 4);
+    assert_eq!(about_summaries(&test).len(), 3 + 3 + 1);
 
-    stage.session.change_setting(&SettingChange::AutoRetry(false));
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    stage.session.compact(None).await.unwrap_err();
-    assert_eq!(about_summaries(&stage), [] as [Value; 0]);
+    test.session.change_setting(&SettingChange::AutoRetry(false));
+    test.model.push(Reply::new().fail("503: overloaded"));
+    test.session.compact(None).await.unwrap_err();
+    assert_eq!(about_summaries(&test), [] as [Value; 0]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_pause_can_be_ended() {
-    let stage = Stage::with(small_window);
-    talk(&stage).await;
-    stage.model.push(Reply::new().fail("503: overloaded"));
-    let session = stage.session.downgrade();
-    let _listening = stage.session.subscribe(move |event| {
-        if let SessionEvent::Session(SessionNews::SummarizationRetryScheduled { .. }) = event {
+    let test = TestSession::with(small_window);
+    talk(&test).await;
+    test.model.push(Reply::new().fail("503: overloaded"));
+    let session = test.session.downgrade();
+    let _subscription = test.session.subscribe(move |event| {
+        if let SessionEvent::SummarizationRetryScheduled { .. } = event {
             session.upgrade().unwrap().abort_compaction();
         }
     });
-    let before = stage.model.requests().len();
-    let error = stage.session.compact(None).await.unwrap_err();
+    let before = test.model.requests().len();
+    let error = test.session.compact(None).await.unwrap_err();
     assert!(matches!(error, CompactError::Cancelled), "{error}");
-    assert_eq!(stage.model.requests().len() - before, 1);
+    assert_eq!(test.model.requests().len() - before, 1);
     let finished = json!({ "type": "summarization_retry_finished" });
-    assert_eq!(about_summaries(&stage).last(), Some(&finished));
+    assert_eq!(about_summaries(&test).last(), Some(&finished));
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
-use pi_coding_agent::{AgentOptions, Environment, create_agent_session};
+use pi_coding_agent::{AgentOptions, CustomModel, Environment, create_agent_session};
 use pi_tools::supervisor::Supervisor;
 use serde_json::json;
 
@@ -64,7 +64,10 @@ async fn perform(given: &Given, environment: Environment) -> ExitCode {
     options.thinking_level = given.value("thinking").and_then(|level| level.parse().ok());
     match given.value("model") {
         Some(model) => options.model = Some(model.to_owned()),
-        None => options.custom_model = Some((Arc::new(scripted()), Arc::new(Faux::model()))),
+        None => {
+            options.custom_model =
+                Some(CustomModel::new(Arc::new(scripted()), Arc::new(Faux::model())));
+        }
     }
     let created = match Box::pin(create_agent_session(options)).await {
         Ok(created) => created,
@@ -75,7 +78,7 @@ async fn perform(given: &Given, environment: Environment) -> ExitCode {
     };
     created.diagnostics.iter().for_each(|diagnostic| note(&diagnostic.to_string()));
     let session = created.runtime.session();
-    progress::show_always(&session);
+    progress::show_always(&created.runtime);
     let words = given.words.join(" ");
     let text = if words.trim().is_empty() { TASK.to_owned() } else { words };
     note(&format!("in {}: {text}", workspace.display()));

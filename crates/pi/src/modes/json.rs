@@ -4,12 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::LineWriter;
 use pi_coding_agent::session::AgentSession;
 
 use super::input::{Prompt, prompts};
 use super::print::submit;
-use super::progress::StderrUi;
+use super::progress::{self, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
@@ -17,7 +18,7 @@ use crate::exit::{Exit, complain, on_write_error};
 
 /// Runs the prompts and writes every event.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
-    let created = match create(arguments, environment, Arc::new(StderrUi)).await {
+    let created = match create(arguments, environment, Arc::new(StderrUi), RunMode::Json).await {
         Ok(created) => created,
         Err(exit) => return exit,
     };
@@ -27,9 +28,10 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
         Err(error) => return complain(&error, Exit::Failed),
     };
     let output = LineWriter::default();
-    // Nobody listens yet, so it is the first line.
-    let _ = session.with_entries(|entries| output.add(entries.header()));
-    session.add_listener(Arc::new(output.clone())).forever();
+    // No event is written before this line.
+    let _ = session.with_log(|log| output.add(log.header()));
+    created.runtime.add_listener(Arc::new(output.clone())).forever();
+    progress::show_extension_errors(&created.runtime);
     until_signal(&created.runtime, write(&session, prompts, &output)).await
 }
 

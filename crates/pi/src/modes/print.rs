@@ -7,7 +7,8 @@ use std::sync::Arc;
 use pi_agent::{AgentMessage, Outcome};
 use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
 use pi_coding_agent::Environment;
-use pi_coding_agent::session::{AgentSession, PromptError, PromptOptions, Submitted};
+use pi_coding_agent::extension::RunMode;
+use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions};
 
 use super::input::{Prompt, prompts};
 use super::progress::{self, StderrUi};
@@ -19,7 +20,7 @@ use crate::exit::{Exit, complain, on_write_error};
 
 /// Runs the prompts and prints the last answer.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
-    let created = match create(arguments, environment, Arc::new(StderrUi)).await {
+    let created = match create(arguments, environment, Arc::new(StderrUi), RunMode::Print).await {
         Ok(created) => created,
         Err(exit) => return exit,
     };
@@ -31,7 +32,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
         Ok(prompts) => prompts,
         Err(error) => return complain(&error, Exit::Failed),
     };
-    progress::show(&session);
+    progress::show(&created.runtime);
+    progress::show_extension_errors(&created.runtime);
     until_signal(&created.runtime, answer(&session, prompts)).await
 }
 
@@ -49,9 +51,9 @@ pub(super) async fn answer(session: &AgentSession, prompts: Vec<Prompt>) -> Exit
 
 /// Submits one prompt and waits until the session has settled.
 pub(super) async fn submit(session: &AgentSession, prompt: Prompt) -> Result<Outcome, ExitCode> {
-    let options = PromptOptions { images: prompt.images, ..PromptOptions::default() };
+    let options = PromptOptions::default().images(prompt.images);
     let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
-    let Submitted::Started(run) = submitted else { return Ok(Outcome::Completed) };
+    let Disposition::Started(run) = submitted else { return Ok(Outcome::Completed) };
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
             Err(complain(&format!("the run ended at a limit: {limit:?}"), Exit::Limit))

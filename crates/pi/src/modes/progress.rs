@@ -1,68 +1,74 @@
-//! A line on stderr for each thing the agent does, for people who wait for an answer. And notices
-//! of the session, which nobody else shows.
+//! Progress on stderr for a user who waits for an answer, and notifications of the session.
 
 use std::io::IsTerminal as _;
 
-use pi_agent::AgentEvent;
-use pi_coding_agent::extension::Ui;
-use pi_coding_agent::session::{AgentSession, SessionEvent, SessionNews};
-use serde_json::Value;
+use pi_coding_agent::extension::{Ui, UiUpdate};
+use pi_coding_agent::session::SessionEvent;
+use pi_coding_agent::{AgentRuntime, AgentSession};
 
 use crate::commands::plain;
 use crate::exit::note;
 
-/// How much of a command or path is shown.
+/// Width of a progress line, in characters.
 const WIDTH: usize = 100;
 
-/// Tells of tools, retries and compactions, if stderr is a terminal.
-pub(super) fn show(session: &AgentSession) {
+/// Shows tool calls, retries and compactions if stderr is a terminal.
+pub(super) fn show(runtime: &AgentRuntime) {
     if std::io::stderr().is_terminal() {
-        show_always(session);
+        show_always(runtime);
     }
 }
 
-/// The same, wherever stderr goes.
-pub(super) fn show_always(session: &AgentSession) {
-    session
-        .subscribe(|event| {
-            if let Some(line) = line(event) {
-                note(&line);
-            }
-        })
-        .forever();
+/// Shows tool calls, retries and compactions.
+pub(super) fn show_always(runtime: &AgentRuntime) {
+    let session = runtime.session().downgrade();
+    let listener = move |event: &SessionEvent| {
+        if let Some(session) = session.upgrade()
+            && let Some(line) = line(&session, event)
+        {
+            note(&line);
+        }
+    };
+    runtime.subscribe(listener).forever();
 }
 
-fn line(event: &SessionEvent<'_>) -> Option<String> {
+/// Reports failures of extensions.
+pub(super) fn show_extension_errors(runtime: &AgentRuntime) {
+    let listener = |event: &SessionEvent| {
+        if let SessionEvent::ExtensionError { extension_path, error, .. } = event {
+            note(&format!("Extension error ({extension_path}): {error}"));
+        }
+    };
+    runtime.subscribe(listener).forever();
+}
+
+fn line(session: &AgentSession, event: &SessionEvent) -> Option<String> {
     match event {
-        SessionEvent::Agent(event) => match event.event {
-            AgentEvent::ToolExecutionStart { tool_name, args, .. } => {
-                let about =
-                    ["command", "path", "pattern"].into_iter().find_map(|key| args.get(key));
-                let about = about.and_then(Value::as_str).unwrap_or_default();
-                Some(plain::line(&format!("{tool_name} {about}"), WIDTH))
-            }
-            AgentEvent::ToolExecutionEnd { tool_name, is_error: true, .. } => {
-                Some(format!("{tool_name} failed"))
-            }
-            _ => None,
-        },
-        SessionEvent::Session(SessionNews::AutoRetryStart { delay_ms, error_message, .. }) => {
+        SessionEvent::ToolExecutionStart { tool_name, args, .. } => {
+            let summary = session.effects_of(tool_name, args).summary;
+            let summary = summary.map(|summary| summary.text).unwrap_or_default();
+            Some(plain::line(&format!("{tool_name} {summary}"), WIDTH))
+        }
+        SessionEvent::ToolExecutionEnd { tool_name, is_error: true, .. } => {
+            Some(format!("{tool_name} failed"))
+        }
+        SessionEvent::AutoRetryStart { delay_ms, error_message, .. } => {
             let pause = *delay_ms as f64 / 1000.0;
-            Some(plain::line(&format!("{error_message}; trying again in {pause} s"), WIDTH))
+            Some(plain::line(&format!("{error_message}; retrying in {pause} s"), WIDTH))
         }
-        SessionEvent::Session(SessionNews::CompactionStart { .. }) => {
-            Some("making room in the context".to_owned())
-        }
+        SessionEvent::CompactionStart { .. } => Some("compacting the context".to_owned()),
         _ => None,
     }
 }
 
-/// Nobody can be asked, but what has to be said is.
+/// A user interface without dialogs that writes notifications to stderr.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StderrUi;
 
 impl Ui for StderrUi {
-    fn notify(&self, message: &str, kind: &str) {
-        note(&format!("{kind}: {message}"));
+    fn update(&self, update: UiUpdate) {
+        if let UiUpdate::Notify { message, kind } = update {
+            note(&format!("{}: {message}", kind.as_str()));
+        }
     }
 }

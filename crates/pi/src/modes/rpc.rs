@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::{Ended, LineWriter, RpcUi, serve};
 use tokio::io::BufReader;
 
@@ -16,14 +17,15 @@ use crate::exit::{Exit, complain};
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
     let output = LineWriter::default();
     let ui = Arc::new(RpcUi::new(output.clone()));
-    let created = match create(arguments, environment, Arc::clone(&ui) as Arc<_>).await {
-        Ok(created) => created,
-        Err(exit) => return exit,
-    };
-    let runtime = Arc::new(created.runtime);
+    let created =
+        match create(arguments, environment, Arc::clone(&ui) as Arc<_>, RunMode::Rpc).await {
+            Ok(created) => created,
+            Err(exit) => return exit,
+        };
+    let runtime = created.runtime;
     let served = async {
         let input = BufReader::new(tokio::io::stdin());
-        match serve(Arc::clone(&runtime), ui, output, input, tokio::io::stdout()).await {
+        match serve(runtime.clone(), ui, output, input, tokio::io::stdout()).await {
             Ended::Input => Exit::Success.into(),
             Ended::Output => Exit::BrokenPipe.into(),
             Ended::Failed(error) => {

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_coding_agent::extension::Ui;
+use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
-    AgentOptions, Conversation, ConversationError, CreateError, Created, Diagnostic, Environment,
-    NotCreated, Severity, create_agent_session,
+    AgentOptions, CreateError, Created, Diagnostic, Environment, NotCreated, SelectSessionError,
+    SessionSelector, Severity, create_agent_session,
 };
 use pi_tools::supervisor::Supervisor;
 
@@ -20,9 +20,11 @@ pub(super) async fn create(
     arguments: &Arguments,
     environment: Environment,
     ui: Arc<dyn Ui>,
+    mode: RunMode,
 ) -> Result<Created, ExitCode> {
     let mut options = options(arguments, environment);
     options.ui = ui;
+    options.mode = mode;
     match Box::pin(create_agent_session(options)).await {
         Ok(created) => {
             created.diagnostics.iter().for_each(say);
@@ -32,7 +34,7 @@ pub(super) async fn create(
             }
             Ok(created)
         }
-        Err(NotCreated { error, diagnostics }) => {
+        Err(NotCreated { error, diagnostics, .. }) => {
             diagnostics.iter().for_each(say);
             Err(complain(&error.to_string(), exit(&error)))
         }
@@ -52,17 +54,17 @@ fn exit(error: &CreateError) -> Exit {
         CreateError::Model(_) => Exit::NoModel,
         CreateError::Guard(GuardError::Sandbox(_)) => Exit::NotConfined,
         CreateError::Guard(_) => Exit::Configuration,
-        CreateError::Conversation(
-            ConversationError::Session(_) | ConversationError::DirectoryGone { .. },
-        )
-        | CreateError::Build(_) => Exit::Failed,
-        CreateError::Conversation(_) => Exit::Usage,
+        CreateError::Session(
+            SelectSessionError::Session(_) | SelectSessionError::DirectoryGone { .. },
+        ) => Exit::Failed,
+        CreateError::Session(_) => Exit::Usage,
+        _ => Exit::Failed,
     }
 }
 
 fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
     let mut options = AgentOptions::new(environment);
-    options.conversation = conversation(arguments);
+    options.session = session(arguments);
     options.name.clone_from(&arguments.name);
     options.session_dir.clone_from(&arguments.session_dir);
     options.model.clone_from(&arguments.model);
@@ -87,18 +89,18 @@ fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
     options
 }
 
-fn conversation(arguments: &Arguments) -> Conversation {
+fn session(arguments: &Arguments) -> SessionSelector {
     if arguments.no_session {
-        Conversation::InMemory
+        SessionSelector::InMemory
     } else if let Some(reference) = &arguments.fork {
-        Conversation::Fork(reference.clone(), arguments.session_id.clone())
+        SessionSelector::Fork { source: reference.clone(), id: arguments.session_id.clone() }
     } else if let Some(reference) = &arguments.session {
-        Conversation::Existing(reference.clone())
+        SessionSelector::Existing(reference.clone())
     } else if arguments.continue_latest {
-        Conversation::Latest
+        SessionSelector::Latest
     } else if let Some(id) = &arguments.session_id {
-        Conversation::WithId(id.clone())
+        SessionSelector::WithId(id.clone())
     } else {
-        Conversation::New
+        SessionSelector::New
     }
 }

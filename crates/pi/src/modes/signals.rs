@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use pi_coding_agent::runtime::AgentRuntime;
+use pi_coding_agent::AgentRuntime;
 use tokio::time::timeout;
 
 use crate::exit::Exit;

@@ -1,6 +1,6 @@
-//! Summaries are tried again like turns are: a provider that asks another one until it answers.
+//! A provider that retries transient failures, for summaries.
 //!
-//! The stream it returns has the answer in one piece, which is all that summaries need.
+//! Its stream has the answer in one piece, which is all that summaries need.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ use pi_protocol::{
 };
 use tokio::sync::mpsc;
 
-use super::{AgentSession, CompactionReason, SessionNews};
+use super::{AgentSession, CompactionReason, SessionEvent, SummarySource};
 
-/// Asks the session's provider, and tells the session of further tries.
-pub(super) struct Patient {
+/// Calls the session's provider and emits an event for each retry.
+pub(super) struct RetryingProvider {
     session: AgentSession,
-    /// Why there is a compaction; `None` for the summary of a branch.
+    /// Reason of the compaction; `None` for the summary of a branch.
     reason: Option<CompactionReason>,
 }
 
 impl AgentSession {
-    /// Who is asked for summaries.
-    pub(super) fn patient(&self, reason: Option<CompactionReason>) -> Patient {
-        Patient { session: self.clone(), reason }
+    /// Returns the provider of summaries.
+    pub(super) fn retrying_provider(&self, reason: Option<CompactionReason>) -> RetryingProvider {
+        RetryingProvider { session: self.clone(), reason }
     }
 }
 
-impl Provider for Patient {
+impl Provider for RetryingProvider {
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream {
         let model = Arc::clone(&request.model);
         let answer = Box::pin(answer(self.session.clone(), self.reason, request, cancel));
-        // The tries end by themselves when they are cancelled, and tell of it.
-        AssistantStream::new(&model, Whole(answer), CancelToken::new())
+        // The attempts end when `cancel` is cancelled; the stream must report that itself.
+        AssistantStream::new(&model, WholeAnswer(answer), CancelToken::new())
     }
 }
 
@@ -45,47 +45,50 @@ async fn answer(
     request: Request,
     cancel: CancelToken,
 ) -> Arc<AssistantMessage> {
-    let settings = session.state().settings.retry.clone();
+    let settings = session.settings().retry;
     let policy = RetryPolicy {
         max_retries: if settings.enabled { settings.max_retries } else { 0 },
         base_delay: Duration::from_millis(settings.base_delay_ms),
         max_delay: Duration::from_millis(settings.max_delay_ms),
     };
-    let (tell, mut told) = mpsc::unbounded_channel();
+    let (report, mut reports) = mpsc::unbounded_channel();
     let provider = &*session.0.provider;
     let produce = || complete(provider, request.clone(), cancel.clone());
-    // The receiver is there until the last try is over.
-    let tries = retry_turn(produce, &policy, &cancel, move |event| drop(tell.send(event)));
-    let telling = async {
-        while let Some(event) = told.recv().await {
-            session.news(news(&event, reason)).await;
+    // Unbounded, since a retry policy bounds the number of reports.
+    let attempts = retry_turn(produce, &policy, &cancel, move |event| drop(report.send(event)));
+    let emitting = async {
+        while let Some(event) = reports.recv().await {
+            session.emit(session_event(event, reason)).await;
         }
     };
-    tokio::join!(tries, telling).0
+    tokio::join!(attempts, emitting).0
 }
 
-fn news(event: &RetryEvent, reason: Option<CompactionReason>) -> SessionNews<'_> {
+fn session_event(event: RetryEvent, reason: Option<CompactionReason>) -> SessionEvent {
     match event {
         RetryEvent::Scheduled { attempt, max_attempts, delay, error } => {
-            SessionNews::SummarizationRetryScheduled {
-                attempt: *attempt,
-                max_attempts: *max_attempts,
+            SessionEvent::SummarizationRetryScheduled {
+                attempt,
+                max_attempts,
                 delay_ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
                 error_message: error,
             }
         }
-        RetryEvent::AttemptStart { .. } => SessionNews::SummarizationRetryAttemptStart {
-            source: if reason.is_some() { "compaction" } else { "branchSummary" },
+        RetryEvent::AttemptStart { .. } => SessionEvent::SummarizationRetryAttemptStart {
+            source: match reason {
+                Some(_) => SummarySource::Compaction,
+                None => SummarySource::BranchSummary,
+            },
             reason,
         },
-        RetryEvent::Finished { .. } => SessionNews::SummarizationRetryFinished,
+        RetryEvent::Finished { .. } => SessionEvent::SummarizationRetryFinished,
     }
 }
 
-/// An answer that comes in one piece.
-struct Whole(Pin<Box<dyn Future<Output = Arc<AssistantMessage>> + Send>>);
+/// An answer in one piece.
+struct WholeAnswer(Pin<Box<dyn Future<Output = Arc<AssistantMessage>> + Send>>);
 
-impl Source for Whole {
+impl Source for WholeAnswer {
     fn poll(&mut self, cx: &mut Context<'_>, out: &mut MessageBuilder) -> Poll<()> {
         self.0.as_mut().poll(cx).map(|answer| {
             let reason = answer.stop_reason.clone();

@@ -1,4 +1,4 @@
-//! Which conversation is meant, and opening it.
+//! Selection of the session to open: new, latest, by file, by id, or a copy.
 
 use std::path::{Path, PathBuf};
 
@@ -10,68 +10,75 @@ use pi_session::{
 use crate::Environment;
 use crate::config::SessionDirectory;
 
-/// Which conversation to have.
+/// Selects a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Conversation {
-    /// A new one.
+#[non_exhaustive]
+pub enum SessionSelector {
+    /// A new session.
     #[default]
     New,
-    /// One that is never written down.
+    /// A new session that is not stored.
     InMemory,
-    /// The one that was written to last, or a new one.
+    /// The session that was written to last, or a new one.
     Latest,
-    /// A file, an id, or the beginning of one.
+    /// An existing session by its file, its id or the beginning of its id.
     Existing(String),
-    /// The one with exactly this id, or a new one with it.
+    /// The session with exactly this id, or a new one with this id.
     WithId(String),
-    /// A copy of another, named as for `Existing`; with this id, if one is given.
-    Fork(String, Option<String>),
+    /// A copy of another session.
+    Fork {
+        /// The other session, by its file, its id or the beginning of its id.
+        source: String,
+        /// Id of the copy; a new one if absent.
+        id: Option<String>,
+    },
 }
 
-/// Why there is no conversation.
+/// Reasons why a session cannot be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum ConversationError {
-    /// There is none like it.
+#[non_exhaustive]
+pub enum SelectSessionError {
+    /// No session matches.
     #[error("No session found matching '{0}'; see `pi sessions list --all`")]
     NotFound(String),
-    /// There are several.
+    /// Several sessions match.
     #[error("'{0}' may be any of {1} sessions; write more of the id")]
     Ambiguous(String, usize),
-    /// It belongs to another directory.
+    /// The session belongs to another working directory.
     #[error(
         "The session {id} belongs to {cwd}. Go there, or continue a copy of it here with --fork {id}"
     )]
     Elsewhere {
-        /// Its id.
+        /// Id of the session.
         id: String,
-        /// Its working directory.
+        /// Working directory of the session.
         cwd: String,
     },
-    /// Its working directory is gone, and with it everything that the conversation is about.
+    /// The working directory of the session does not exist any more.
     #[error(
         "Stored session working directory does not exist: {cwd}\nMake it again, or continue a copy of the session where you are with --fork {file}"
     )]
     DirectoryGone {
-        /// The directory.
+        /// The directory that is missing.
         cwd: PathBuf,
-        /// The file of the conversation.
+        /// File of the session.
         file: PathBuf,
     },
-    /// There is one already.
+    /// A session with this id exists.
     #[error("Session already exists with id '{0}'")]
     Exists(String),
-    /// It cannot be read or written.
+    /// The session cannot be read or written.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-impl Conversation {
-    /// Opens or begins it.
+impl SessionSelector {
+    /// Opens or creates the session.
     pub fn open(
         &self,
         environment: &Environment,
         place: &SessionDirectory,
-    ) -> Result<Session, ConversationError> {
+    ) -> Result<Session, SelectSessionError> {
         let new = |id: Option<String>| NewSession {
             cwd: environment.cwd.clone(),
             directory: Some(place.path.clone()),
@@ -91,7 +98,7 @@ impl Conversation {
             Self::Existing(reference) => {
                 let (path, elsewhere) = find(reference, environment, place)?;
                 match elsewhere {
-                    Some((id, cwd)) => Err(ConversationError::Elsewhere { id, cwd }),
+                    Some((id, cwd)) => Err(SelectSessionError::Elsewhere { id, cwd }),
                     None => open(&path, environment),
                 }
             }
@@ -99,11 +106,11 @@ impl Conversation {
                 Some(path) => open(&path, environment),
                 None => Ok(Session::create(new(Some(id.clone())))?),
             },
-            Self::Fork(reference, id) => {
+            Self::Fork { source: reference, id } => {
                 if let Some(id) = id
                     && find_by_id(&place.path, id)?.is_some()
                 {
-                    return Err(ConversationError::Exists(id.clone()));
+                    return Err(SelectSessionError::Exists(id.clone()));
                 }
                 let (path, _) = find(reference, environment, place)?;
                 if read_header(&path).is_none() {
@@ -116,27 +123,27 @@ impl Conversation {
     }
 }
 
-fn open(path: &Path, environment: &Environment) -> Result<Session, ConversationError> {
+fn open(path: &Path, environment: &Environment) -> Result<Session, SelectSessionError> {
     open_existing(path, &environment.cwd)
 }
 
-/// Opens a conversation to go on with it. One that names no directory is about `cwd`.
-pub(crate) fn open_existing(path: &Path, cwd: &Path) -> Result<Session, ConversationError> {
+/// Opens a session to continue it. A session without a directory belongs to `cwd`.
+pub(crate) fn open_existing(path: &Path, cwd: &Path) -> Result<Session, SelectSessionError> {
     let cwd = cwd.to_owned();
     let session = Session::open(path, &OpenOptions::append().cwd(cwd))?;
     if !session.cwd().is_dir() {
         let (cwd, file) = (session.cwd().to_owned(), path.to_owned());
-        return Err(ConversationError::DirectoryGone { cwd, file });
+        return Err(SelectSessionError::DirectoryGone { cwd, file });
     }
     Ok(session)
 }
 
-/// The file that is meant, and whose it is if it is of another directory.
+/// Finds the file of a session, and its owner if it belongs to another directory.
 fn find(
     reference: &str,
     environment: &Environment,
     place: &SessionDirectory,
-) -> Result<(PathBuf, Option<(String, String)>), ConversationError> {
+) -> Result<(PathBuf, Option<(String, String)>), SelectSessionError> {
     if reference.contains(['/', '\\']) || reference.ends_with(".jsonl") {
         return Ok((environment.expand(reference, &environment.cwd), None));
     }
@@ -145,7 +152,7 @@ fn find(
         return Ok((path, None));
     }
     if place.shared {
-        return Err(ConversationError::NotFound(reference.to_owned()));
+        return Err(SelectSessionError::NotFound(reference.to_owned()));
     }
     let mut everywhere = Vec::new();
     let all = environment.agent_directory.join("sessions");
@@ -153,17 +160,18 @@ fn find(
         everywhere.extend(session_files(&directory.path()).unwrap_or_default());
     }
     let path = by_id(reference, everywhere, None)?;
-    let path = path.ok_or_else(|| ConversationError::NotFound(reference.to_owned()))?;
+    let path = path.ok_or_else(|| SelectSessionError::NotFound(reference.to_owned()))?;
     let header = read_header(&path).unwrap_or_default();
     Ok((path, Some((header.id, header.cwd))))
 }
 
-/// An exact id, else the beginning of one. The id is in a file's name, so few files are read.
+/// Finds a session by its exact id, else by the beginning of its id. File names contain the id, so
+/// few files are read.
 fn by_id(
     reference: &str,
     files: Vec<PathBuf>,
     cwd: Option<&Path>,
-) -> Result<Option<PathBuf>, ConversationError> {
+) -> Result<Option<PathBuf>, SelectSessionError> {
     if reference.is_empty() {
         return Ok(None);
     }
@@ -182,7 +190,7 @@ fn by_id(
         return Ok(Some(found.swap_remove(at).1));
     }
     if found.len() > 1 {
-        return Err(ConversationError::Ambiguous(reference.to_owned(), found.len()));
+        return Err(SelectSessionError::Ambiguous(reference.to_owned(), found.len()));
     }
     Ok(found.pop().map(|(_, path)| path))
 }

@@ -1,21 +1,23 @@
-//! A session with a scripted model, and a record of what it tells.
+//! A session with a scripted model, and the records it emits.
 
 use std::sync::{Arc, Mutex};
 
 use pi_ai::faux::Faux;
+use pi_coding_agent::resources::SystemPromptOptions;
+use pi_coding_agent::resources::system_prompt::Section;
 use pi_coding_agent::session::{AgentSession, SessionParts};
 use pi_session::{NewSession, Session};
 use pi_tools::{Host, Workspace, toolset};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-pub(crate) struct Stage {
+pub(crate) struct TestSession {
     pub(crate) model: Faux,
     pub(crate) session: AgentSession,
     pub(crate) directory: tempfile::TempDir,
     records: Arc<Mutex<Vec<Value>>>,
 }
 
-impl Stage {
+impl TestSession {
     pub(crate) fn new() -> Self {
         Self::with(|_| {})
     }
@@ -32,7 +34,7 @@ impl Stage {
         Self::around(directory, model, session, change)
     }
 
-    /// The same conversation, opened anew.
+    /// Opens the same session again.
     pub(crate) fn reopened(self) -> Self {
         let file = self.session.file().unwrap();
         let Self { model, session, directory, .. } = self;
@@ -61,32 +63,34 @@ impl Stage {
         );
         parts.tools = toolset::all(&workspace);
         parts.active_tools = ["read", "bash", "edit", "write"].map(str::to_owned).to_vec();
-        parts.sections = Arc::new(|tools| {
+        parts.resources.prompt = Arc::new(|tools| {
             let names: Vec<&str> = tools.iter().map(|t| t.declaration().name.as_str()).collect();
-            let mut sections = Map::new();
-            sections.insert("preamble".to_owned(), "You code.".into());
-            sections.insert("tools".to_owned(), names.join(" ").into());
-            sections
+            let mut options = SystemPromptOptions::default();
+            options.custom_prompt = Some("You code.".to_owned());
+            options.sections = vec![Section::new("tools", &names.join(" ")).unwrap()];
+            options
         });
         change(&mut parts);
         let session = AgentSession::new(parts).unwrap();
         let records: Arc<Mutex<Vec<Value>>> = Arc::default();
-        let heard = Arc::clone(&records);
+        let recorded = Arc::clone(&records);
         session
             .subscribe(move |event| {
-                heard.lock().unwrap().push(serde_json::to_value(event).unwrap());
+                if event.is_record() {
+                    recorded.lock().unwrap().push(serde_json::to_value(event).unwrap());
+                }
             })
             .forever();
         Self { model, session, directory, records }
     }
 
-    /// What was told so far, and forgets it.
+    /// Takes the records so far.
     pub(crate) fn records(&self) -> Vec<Value> {
         std::mem::take(&mut self.records.lock().unwrap())
     }
 
-    /// The same, in short: types, with roles of messages; deltas left out.
-    pub(crate) fn story(&self) -> Vec<String> {
+    /// Takes the records so far in short: types, with roles of messages and without deltas.
+    pub(crate) fn record_types(&self) -> Vec<String> {
         let short = |record: &Value| {
             let kind = record["type"].as_str().unwrap();
             match kind {
@@ -116,7 +120,7 @@ impl Stage {
         self.records().iter().filter_map(short).collect()
     }
 
-    /// The types of the entries in the file, with roles of messages.
+    /// Returns the types of the entries in the file, with roles of messages.
     pub(crate) fn entries(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.session.file().unwrap()).unwrap();
         text.lines()

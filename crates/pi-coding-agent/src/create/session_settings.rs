@@ -1,0 +1,61 @@
+//! The settings of the user, as a session and its requests need them.
+
+use pi_protocol::{RetryOptions, StreamOptions, Timeouts};
+
+use crate::config::Settings;
+use crate::session::{CompactionOverride, RetrySettings, SessionSettings};
+
+/// Returns the settings that concern a session.
+pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
+    let retry = settings.retry();
+    let overrides = settings.compaction.as_ref().and_then(|c| c.model_overrides.clone());
+    SessionSettings {
+        retry: RetrySettings {
+            enabled: retry.enabled,
+            max_retries: u32::try_from(retry.max_retries).unwrap_or(u32::MAX),
+            base_delay_ms: u64::try_from(retry.base_delay.as_millis()).unwrap_or(u64::MAX),
+            max_delay_ms: u64::try_from(retry.max_delay.as_millis()).unwrap_or(u64::MAX),
+        },
+        compaction: settings.compaction(None),
+        compaction_overrides: overrides
+            .unwrap_or_default()
+            .into_iter()
+            .map(|(model, special)| CompactionOverride {
+                model,
+                reserve_tokens: special.reserve_tokens,
+                keep_recent_tokens: special.keep_recent_tokens,
+            })
+            .collect(),
+        branch_summary: settings.branch_summary(),
+        steering_mode: settings.steering_mode(),
+        follow_up_mode: settings.follow_up_mode(),
+        steering_delivery: pi_agent::SteeringDelivery::default(),
+        block_images: settings.block_images(),
+        default_thinking_level: settings.default_thinking_level,
+        model_thinking_levels: settings
+            .model_thinking_levels
+            .clone()
+            .unwrap_or_default()
+            .into_iter()
+            .collect(),
+    }
+}
+
+/// Returns the options of every request.
+pub(super) fn stream_options(settings: &Settings) -> StreamOptions {
+    let provider = settings.provider_retry();
+    let usual = Timeouts::default();
+    StreamOptions {
+        timeouts: Timeouts {
+            first_byte: provider.timeout.or(usual.first_byte),
+            idle: settings.http_idle_timeout(),
+            ..usual
+        },
+        retry: RetryOptions {
+            max_retries: u32::try_from(provider.max_retries).unwrap_or(u32::MAX),
+            max_delay: provider.max_retry_delay.unwrap_or_default(),
+        },
+        thinking_budgets: settings.thinking_budgets(),
+        ..StreamOptions::default()
+    }
+}

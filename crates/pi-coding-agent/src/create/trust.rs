@@ -1,0 +1,87 @@
+//! Trust in a project: asked of extensions, then decided with flags, decisions and settings.
+
+use std::sync::Arc;
+
+use super::AgentOptions;
+use crate::Diagnostic;
+use crate::config::{Settings, SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust};
+use crate::extension::{ExtensionContext, Extensions, ProjectTrust, QuestionKind, TrustDecision};
+use crate::runtime::WeakAgentRuntime;
+use crate::session::WeakAgentSession;
+
+/// Decision of extensions about a project.
+#[derive(Debug, Default)]
+pub(super) struct AskedTrust {
+    pub(super) trusted: Option<bool>,
+    pub(super) problems: Vec<Diagnostic>,
+}
+
+/// Asks the extensions of the user whether the project is trusted, if that is a question. A
+/// decision to remember is recorded.
+pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -> AskedTrust {
+    let environment = &options.environment;
+    let mut asked = AskedTrust::default();
+    if options.approve.is_some()
+        || !extensions.registry().is_answered(QuestionKind::ProjectTrust)
+        || !needs_trust(&environment.cwd, environment.home.as_deref())
+    {
+        return asked;
+    }
+    let context = ExtensionContext::new(
+        WeakAgentSession::default(),
+        WeakAgentRuntime::default(),
+        extensions.registry(),
+        Arc::clone(&options.ui),
+        options.mode,
+    );
+    let answered = extensions.ask(ProjectTrust::new(environment.cwd.clone()), &context).await;
+    asked.problems.extend(answered.failures.iter().map(Diagnostic::from_failure));
+    let (trusted, remember) = match answered.answer.unwrap_or_default() {
+        TrustDecision::Undecided => return asked,
+        TrustDecision::Trusted { remember } => (true, remember),
+        TrustDecision::Untrusted { remember } => (false, remember),
+    };
+    asked.trusted = Some(trusted);
+    if remember {
+        let store = TrustStore::new(&environment.agent_directory);
+        if let Err(error) = store.record(&[(&environment.cwd, Some(trusted))]) {
+            asked.problems.push(error.diagnostic());
+        }
+    }
+    asked
+}
+
+/// Loads the settings of the user, and those of the project if it is trusted.
+pub(super) fn load_settings(
+    options: &AgentOptions,
+    extension: Option<bool>,
+    problems: &mut Vec<Diagnostic>,
+) -> SettingsStore {
+    let mut settings = SettingsStore::load(&options.environment, false);
+    settings.set_overrides(options.settings.clone());
+    settings.set_trusted(is_trusted(options, extension, settings.settings(), problems));
+    settings
+}
+
+fn is_trusted(
+    options: &AgentOptions,
+    extension: Option<bool>,
+    settings: &Settings,
+    problems: &mut Vec<Diagnostic>,
+) -> bool {
+    let environment = &options.environment;
+    let saved = TrustStore::new(&environment.agent_directory).find(&environment.cwd);
+    let saved = saved.unwrap_or_else(|error| {
+        problems.push(error.diagnostic());
+        None
+    });
+    let question = TrustQuestion {
+        flag: options.approve,
+        needed: needs_trust(&environment.cwd, environment.home.as_deref()),
+        extension,
+        saved: saved.map(|entry| entry.trusted),
+        default: settings.default_project_trust(),
+    };
+    // A question that no one is asked is answered with no.
+    question.decide() == Trust::Trusted
+}

@@ -1,0 +1,152 @@
+//! Resources of the user as a session needs them: the prompt, expansions, commands.
+
+use std::sync::{Arc, PoisonError};
+
+use pi_agent::AgentTool;
+use serde_json::Value;
+
+use super::packages;
+use super::services::Services;
+use super::session_settings::stream_options;
+use crate::Environment;
+use crate::config::{Settings, SettingsScope, SettingsStore};
+use crate::extension::NotifyKind;
+use crate::resources::system_prompt::ToolPrompt;
+use crate::resources::{
+    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SystemPromptOptions,
+};
+use crate::session::{
+    CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SettingChange,
+};
+
+/// Loads the resources that an agent with these settings finds.
+pub fn load_resources(
+    environment: &Environment,
+    settings: &SettingsStore,
+    flags: &ResourceFlags,
+) -> Resources {
+    let lists = |scope| {
+        let settings: Settings = settings.scope(scope);
+        ResourceSettings {
+            skills: settings.skills.unwrap_or_default(),
+            prompts: settings.prompts.unwrap_or_default(),
+        }
+    };
+    let mut missing = Vec::new();
+    let mut resources = Resources::load(&ResourceOptions {
+        environment: environment.clone(),
+        trusted: settings.is_trusted(),
+        user: lists(SettingsScope::User),
+        project: lists(SettingsScope::Project),
+        packages: packages::installed(environment, settings, &mut missing),
+        flags: flags.clone(),
+    });
+    resources.diagnostics.extend(missing);
+    resources
+}
+
+impl Services {
+    /// Returns what a reload of the session replaces.
+    pub(crate) fn loaded_resources(&self) -> LoadedResources {
+        let settings = self.settings().settings().clone();
+        LoadedResources {
+            prompt: self.prompt(),
+            expand: self.expand(&settings),
+            commands: self.commands(&settings),
+            options: stream_options(&settings),
+            auto_resize_images: settings.auto_resize_images(),
+        }
+    }
+
+    fn prompt(&self) -> PromptFn {
+        let resources = Arc::clone(&self.resources);
+        let mut base = SystemPromptOptions::default();
+        base.custom_prompt = resources.system_prompt.as_ref().map(|text| text.text.clone());
+        base.append = resources.append_system_prompt.iter().map(|text| text.text.clone()).collect();
+        base.context_files = resources.context_files.clone().into();
+        base.skills = resources.skills.clone().into();
+        base.cwd.clone_from(&self.options.environment.cwd);
+        Arc::new(move |active: &[Arc<dyn AgentTool>]| {
+            let mut options = base.clone();
+            options.tools = active.iter().map(|tool| tool_prompt(&**tool)).collect();
+            options
+        })
+    }
+
+    fn expand(&self, settings: &Settings) -> ExpandFn {
+        let resources = Arc::clone(&self.resources);
+        let skills = settings.enable_skill_commands();
+        Arc::new(move |text| {
+            if !skills && text.starts_with("/skill:") {
+                return Ok(None);
+            }
+            let expanded = resources.expand(text).map_err(|error| error.to_string())?;
+            Ok(expanded.map(|expanded| expanded.text))
+        })
+    }
+
+    fn commands(&self, settings: &Settings) -> Vec<CommandInfo> {
+        let skills = settings.enable_skill_commands();
+        let mut commands = Vec::new();
+        for command in self.resources.commands() {
+            let source = match command.source {
+                "skill" if !skills => continue,
+                "skill" => CommandSource::Skill,
+                _ => CommandSource::Prompt,
+            };
+            let description = Some(command.description).filter(|text| !text.is_empty());
+            commands.push(CommandInfo {
+                name: command.name,
+                description,
+                source,
+                source_info: serde_json::to_value(command.source_info).unwrap_or(Value::Null),
+            });
+        }
+        commands
+    }
+
+    /// Returns a function that stores settings in the file of the user. A file that cannot be
+    /// written is reported to the user.
+    pub(super) fn save_setting(&self) -> SaveSettingFn {
+        let settings = Arc::clone(&self.settings);
+        let ui = Arc::clone(&self.options.ui);
+        Arc::new(move |change| {
+            let mut settings = settings.lock().unwrap_or_else(PoisonError::into_inner);
+            let saved = settings.update(SettingsScope::User, |changes| match change {
+                SettingChange::SteeringMode(mode) => {
+                    changes.set(&["steeringMode"], queue_mode(*mode))
+                }
+                SettingChange::FollowUpMode(mode) => {
+                    changes.set(&["followUpMode"], queue_mode(*mode))
+                }
+                SettingChange::AutoCompaction(on) => changes.set(&["compaction", "enabled"], *on),
+                SettingChange::AutoRetry(on) => changes.set(&["retry", "enabled"], *on),
+                SettingChange::DefaultThinkingLevel(level) => {
+                    changes.set(&["defaultThinkingLevel"], level.as_str());
+                }
+                SettingChange::DefaultModel { provider, id } => {
+                    changes.set(&["defaultProvider"], provider.as_str());
+                    changes.set(&["defaultModel"], id.as_str());
+                }
+            });
+            if let Err(error) = saved {
+                ui.notify(format!("The setting was not saved: {error}"), NotifyKind::Warning);
+            }
+        })
+    }
+}
+
+fn tool_prompt(tool: &dyn AgentTool) -> ToolPrompt {
+    ToolPrompt {
+        name: tool.declaration().name.clone(),
+        snippet: tool.prompt_snippet().map(str::to_owned),
+        guidelines: tool.prompt_guidelines().to_vec(),
+    }
+}
+
+fn queue_mode(mode: pi_agent::QueueMode) -> &'static str {
+    match mode {
+        pi_agent::QueueMode::OneAtATime => "one-at-a-time",
+        _ => "all",
+    }
+}

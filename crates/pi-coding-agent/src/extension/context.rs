@@ -1,0 +1,171 @@
+//! The surroundings of an extension: what it registers with, and what it can reach.
+
+use std::sync::Arc;
+
+use super::registry::{
+    Command, CompletionProvider, Flag, FlagValue, ProviderRegistration, Registry, RegistryError,
+    RenderTarget, Renderer, Shortcut, ToolRegistration,
+};
+use super::ui::{DialogCounter, ExtensionUi, Ui};
+use super::{QuestionKind, RunMode};
+use crate::runtime::{AgentRuntime, WeakAgentRuntime};
+use crate::session::{AgentSession, WeakAgentSession};
+
+/// The registrations of one extension.
+#[derive(Debug, Clone)]
+pub struct ExtensionApi {
+    owner: Arc<str>,
+    registry: Registry,
+}
+
+impl ExtensionApi {
+    pub(super) fn new(owner: &str, registry: &Registry) -> Self {
+        Self { owner: owner.into(), registry: registry.clone() }
+    }
+
+    /// Returns the path of the extension.
+    pub fn path(&self) -> &str {
+        &self.owner
+    }
+
+    /// Declares that the extension answers a question.
+    pub fn answer(&self, kind: QuestionKind) {
+        self.registry.subscribe(&self.owner, kind);
+    }
+
+    /// Declares that the extension receives events of progress: deltas and reports of tools.
+    pub fn receive_progress(&self) {
+        self.registry.subscribe_progress(&self.owner);
+    }
+
+    /// Lifts the time limit for the answers of this extension. For work that is bounded but may
+    /// take long.
+    pub fn lift_time_limit(&self) {
+        self.registry.lift_time_limit(&self.owner);
+    }
+
+    /// Registers a tool.
+    pub fn register_tool(&self, tool: ToolRegistration) -> Result<(), RegistryError> {
+        self.registry.register_tool(&self.owner, tool)
+    }
+
+    /// Registers a slash command.
+    pub fn register_command(&self, command: Command) -> Result<(), RegistryError> {
+        self.registry.register_command(&self.owner, command)
+    }
+
+    /// Registers a command-line flag.
+    pub fn register_flag(&self, flag: Flag) -> Result<(), RegistryError> {
+        self.registry.register_flag(&self.owner, flag)
+    }
+
+    /// Returns the value of a flag of this extension.
+    pub fn flag(&self, name: &str) -> Option<FlagValue> {
+        self.registry.flag(&self.owner, name)
+    }
+
+    /// Registers a keyboard shortcut.
+    pub fn register_shortcut(&self, shortcut: Shortcut) {
+        self.registry.register_shortcut(&self.owner, shortcut);
+    }
+
+    /// Registers a provider, or changes one of the same id.
+    pub fn register_provider(&self, provider: ProviderRegistration) -> Result<(), RegistryError> {
+        self.registry.register_provider(&self.owner, provider)
+    }
+
+    /// Registers a renderer.
+    pub fn register_renderer(&self, target: RenderTarget, renderer: Renderer) {
+        self.registry.register_renderer(&self.owner, target, renderer);
+    }
+
+    /// Registers a source of completions for the editor.
+    pub fn register_completions(&self, provider: CompletionProvider) {
+        self.registry.register_completions(&self.owner, provider);
+    }
+
+    /// Returns the registry of the session.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+}
+
+/// The surroundings of one call into an extension.
+#[derive(Clone)]
+pub struct ExtensionContext {
+    surroundings: Arc<Surroundings>,
+    api: ExtensionApi,
+    ui: ExtensionUi,
+}
+
+struct Surroundings {
+    session: WeakAgentSession,
+    runtime: WeakAgentRuntime,
+    interface: Arc<dyn Ui>,
+    dialogs: DialogCounter,
+    mode: RunMode,
+}
+
+impl ExtensionContext {
+    pub(crate) fn new(
+        session: WeakAgentSession,
+        runtime: WeakAgentRuntime,
+        registry: &Registry,
+        interface: Arc<dyn Ui>,
+        mode: RunMode,
+    ) -> Self {
+        let dialogs = DialogCounter::default();
+        let ui = ExtensionUi::new(Arc::clone(&interface), dialogs.clone(), session.clone());
+        let surroundings = Surroundings { session, runtime, interface, dialogs, mode };
+        let api = ExtensionApi::new("", registry);
+        Self { surroundings: Arc::new(surroundings), api, ui }
+    }
+
+    /// Returns the same context as another extension sees it, with a count of dialogs of its own.
+    pub(super) fn for_extension(&self, path: &str) -> Self {
+        let api = ExtensionApi { owner: path.into(), registry: self.api.registry.clone() };
+        Self { surroundings: Arc::clone(&self.surroundings), api, ui: self.ui.clone() }
+    }
+
+    /// Returns the session; `None` if it is gone or does not exist yet.
+    pub fn session(&self) -> Option<AgentSession> {
+        self.surroundings.session.upgrade()
+    }
+
+    /// Returns the runtime, which replaces the session: new, resumed, forked, reloaded.
+    ///
+    /// Replacing a session aborts the run and waits for its end. Inside a handler of an event or
+    /// question that would wait for itself: call it from a command, or spawn a task.
+    pub fn runtime(&self) -> Option<AgentRuntime> {
+        self.surroundings.runtime.upgrade()
+    }
+
+    /// Returns the registrations of this extension, which may change at any time.
+    pub fn api(&self) -> &ExtensionApi {
+        &self.api
+    }
+
+    /// Returns the user interface.
+    pub fn ui(&self) -> &ExtensionUi {
+        &self.ui
+    }
+
+    /// Returns the mode in which the program runs.
+    pub fn mode(&self) -> RunMode {
+        self.surroundings.mode
+    }
+
+    pub(super) fn dialogs(&self) -> &DialogCounter {
+        &self.surroundings.dialogs
+    }
+
+    pub(crate) fn interface(&self) -> &Arc<dyn Ui> {
+        &self.surroundings.interface
+    }
+}
+
+impl std::fmt::Debug for ExtensionContext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ExtensionContext").field("api", &self.api).finish_non_exhaustive()
+    }
+}

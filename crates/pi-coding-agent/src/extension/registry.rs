@@ -1,0 +1,363 @@
+//! The registry: everything that extensions and programs add to a session.
+//!
+//! Tools, commands, flags, shortcuts, providers with their models, renderers, completions, and the
+//! questions that an extension answers. A registry may change at any time; each change makes a new
+//! [`Registry::generation`], and a session reads the registry once per turn. Everything belongs to
+//! an owner, so that a reload or a failed load removes all of it.
+
+mod commands;
+mod flags;
+mod items;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use pi_agent::AgentTool;
+use pi_protocol::Provider;
+use serde_json::Value;
+
+pub use commands::{ArgumentCompleter, Command, CommandHandler, NamedCommand, command_handler};
+pub use flags::{Flag, FlagKind, FlagValue};
+pub use items::{
+    Completion, CompletionProvider, CompletionRequest, Exposure, ProviderRegistration,
+    RenderRequest, RenderTarget, Renderer, Shortcut, ToolRegistration,
+};
+
+use super::{Extension, QuestionKind};
+
+/// Everything that extensions and programs add to a session. Clones share one registry.
+#[derive(Clone, Default)]
+pub struct Registry(Arc<Mutex<Contents>>);
+
+/// A registration with the path of the extension that made it.
+#[derive(Clone)]
+struct Owned<T> {
+    owner: Arc<str>,
+    item: T,
+}
+
+#[derive(Default)]
+struct Contents {
+    generation: u64,
+    extensions: Vec<Arc<dyn Extension>>,
+    tools: Vec<Owned<ToolRegistration>>,
+    commands: Vec<Owned<Command>>,
+    flags: Vec<Owned<Flag>>,
+    flag_values: Vec<(String, FlagValue)>,
+    shortcuts: Vec<Owned<Shortcut>>,
+    providers: Vec<Owned<ProviderRegistration>>,
+    renderers: Vec<Owned<(RenderTarget, Renderer)>>,
+    completions: Vec<Owned<CompletionProvider>>,
+    answers: BTreeSet<(Arc<str>, QuestionKind)>,
+    progress: BTreeSet<Arc<str>>,
+    unlimited: BTreeSet<Arc<str>>,
+}
+
+/// A registration that was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RegistryError {
+    /// Another extension has registered a tool of this name.
+    #[error("Tool \"{name}\" conflicts with {owner}")]
+    ToolConflict {
+        /// Name of the tool.
+        name: String,
+        /// Path of the extension that has it.
+        owner: String,
+    },
+    /// The schema of a tool's parameters is not an object schema.
+    #[error(
+        "Tool \"{name}\" registered by extension \"{owner}\" must define an object parameter schema."
+    )]
+    ToolSchema {
+        /// Name of the tool.
+        name: String,
+        /// Path of the extension.
+        owner: String,
+    },
+    /// A command has no name.
+    #[error("a command needs a name")]
+    UnnamedCommand,
+    /// Another extension has registered a flag of this name.
+    #[error("Flag \"{name}\" conflicts with {owner}")]
+    FlagConflict {
+        /// Name of the flag.
+        name: String,
+        /// Path of the extension that has it.
+        owner: String,
+    },
+    /// The default of a flag has another type than the flag.
+    #[error("Invalid default for flag \"{name}\": expected {expected}, got {found}")]
+    FlagDefault {
+        /// Name of the flag.
+        name: String,
+        /// Type of the flag.
+        expected: &'static str,
+        /// Type of the default.
+        found: &'static str,
+    },
+    /// The configuration of a provider is invalid.
+    #[error("Invalid provider \"{name}\": {problem}")]
+    Provider {
+        /// Id of the provider.
+        name: String,
+        /// Problem of the configuration.
+        problem: String,
+    },
+}
+
+impl Registry {
+    /// Returns a number that changes with every registration.
+    pub fn generation(&self) -> u64 {
+        self.contents().generation
+    }
+
+    /// Returns true if no extension is loaded and nothing is registered.
+    pub fn is_empty(&self) -> bool {
+        let contents = self.contents();
+        contents.extensions.is_empty() && contents.tools.is_empty() && contents.commands.is_empty()
+    }
+
+    /// Registers a tool. A tool with the name of a built-in one replaces it.
+    pub fn register_tool(&self, owner: &str, tool: ToolRegistration) -> Result<(), RegistryError> {
+        let declaration = tool.tool.declaration();
+        let name = declaration.name.clone();
+        if declaration.parameters.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(RegistryError::ToolSchema { name, owner: owner.to_owned() });
+        }
+        let mut contents = self.contents();
+        let same = |other: &Owned<ToolRegistration>| other.item.tool.declaration().name == name;
+        match contents.tools.iter().position(same) {
+            Some(at) if *contents.tools[at].owner == *owner => contents.tools[at].item = tool,
+            Some(at) => {
+                let owner = contents.tools[at].owner.to_string();
+                return Err(RegistryError::ToolConflict { name, owner });
+            }
+            None => contents.tools.push(Owned::new(owner, tool)),
+        }
+        contents.changed();
+        Ok(())
+    }
+
+    /// Removes a tool; returns true if the owner had registered it.
+    pub fn unregister_tool(&self, owner: &str, name: &str) -> bool {
+        let mut contents = self.contents();
+        let before = contents.tools.len();
+        contents
+            .tools
+            .retain(|tool| *tool.owner != *owner || tool.item.tool.declaration().name != name);
+        let removed = contents.tools.len() != before;
+        if removed {
+            contents.changed();
+        }
+        removed
+    }
+
+    /// Returns the registered tools in order.
+    pub fn tools(&self) -> Vec<ToolRegistration> {
+        self.contents().tools.iter().map(|tool| tool.item.clone()).collect()
+    }
+
+    /// Returns the path of the extension that registered a tool.
+    pub fn tool_owner(&self, tool: &Arc<dyn AgentTool>) -> Option<String> {
+        let contents = self.contents();
+        let found = contents.tools.iter().find(|other| Arc::ptr_eq(&other.item.tool, tool))?;
+        Some(found.owner.to_string())
+    }
+
+    /// Registers a keyboard shortcut. The last registration of a key wins.
+    pub fn register_shortcut(&self, owner: &str, shortcut: Shortcut) {
+        let mut contents = self.contents();
+        contents.shortcuts.retain(|other| other.item.key != shortcut.key);
+        contents.shortcuts.push(Owned::new(owner, shortcut));
+        contents.changed();
+    }
+
+    /// Returns the keyboard shortcuts.
+    pub fn shortcuts(&self) -> Vec<Shortcut> {
+        self.contents().shortcuts.iter().map(|shortcut| shortcut.item.clone()).collect()
+    }
+
+    /// Registers a provider, or changes one of the same id.
+    pub fn register_provider(
+        &self,
+        owner: &str,
+        provider: ProviderRegistration,
+    ) -> Result<(), RegistryError> {
+        provider.check()?;
+        let mut contents = self.contents();
+        contents.providers.retain(|other| other.item.id != provider.id);
+        contents.providers.push(Owned::new(owner, provider));
+        contents.changed();
+        Ok(())
+    }
+
+    /// Removes a provider, which restores a built-in one of the same id.
+    pub fn unregister_provider(&self, id: &str) -> bool {
+        let mut contents = self.contents();
+        let before = contents.providers.len();
+        contents.providers.retain(|provider| provider.item.id != id);
+        let removed = contents.providers.len() != before;
+        if removed {
+            contents.changed();
+        }
+        removed
+    }
+
+    /// Returns the registered providers.
+    pub fn providers(&self) -> Vec<ProviderRegistration> {
+        self.contents().providers.iter().map(|provider| provider.item.clone()).collect()
+    }
+
+    /// Returns the implementation that answers the requests of a provider.
+    pub(crate) fn stream_of(&self, provider: &str) -> Option<Arc<dyn Provider>> {
+        let contents = self.contents();
+        let found = contents.providers.iter().find(|other| other.item.id == provider)?;
+        found.item.stream.clone()
+    }
+
+    /// Returns true if an extension is loaded.
+    pub(crate) fn has_extensions(&self) -> bool {
+        !self.contents().extensions.is_empty()
+    }
+
+    /// Registers a renderer.
+    pub fn register_renderer(&self, owner: &str, target: RenderTarget, renderer: Renderer) {
+        let mut contents = self.contents();
+        contents.renderers.push(Owned::new(owner, (target, renderer)));
+        contents.changed();
+    }
+
+    /// Returns the renderers of a target in the order in which they are tried.
+    pub fn renderers(&self, target: &RenderTarget) -> Vec<Renderer> {
+        let contents = self.contents();
+        let matching = contents.renderers.iter().filter(|renderer| renderer.item.0 == *target);
+        matching.map(|renderer| Arc::clone(&renderer.item.1)).collect()
+    }
+
+    /// Registers a source of completions for the editor.
+    pub fn register_completions(&self, owner: &str, provider: CompletionProvider) {
+        let mut contents = self.contents();
+        contents.completions.push(Owned::new(owner, provider));
+        contents.changed();
+    }
+
+    /// Returns the sources of completions for the editor.
+    pub fn completions(&self) -> Vec<CompletionProvider> {
+        self.contents().completions.iter().map(|provider| Arc::clone(&provider.item)).collect()
+    }
+
+    /// Adds a question that an extension answers.
+    pub(super) fn subscribe(&self, owner: &str, kind: QuestionKind) {
+        self.contents().answers.insert((owner.into(), kind));
+    }
+
+    /// Sends progress events to an extension.
+    pub(super) fn subscribe_progress(&self, owner: &str) {
+        self.contents().progress.insert(owner.into());
+    }
+
+    /// Lifts the time limit of an extension.
+    pub(super) fn lift_time_limit(&self, owner: &str) {
+        self.contents().unlimited.insert(owner.into());
+    }
+
+    pub(super) fn is_unlimited(&self, owner: &str) -> bool {
+        self.contents().unlimited.contains(owner)
+    }
+
+    /// Returns the extensions that answer a question, in load order.
+    pub(super) fn answering(&self, kind: QuestionKind) -> Vec<Arc<dyn Extension>> {
+        let contents = self.contents();
+        if !contents.answers.iter().any(|(_, other)| *other == kind) {
+            return Vec::new();
+        }
+        let answers = |extension: &&Arc<dyn Extension>| {
+            contents.answers.contains(&(extension.path().into(), kind))
+        };
+        contents.extensions.iter().filter(answers).cloned().collect()
+    }
+
+    /// Returns the extensions that receive an event, in load order.
+    pub(super) fn receiving(&self, is_progress: bool) -> Vec<Arc<dyn Extension>> {
+        let contents = self.contents();
+        if !is_progress {
+            return contents.extensions.clone();
+        }
+        if contents.progress.is_empty() {
+            return Vec::new();
+        }
+        let wants = |extension: &&Arc<dyn Extension>| contents.progress.contains(extension.path());
+        contents.extensions.iter().filter(wants).cloned().collect()
+    }
+
+    /// Returns true if an extension answers this question.
+    pub fn is_answered(&self, kind: QuestionKind) -> bool {
+        self.contents().answers.iter().any(|(_, other)| *other == kind)
+    }
+
+    /// Returns true if an extension receives progress events.
+    pub fn wants_progress(&self) -> bool {
+        !self.contents().progress.is_empty()
+    }
+
+    pub(super) fn add_extension(&self, extension: Arc<dyn Extension>) {
+        let mut contents = self.contents();
+        contents.extensions.push(extension);
+        contents.changed();
+    }
+
+    /// Removes everything that an owner registered.
+    pub fn remove_owner(&self, owner: &str) {
+        let mut contents = self.contents();
+        contents.extensions.retain(|extension| extension.path() != owner);
+        contents.tools.retain(|item| *item.owner != *owner);
+        contents.commands.retain(|item| *item.owner != *owner);
+        contents.flags.retain(|item| *item.owner != *owner);
+        contents.shortcuts.retain(|item| *item.owner != *owner);
+        contents.providers.retain(|item| *item.owner != *owner);
+        contents.renderers.retain(|item| *item.owner != *owner);
+        contents.completions.retain(|item| *item.owner != *owner);
+        contents.answers.retain(|(item, _)| **item != *owner);
+        contents.progress.retain(|item| **item != *owner);
+        contents.unlimited.retain(|item| **item != *owner);
+        contents.changed();
+    }
+
+    /// Takes over everything of another registry; flag values stay.
+    pub(super) fn replace_with(&self, other: &Self) {
+        let new = std::mem::take(&mut *other.contents());
+        let mut contents = self.contents();
+        let generation = contents.generation.max(new.generation);
+        let flag_values = std::mem::take(&mut contents.flag_values);
+        *contents = Contents { generation, flag_values, ..new };
+        contents.changed();
+    }
+
+    fn contents(&self) -> MutexGuard<'_, Contents> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Contents {
+    fn changed(&mut self) {
+        self.generation += 1;
+    }
+}
+
+impl<T> Owned<T> {
+    fn new(owner: &str, item: T) -> Self {
+        Self { owner: owner.into(), item }
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let contents = self.contents();
+        let paths: Vec<&str> = contents.extensions.iter().map(|one| one.path()).collect();
+        f.debug_struct("Registry")
+            .field("generation", &contents.generation)
+            .field("extensions", &paths)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,186 @@
+//! Registered items that are plain records: tools, shortcuts, providers, renderers, completions.
+
+use std::fmt;
+use std::sync::Arc;
+
+use pi_agent::{AgentTool, BoxFuture};
+use pi_protocol::Provider;
+use serde_json::Value;
+
+use super::super::ExtensionError;
+use super::{CommandHandler, RegistryError};
+use crate::models::ProviderRecord;
+
+/// A tool of an extension.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ToolRegistration {
+    /// The tool.
+    pub tool: Arc<dyn AgentTool>,
+    /// Who can call the tool.
+    pub exposure: Exposure,
+    /// Group of the tool, for tools of servers.
+    pub namespace: Option<String>,
+}
+
+/// The callers that can reach a tool.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Exposure {
+    /// The model, as soon as the tool is registered.
+    #[default]
+    Direct,
+    /// The model, after it has searched for the tool.
+    Deferred,
+    /// Scripts of the `codemode` tool.
+    Codemode,
+    /// Only other tools of the same extension.
+    Hidden,
+}
+
+impl ToolRegistration {
+    /// Registers a tool that the model can call.
+    pub fn new(tool: Arc<dyn AgentTool>) -> Self {
+        Self { tool, exposure: Exposure::Direct, namespace: None }
+    }
+
+    /// Sets who can call the tool.
+    #[must_use]
+    pub fn exposure(mut self, exposure: Exposure) -> Self {
+        self.exposure = exposure;
+        self
+    }
+
+    /// Sets the group of the tool.
+    #[must_use]
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = Some(namespace.into());
+        self
+    }
+}
+
+impl fmt::Debug for ToolRegistration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolRegistration")
+            .field("name", &self.tool.declaration().name)
+            .field("exposure", &self.exposure)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A keyboard shortcut of an extension.
+#[derive(Clone)]
+pub struct Shortcut {
+    /// Key in the notation of the key bindings, such as `ctrl+x`.
+    pub key: String,
+    /// One line for the user.
+    pub description: Option<String>,
+    /// Runs the shortcut; the text is empty.
+    pub handler: CommandHandler,
+}
+
+impl fmt::Debug for Shortcut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shortcut").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// A provider of an extension, or changes to one that exists.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct ProviderRegistration {
+    /// Id of the provider.
+    pub id: String,
+    /// Configuration, as `models.json` has it under `providers`.
+    pub config: Value,
+    /// Answers the requests of the provider instead of the built-in client.
+    pub stream: Option<Arc<dyn Provider>>,
+}
+
+impl ProviderRegistration {
+    /// Registers a provider with a configuration, as `models.json` has it under `providers`.
+    pub fn new(id: impl Into<String>, config: Value) -> Self {
+        Self { id: id.into(), config, stream: None }
+    }
+
+    /// Sets the implementation that answers the requests.
+    #[must_use]
+    pub fn stream(mut self, provider: Arc<dyn Provider>) -> Self {
+        self.stream = Some(provider);
+        self
+    }
+
+    pub(super) fn check(&self) -> Result<(), RegistryError> {
+        self.record().map(drop)
+    }
+
+    /// Parses the configuration.
+    pub(crate) fn record(&self) -> Result<ProviderRecord, RegistryError> {
+        serde_json::from_value(self.config.clone()).map_err(|error| RegistryError::Provider {
+            name: self.id.clone(),
+            problem: error.to_string(),
+        })
+    }
+}
+
+impl fmt::Debug for ProviderRegistration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderRegistration").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// What a renderer draws.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RenderTarget {
+    /// Messages of this custom type. The first renderer wins.
+    Message(String),
+    /// Entries of this custom type. The first renderer wins.
+    Entry(String),
+    /// Calls and results of tools. Each renderer may pass on to the next.
+    Tool,
+    /// Markdown text before it is drawn. All transformers are applied.
+    Markdown,
+}
+
+/// One thing to draw.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RenderRequest {
+    /// The message, entry, call or text as JSON.
+    pub subject: Value,
+    /// Width in columns.
+    pub width: usize,
+    /// The user expanded the subject.
+    pub expanded: bool,
+}
+
+/// Draws a subject as styled lines; `None` passes on to the next renderer.
+pub type Renderer = Arc<
+    dyn Fn(RenderRequest) -> BoxFuture<'static, Result<Option<Vec<String>>, ExtensionError>>
+        + Send
+        + Sync,
+>;
+
+/// A position in the editor to complete at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompletionRequest {
+    /// Text of the editor.
+    pub text: String,
+    /// Byte offset of the cursor.
+    pub cursor: usize,
+}
+
+/// One completion.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// Text that is inserted.
+    pub value: String,
+    /// Text that is shown.
+    pub label: String,
+    /// One line beside the label.
+    pub description: Option<String>,
+}
+
+/// A source of completions for the editor.
+pub type CompletionProvider =
+    Arc<dyn Fn(CompletionRequest) -> BoxFuture<'static, Vec<Completion>> + Send + Sync>;

@@ -1,0 +1,106 @@
+//! The parts of a system prompt as owned data, which extensions may read and change.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::system_prompt::{self, PromptInput, Section, ToolPrompt};
+use super::{ContextFile, Skill};
+
+/// The parts of a system prompt.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct SystemPromptOptions {
+    /// Replaces the introduction and the rules.
+    pub custom_prompt: Option<String>,
+    /// Active tools with their snippets and guidelines.
+    pub tools: Vec<ToolPrompt>,
+    /// More guidelines.
+    pub guidelines: Vec<String>,
+    /// Texts that the user adds.
+    pub append: Vec<String>,
+    /// Instructions of the user and the project.
+    pub context_files: Arc<[ContextFile]>,
+    /// Skills.
+    pub skills: Arc<[Skill]>,
+    /// Working directory; an empty path leaves the section out.
+    pub cwd: PathBuf,
+    /// More sections. A section with a standard name replaces that section.
+    pub sections: Vec<Section>,
+}
+
+impl SystemPromptOptions {
+    /// Builds the named sections of the prompt.
+    pub fn build(&self) -> Map<String, Value> {
+        system_prompt::build(&PromptInput {
+            custom_prompt: self.custom_prompt.as_deref(),
+            tools: &self.tools,
+            guidelines: &self.guidelines,
+            append: &self.append,
+            context_files: &self.context_files,
+            skills: &self.skills,
+            cwd: &self.cwd,
+            sections: &self.sections,
+        })
+    }
+
+    /// Returns the prompt as one text.
+    pub fn text(&self) -> String {
+        let sections = self.build();
+        let texts: Vec<&str> = sections.values().filter_map(Value::as_str).collect();
+        texts.join("\n\n")
+    }
+
+    /// Returns the parts in the form that extensions of the TypeScript pi know.
+    pub fn payload(&self) -> Value {
+        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let snippets: Map<String, Value> = self
+            .tools
+            .iter()
+            .filter_map(|tool| Some((tool.name.clone(), tool.snippet.clone()?.into())))
+            .collect();
+        let guidelines: Map<String, Value> =
+            self.tools.iter().map(|tool| (tool.name.clone(), json!(tool.guidelines))).collect();
+        let files: Vec<Value> = self
+            .context_files
+            .iter()
+            .map(|file| json!({ "path": file.path, "content": file.content }))
+            .collect();
+        let skills: Vec<Value> = self
+            .skills
+            .iter()
+            .map(|skill| {
+                json!({
+                    "name": skill.name,
+                    "description": skill.description,
+                    "filePath": skill.path,
+                    "disableModelInvocation": skill.disable_model_invocation,
+                })
+            })
+            .collect();
+        let sections: Map<String, Value> = self
+            .sections
+            .iter()
+            .map(|section| (section.name().to_owned(), section.text().into()))
+            .collect();
+        let mut payload = json!({
+            "selectedTools": names,
+            "hiddenTools": [],
+            "toolSnippets": snippets,
+            "toolGuidelines": guidelines,
+            "promptGuidelines": self.guidelines,
+            "sections": sections,
+            "contextFiles": files,
+            "skills": skills,
+            "cwd": self.cwd,
+        });
+        if let Some(prompt) = &self.custom_prompt {
+            payload["customPrompt"] = json!(prompt);
+        }
+        if !self.append.is_empty() {
+            payload["appendSystemPrompt"] = json!(self.append.join("\n\n"));
+        }
+        payload
+    }
+}

@@ -1,0 +1,96 @@
+//! Subscribers: they receive the events of a session one after the other.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use pi_agent::BoxFuture;
+
+use super::SessionEvent;
+
+/// Receives events; the session waits for each call.
+pub trait SessionListener: Send + Sync {
+    /// Handles an event.
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()>;
+}
+
+struct FnListener<F>(F);
+
+impl<F: Fn(&SessionEvent) + Send + Sync> SessionListener for FnListener<F> {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
+        (self.0)(event);
+        Box::pin(std::future::ready(()))
+    }
+}
+
+/// A list of listeners. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Subscribers(Arc<Mutex<Listeners>>);
+
+#[derive(Default)]
+struct Listeners {
+    next: u64,
+    all: Vec<(u64, Arc<dyn SessionListener>)>,
+}
+
+impl Subscribers {
+    /// Adds a listener that is a synchronous function.
+    pub(crate) fn add_fn(
+        &self,
+        listener: impl Fn(&SessionEvent) + Send + Sync + 'static,
+    ) -> Subscription {
+        self.add(Arc::new(FnListener(listener)))
+    }
+
+    /// Adds a listener.
+    pub(crate) fn add(&self, listener: Arc<dyn SessionListener>) -> Subscription {
+        let mut listeners = lock(&self.0);
+        listeners.next += 1;
+        let id = listeners.next;
+        listeners.all.push((id, listener));
+        Subscription { listeners: Arc::downgrade(&self.0), id }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        lock(&self.0).all.is_empty()
+    }
+
+    /// Sends an event to all listeners in order.
+    pub(crate) async fn emit(&self, event: &SessionEvent) {
+        let listeners: Vec<_> =
+            lock(&self.0).all.iter().map(|(_, listener)| Arc::clone(listener)).collect();
+        for listener in listeners {
+            listener.on_event(event).await;
+        }
+    }
+}
+
+/// Removes its listener when dropped, unless it is kept with [`Subscription::forever`].
+#[must_use = "dropping it removes the listener"]
+pub struct Subscription {
+    listeners: Weak<Mutex<Listeners>>,
+    id: u64,
+}
+
+impl Subscription {
+    /// Keeps the listener for as long as its subject lives.
+    pub fn forever(mut self) {
+        self.listeners = Weak::new();
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        if let Some(listeners) = self.listeners.upgrade() {
+            lock(&listeners).all.retain(|(id, _)| *id != self.id);
+        }
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Subscription").field(&self.id).finish()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,107 @@
+//! The tools of a session: those it was built with, and those that the registry adds.
+//!
+//! The registry may change at any time; the toolbox reads it when a turn begins and only if its
+//! generation changed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pi_agent::AgentTool;
+use pi_protocol::Effects;
+use pi_tools::{Workspace, toolset};
+use serde_json::{Map, Value};
+
+use crate::create::ToolFilter;
+use crate::extension::{Exposure, Registry};
+use crate::guard::{Guard, Guarded, ToolOrigin};
+
+/// The tools of a session.
+pub(super) struct Toolbox {
+    /// Tools that the session was built with, behind the guard already.
+    own: Vec<Arc<dyn AgentTool>>,
+    registry: Registry,
+    filter: ToolFilter,
+    guard: Option<Arc<Guard>>,
+    workspace: Arc<Workspace>,
+    known: Mutex<Known>,
+}
+
+/// The tools as of one generation of the registry.
+#[derive(Default)]
+struct Known {
+    generation: Option<u64>,
+    all: Arc<[Arc<dyn AgentTool>]>,
+    /// Names of the registry's tools that the model may call.
+    registered: Vec<String>,
+}
+
+impl Toolbox {
+    pub(super) fn new(
+        own: Vec<Arc<dyn AgentTool>>,
+        registry: Registry,
+        filter: ToolFilter,
+        guard: Option<Arc<Guard>>,
+        workspace: Arc<Workspace>,
+    ) -> Self {
+        Self { own, registry, filter, guard, workspace, known: Mutex::default() }
+    }
+
+    /// Returns all tools.
+    pub(super) fn all(&self) -> Arc<[Arc<dyn AgentTool>]> {
+        self.refresh(|_| {}).0
+    }
+
+    /// Returns all tools, and calls `added` with the names of tools that the registry has gained
+    /// since the last call.
+    pub(super) fn refresh(
+        &self,
+        added: impl FnOnce(&[String]),
+    ) -> (Arc<[Arc<dyn AgentTool>]>, u64) {
+        let generation = self.registry.generation();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.generation != Some(generation) {
+            let (all, registered) = self.read();
+            let new: Vec<String> = registered
+                .iter()
+                .filter(|name| !known.registered.contains(name))
+                .cloned()
+                .collect();
+            *known = Known { generation: Some(generation), all, registered };
+            added(&new);
+        }
+        (Arc::clone(&known.all), generation)
+    }
+
+    /// Reads the registry. A registered tool takes the place of a built-in one of the same name.
+    fn read(&self) -> (Arc<[Arc<dyn AgentTool>]>, Vec<String>) {
+        let mut all = self.own.clone();
+        let mut names = Vec::new();
+        for registration in self.registry.tools() {
+            let name = registration.tool.declaration().name.clone();
+            if registration.exposure != Exposure::Direct || !self.filter.admits(&name) {
+                continue;
+            }
+            let tool = match &self.guard {
+                Some(guard) => {
+                    let workspace = &self.workspace;
+                    Guarded::wrap(registration.tool, guard, workspace, ToolOrigin::External)
+                }
+                None => registration.tool,
+            };
+            match all.iter().position(|other| other.declaration().name == name) {
+                Some(at) => all[at] = tool,
+                None => all.push(tool),
+            }
+            names.push(name);
+        }
+        (all.into(), names)
+    }
+
+    /// Declares the effects of a call: by the tool of this name, else by the built-in one.
+    pub(super) fn effects(&self, name: &str, arguments: &Map<String, Value>) -> Effects {
+        let all = self.all();
+        match all.iter().find(|tool| tool.declaration().name == name) {
+            Some(tool) => tool.effects(arguments),
+            None => toolset::effects_of(name, arguments),
+        }
+    }
+}
