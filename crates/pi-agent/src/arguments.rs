@@ -1,14 +1,14 @@
-//! What stands between a model's tool call and the tool: arguments are repaired where the meaning
-//! is plain, then held against the tool's JSON Schema.
+//! Validation of tool arguments: arguments are coerced where the meaning is plain, then checked
+//! against the tool's JSON Schema.
 //!
-//! Models write `"5"` for `5`, `"true"` for `true`, one item where a list is wanted, and `null`
-//! for an option they leave out. [`check`] turns these into what the schema asks for and reports
-//! the rest in words that the model can act on. Both halves follow the TypeScript pi, value for
-//! value and word for word, because its texts are what models have met before.
+//! Models write `"5"` for `5`, `"true"` for `true`, a single item for a list, and `null` for an
+//! option that they leave out. [`check`] converts these to the types of the schema and describes
+//! the remaining problems for the model. Both steps follow the TypeScript pi, value for value and
+//! word for word, because models have met its texts before.
 //!
-//! The schema is a guest: it may come from a server nobody reviewed. A keyword that makes no sense
-//! constrains nothing, a reference that leads back to itself ends, and a schema built to be slow
-//! runs out of the steps it is allowed (see `schema`).
+//! Schemas are untrusted: a tool can come from a server that was never reviewed. A malformed
+//! keyword constrains nothing, cyclic references end, and a schema that is built to be slow runs
+//! out of steps (see `schema`).
 
 mod coerce;
 mod error;
@@ -28,8 +28,8 @@ use schema::Schema;
 /// Validates and coerces the arguments of `call` against `schema`, on a copy.
 ///
 /// # Errors
-/// When the argument text of the call was not readable, or the arguments do not fit the schema
-/// even after coercion. The text of the error is meant for the model.
+/// Fails if the argument text of the call could not be parsed, or if the arguments do not match
+/// the schema even after coercion. The message of the error is meant for the model.
 pub fn check(call: &ToolCall, schema: &Value) -> Result<Map<String, Value>, ArgumentError> {
     if let Some(reason) = &call.arguments_error {
         return Err(ArgumentError::Unreadable { tool: call.name.clone(), reason: reason.clone() });
@@ -37,7 +37,7 @@ pub fn check(call: &ToolCall, schema: &Value) -> Result<Map<String, Value>, Argu
     let arguments = Value::Object(call.arguments.clone());
     match check_value(&call.name, &arguments, schema)? {
         Value::Object(arguments) => Ok(arguments),
-        // The schema asked for something else at its root, and coercion gave it that.
+        // The schema has another type at its root, and coercion converted the arguments to it.
         other => {
             let message = format!("expected object, got {}", json::type_name(&other));
             let problem = Problem { path: error::ROOT.to_owned(), message };
@@ -46,10 +46,10 @@ pub fn check(call: &ToolCall, schema: &Value) -> Result<Map<String, Value>, Argu
     }
 }
 
-/// Validates and coerces any JSON value against `schema`, on a copy. `tool` is named in the error.
+/// Validates and coerces any JSON value against `schema`, on a copy. The error names `tool`.
 ///
 /// # Errors
-/// When the value does not fit the schema even after coercion.
+/// Fails if the value does not match the schema even after coercion.
 pub fn check_value(tool: &str, arguments: &Value, schema: &Value) -> Result<Value, ArgumentError> {
     let schema = Schema::new(schema, arguments);
     let coerced = coerce::coerce(&schema, arguments.clone());

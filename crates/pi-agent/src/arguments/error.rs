@@ -1,4 +1,4 @@
-//! What the model is told about arguments that do not fit.
+//! Errors about arguments, as the model reads them.
 
 use serde_json::Value;
 
@@ -9,24 +9,25 @@ pub(super) const ROOT: &str = "root";
 
 /// Arguments that must not reach the tool. `Display` is the text for the model.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ArgumentError {
-    /// The argument text was not a JSON object.
+    /// The argument text is not a JSON object.
     #[error("Invalid arguments for tool \"{tool}\": {reason}")]
     Unreadable {
-        /// The tool that was called.
+        /// Name of the tool that was called.
         tool: String,
-        /// What was wrong with the text.
+        /// The parse error.
         reason: String,
     },
-    /// The arguments do not fit the schema.
+    /// The arguments do not match the schema.
     #[error(
         "Validation failed for tool \"{tool}\":\n{}\n\nReceived arguments:\n{received}",
         list(problems)
     )]
     Invalid {
-        /// The tool that was called.
+        /// Name of the tool that was called.
         tool: String,
-        /// What does not fit, in the order of the checks.
+        /// The mismatches, in the order of the checks.
         problems: Vec<Problem>,
         /// The arguments as they arrived, before coercion, as indented JSON.
         received: String,
@@ -39,12 +40,13 @@ impl ArgumentError {
     }
 }
 
-/// One place where arguments do not fit.
+/// A mismatch between arguments and schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Problem {
-    /// Property names and indices from the root, joined by dots; `root` for the root.
+    /// Property names and indices from the root, joined by dots; `root` for the root itself.
     pub path: String,
-    /// What is wrong there.
+    /// Description of the mismatch.
     pub message: String,
 }
 

@@ -1,10 +1,10 @@
-//! JSON values: what kind they are, when two are the same, and how JavaScript writes them.
+//! JSON values: their types, their equality, and their text as JavaScript prints it.
 
 use serde_json::Value;
 
 use super::number;
 
-/// The kind of a value, as the messages name it.
+/// Returns the type of a value, as messages name it.
 pub(super) fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -17,7 +17,8 @@ pub(super) fn type_name(value: &Value) -> &'static str {
     }
 }
 
-/// Whether two values are the same JSON: `1` is `1.0`, and the order of members does not count.
+/// Returns true if two values are the same JSON: `1` equals `1.0`, and the order of members does
+/// not matter.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => number::equal(a, b),
@@ -31,33 +32,32 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// A text that two values share exactly when they are the same JSON.
+/// Returns a text that is the same for two values if and only if they are the same JSON.
 ///
-/// Comparing every item of a list with every other takes forever on a long list; a set of these
-/// does not.
+/// A set of these texts finds duplicates in a long list faster than pairwise comparison.
 pub(super) fn identity(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &Layout { indent: None, sorted: true }, 0, &mut text);
-    text
+    print(value, &Layout { indent: None, sorted: true })
 }
 
-/// `JSON.stringify(value)`.
+/// Returns `JSON.stringify(value)`.
 pub(super) fn compact(value: &Value) -> String {
-    let mut text = String::new();
-    write(value, &Layout { indent: None, sorted: false }, 0, &mut text);
-    text
+    print(value, &Layout { indent: None, sorted: false })
 }
 
-/// `JSON.stringify(value, null, 2)`.
+/// Returns `JSON.stringify(value, null, 2)`.
 pub(super) fn pretty(value: &Value) -> String {
+    print(value, &Layout { indent: Some("  "), sorted: false })
+}
+
+fn print(value: &Value, layout: &Layout) -> String {
     let mut text = String::new();
-    write(value, &Layout { indent: Some("  "), sorted: false }, 0, &mut text);
+    write(value, layout, 0, &mut text);
     text
 }
 
 struct Layout {
     indent: Option<&'static str>,
-    /// Whether members come in the order of their names.
+    /// Sorts members by name.
     sorted: bool,
 }
 
@@ -108,7 +108,7 @@ fn write(value: &Value, layout: &Layout, depth: usize, text: &mut String) {
             layout.new_line(depth, text);
             text.push('}');
         }
-        // serde_json and JavaScript agree on everything else.
+        // serde_json and JavaScript agree on all other values.
         scalar => text.push_str(&scalar.to_string()),
     }
 }
@@ -119,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn written_as_in_javascript() {
+    fn values_are_printed_as_in_javascript() {
         let value = json!({"b": [1.0, 1e21, {}], "a": {"é\n\u{2028}": []}});
         assert_eq!(compact(&value), "{\"b\":[1,1e+21,{}],\"a\":{\"é\\n\u{2028}\":[]}}");
         assert_eq!(
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_json() {
+    fn equality_ignores_notation_and_member_order() {
         for (a, b, same) in [
             (json!(1), json!(1.0), true),
             (json!({"a": 1, "b": [2]}), json!({"b": [2.0], "a": 1}), true),

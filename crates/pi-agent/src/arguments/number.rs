@@ -1,18 +1,19 @@
-//! Numbers as JavaScript reads and writes them.
+//! Numbers as JavaScript parses and prints them.
 //!
-//! Integers of up to 64 bits stay exact, which JavaScript's would not: an id that a model passes
-//! as text must not change on its way to the tool.
+//! Unlike in JavaScript, integers of up to 64 bits stay exact: an id that a model passes as text
+//! must not change on its way to the tool.
 
 use serde_json::{Number, Value};
 
-/// The largest integer that a JavaScript number holds exactly.
+/// The largest integer up to which JavaScript numbers are exact.
 const MAX_SAFE_INTEGER: i64 = 9_007_199_254_740_991;
 
-/// 2^63, the first float that is no `i64` any more.
+/// 2^63, the smallest positive float that is not an `i64`.
 const I64_END: f64 = 9_223_372_036_854_775_808.0;
 
-/// Reads text as `Number(text)` does: blanks around it do not count, blank text is 0, and
-/// hexadecimal, octal and binary prefixes are known. Infinities are no JSON and read as nothing.
+/// Parses text as `Number(text)` does: surrounding blanks are ignored, blank text is 0, and
+/// hexadecimal, octal and binary prefixes are supported. Returns `None` for infinities, which JSON
+/// does not have.
 pub(super) fn parse(text: &str) -> Option<Number> {
     let text = text.trim_matches(is_blank);
     if text.is_empty() {
@@ -25,7 +26,7 @@ pub(super) fn parse(text: &str) -> Option<Number> {
             return parse_radix(digits, radix);
         }
     }
-    // Rust also reads "inf" and "nan"; everything else it reads, JavaScript reads alike.
+    // Rust also parses "inf" and "nan"; otherwise it agrees with JavaScript.
     if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
         return None;
     }
@@ -38,7 +39,7 @@ pub(super) fn parse(text: &str) -> Option<Number> {
     from_f64(text.parse().ok()?)
 }
 
-/// Reads the text of a JavaScript big integer (`5n`) that fits a JavaScript number.
+/// Parses a JavaScript big integer (`5n`) that is exact as a JavaScript number.
 pub(super) fn parse_big_integer(text: &str) -> Option<Number> {
     let digits = text.strip_suffix('n')?;
     let magnitude = digits.strip_prefix('-').unwrap_or(digits);
@@ -50,13 +51,13 @@ pub(super) fn parse_big_integer(text: &str) -> Option<Number> {
     (integer.unsigned_abs() <= MAX_SAFE_INTEGER.unsigned_abs()).then(|| Number::from(integer))
 }
 
-/// Whether text is blank to JavaScript.
+/// Returns true if JavaScript considers all of the text blank.
 pub(super) fn is_blank_text(text: &str) -> bool {
     text.chars().all(is_blank)
 }
 
 fn is_blank(character: char) -> bool {
-    // JavaScript counts the byte order mark as a blank and "next line" as none.
+    // In JavaScript the byte order mark is a blank and "next line" is not.
     character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
 }
 
@@ -71,7 +72,7 @@ fn parse_radix(digits: &str, radix: u32) -> Option<Number> {
     from_f64(value)
 }
 
-/// The JSON number of a float, as an integer where it is one; nothing for NaN and infinities.
+/// Returns the JSON number of a float, as an integer if it is one; `None` for NaN and infinities.
 pub(super) fn from_f64(value: f64) -> Option<Number> {
     if value.fract() == 0.0 && (-I64_END..I64_END).contains(&value) {
         // In range by the check above.
@@ -80,22 +81,23 @@ pub(super) fn from_f64(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-/// The number without its fraction.
+/// Returns the number without its fraction.
 pub(super) fn truncate(number: &Number) -> Option<Number> {
     if number.is_f64() { from_f64(as_f64(number).trunc()) } else { Some(number.clone()) }
 }
 
-/// Whether a number is an integer to JSON Schema: `1.0` is.
+/// Returns true if a number is an integer in the sense of JSON Schema, as `1.0` is.
 pub(super) fn is_integer(number: &Number) -> bool {
     !number.is_f64() || as_f64(number).fract() == 0.0
 }
 
-/// The value as a float. Every number has one unless serde_json is built to keep arbitrary digits.
+/// Returns the value as a float. Every number has one, unless serde_json is built with arbitrary
+/// precision.
 pub(super) fn as_f64(number: &Number) -> f64 {
     number.as_f64().unwrap_or(f64::NAN)
 }
 
-/// The finite float of a keyword such as `minimum`.
+/// Returns the number of a keyword such as `minimum`, and its float.
 pub(super) fn of_keyword(value: Option<&Value>) -> Option<(&Number, f64)> {
     match value {
         Some(Value::Number(number)) => number.as_f64().map(|float| (number, float)),
@@ -103,17 +105,22 @@ pub(super) fn of_keyword(value: Option<&Value>) -> Option<(&Number, f64)> {
     }
 }
 
-/// Whether two numbers are the same, however they are written.
+/// Returns true if two numbers are equal, in any notation.
 pub(super) fn equal(a: &Number, b: &Number) -> bool {
     match (a.as_i64(), b.as_i64(), a.as_u64(), b.as_u64()) {
         (Some(a), Some(b), ..) => a == b,
         (.., Some(a), Some(b)) => a == b,
-        // Both are finite and neither was computed, so comparing bits is what is meant.
+        // Both are finite and neither was computed, so an exact comparison is right.
         _ => as_f64(a) == as_f64(b),
     }
 }
 
-/// Writes a number as `String(number)` does.
+/// Returns true if a number equals a small integer.
+pub(super) fn is(number: &Number, integer: u8) -> bool {
+    equal(number, &Number::from(integer))
+}
+
+/// Formats a number as `String(number)` does.
 pub(super) fn to_text(number: &Number) -> String {
     if !number.is_f64() {
         return number.to_string();
@@ -122,7 +129,7 @@ pub(super) fn to_text(number: &Number) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // The shortest digits that read back as the same number, with their exponent.
+    // The shortest digits that parse to the same number, with their exponent.
     let scientific = format!("{:e}", value.abs());
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let digits = mantissa.replace('.', "");
@@ -131,7 +138,7 @@ pub(super) fn to_text(number: &Number) -> String {
     format!("{sign}{}", place_point(&digits, exponent))
 }
 
-/// Writes `d.ddd × 10^exponent` in the shape JavaScript chooses for the magnitude.
+/// Formats `d.ddd × 10^exponent` in the notation that JavaScript chooses for the magnitude.
 fn place_point(digits: &str, exponent: i32) -> String {
     let count = i32::try_from(digits.len()).unwrap_or(i32::MAX);
     let zeros = |count: i32| "0".repeat(usize::try_from(count).unwrap_or(0));
@@ -157,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_as_in_javascript() {
+    fn numbers_are_formatted_as_in_javascript() {
         let cases = [
             (5.0, "5"),
             (-0.0, "0"),
@@ -180,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn read_as_in_javascript() {
+    fn numbers_are_parsed_as_in_javascript() {
         let cases = [
             ("", Some("0")),
             (" \u{a0}42\n\u{feff}", Some("42")),

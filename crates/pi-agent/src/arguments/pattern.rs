@@ -1,8 +1,8 @@
-//! Patterns of JSON Schema: JavaScript's regular expressions, matched with a linear-time engine.
+//! Patterns of JSON Schema: JavaScript's regular expressions, matched by a linear-time engine.
 //!
-//! A pattern is rewritten into the dialect of that engine. It has no look-around, no
-//! back-references and no Unicode categories; a pattern that needs them is not matched at all, and
-//! the tool sees the text unchecked. That is the price for a match whose time nobody can blow up.
+//! A pattern is rewritten into the dialect of that engine, which has no look-around, no
+//! back-references and no Unicode categories. A pattern that needs them constrains nothing, and
+//! the tool receives the text unchecked. In return no schema can make a match slow.
 
 use std::fmt::Write;
 use std::iter::Peekable;
@@ -10,33 +10,34 @@ use std::str::Chars;
 
 use regex_lite::Regex;
 
-/// A pattern that can be matched.
+/// A compiled pattern.
 #[derive(Debug)]
 pub(super) struct Pattern(Regex);
 
 impl Pattern {
-    /// Reads a pattern the lenient way of JavaScript. Nothing if it is malformed or beyond us.
+    /// Compiles a pattern of JavaScript's lenient dialect. Returns `None` if the pattern is malformed
+    /// or unsupported.
     pub(super) fn compile(source: &str) -> Option<Self> {
         let rewritten = Rewriter::new(source, Dialect::Lenient).run().ok()?;
-        rewritten.is_matchable.then(|| Regex::new(&rewritten.text).ok().map(Self)).flatten()
+        if rewritten.is_supported { Regex::new(&rewritten.text).ok().map(Self) } else { None }
     }
 
-    /// Whether the pattern occurs in the text.
+    /// Returns true if the pattern occurs in the text.
     pub(super) fn matches(&self, text: &str) -> bool {
         self.0.is_match(text)
     }
 }
 
-/// Whether text is a regular expression, read the strict way. One that is merely beyond us is.
+/// Returns true if the text is a regular expression of the strict dialect, supported or not.
 pub(super) fn is_valid(source: &str) -> bool {
     Rewriter::new(source, Dialect::Strict)
         .run()
-        .is_ok_and(|rewritten| !rewritten.is_matchable || Regex::new(&rewritten.text).is_ok())
+        .is_ok_and(|rewritten| !rewritten.is_supported || Regex::new(&rewritten.text).is_ok())
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum Dialect {
-    /// A brace or bracket without a partner stands for itself.
+    /// An unpaired brace or bracket is a literal.
     Lenient,
     Strict,
 }
@@ -45,14 +46,14 @@ struct Malformed;
 
 struct Rewritten {
     text: String,
-    is_matchable: bool,
+    is_supported: bool,
 }
 
 struct Rewriter<'p> {
     rest: Peekable<Chars<'p>>,
     dialect: Dialect,
     text: String,
-    is_matchable: bool,
+    is_supported: bool,
     groups: u32,
     highest_reference: u32,
     after_quantifier: bool,
@@ -64,7 +65,7 @@ impl<'p> Rewriter<'p> {
             rest: source.chars().peekable(),
             dialect,
             text: String::with_capacity(source.len() + 8),
-            is_matchable: true,
+            is_supported: true,
             groups: 0,
             highest_reference: 0,
             after_quantifier: false,
@@ -84,7 +85,7 @@ impl<'p> Rewriter<'p> {
                 '?' => self.quantifier("?", false)?,
                 '{' => self.brace(was_quantifier)?,
                 '}' | ']' if self.dialect == Dialect::Strict => return Err(Malformed),
-                // JavaScript knows four ends of a line, the engine one.
+                // JavaScript has four line terminators, the engine one.
                 '.' => self.text.push_str(r"[^\n\r\x{2028}\x{2029}]"),
                 '^' | '$' | '|' | ')' => self.text.push(character),
                 literal => self.literal(literal),
@@ -93,7 +94,7 @@ impl<'p> Rewriter<'p> {
         if self.dialect == Dialect::Strict && self.highest_reference > self.groups {
             return Err(Malformed);
         }
-        Ok(Rewritten { text: self.text, is_matchable: self.is_matchable })
+        Ok(Rewritten { text: self.text, is_supported: self.is_supported })
     }
 
     fn literal(&mut self, literal: char) {
@@ -113,7 +114,7 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// After `{`: a quantifier, or a brace that stands for itself.
+    /// Rewrites what follows `{`: a quantifier, or a literal brace.
     fn brace(&mut self, was_quantifier: bool) -> Result<(), Malformed> {
         let mut ahead = self.rest.clone();
         let inner: String = ahead.by_ref().take_while(|character| *character != '}').collect();
@@ -131,7 +132,7 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// After `(`.
+    /// Rewrites the opening of a group after `(`.
     fn group(&mut self) -> Result<(), Malformed> {
         let mut ahead = self.rest.clone();
         if ahead.next() != Some('?') {
@@ -142,8 +143,8 @@ impl<'p> Rewriter<'p> {
         match (ahead.next(), ahead.clone().next()) {
             (Some(':'), _) => self.text.push_str("(?:"),
             (Some('=' | '!'), _) | (Some('<'), Some('=' | '!')) => {
-                // Look-around. Read on, for the strict reading, but as a plain group.
-                self.is_matchable = false;
+                // Look-around is parsed as a plain group, so that the strict dialect is checked.
+                self.is_supported = false;
                 self.text.push_str("(?:");
                 if self.rest.clone().nth(1) == Some('<') {
                     ahead.next();
@@ -154,7 +155,7 @@ impl<'p> Rewriter<'p> {
                 if !ahead.any(|character| character == '>') {
                     return Err(Malformed);
                 }
-                // Nothing here asks for a group by its name.
+                // The name is not needed: captures are not used.
                 self.text.push('(');
             }
             _ => return Err(Malformed),
@@ -163,11 +164,11 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// After `[`.
+    /// Rewrites a class after `[`.
     fn class(&mut self) -> Result<(), Malformed> {
         let is_negated = self.rest.next_if_eq(&'^').is_some();
         if self.rest.next_if_eq(&']').is_some() {
-            // The empty class matches nothing, its opposite everything.
+            // The empty class matches no character, its negation matches any.
             self.text.push_str(if is_negated { r"[\s\S]" } else { r"[^\s\S]" });
             return Ok(());
         }
@@ -187,7 +188,7 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// After a backslash.
+    /// Rewrites an escape after a backslash.
     fn escape(&mut self, within: Within) -> Result<(), Malformed> {
         let escaped = self.rest.next().ok_or(Malformed)?;
         let literal = match escaped {
@@ -203,18 +204,18 @@ impl<'p> Rewriter<'p> {
                 return Ok(());
             }
             '1'..='9' => {
-                self.is_matchable = false;
+                self.is_supported = false;
                 let reference = escaped.to_digit(10).unwrap_or(0);
                 self.highest_reference = self.highest_reference.max(reference);
                 return Ok(());
             }
             'p' | 'P' | 'k' => {
-                self.is_matchable = false;
-                // Its braces are not ours to judge.
+                self.is_supported = false;
+                // The name in braces is not checked.
                 if matches!(self.rest.peek(), Some('{' | '<')) {
                     self.rest.by_ref().find(|character| matches!(character, '}' | '>'));
                 }
-                // Something that can be repeated and stand in a class.
+                // A stand-in that is valid before a quantifier and in a class.
                 self.text.push('x');
                 return Ok(());
             }
@@ -236,7 +237,7 @@ impl<'p> Rewriter<'p> {
         Ok(())
     }
 
-    /// After `\u`: four digits, two such escapes for one character, or any number in braces.
+    /// Parses the code after `\u`: four digits, a surrogate pair of two escapes, or braces.
     fn unicode(&mut self) -> Option<char> {
         if self.rest.next_if_eq(&'{').is_some() {
             let digits: String =

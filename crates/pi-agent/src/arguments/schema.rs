@@ -1,7 +1,6 @@
-//! A schema as the checks see it: where references lead, what patterns match, and how much work
-//! may still be spent on it.
+//! A schema during one check: its references, its compiled patterns, and the steps that are left.
 //!
-//! Nothing here reads a keyword that constrains a value; that is `validate` and `coerce`.
+//! Nothing here evaluates a keyword that constrains a value; `validate` and `coerce` do.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
@@ -12,19 +11,19 @@ use serde_json::{Map, Value};
 use super::json;
 use super::pattern::Pattern;
 
-/// How many schemas may be inside one another. Enough for arguments as deep as serde_json reads
-/// them in ordinary schemas, and within the stack of a worker thread.
+/// The depth to which schemas are followed. It suffices for arguments as deep as serde_json parses
+/// them, in ordinary schemas, and stays within the stack of a worker thread.
 const MAX_DEPTH: u16 = 256;
 
-/// Steps allowed on any arguments, and for each value in them on top. Unions of unions of
-/// references can ask for a number of steps exponential in the size of the schema.
+/// Steps that a check may take: a base, and more for each value of the arguments. Unions of unions
+/// of references can require a number of steps that is exponential in the size of the schema.
 const BASE_STEPS: u64 = 250_000;
 const STEPS_PER_VALUE: u64 = 100;
 
-/// The schema of one tool, during one check.
+/// The schema of a tool, during one check.
 pub(super) struct Schema<'s> {
     pub(super) root: &'s Value,
-    /// Schemas that carry a name of their own: `$id` as it is, `$anchor` after a `#`.
+    /// Schemas by name: an `$id`, or an `$anchor` after a `#`.
     named: OnceCell<HashMap<String, &'s Value>>,
     patterns: RefCell<HashMap<String, Option<Rc<Pattern>>>>,
     steps_left: Cell<u64>,
@@ -32,12 +31,12 @@ pub(super) struct Schema<'s> {
     skipped: Cell<u32>,
 }
 
-/// Where a reference leads.
+/// The target of a reference.
 pub(super) enum Target<'s> {
     Schema(&'s Value),
-    /// To a schema that is being applied to this very value already: nothing to add.
+    /// A schema that is being applied to the same value already.
     Cycle,
-    Nowhere,
+    Missing,
 }
 
 impl<'s> Schema<'s> {
@@ -52,18 +51,16 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Takes a step at `place`. `false` means that there are none left, or none so deep.
-    pub(super) fn step(&self, place: Place<'_>) -> bool {
-        self.spend(1) && {
-            let shallow = place.depth < MAX_DEPTH;
-            if !shallow {
-                self.gave_up.set(true);
-            }
-            shallow
+    /// Takes a step. Returns false if no steps are left or the schema is too deep.
+    pub(super) fn step(&self, cursor: Cursor<'_>) -> bool {
+        if cursor.depth >= MAX_DEPTH {
+            self.gave_up.set(true);
+            return false;
         }
+        self.spend(1)
     }
 
-    /// Takes the steps that copying `value` costs.
+    /// Takes the steps for copying `value`.
     pub(super) fn step_for_copy(&self, value: &Value) -> bool {
         self.spend(weight(value))
     }
@@ -82,25 +79,25 @@ impl<'s> Schema<'s> {
         }
     }
 
-    /// Whether steps ran out, so that what was found is not the whole truth.
+    /// Returns true if steps ran out, so that the result is incomplete.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.get()
     }
 
-    /// Notes that a constraint was not checked because we cannot.
+    /// Records that a constraint was not checked because it is unsupported.
     pub(super) fn skip(&self) {
         self.skipped.set(self.skipped.get().saturating_add(1));
     }
 
-    /// Runs `judge` and says whether it checked every constraint it met. An unchecked constraint
-    /// counts as met, which must not turn into a failure under `not`.
-    pub(super) fn surely<T>(&self, judge: impl FnOnce() -> T) -> (T, bool) {
+    /// Runs `test`, and returns with its result whether every constraint was checked. An unchecked
+    /// constraint counts as satisfied, which must not become a failure under `not`.
+    pub(super) fn is_certain<T>(&self, test: impl FnOnce() -> T) -> (T, bool) {
         let before = self.skipped.get();
-        let verdict = judge();
-        (verdict, self.skipped.get() == before && !self.gave_up())
+        let result = test();
+        (result, self.skipped.get() == before && !self.gave_up())
     }
 
-    /// The pattern, compiled once per check; nothing if we cannot match it.
+    /// Returns the pattern, compiled once per check, or `None` if it is unsupported.
     pub(super) fn pattern(&self, source: &str) -> Option<Rc<Pattern>> {
         if let Some(known) = self.patterns.borrow().get(source) {
             return known.clone();
@@ -110,17 +107,18 @@ impl<'s> Schema<'s> {
         pattern
     }
 
-    /// Follows a reference met at `place`.
-    pub(super) fn follow(&self, reference: &str, place: Place<'_>) -> Target<'s> {
+    /// Returns the target of a reference.
+    pub(super) fn follow(&self, reference: &str, cursor: Cursor<'_>) -> Target<'s> {
         match self.resolve(reference) {
-            Some(target) if place.is_applying(target) => Target::Cycle,
+            Some(target) if cursor.is_applying(target) => Target::Cycle,
             Some(target) => Target::Schema(target),
-            None => Target::Nowhere,
+            None => Target::Missing,
         }
     }
 
-    /// The schema behind at most one reference, to look at rather than to apply.
-    pub(super) fn behind_reference(&self, schema: &'s Value) -> &'s Value {
+    /// Returns the target of a schema that is a reference, or else the schema itself. Chains of
+    /// references are not followed.
+    pub(super) fn dereferenced(&self, schema: &'s Value) -> &'s Value {
         reference(schema).and_then(|reference| self.resolve(reference)).unwrap_or(schema)
     }
 
@@ -136,28 +134,29 @@ impl<'s> Schema<'s> {
     }
 }
 
-/// A place in the walk: how deep, and which references led to the current value.
+/// The position in the walk over a schema: its depth, and the references that are being applied to
+/// the current value.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Place<'a> {
+pub(super) struct Cursor<'a> {
     depth: u16,
     hop: Option<&'a Hop<'a>>,
 }
 
-/// A reference followed without moving to another value.
+/// A reference that was followed for the current value.
 pub(super) struct Hop<'a> {
     target: &'a Value,
     before: Option<&'a Hop<'a>>,
 }
 
-impl<'a> Place<'a> {
-    /// Another schema for the same value.
-    pub(super) fn beside(self) -> Self {
+impl<'a> Cursor<'a> {
+    /// Moves to another schema for the same value.
+    pub(super) fn same_value(self) -> Self {
         Self { depth: self.depth.saturating_add(1), hop: self.hop }
     }
 
-    /// A schema for a value inside this one. References start afresh: a recursive schema meets
-    /// itself on the way down, and rightly so.
-    pub(super) fn inside(self) -> Self {
+    /// Moves to a schema for a member or item. References start afresh, since a recursive schema
+    /// is applied again to values further inside.
+    pub(super) fn child(self) -> Self {
         Self { depth: self.depth.saturating_add(1), hop: None }
     }
 
@@ -175,12 +174,17 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The reference of a schema, if it has one.
+/// Returns the reference of a schema.
 pub(super) fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref").and_then(Value::as_str)
 }
 
-/// What `type` allows: at least one type, each known. Anything else is no constraint.
+/// Returns the value of a keyword that is a list, such as `anyOf`.
+pub(super) fn branches<'s>(keywords: &'s Map<String, Value>, keyword: &str) -> Option<&'s [Value]> {
+    keywords.get(keyword).and_then(Value::as_array).map(Vec::as_slice)
+}
+
+/// The types that `type` allows: at least one, each known. Any other `type` constrains nothing.
 pub(super) enum Types {
     One(Type),
     Any(Vec<Type>),
@@ -216,30 +220,23 @@ pub(super) enum Type {
     Object,
 }
 
+const TYPES: [(&str, Type); 7] = [
+    ("string", Type::String),
+    ("number", Type::Number),
+    ("integer", Type::Integer),
+    ("boolean", Type::Boolean),
+    ("null", Type::Null),
+    ("array", Type::Array),
+    ("object", Type::Object),
+];
+
 impl Type {
     fn named(name: &Value) -> Option<Self> {
-        Some(match name.as_str()? {
-            "string" => Self::String,
-            "number" => Self::Number,
-            "integer" => Self::Integer,
-            "boolean" => Self::Boolean,
-            "null" => Self::Null,
-            "array" => Self::Array,
-            "object" => Self::Object,
-            _ => return None,
-        })
+        TYPES.iter().find(|(known, _)| name == known).map(|(_, kind)| *kind)
     }
 
     pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::String => "string",
-            Self::Number => "number",
-            Self::Integer => "integer",
-            Self::Boolean => "boolean",
-            Self::Null => "null",
-            Self::Array => "array",
-            Self::Object => "object",
-        }
+        TYPES.iter().find(|(_, kind)| *kind == self).map_or("", |(name, _)| name)
     }
 
     pub(super) fn accepts(self, value: &Value) -> bool {
@@ -248,7 +245,7 @@ impl Type {
     }
 }
 
-/// How many values a value consists of.
+/// Returns the number of values that a value consists of.
 fn weight(value: &Value) -> u64 {
     1 + match value {
         Value::Array(items) => items.iter().map(weight).sum(),
@@ -258,27 +255,20 @@ fn weight(value: &Value) -> u64 {
 }
 
 fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, tail @ ..] = rest {
-        rest = tail;
-        let hex =
-            |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-        match (first, tail) {
-            (b'%', [high, low, tail @ ..]) => {
-                bytes.push(hex(*high)? * 16 + hex(*low)?);
-                rest = tail;
-            }
-            _ => bytes.push(*first),
-        }
+    let mut parts = text.split('%');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (code, rest) = part.split_at_checked(2)?;
+        bytes.push(u8::from_str_radix(code, 16).ok()?);
+        bytes.extend(rest.as_bytes());
     }
     String::from_utf8(bytes).ok()
 }
 
 fn named_schemas(root: &Value) -> HashMap<String, &Value> {
     let mut named = HashMap::new();
-    let mut waiting = vec![root];
-    while let Some(value) = waiting.pop() {
+    let mut pending = vec![root];
+    while let Some(value) = pending.pop() {
         if let Some(id) = value.get("$id").and_then(Value::as_str) {
             named.entry(id.to_owned()).or_insert(value);
         }
@@ -286,8 +276,8 @@ fn named_schemas(root: &Value) -> HashMap<String, &Value> {
             named.entry(format!("#{anchor}")).or_insert(value);
         }
         match value {
-            Value::Array(items) => waiting.extend(items),
-            Value::Object(members) => waiting.extend(members.values()),
+            Value::Array(items) => pending.extend(items),
+            Value::Object(members) => pending.extend(members.values()),
             _ => {}
         }
     }

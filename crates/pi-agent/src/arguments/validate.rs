@@ -1,26 +1,28 @@
-//! What of a JSON Schema a value does not satisfy, in the order and the words of the TypeScript pi.
+//! Validation of a value against a JSON Schema, in the order and the words of the TypeScript pi.
 //!
-//! The keywords of a node are checked in a fixed order: `type` (and nothing more if it fails), the
-//! literals, what belongs to the kind of the value, the combinations, the reference.
-//! A keyword that is malformed constrains nothing.
+//! The keywords of a node are checked in a fixed order: `type` (and no more if it fails), the
+//! literals, the keywords for the type of the value, the combinations, the reference. A malformed
+//! keyword constrains nothing.
 
 mod combine;
-mod list;
-mod object;
+mod container;
 mod scalar;
 
 use serde_json::{Map, Value};
 
 use super::error::{Problem, ROOT};
 use super::json;
-use super::schema::{Place, Schema, Target, Types, reference};
+use super::schema::{Cursor, Schema, Target, Types, reference};
 
-/// Everything that does not fit; empty if the value is valid.
+type Keywords = Map<String, Value>;
+
+/// Returns all problems of a value; none if the value is valid.
 pub(super) fn problems(schema: &Schema<'_>, value: &Value) -> Vec<Problem> {
-    let mut found = Found::listing();
-    check(schema, schema.root, value, At::default(), &mut found);
-    let mut problems: Vec<Problem> = found.list.into_iter().map(|(_, problem)| problem).collect();
-    // An unfinished check proves nothing, so it must not pass for a clean one.
+    let mut validator = Validator::new(schema, Goal::List);
+    validator.check(schema.root, value, Location::default());
+    let mut problems: Vec<Problem> =
+        validator.problems.into_iter().map(|(_, problem)| problem).collect();
+    // An incomplete check proves nothing, so it must not pass for a successful one.
     if problems.is_empty() && schema.gave_up() {
         let message = "too complex to check against the tool's schema".to_owned();
         problems.push(Problem { path: ROOT.to_owned(), message });
@@ -28,29 +30,29 @@ pub(super) fn problems(schema: &Schema<'_>, value: &Value) -> Vec<Problem> {
     problems
 }
 
-/// Whether a value satisfies `about`, a schema within `schema`.
+/// Returns true if a value satisfies `node`, a schema within `schema`.
 pub(super) fn accepts<'s>(
     schema: &Schema<'s>,
-    about: &'s Value,
+    node: &'s Value,
     value: &Value,
-    place: Place<'_>,
+    cursor: Cursor<'_>,
 ) -> bool {
-    let mut found = Found::asking();
-    check(schema, about, value, At { path: None, place }, &mut found);
-    !found.any
+    let mut validator = Validator::new(schema, Goal::Decide);
+    validator.check(node, value, Location { path: None, cursor });
+    !validator.failed
 }
 
-/// Where in the arguments, and where in the schema, a check is.
+/// The position of a check in the arguments and in the schema.
 #[derive(Clone, Copy, Default)]
-struct At<'a> {
+struct Location<'a> {
     path: Option<&'a Path<'a>>,
-    place: Place<'a>,
+    cursor: Cursor<'a>,
 }
 
-/// The way from the root to a value. Written out only when there is something to report.
+/// The path from the root to a value. It becomes text only for a problem.
 struct Path<'a> {
     name: Name<'a>,
-    before: Option<&'a Path<'a>>,
+    parent: Option<&'a Path<'a>>,
 }
 
 enum Name<'a> {
@@ -58,116 +60,128 @@ enum Name<'a> {
     Index(usize),
 }
 
-impl<'a> At<'a> {
-    fn member(self, key: &'a str) -> Path<'a> {
-        Path { name: Name::Key(key), before: self.path }
+impl<'a> Location<'a> {
+    fn key(self, key: &'a str) -> Path<'a> {
+        Path { name: Name::Key(key), parent: self.path }
     }
 
-    fn item(self, index: usize) -> Path<'a> {
-        Path { name: Name::Index(index), before: self.path }
+    fn index(self, index: usize) -> Path<'a> {
+        Path { name: Name::Index(index), parent: self.path }
     }
 
-    fn inside(self, path: &'a Path<'a>) -> Self {
-        Self { path: Some(path), place: self.place.inside() }
+    fn child(self, path: &'a Path<'a>) -> Self {
+        Self { path: Some(path), cursor: self.cursor.child() }
     }
 
-    fn beside(self) -> Self {
-        Self { path: self.path, place: self.place.beside() }
+    fn same_value(self) -> Self {
+        Self { path: self.path, cursor: self.cursor.same_value() }
     }
 }
 
-/// What a check finds: whether there is anything, and what, if somebody wants to read it.
-struct Found {
-    any: bool,
-    is_listing: bool,
-    /// Each problem with the length of its path: 0 for the root, whatever it is called.
-    list: Vec<(usize, Problem)>,
+/// The purpose of a check.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// Describe all problems.
+    List,
+    /// Find out whether there is a problem.
+    Decide,
 }
 
-impl Found {
-    fn listing() -> Self {
-        Self { any: false, is_listing: true, list: Vec::new() }
+struct Validator<'v, 's> {
+    schema: &'v Schema<'s>,
+    goal: Goal,
+    failed: bool,
+    /// Each problem with the length of its path: 0 for the root, although its path has a name.
+    problems: Vec<(usize, Problem)>,
+}
+
+impl<'v, 's> Validator<'v, 's> {
+    fn new(schema: &'v Schema<'s>, goal: Goal) -> Self {
+        Self { schema, goal, failed: false, problems: Vec::new() }
     }
 
-    fn asking() -> Self {
-        Self { any: false, is_listing: false, list: Vec::new() }
-    }
-
-    /// Whether the outcome is settled: the question was whether, and the answer is yes.
+    /// Returns true if no further check can change the result.
     fn is_settled(&self) -> bool {
-        self.any && !self.is_listing
+        self.failed && self.goal == Goal::Decide
     }
 
-    fn add(&mut self, path: Option<&Path<'_>>, message: impl FnOnce() -> String) {
-        self.any = true;
-        if !self.is_listing {
+    fn report(&mut self, path: Option<&Path<'_>>, message: impl FnOnce() -> String) {
+        self.failed = true;
+        if self.goal == Goal::Decide {
             return;
         }
-        let mut names: Vec<String> = std::iter::successors(path, |path| path.before)
+        let mut names: Vec<String> = std::iter::successors(path, |path| path.parent)
             .map(|path| match path.name {
                 Name::Key(key) => key.to_owned(),
                 Name::Index(index) => index.to_string(),
             })
             .collect();
         names.reverse();
-        let path = names.join(".");
-        let length = if names.is_empty() { 0 } else { 1 + path.encode_utf16().count() };
-        let path = if names.is_empty() { ROOT.to_owned() } else { path };
-        self.list.push((length, Problem { path, message: message() }));
+        let (length, path) = match names.join(".") {
+            _ if names.is_empty() => (0, ROOT.to_owned()),
+            path => (1 + path.encode_utf16().count(), path),
+        };
+        self.problems.push((length, Problem { path, message: message() }));
     }
-}
 
-fn check<'s>(schema: &Schema<'s>, about: &'s Value, value: &Value, at: At<'_>, found: &mut Found) {
-    if found.is_settled() || !schema.step(at.place) {
-        return;
+    fn accepts(&self, node: &'s Value, value: &Value, cursor: Cursor<'_>) -> bool {
+        accepts(self.schema, node, value, cursor)
     }
-    let keywords = match about {
-        Value::Object(keywords) => keywords,
-        Value::Bool(false) => {
-            return found.add(at.path, || "no value is allowed here".to_owned());
+
+    fn check(&mut self, node: &'s Value, value: &Value, at: Location<'_>) {
+        if self.is_settled() || !self.schema.step(at.cursor) {
+            return;
         }
-        _ => return,
-    };
-    if let Some(types) = Types::of(keywords)
-        && !types.as_slice().iter().any(|kind| kind.accepts(value))
-    {
-        return found.add(at.path, || {
-            let names: Vec<_> = types.as_slice().iter().map(|kind| kind.name()).collect();
-            format!("expected {}, got {}", names.join(" or "), json::type_name(value))
-        });
-    }
-    check_literals(keywords, value, at, found);
-    match value {
-        Value::String(text) => scalar::check_text(schema, keywords, text, at, found),
-        Value::Number(number) => scalar::check_number(keywords, number, at, found),
-        Value::Array(items) => list::check_list(schema, keywords, items, at, found),
-        Value::Object(members) => object::check_object(schema, keywords, members, value, at, found),
-        Value::Null | Value::Bool(_) => {}
-    }
-    combine::check_combinations(schema, keywords, value, at, found);
-    if let Some(reference) = reference(about) {
-        match schema.follow(reference, at.place) {
-            Target::Schema(target) => {
-                let hop = at.place.hop(target);
-                let there = At { path: at.path, place: at.place.after(&hop) };
-                check(schema, target, value, there, found);
+        let keywords = match node {
+            Value::Object(keywords) => keywords,
+            Value::Bool(false) => {
+                return self.report(at.path, || "no value is allowed here".to_owned());
             }
-            // Under `not` the repetition must not count as a match.
-            Target::Cycle => schema.skip(),
-            Target::Nowhere => found.add(at.path, || format!("unresolved reference {reference}")),
+            _ => return,
+        };
+        if let Some(types) = Types::of(keywords)
+            && !types.as_slice().iter().any(|kind| kind.accepts(value))
+        {
+            return self.report(at.path, || {
+                let names: Vec<_> = types.as_slice().iter().map(|kind| kind.name()).collect();
+                format!("expected {}, got {}", names.join(" or "), json::type_name(value))
+            });
+        }
+        self.check_literals(keywords, value, at);
+        match value {
+            Value::String(text) => self.check_text(keywords, text, at),
+            Value::Number(number) => self.check_number(keywords, number, at),
+            Value::Array(items) => self.check_list(keywords, items, at),
+            Value::Object(members) => self.check_object(keywords, members, value, at),
+            Value::Null | Value::Bool(_) => {}
+        }
+        self.check_combinations(keywords, value, at);
+        if let Some(reference) = reference(node) {
+            match self.schema.follow(reference, at.cursor) {
+                Target::Schema(target) => {
+                    let hop = at.cursor.hop(target);
+                    let cursor = at.cursor.after(&hop);
+                    self.check(target, value, Location { path: at.path, cursor });
+                }
+                // Under `not` the repetition must not count as a match.
+                Target::Cycle => self.schema.skip(),
+                Target::Missing => {
+                    self.report(at.path, || format!("unresolved reference {reference}"));
+                }
+            }
         }
     }
-}
 
-fn check_literals(keywords: &Map<String, Value>, value: &Value, at: At<'_>, found: &mut Found) {
-    if let Some(literals @ Value::Array(list)) = keywords.get("enum")
-        && !list.iter().any(|literal| json::equal(literal, value))
-    {
-        found.add(at.path, || format!("expected one of {}", json::compact(literals)));
-    }
-    if let Some(literal) = keywords.get("const")
-        && !json::equal(literal, value)
-    {
-        found.add(at.path, || format!("expected {}", json::compact(literal)));
+    fn check_literals(&mut self, keywords: &'s Keywords, value: &Value, at: Location<'_>) {
+        if let Some(literals @ Value::Array(list)) = keywords.get("enum")
+            && !list.iter().any(|literal| json::equal(literal, value))
+        {
+            self.report(at.path, || format!("expected one of {}", json::compact(literals)));
+        }
+        if let Some(literal) = keywords.get("const")
+            && !json::equal(literal, value)
+        {
+            self.report(at.path, || format!("expected {}", json::compact(literal)));
+        }
     }
 }
