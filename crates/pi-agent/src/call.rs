@@ -1,4 +1,4 @@
-//! One tool call: lookup, validation, permission, execution, result.
+//! A single tool call: lookup, validation, permission, execution, result.
 
 use std::any::Any;
 use std::future::Future;

@@ -34,7 +34,7 @@ pub enum AgentEvent {
     TurnStart,
     /// A turn ends.
     TurnEnd {
-        /// The model's answer.
+        /// The assistant's message of the turn.
         #[serde(serialize_with = "as_assistant")]
         message: Arc<AssistantMessage>,
         /// The results of the tool calls in the answer.

@@ -113,7 +113,7 @@ pub struct NextTurn {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FinishedTurn {
-    /// The model's answer.
+    /// The assistant's message of the turn.
     pub message: Arc<AssistantMessage>,
     /// The results of the tool calls in the answer.
     pub tool_results: Vec<Arc<ToolResultMessage>>,

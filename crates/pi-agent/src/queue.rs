@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use pi_protocol::AgentMessage;
 use serde::{Deserialize, Serialize};
 
-/// How many queued messages are delivered at once.
+/// The number of queued messages that are delivered at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueMode {
     /// Only the oldest message.
     #[default]
     OneAtATime,
-    /// All queued messages.
+    /// All messages of the queue.
     All,
 }
 

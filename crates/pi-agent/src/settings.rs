@@ -33,7 +33,8 @@ pub struct RunSettings {
     pub options: StreamOptions,
     /// The tools that the model can call.
     pub tools: Vec<Arc<dyn AgentTool>>,
-    /// Whether tool calls of one turn overlap. A tool can demand sequential execution for itself.
+    /// The order in which the tool calls of one turn are executed. A tool can require sequential
+    /// execution.
     pub tool_execution: ExecutionMode,
     /// The moment at which steering messages are delivered. Unlike other settings, a change takes
     /// effect during a run; see

@@ -1,4 +1,4 @@
-//! Tools: what an agent can do.
+//! Tools: the functions that a model can call.
 
 mod schema;
 
@@ -18,38 +18,39 @@ pub use schema::schema_of;
 
 use crate::error::ToolError;
 
-/// A future that a tool or hook returns.
+/// The future of a tool, hook or listener.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Something a model can call.
+/// A tool that a model can call.
 ///
-/// Contract: `execute` gets arguments that fit the declared schema. It should end soon after its
-/// token is cancelled; if it does not, it is dropped. A panic becomes an error result.
+/// Contract: `execute` receives arguments that match the declared schema. It should end soon after
+/// its token is cancelled; if it does not, its future is dropped. A panic becomes an error result.
 pub trait AgentTool: Send + Sync {
-    /// What the model is told: name, description, the schema of the arguments.
+    /// Returns the declaration for the model: name, description, and the schema of the arguments.
     fn declaration(&self) -> &Tool;
 
-    /// A name for people.
+    /// Returns the name that users see.
     fn label(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.declaration().name)
     }
 
-    /// One line for the list of tools in a system prompt. Without one it is not listed there.
+    /// Returns a line for the list of tools in a system prompt. A tool without one is not listed.
     fn prompt_snippet(&self) -> Option<&str> {
         None
     }
 
-    /// What a system prompt should say about using it, one sentence each.
+    /// Returns guidelines on using the tool for a system prompt, one sentence each.
     fn prompt_guidelines(&self) -> &[String] {
         &[]
     }
 
-    /// Whether it may run beside other calls of the same turn.
+    /// Returns whether the tool can be executed in parallel with other calls of the same turn.
     fn execution_mode(&self) -> ExecutionMode {
         ExecutionMode::Parallel
     }
 
-    /// Changes arguments before they are checked, for example from an older shape of them.
+    /// Changes arguments before they are validated, for example from an older schema. Returns
+    /// `None` if they need no change.
     fn prepare_arguments(
         &self,
         _raw: &Map<String, Value>,
@@ -58,7 +59,7 @@ pub trait AgentTool: Send + Sync {
     }
 
     /// Declares what a call with these arguments reads, writes, runs and connects to. The
-    /// arguments may not fit the schema. A tool that does not override this declares nothing.
+    /// arguments may not match the schema. A tool that does not override this has unknown effects.
     fn effects(&self, _arguments: &Map<String, Value>) -> Effects {
         Effects::unknown()
     }
@@ -67,27 +68,27 @@ pub trait AgentTool: Send + Sync {
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>>;
 }
 
-/// Whether calls of one turn run beside each other.
+/// The order in which the tool calls of one turn are executed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExecutionMode {
-    /// Beside each other.
+    /// All calls at the same time.
     #[default]
     Parallel,
-    /// One after the other, in the order of the calls.
+    /// Each call after the previous one, in the order of the message.
     Sequential,
 }
 
-/// One call of a tool.
+/// A call of a tool.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Invocation {
-    /// The call's id.
+    /// Id of the call.
     pub id: String,
-    /// The arguments, checked.
+    /// The validated arguments.
     pub arguments: Map<String, Value>,
     /// Cancelled when the run is aborted.
     pub cancel: CancelToken,
-    /// Where progress is reported.
+    /// Receives progress reports.
     pub updates: Updates,
 }
 
@@ -103,18 +104,18 @@ impl Invocation {
     }
 }
 
-/// Takes progress reports of a tool. Reports after the tool has ended are ignored. One after an
-/// abort is told nobody; if the tool does not end in time, it is the result.
+/// Receives the progress reports of a tool. Reports after the tool has returned are ignored. A
+/// report after an abort is not emitted; it becomes the result if the tool does not end in time.
 #[derive(Clone)]
 pub struct Updates(Arc<dyn Fn(ToolOutput) + Send + Sync>);
 
 impl Updates {
-    /// Reports go to `report`.
+    /// Creates a receiver that passes reports to a function.
     pub fn new(report: impl Fn(ToolOutput) + Send + Sync + 'static) -> Self {
         Self(Arc::new(report))
     }
 
-    /// Reports what there is so far.
+    /// Reports the output so far.
     pub fn send(&self, partial: ToolOutput) {
         (self.0)(partial);
     }
@@ -126,26 +127,26 @@ impl fmt::Debug for Updates {
     }
 }
 
-/// What came of a call.
+/// The output of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ToolOutput {
-    /// For the model.
+    /// The content for the model.
     pub content: Vec<UserBlock>,
-    /// For the program that shows it.
+    /// Details for the user interface.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// For programs: the result as data. Never sent to the model.
+    /// The result as data, for programs. It is never sent to the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured_content: Option<Value>,
-    /// Tokens the tool itself spent.
+    /// Tokens that the tool itself spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// It failed.
+    /// True if the call failed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
-    /// The run may end with this; it does if every call of the turn says so.
+    /// Asks for the end of the run. The run ends if every call of the turn asks for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub terminate: bool,
 }
@@ -166,14 +167,14 @@ impl ToolOutput {
         Self { details: Some(Value::Object(Map::new())), is_error: true, ..Self::text(message) }
     }
 
-    /// Sets the details.
+    /// Sets the details for the user interface.
     #[must_use]
     pub fn with_details(mut self, details: impl Into<Option<Value>>) -> Self {
         self.details = details.into();
         self
     }
 
-    /// Sets the structured content.
+    /// Sets the result as data.
     #[must_use]
     pub fn with_structured_content(mut self, content: impl Into<Option<Value>>) -> Self {
         self.structured_content = content.into();
@@ -221,7 +222,7 @@ pub struct FnTool {
 }
 
 impl FnTool {
-    /// A tool whose schema is given as JSON.
+    /// Creates a tool whose schema is given as JSON.
     pub fn new<F, Fut, Out>(declaration: Tool, execute: F) -> Self
     where
         F: Fn(Invocation) -> Fut + Send + Sync + 'static,
@@ -244,7 +245,7 @@ impl FnTool {
         }
     }
 
-    /// A tool whose arguments are a Rust type: the schema comes from it, and so do the arguments.
+    /// Creates a tool whose arguments are a Rust type, which also determines the schema.
     pub fn typed<P, F, Fut, Out>(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -262,14 +263,14 @@ impl FnTool {
             let execute = Arc::clone(&execute);
             async move {
                 let arguments = serde_json::from_value::<P>(arguments).map_err(|error| {
-                    ToolError::with_source(format!("The arguments do not fit: {error}"), error)
+                    ToolError::with_source(format!("The arguments do not match the schema: {error}"), error)
                 })?;
                 execute(arguments, invocation).await
             }
         })
     }
 
-    /// Sets the name for people.
+    /// Sets the name that users see.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
@@ -283,7 +284,7 @@ impl FnTool {
         self
     }
 
-    /// Sets what a system prompt should say about using it, one sentence each.
+    /// Sets the guidelines for a system prompt, one sentence each.
     #[must_use]
     pub fn prompt_guidelines<S: Into<String>>(
         mut self,
@@ -293,14 +294,14 @@ impl FnTool {
         self
     }
 
-    /// Says how strictly the provider should hold the model to the schema.
+    /// Sets how strictly the provider enforces the schema.
     #[must_use]
     pub fn constrained_sampling(mut self, sampling: ConstrainedSampling) -> Self {
         self.declaration.constrained_sampling = Some(sampling);
         self
     }
 
-    /// Never runs beside another call.
+    /// Requires sequential execution of all calls in a turn that calls this tool.
     #[must_use]
     pub fn sequential(mut self) -> Self {
         self.mode = ExecutionMode::Sequential;
@@ -317,7 +318,7 @@ impl FnTool {
         self
     }
 
-    /// Changes arguments before they are checked.
+    /// Sets the function that changes arguments before they are validated.
     #[must_use]
     pub fn prepare(
         mut self,

@@ -173,7 +173,8 @@ fn is_iri_reference(text: &str) -> bool {
 
 /// Checks a URI template of RFC 6570: text with expressions such as `{?name,other*,third:3}`.
 fn is_uri_template(text: &str) -> bool {
-    const VARIABLE: &str = r"([A-Za-z0-9_.]|%[0-9A-Fa-f]{2})+(\*|:[1-9]\d{0,3})?";
+    const VARIABLE: &str =
+        r"([A-Za-z0-9_]|%[0-9A-Fa-f]{2})([A-Za-z0-9_.]|%[0-9A-Fa-f]{2})*(\*|:[1-9]\d{0,3})?";
     let found = captures!(text, r"^([^{{}}'|^`]|\{{[+#./;?&=,!@|]?{VARIABLE}(,{VARIABLE})*\}})*$");
     found.is_some() && is_iri_reference(text)
 }

@@ -81,7 +81,7 @@ impl<'a> Location<'a> {
 /// The purpose of a check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goal {
-    /// Describe all problems.
+    /// Describe all problems for the model.
     List,
     /// Find out whether there is a problem.
     Decide,

@@ -1,14 +1,14 @@
-//! The schema of a tool's arguments, made from a Rust type.
+//! The schema of a tool's arguments, generated from a Rust type.
 //!
-//! What the generator says to programs that check data is more than models are told elsewhere:
-//! an optional argument is simply not required, and numbers have no widths. Providers that
-//! enforce schemas refuse some of it.
+//! The generator writes for programs that validate data. For models the result is simplified: an
+//! optional argument is just not required, and numbers have no widths. Providers that enforce
+//! schemas reject some of the rest.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The JSON Schema of a Rust type, as models are told it.
+/// Returns the JSON Schema of a Rust type, simplified for models.
 pub fn schema_of<P: JsonSchema>() -> Value {
     let mut schema = SchemaSettings::draft07()
         .with(|settings| settings.inline_subschemas = true)
@@ -16,7 +16,7 @@ pub fn schema_of<P: JsonSchema>() -> Value {
         .into_root_schema_for::<P>()
         .to_value();
     if let Some(root) = schema.as_object_mut() {
-        // The name of a Rust type tells a model nothing, and the tool has a description already.
+        // The name of a Rust type means nothing to a model, and the tool has its own description.
         for keyword in ["$schema", "title", "description"] {
             root.shift_remove(keyword);
         }
@@ -25,7 +25,7 @@ pub fn schema_of<P: JsonSchema>() -> Value {
     schema
 }
 
-/// Takes away what is only about Rust, at any depth. A type is as deep as it was written.
+/// Removes keywords that only concern Rust, at any depth. Rust types are finite, so recursion ends.
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(object) => {
@@ -41,13 +41,15 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// Arguments that may be missing need not be null as well.
+/// Removes `null` from the types of optional arguments: leaving them out is enough.
 fn make_optional(object: &mut Map<String, Value>) {
     let required = object.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
     let Some(Value::Object(properties)) = object.get_mut("properties") else { return };
-    let optional =
-        properties.iter_mut().filter(|(name, _)| !required.contains(&(*name).as_str().into()));
-    for property in optional.filter_map(|(_, property)| property.as_object_mut()) {
+    for (name, property) in properties.iter_mut() {
+        let Some(property) = property.as_object_mut() else { continue };
+        if required.contains(&name.as_str().into()) {
+            continue;
+        }
         if property.get("default").is_some_and(Value::is_null) {
             property.shift_remove("default");
         }
@@ -66,7 +68,7 @@ fn make_optional(object: &mut Map<String, Value>) {
             if let [Value::Object(only)] = &mut members[..] {
                 let only = std::mem::take(only);
                 property.shift_remove("anyOf");
-                // What is said about the argument goes before what is said about its type.
+                // Keywords of the argument take precedence over those of its type.
                 only.into_iter().for_each(|(keyword, value)| {
                     property.entry(keyword).or_insert(value);
                 });
@@ -90,23 +92,23 @@ mod tests {
 
     use super::*;
 
-    /// The type.
+    /// A description of the type, which is not part of the schema.
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Arguments {
-        /// A name
+        /// Name of the file
         name: String,
-        /// How many
+        /// Number of lines to read
         count: Option<f64>,
         #[serde(default)]
         flag: Option<bool>,
         small: u8,
-        /// Which one
+        /// Choice of one or two
         choice: Option<Choice>,
         inner: Option<Inner>,
-        /// Has to be said
+        /// Required in spite of its type
         #[schemars(required)]
-        said: Option<String>,
+        mandatory: Option<String>,
         many: Vec<Inner>,
     }
 
@@ -118,7 +120,7 @@ mod tests {
         Two,
     }
 
-    /// Something inside.
+    /// Description of the nested type.
     #[derive(JsonSchema)]
     #[allow(dead_code)]
     struct Inner {
@@ -126,25 +128,29 @@ mod tests {
     }
 
     #[test]
-    fn a_type_becomes_what_a_model_is_told() {
+    fn the_schema_of_a_type_is_simplified() {
         let inner = json!({
-            "description": "Something inside.",
+            "description": "Description of the nested type.",
             "type": "object",
             "properties": { "depth": { "type": "integer" } },
         });
         let expected = json!({
             "type": "object",
             "properties": {
-                "name": { "description": "A name", "type": "string" },
-                "count": { "description": "How many", "type": "number" },
+                "name": { "description": "Name of the file", "type": "string" },
+                "count": { "description": "Number of lines to read", "type": "number" },
                 "flag": { "type": "boolean" },
                 "small": { "type": "integer", "minimum": 0, "maximum": 255 },
-                "choice": { "description": "Which one", "type": "string", "enum": ["one", "two"] },
+                "choice": {
+                    "description": "Choice of one or two",
+                    "type": "string",
+                    "enum": ["one", "two"],
+                },
                 "inner": inner,
-                "said": { "description": "Has to be said", "type": "string" },
+                "mandatory": { "description": "Required in spite of its type", "type": "string" },
                 "many": { "type": "array", "items": inner },
             },
-            "required": ["name", "small", "said", "many"],
+            "required": ["name", "small", "mandatory", "many"],
         });
         assert_eq!(schema_of::<Arguments>(), expected);
     }
