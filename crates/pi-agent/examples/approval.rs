@@ -1,4 +1,5 @@
-//! A gate before every tool: the application decides, and the model is told why not.
+//! An approval gate: the application decides about every tool call, and the model reads the reason
+//! for a refusal.
 //!
 //!     cargo run -p pi-agent --example approval
 
@@ -21,27 +22,28 @@ async fn main() -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Tries a harmless and a harmful command; returns what the model was told.
+/// Calls a harmless and a harmful command. Returns the results that the model reads.
 pub async fn run() -> Result<Vec<String>, AgentError> {
     let model = Faux::new();
     let harmless = json!({"command": "ls"});
     let harmful = json!({"command": "rm -rf /"});
     model.push(Reply::new().tool_call("shell", &harmless).tool_call("shell", &harmful));
-    model.push(Reply::new().text("I see."));
+    model.push(Reply::new().text("Understood."));
 
     let schema = json!({
         "type": "object",
         "properties": {"command": {"type": "string"}},
         "required": ["command"],
     });
-    let shell = FnTool::new(Tool::new("shell", "Runs a command.", schema), |call| async move {
-        Ok(format!("(pretending to run {})", call.arguments["command"]))
-    });
+    let shell =
+        FnTool::new(Tool::new("shell", "Runs a shell command.", schema), |call| async move {
+            Ok(format!("(pretending to run {})", call.arguments["command"]))
+        });
     let mut settings = RunSettings::new(Arc::new(Faux::model()));
     settings.tools = vec![Arc::new(shell)];
-    // In a program with a user, this would ask, and wait.
-    settings.hooks.before_tool_call = hook(|question: BeforeToolCall| async move {
-        let command = question.args["command"].as_str().unwrap_or_default();
+    // An interactive program would ask the user here, and wait.
+    settings.hooks.before_tool_call = hook(|call: BeforeToolCall| async move {
+        let command = call.args["command"].as_str().unwrap_or_default();
         Ok(if command.starts_with("rm") {
             Permission::block("The user does not allow deleting files.")
         } else {

@@ -1,9 +1,9 @@
-//! The smallest agent: a model, a conversation, text as it streams.
+//! The smallest agent: a chat whose answers are printed as they stream.
 //!
 //!     cargo run -p pi-agent --example chat
 //!
-//! The model is scripted, so that this runs without a key. With `pi_ai::Client` in place of `Faux`
-//! it is a real one.
+//! The model is scripted, so that the example runs without an API key. Replace `Faux` by
+//! `pi_ai::Client` to use a real one.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ async fn main() -> Result<(), AgentError> {
     run().await.map(drop)
 }
 
-/// Holds the conversation; returns how many messages it has in the end.
+/// Runs the chat. Returns the number of messages in its transcript.
 pub async fn run() -> Result<usize, AgentError> {
     let model = Faux::new();
     model.push(Reply::new().text("Hello! What shall we build?").chunks_of(4));
@@ -31,13 +31,13 @@ pub async fn run() -> Result<usize, AgentError> {
             assistant_message_event: AssistantEvent::TextDelta { delta, .. },
         } = event
         {
-            // A demonstration may lose its audience.
+            // Standard output may be closed; the example does not care.
             let _ = write!(std::io::stdout(), "{delta}");
         }
     });
-    for words in ["Hi!", "A boat."] {
-        let _ = writeln!(std::io::stdout(), "\n> {words}");
-        agent.prompt(words).await?;
+    for prompt in ["Hi!", "A boat."] {
+        let _ = writeln!(std::io::stdout(), "\n> {prompt}");
+        agent.prompt(prompt).await?;
     }
     let _ = writeln!(std::io::stdout());
     Ok(agent.messages().len())

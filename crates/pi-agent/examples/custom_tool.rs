@@ -1,4 +1,4 @@
-//! A tool of your own: its arguments are a Rust type, and so is their schema.
+//! A custom tool: its arguments are a Rust type, from which the schema is generated.
 //!
 //!     cargo run -p pi-agent --example custom_tool
 
@@ -10,22 +10,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-/// What the tool takes. The comments are what the model reads.
+/// The arguments of the tool. The model reads the comments of the fields.
 #[derive(Deserialize, JsonSchema)]
 struct Roll {
-    /// How many dice.
+    /// Number of dice.
     dice: u32,
-    /// How many sides each of them has.
+    /// Number of sides of each die. Default: 6.
     sides: Option<u32>,
 }
 
 fn roll_tool() -> FnTool {
-    FnTool::typed("roll", "Rolls dice and adds them up.", |roll: Roll, _call| async move {
+    FnTool::typed("roll", "Rolls dice and returns their sum.", |roll: Roll, _call| async move {
         let sides = roll.sides.unwrap_or(6);
         if roll.dice == 0 || sides == 0 {
-            return Err(ToolError::new("There is nothing to roll."));
+            return Err(ToolError::new("dice and sides must be at least 1."));
         }
-        Ok(format!("{} dice with {sides} sides show {}.", roll.dice, roll.dice * sides / 2))
+        Ok(format!(
+            "The sum of {} dice with {sides} sides is {}.",
+            roll.dice,
+            roll.dice * sides / 2
+        ))
     })
 }
 
@@ -37,7 +41,7 @@ async fn main() -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Rolls; returns what the model says about it.
+/// Asks for a roll. Returns the answer of the model.
 pub async fn run() -> Result<String, AgentError> {
     let model = Faux::new();
     model.push(Reply::new().tool_call("roll", &json!({"dice": "2"}))); // coerced to a number

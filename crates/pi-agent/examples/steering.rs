@@ -1,4 +1,4 @@
-//! Changing one's mind while the agent works: steering reaches the model before its next request.
+//! Steering: a message during a run reaches the model with its next request.
 //!
 //!     cargo run -p pi-agent --example steering
 
@@ -17,11 +17,11 @@ async fn main() -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Paints a wall; returns the roles of the conversation in order.
+/// Runs a task and steers it. Returns the roles of the messages in order.
 pub async fn run() -> Result<Vec<String>, AgentError> {
     let model = Faux::responding(|request| {
-        let said = serde_json::to_string(&request.context.messages).unwrap_or_default();
-        if said.contains("green") {
+        let messages = serde_json::to_string(&request.context.messages).unwrap_or_default();
+        if messages.contains("green") {
             Reply::new().text("Green it is.")
         } else {
             Reply::new().tool_call("paint", &json!({}))
@@ -33,11 +33,11 @@ pub async fn run() -> Result<Vec<String>, AgentError> {
     settings.tools = vec![Arc::new(paint)];
     let agent = Agent::new(Arc::new(model), settings);
 
-    // The handle can be used from anywhere while `prompt` is waiting.
-    let user = agent.clone();
+    // A clone of the handle works from any task while `prompt` is waiting.
+    let handle = agent.clone();
     let _subscription = agent.subscribe(move |event, _| {
         if matches!(event, AgentEvent::ToolExecutionStart { .. }) {
-            user.steer(Message::user("Wait, I meant green!"));
+            handle.steer(Message::user("Wait, I meant green!"));
         }
     });
     agent.prompt("Paint the wall.").await?;

@@ -1,4 +1,4 @@
-//! A result as data: the model ends the run by calling a tool that takes what was asked for.
+//! A structured result: the model ends the run by calling a tool whose arguments are the result.
 //!
 //!     cargo run -p pi-agent --example structured
 
@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-/// What is wanted in the end.
+/// The result of the run.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// Whether the change may go in.
+    /// True if the change can be merged.
     pub approved: bool,
-    /// Why, in a sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
@@ -27,23 +27,27 @@ async fn main() -> Result<(), AgentError> {
     Ok(())
 }
 
-/// Reviews; returns the verdict, checked against its type.
+/// Runs a review. Returns its verdict.
 pub async fn run() -> Result<Option<Verdict>, AgentError> {
     let model = Faux::new();
-    // The first try does not fit the schema; the model is told, and tries again.
+    // The first call does not match the schema. The model reads the error and calls again.
     model.push(Reply::new().tool_call("verdict", &json!({"approved": "maybe"})));
     let good = json!({"approved": true, "reason": "It is small and tested."});
     model.push(Reply::new().tool_call("verdict", &good));
 
     let verdict = Arc::new(Mutex::new(None));
-    let place = Arc::clone(&verdict);
-    let tool = FnTool::typed("verdict", "Gives the verdict.", move |verdict: Verdict, _| {
-        if let Ok(mut place) = place.lock() {
-            *place = Some(verdict);
-        }
-        // Nothing is left to be said after this.
-        async { Ok(ToolOutput::text("Noted.").terminating()) }
-    });
+    let slot = Arc::clone(&verdict);
+    let tool = FnTool::typed(
+        "verdict",
+        "Reports the verdict of the review and ends it.",
+        move |verdict: Verdict, _| {
+            if let Ok(mut slot) = slot.lock() {
+                *slot = Some(verdict);
+            }
+            // The run ends with this call; no further request follows.
+            async { Ok(ToolOutput::text("Recorded.").terminating()) }
+        },
+    );
     let mut settings = RunSettings::new(Arc::new(Faux::model()));
     settings.tools = vec![Arc::new(tool)];
     Agent::new(Arc::new(model), settings).prompt("Review the change.").await?;

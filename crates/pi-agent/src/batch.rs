@@ -20,7 +20,7 @@ use crate::run::{EventDetails, Run};
 use crate::settings::SteeringDelivery;
 use crate::tool::{BoxFuture, ExecutionMode, ToolOutput, Updates};
 
-const STEERED: &str = "Skipped: a new message from the user came before this call ran.";
+const STEERED: &str = "Skipped: the user sent a new message before this call was executed.";
 
 /// The results of the tool calls of one message.
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Batch {
 }
 
 /// A tool call, with its raw arguments as events show them.
-struct Called {
+struct RequestedCall {
     call: ToolCall,
     args: Arc<Map<String, Value>>,
 }
@@ -60,9 +60,12 @@ impl Run<'_> {
         &mut self,
         message: &Arc<AssistantMessage>,
     ) -> Result<Batch, RunError> {
-        let calls: Vec<Called> = message
+        let calls: Vec<RequestedCall> = message
             .tool_calls()
-            .map(|call| Called { call: call.clone(), args: Arc::new(call.arguments.clone()) })
+            .map(|call| RequestedCall {
+                call: call.clone(),
+                args: Arc::new(call.arguments.clone()),
+            })
             .collect();
         if message.stop_reason == StopReason::Length {
             return self.refuse_all(&calls).await;
@@ -74,8 +77,9 @@ impl Run<'_> {
             hooks: self.settings.hooks.clone(),
         });
         let sequential = self.settings.tool_execution == ExecutionMode::Sequential
-            || calls.iter().any(|called| {
-                let named = context.tools.iter().find(|t| t.declaration().name == called.call.name);
+            || calls.iter().any(|requested| {
+                let named =
+                    context.tools.iter().find(|t| t.declaration().name == requested.call.name);
                 named.is_some_and(|tool| tool.execution_mode() == ExecutionMode::Sequential)
             });
         if sequential {
@@ -86,41 +90,41 @@ impl Run<'_> {
     }
 
     /// Refuses all calls of an answer that was cut off, since their arguments may be incomplete.
-    async fn refuse_all(&mut self, calls: &[Called]) -> Result<Batch, RunError> {
+    async fn refuse_all(&mut self, calls: &[RequestedCall]) -> Result<Batch, RunError> {
         let mut batch = Batch::default();
-        for called in calls {
-            self.emit_start(called).await?;
+        for requested in calls {
+            self.emit_start(requested).await?;
             let text = format!(
                 "Tool call \"{}\" was not executed: the response hit the output token limit, so \
                  its arguments may be truncated. Re-issue the tool call with complete arguments.",
-                called.call.name
+                requested.call.name
             );
             let finished = FinishedCall::refused(text);
-            self.emit_end(called, &finished).await?;
-            batch.messages.push(self.add_result(called, &finished).await?);
+            self.emit_end(requested, &finished).await?;
+            batch.messages.push(self.add_result(requested, &finished).await?);
         }
         Ok(batch)
     }
 
     async fn sequential(
         &mut self,
-        calls: &[Called],
+        calls: &[RequestedCall],
         context: &Arc<CallContext>,
     ) -> Result<Batch, RunError> {
         let mut batch = Batch { messages: Vec::new(), terminate: true };
-        for (index, called) in calls.iter().enumerate() {
-            self.emit_start(called).await?;
-            let finished = match self.admit(called, context).await {
+        for (index, requested) in calls.iter().enumerate() {
+            self.emit_start(requested).await?;
+            let finished = match self.admit(requested, context).await {
                 Err(refused) => refused,
                 Ok(prepared) => {
                     let mut executing = Executing::new();
-                    executing.start(index, prepared, called.call.clone(), context);
+                    executing.start(index, prepared, requested.call.clone(), context);
                     self.next_finished(calls, &mut executing).await?.1
                 }
             };
-            self.emit_end(called, &finished).await?;
+            self.emit_end(requested, &finished).await?;
             batch.terminate &= finished.result.terminate;
-            batch.messages.push(self.add_result(called, &finished).await?);
+            batch.messages.push(self.add_result(requested, &finished).await?);
             if self.cancel.is_cancelled() {
                 break;
             }
@@ -131,18 +135,18 @@ impl Run<'_> {
 
     async fn parallel(
         &mut self,
-        calls: &[Called],
+        calls: &[RequestedCall],
         context: &Arc<CallContext>,
     ) -> Result<Batch, RunError> {
         let mut results: Vec<Option<FinishedCall>> = Vec::new();
         results.resize_with(calls.len(), || None);
         let mut admitted = Vec::new();
-        for (index, called) in calls.iter().enumerate() {
-            self.emit_start(called).await?;
-            match self.admit(called, context).await {
+        for (index, requested) in calls.iter().enumerate() {
+            self.emit_start(requested).await?;
+            match self.admit(requested, context).await {
                 Ok(prepared) => admitted.push((index, prepared)),
                 Err(refused) => {
-                    self.emit_end(called, &refused).await?;
+                    self.emit_end(requested, &refused).await?;
                     results[index] = Some(refused);
                 }
             }
@@ -163,10 +167,10 @@ impl Run<'_> {
             left -= 1;
         }
         let mut batch = Batch { messages: Vec::new(), terminate: true };
-        for (called, finished) in calls.iter().zip(results) {
+        for (requested, finished) in calls.iter().zip(results) {
             let Some(finished) = finished else { continue };
             batch.terminate &= finished.result.terminate;
-            batch.messages.push(self.add_result(called, &finished).await?);
+            batch.messages.push(self.add_result(requested, &finished).await?);
         }
         batch.terminate &= !batch.messages.is_empty();
         Ok(batch)
@@ -175,7 +179,7 @@ impl Run<'_> {
     /// Decides whether a call is executed: limits and steering first, then its own checks.
     async fn admit(
         &mut self,
-        called: &Called,
+        requested: &RequestedCall,
         context: &CallContext,
     ) -> Result<Prepared, FinishedCall> {
         if self.host.steering_delivery() == SteeringDelivery::AfterTool {
@@ -184,20 +188,20 @@ impl Run<'_> {
                 return Err(FinishedCall::refused(STEERED));
             }
         }
-        if let Err(limit) = self.spent.take_tool_call() {
+        if let Err(limit) = self.consumption.take_tool_call() {
             self.limit = Some(limit);
         }
         if self.limit == Some(Limit::ToolCalls) {
             let text = "Not executed: the run has reached its limit of tool calls.";
             return Err(FinishedCall::refused(text));
         }
-        prepare(&called.call, context).await
+        prepare(&requested.call, context).await
     }
 
     /// Waits for the next call to finish, and emits progress meanwhile.
     async fn next_finished(
         &mut self,
-        calls: &[Called],
+        calls: &[RequestedCall],
         executing: &mut Executing,
     ) -> Result<(usize, FinishedCall), RunError> {
         loop {
@@ -212,7 +216,7 @@ impl Run<'_> {
                     None
                 }),
             };
-            self.spent.activity();
+            self.consumption.activity();
             match step {
                 Some((index, Step::Progress(output))) => {
                     self.emit_progress(&calls[index], output, executing).await?;
@@ -230,14 +234,14 @@ impl Run<'_> {
 
     async fn emit_progress(
         &mut self,
-        called: &Called,
+        requested: &RequestedCall,
         output: ToolOutput,
         executing: &mut Executing,
     ) -> Result<(), RunError> {
         let event = AgentEvent::ToolExecutionUpdate {
-            tool_call_id: called.call.id.clone(),
-            tool_name: called.call.name.clone(),
-            args: Arc::clone(&called.args),
+            tool_call_id: requested.call.id.clone(),
+            tool_name: requested.call.name.clone(),
+            args: Arc::clone(&requested.args),
             partial_result: Arc::new(output),
         };
         self.emit_while(event, executing).await
@@ -257,28 +261,32 @@ impl Run<'_> {
         .await
     }
 
-    async fn emit_start(&mut self, called: &Called) -> Result<(), RunError> {
+    async fn emit_start(&mut self, requested: &RequestedCall) -> Result<(), RunError> {
         self.emit(AgentEvent::ToolExecutionStart {
-            tool_call_id: called.call.id.clone(),
-            tool_name: called.call.name.clone(),
-            args: Arc::clone(&called.args),
+            tool_call_id: requested.call.id.clone(),
+            tool_name: requested.call.name.clone(),
+            args: Arc::clone(&requested.args),
         })
         .await
     }
 
-    async fn emit_end(&mut self, called: &Called, finished: &FinishedCall) -> Result<(), RunError> {
-        self.emit(end_event(called, finished)).await
+    async fn emit_end(
+        &mut self,
+        requested: &RequestedCall,
+        finished: &FinishedCall,
+    ) -> Result<(), RunError> {
+        self.emit(end_event(requested, finished)).await
     }
 
     async fn add_result(
         &mut self,
-        called: &Called,
+        requested: &RequestedCall,
         finished: &FinishedCall,
     ) -> Result<Arc<ToolResultMessage>, RunError> {
         let FinishedCall { result, is_error, duration_ms } = finished;
         let message = Arc::new(ToolResultMessage {
-            tool_call_id: called.call.id.clone(),
-            tool_name: called.call.name.clone(),
+            tool_call_id: requested.call.id.clone(),
+            tool_name: requested.call.name.clone(),
             content: result.content.clone(),
             details: result.details.clone(),
             usage: result.usage.clone(),
@@ -332,10 +340,10 @@ impl Executing {
     }
 }
 
-fn end_event(called: &Called, finished: &FinishedCall) -> AgentEvent {
+fn end_event(requested: &RequestedCall, finished: &FinishedCall) -> AgentEvent {
     AgentEvent::ToolExecutionEnd {
-        tool_call_id: called.call.id.clone(),
-        tool_name: called.call.name.clone(),
+        tool_call_id: requested.call.id.clone(),
+        tool_name: requested.call.name.clone(),
         result: Arc::new(finished.result.clone()),
         is_error: finished.is_error,
         duration_ms: finished.duration_ms,

@@ -97,7 +97,7 @@ pub async fn run_tool_call(
 impl FinishedCall {
     /// Creates the result of a call that was not executed.
     pub(crate) fn refused(text: impl Into<String>) -> Self {
-        Self { result: thrown(text), is_error: true, duration_ms: None }
+        Self { result: failed_output(text), is_error: true, duration_ms: None }
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn prepare(
             args: args.clone(),
             context: context.context.clone(),
         };
-        let permission = contained(before, argument, &context.context.cancel)
+        let permission = call_contained(before, argument, &context.context.cancel)
             .await
             .map_err(|error| FinishedCall::refused(error.message()))?;
         if context.context.cancel.is_cancelled() {
@@ -192,17 +192,17 @@ pub(crate) async fn execute(
     };
     let started = Instant::now();
     let running = AssertUnwindSafe(async { tool.execute(invocation).await }).catch_unwind();
-    let (result, is_error) = match until_dropped(running, cancel, TOOL_GRACE).await {
+    let (result, is_error) = match with_grace(running, cancel, TOOL_GRACE).await {
         None => {
             let last_report = last_report.lock().unwrap_or_else(PoisonError::into_inner).take();
             let output = match last_report {
-                Some(output) => ToolOutput { content: output.content, ..thrown("") },
-                None => thrown(ABORTED),
+                Some(output) => ToolOutput { content: output.content, ..failed_output("") },
+                None => failed_output(ABORTED),
             };
             (output, true)
         }
-        Some(Err(panic)) => (thrown(panic_text(&*panic)), true),
-        Some(Ok(Err(error))) => (thrown(error.message()), true),
+        Some(Err(panic)) => (failed_output(panic_text(&*panic)), true),
+        Some(Ok(Err(error))) => (failed_output(error.message()), true),
         Some(Ok(Ok(output))) => {
             let is_error = output.is_error;
             (output, is_error)
@@ -215,7 +215,7 @@ pub(crate) async fn execute(
 
 /// Creates the output of a call that failed without an output of its own. Its `is_error` is not
 /// set: as in pi, that field is only part of outputs in which the tool set it.
-fn thrown(text: impl Into<String>) -> ToolOutput {
+fn failed_output(text: impl Into<String>) -> ToolOutput {
     ToolOutput { is_error: false, ..ToolOutput::error(text) }
 }
 
@@ -237,12 +237,12 @@ pub(crate) async fn finish(
                 result: result.clone(),
                 context: context.context.clone(),
             };
-            match contained(after, argument, &context.context.cancel).await {
+            match call_contained(after, argument, &context.context.cancel).await {
                 Ok(change) => {
                     let is_error = change.is_error.unwrap_or(is_error);
                     (change.apply(result), is_error)
                 }
-                Err(error) => (thrown(error.message()), true),
+                Err(error) => (failed_output(error.message()), true),
             }
         }
     };
@@ -250,7 +250,7 @@ pub(crate) async fn finish(
 }
 
 /// Waits for a tool or a hook. Once cancelled, waits no longer than `grace`.
-async fn until_dropped<F: Future>(
+async fn with_grace<F: Future>(
     running: F,
     cancel: &CancelToken,
     grace: Duration,
@@ -266,13 +266,13 @@ async fn until_dropped<F: Future>(
 }
 
 /// Calls a hook. A panic is a failure, and a hook that ignores cancellation is dropped.
-pub(crate) async fn contained<A, R>(
+pub(crate) async fn call_contained<A, R>(
     hook: &Hook<A, R>,
     argument: A,
     cancel: &CancelToken,
 ) -> Result<R, HookError> {
     let calling = AssertUnwindSafe(async { hook(argument).await }).catch_unwind();
-    match until_dropped(calling, cancel, HOOK_GRACE).await {
+    match with_grace(calling, cancel, HOOK_GRACE).await {
         None => Err(HookError::new(ABORTED)),
         Some(Ok(result)) => result,
         Some(Err(panic)) => Err(HookError::new(panic_text(&*panic))),

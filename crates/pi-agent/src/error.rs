@@ -103,7 +103,7 @@ mod tests {
         let error = ToolError::with_source("Cannot write the file", cause);
         assert_eq!(error.to_string(), "Cannot write the file");
         assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("disk full"));
-        assert_eq!(error.clone(), ToolError::new("Cannot write the file"));
+        assert_eq!(error, ToolError::new("Cannot write the file"));
         assert!(ToolError::new("other").source().is_none());
 
         let hook = HookError::with_source("no key", std::io::Error::other("vault closed"));

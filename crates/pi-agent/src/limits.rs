@@ -98,7 +98,7 @@ impl fmt::Display for Limit {
 
 /// The consumption of a run so far.
 #[derive(Debug)]
-pub(crate) struct Spent {
+pub(crate) struct Consumption {
     limits: Limits,
     turns: u32,
     tool_calls: u32,
@@ -108,7 +108,7 @@ pub(crate) struct Spent {
     last_activity: Instant,
 }
 
-impl Spent {
+impl Consumption {
     pub(crate) fn new(limits: Limits) -> Self {
         let now = Instant::now();
         Self {

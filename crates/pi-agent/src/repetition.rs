@@ -70,14 +70,14 @@ const ALTERNATING: usize = 3;
 
 /// The recent calls and results of a run.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct RepetitionDetector {
     limits: RepetitionLimits,
     recent: VecDeque<u64>,
     seen: HashSet<u64>,
     stale_turns: usize,
 }
 
-impl Watch {
+impl RepetitionDetector {
     pub(crate) fn new(limits: RepetitionLimits) -> Self {
         Self { limits, recent: VecDeque::new(), seen: HashSet::new(), stale_turns: 0 }
     }

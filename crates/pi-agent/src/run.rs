@@ -11,16 +11,16 @@ use pi_protocol::{
 };
 
 use crate::batch::Batch;
-use crate::call::contained;
+use crate::call::call_contained;
 use crate::error::RunError;
 use crate::event::AgentEvent;
 use crate::hooks::{
     ContextView, FinishedTurn, Hook, Hooks, PrepareRequest, RunChange, TurnDecision,
 };
-use crate::limits::{Limit, Spent};
+use crate::limits::{Consumption, Limit};
 use crate::outcome::Outcome;
 use crate::queue::{Incoming, QueueKind, QueuedId};
-use crate::repetition::Watch;
+use crate::repetition::RepetitionDetector;
 use crate::settings::{RunSettings, SteeringDelivery};
 use crate::tool::BoxFuture;
 use crate::transcript::Transcript;
@@ -64,12 +64,12 @@ pub(crate) struct Run<'s> {
     pub(crate) cancel: CancelToken,
     pub(crate) transcript: Transcript,
     pub(crate) new_messages: Vec<AgentMessage>,
-    pub(crate) spent: Spent,
+    pub(crate) consumption: Consumption,
     pub(crate) limit: Option<Limit>,
     /// Messages taken from a queue and not yet delivered. The rest goes back to the queue when the
     /// run ends.
     pub(crate) pending: Vec<Incoming>,
-    watch: Watch,
+    repetition: RepetitionDetector,
 }
 
 impl<'s> Run<'s> {
@@ -82,8 +82,8 @@ impl<'s> Run<'s> {
     ) -> Self {
         Self {
             provider,
-            spent: Spent::new(settings.limits.clone()),
-            watch: Watch::new(settings.repetition.clone()),
+            consumption: Consumption::new(settings.limits.clone()),
+            repetition: RepetitionDetector::new(settings.repetition.clone()),
             settings,
             host,
             cancel: cancel.child(),
@@ -161,8 +161,8 @@ impl<'s> Run<'s> {
 
     /// Returns the outcome if a limit or a repetition ends the run. Queued messages stay queued.
     fn reason_to_stop(&mut self, needs_request: bool, turn: &FinishedTurn) -> Option<Outcome> {
-        let repetition = self.watch.turn(&turn.message, &turn.tool_results);
-        let limit = self.limit.take().or_else(|| self.spent.before_request());
+        let repetition = self.repetition.turn(&turn.message, &turn.tool_results);
+        let limit = self.limit.take().or_else(|| self.consumption.before_request());
         match (limit, repetition) {
             (Some(limit), _) if needs_request => Some(Outcome::Limit { limit }),
             (None, Some(repetition)) if needs_request => Some(Outcome::Repetition { repetition }),
@@ -257,7 +257,7 @@ impl<'s> Run<'s> {
         let mut stream = self.provider.stream(request, self.cancel.clone());
         let mut started = false;
         while let Some(event) = self.next_event(&mut stream).await {
-            self.spent.activity();
+            self.consumption.activity();
             if event.is_terminal() {
                 break;
             }
@@ -274,7 +274,7 @@ impl<'s> Run<'s> {
         let mut message = stream.result().await;
         // The stream is gone, so this is the only reference and nothing is copied.
         Arc::make_mut(&mut message).thinking_level = Some(thinking_level);
-        self.spent.turn(&message.usage);
+        self.consumption.turn(&message.usage);
         let as_message = AgentMessage::from(Message::Assistant(Arc::clone(&message)));
         if !started {
             self.emit(AgentEvent::MessageStart { message: as_message.clone() }).await?;
@@ -301,12 +301,12 @@ impl<'s> Run<'s> {
 
     /// Returns the next deadline of the time limits, unless a limit has been reached already.
     pub(crate) fn deadline(&self) -> Option<tokio::time::Instant> {
-        if self.limit.is_some() { None } else { self.spent.next_deadline() }
+        if self.limit.is_some() { None } else { self.consumption.next_deadline() }
     }
 
     /// Cancels the request and the tool calls in progress if a time limit has passed.
     pub(crate) fn enforce_time(&mut self) {
-        if let Some(limit) = self.spent.overdue() {
+        if let Some(limit) = self.consumption.overdue() {
             self.limit = Some(limit);
             self.cancel.cancel();
         }
@@ -387,7 +387,7 @@ impl<'s> Run<'s> {
         argument: A,
     ) -> impl Future<Output = Result<R, RunError>> + use<A, R> {
         let (hook, cancel) = (Arc::clone(hook), self.cancel.clone());
-        async move { contained(&hook, argument, &cancel).await.map_err(RunError::from) }
+        async move { call_contained(&hook, argument, &cancel).await.map_err(RunError::from) }
     }
 
     /// Takes the steering messages that are due, unless messages are pending already.

@@ -263,7 +263,10 @@ impl FnTool {
             let execute = Arc::clone(&execute);
             async move {
                 let arguments = serde_json::from_value::<P>(arguments).map_err(|error| {
-                    ToolError::with_source(format!("The arguments do not match the schema: {error}"), error)
+                    ToolError::with_source(
+                        format!("The arguments do not match the schema: {error}"),
+                        error,
+                    )
                 })?;
                 execute(arguments, invocation).await
             }

@@ -1,19 +1,19 @@
-//! Tool arguments: compared row by row with what the TypeScript pi 1.5.0 was observed to do, and
-//! what holds for any arguments and any schema.
+//! Tool arguments: the rows recorded from the TypeScript pi 1.5.0, and properties that hold for any
+//! arguments and any schema.
 
 use pi_agent::arguments::{ArgumentError, check, check_value};
 use pi_protocol::ToolCall;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// The rows of `fixtures/arguments.jsonl`; the README there explains their fields.
+/// Reads the rows of `fixtures/arguments.jsonl`; the README there explains their fields.
 fn rows() -> Vec<Value> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/arguments.jsonl");
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Numbers in one spelling: JavaScript does not tell `1` from `1.0`.
+/// Writes whole numbers as integers: JavaScript does not distinguish `1` from `1.0`.
 fn normal(value: &Value) -> Value {
     match value {
         Value::Number(number) => match number.as_f64().unwrap() {
@@ -31,7 +31,7 @@ fn normal(value: &Value) -> Value {
 }
 
 #[test]
-fn observed_rows() {
+fn recorded_rows_match() {
     let rows = rows();
     assert!(rows.len() > 1000);
     let wrong: Vec<String> = rows
@@ -48,7 +48,7 @@ fn observed_rows() {
                 (None, Some(error)) => json!({"error": error}),
                 _ => panic!("neither or both of output and error: {row}"),
             };
-            // Compared as text, because the order of members counts.
+            // Compared as text, because the order of members matters.
             let (ours, wanted) = (ours.to_string(), wanted.to_string());
             (ours != wanted).then(|| {
                 let name = &row["name"];
@@ -64,7 +64,7 @@ fn call(arguments: &Value) -> ToolCall {
 }
 
 #[test]
-fn a_call_is_checked_on_a_copy() {
+fn check_does_not_change_the_call() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     let given = call(&json!({"n": "5", "other": null}));
     let checked = check(&given, &schema).unwrap();
@@ -73,7 +73,7 @@ fn a_call_is_checked_on_a_copy() {
 }
 
 #[test]
-fn unreadable_arguments_are_not_checked() {
+fn unreadable_arguments_are_rejected() {
     let mut given = call(&json!({}));
     given.arguments_error = Some("Unexpected end of JSON input".to_owned());
     let error = check(&given, &json!({})).unwrap_err();
@@ -83,7 +83,7 @@ fn unreadable_arguments_are_not_checked() {
 }
 
 #[test]
-fn the_arguments_of_a_call_stay_an_object() {
+fn arguments_that_become_another_type_are_rejected() {
     let error = check(&call(&json!({})), &json!({"type": "array"})).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -92,15 +92,15 @@ fn the_arguments_of_a_call_stay_an_object() {
     );
 }
 
-/// What cannot be checked counts as met, which must not become a refusal under `not`.
+/// An unsupported constraint counts as satisfied, which must not become a failure under `not`.
 #[test]
-fn an_unsupported_pattern_refuses_nothing() {
-    let beyond_us = json!({"pattern": "^(?!x)"});
+fn an_unsupported_pattern_rejects_nothing() {
+    let unsupported = json!({"pattern": "^(?!x)"});
     for schema in [
-        json!({"not": beyond_us}),
-        json!({"oneOf": [beyond_us, {"type": "string"}]}),
-        json!({"if": beyond_us, "then": false}),
-        json!({"if": beyond_us, "else": false}),
+        json!({"not": unsupported}),
+        json!({"oneOf": [unsupported, {"type": "string"}]}),
+        json!({"if": unsupported, "then": false}),
+        json!({"if": unsupported, "else": false}),
     ] {
         assert_eq!(check_value("t", &json!("y"), &schema), Ok(json!("y")), "{schema}");
     }
@@ -108,9 +108,9 @@ fn an_unsupported_pattern_refuses_nothing() {
     assert_eq!(check_value("t", &json!({"y": 1}), &schema), Ok(json!({"y": 1})));
 }
 
-/// Each level of the schema doubles the work, unless somebody counts.
+/// Each level of the schema doubles the work, so that only the step limit ends the check.
 #[test]
-fn a_schema_built_to_be_slow_is_given_up() {
+fn a_schema_that_is_built_to_be_slow_is_rejected() {
     let mut definitions = Map::new();
     for level in 0..60 {
         let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
@@ -123,7 +123,7 @@ fn a_schema_built_to_be_slow_is_given_up() {
 }
 
 #[test]
-fn deep_schemas_and_deep_arguments_end() {
+fn checks_of_deep_schemas_and_arguments_end() {
     let mut chain = Map::new();
     for link in 0..20_000 {
         chain.insert(link.to_string(), json!({"$ref": format!("#/$defs/{}", link + 1)}));
@@ -139,9 +139,9 @@ fn deep_schemas_and_deep_arguments_end() {
     assert!(error.to_string().contains("root: "), "{error}");
 }
 
-/// The steps allowed grow with the arguments, and the steps taken no faster.
+/// The step limit grows with the arguments at least as fast as the steps that are needed.
 #[test]
-fn long_lists_are_checked_to_the_end() {
+fn long_lists_are_checked_completely() {
     let schema = json!({
         "type": "array",
         "uniqueItems": true,
@@ -152,7 +152,7 @@ fn long_lists_are_checked_to_the_end() {
     assert_eq!(checked[49_999], json!(49_999));
 }
 
-/// Any JSON, with the texts and names that the schemas below react to.
+/// Generates any JSON, with texts and names that occur in the schemas below.
 fn values() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
         Just("5"),
@@ -188,7 +188,7 @@ fn values() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Schemas whose coercions, once done, have nothing left to do.
+/// Schemas whose coercion is idempotent.
 fn stable_schemas() -> Vec<Value> {
     let number = json!({"type": "number"});
     let tree = json!({
@@ -224,7 +224,7 @@ fn stable_schemas() -> Vec<Value> {
 
 proptest! {
     #[test]
-    fn what_was_accepted_is_accepted_unchanged(value in values()) {
+    fn coercion_is_idempotent(value in values()) {
         for schema in stable_schemas() {
             if let Ok(coerced) = check_value("t", &value, &schema) {
                 prop_assert_eq!(check_value("t", &coerced, &schema), Ok(coerced.clone()), "{}", schema);
@@ -232,9 +232,9 @@ proptest! {
         }
     }
 
-    /// A schema is only JSON, so any JSON may turn up as one.
+    /// A schema is JSON from elsewhere, so any JSON can be one.
     #[test]
-    fn no_schema_is_too_strange(
+    fn no_schema_panics(
         value in values(),
         keywords in prop::collection::vec((prop::sample::select(KEYWORDS), values()), 0..6),
     ) {
@@ -251,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn no_pattern_is_too_strange(pattern in r"[\[\](){}?*+|^$.\\a-d0-3<>:=!,-]{0,12}", text in any::<String>()) {
+    fn no_pattern_panics(pattern in r"[\[\](){}?*+|^$.\\a-d0-3<>:=!,-]{0,12}", text in any::<String>()) {
         let schema = json!({"pattern": pattern, "patternProperties": {pattern.as_str(): false}});
         let _ = check_value("t", &json!(text), &schema);
         let _ = check_value("t", &json!({text.as_str(): 1}), &schema);
@@ -259,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_strange_for_a_format(text in any::<String>(), short in "[-0-9:.TtZPYMDHSW+@%/#?{}\\[\\]é ]{0,14}") {
+    fn no_text_panics_in_a_format(text in any::<String>(), short in "[-0-9:.TtZPYMDHSW+@%/#?{}\\[\\]é ]{0,14}") {
         for format in FORMATS {
             let _ = check_value("t", &json!(text), &json!({"format": format}));
             let _ = check_value("t", &json!(short), &json!({"format": format}));

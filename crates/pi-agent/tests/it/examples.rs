@@ -1,6 +1,6 @@
-//! The examples, run as they are.
+//! Runs the examples.
 
-#![allow(unreachable_pub)] // they are programs of their own, too
+#![allow(unreachable_pub)] // the examples are also programs of their own
 
 #[path = "../../examples/approval.rs"]
 mod approval;
@@ -14,30 +14,30 @@ mod steering;
 mod structured;
 
 #[tokio::test]
-async fn chat_talks() {
+async fn chat_has_five_messages() {
     assert_eq!(chat::run().await, Ok(5));
 }
 
 #[tokio::test]
-async fn custom_tool_is_called() {
+async fn custom_tool_is_executed() {
     assert_eq!(custom_tool::run().await.as_deref(), Ok("You rolled a six."));
 }
 
 #[tokio::test]
-async fn approval_blocks_what_it_should() {
-    let told = approval::run().await.unwrap();
-    assert_eq!(told[0], "(pretending to run \"ls\")");
-    assert_eq!(told[1], "The user does not allow deleting files.");
+async fn approval_blocks_only_deletion() {
+    let results = approval::run().await.unwrap();
+    assert_eq!(results[0], "(pretending to run \"ls\")");
+    assert_eq!(results[1], "The user does not allow deleting files.");
 }
 
 #[tokio::test]
-async fn steering_reaches_the_model() {
+async fn steering_is_delivered_before_the_next_request() {
     let roles = steering::run().await.unwrap();
     assert_eq!(roles, ["system", "user", "assistant", "toolResult", "user", "assistant"]);
 }
 
 #[tokio::test]
-async fn structured_result_is_checked() {
+async fn structured_result_is_validated() {
     let verdict = structured::run().await.unwrap().unwrap();
     assert!(verdict.approved);
     assert_eq!(verdict.reason, "It is small and tested.");

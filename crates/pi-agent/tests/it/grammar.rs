@@ -1,4 +1,4 @@
-//! Whatever happens when, a run is well formed and settles.
+//! Every run is well formed and ends, at any timing of steering, follow-ups and aborts.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -8,22 +8,22 @@ use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{Message, StopReason};
 use proptest::prelude::*;
 
-use crate::stage::{Stage, after, echo, failing, named, stuck};
+use crate::env::{TestEnv, after, echo, failing, named, stuck};
 
-/// Checks a run, event by event, against the grammar of `AgentEvent`.
+/// Checks the events of a run against the grammar of `AgentEvent`.
 fn check(entries: &[String]) -> Result<(), String> {
-    let mut walker = Walker::default();
+    let mut parser = Parser::default();
     for (at, entry) in entries.iter().enumerate() {
-        walker.step(entry).map_err(|why| format!("{why} at {at}: {}", entries.join(" ")))?;
+        parser.step(entry).map_err(|why| format!("{why} at {at}: {}", entries.join(" ")))?;
     }
-    match walker.place {
-        Place::Outside => Ok(()),
-        place => Err(format!("ends in {place:?}: {}", entries.join(" "))),
+    match parser.state {
+        State::Outside => Ok(()),
+        state => Err(format!("ends in {state:?}: {}", entries.join(" "))),
     }
 }
 
 #[derive(Debug, Default, Clone, PartialEq)]
-enum Place {
+enum State {
     #[default]
     Outside,
     Run,
@@ -32,56 +32,56 @@ enum Place {
 }
 
 #[derive(Default)]
-struct Walker {
-    place: Place,
+struct Parser {
+    state: State,
     executing: Vec<String>,
     results: usize,
     messages: usize,
 }
 
-impl Walker {
+impl Parser {
     fn step(&mut self, entry: &str) -> Result<(), String> {
         let inside =
             entry.split_once('(').map(|(_, rest)| rest.trim_end_matches(')')).unwrap_or_default();
         let kind = entry.split('(').next().unwrap_or_default();
         let id = inside.split(',').next().unwrap_or_default().to_owned();
-        let fits = match (kind, self.place.clone()) {
-            ("AS", Place::Outside) => {
+        let fits = match (kind, self.state.clone()) {
+            ("AS", State::Outside) => {
                 self.messages = 0;
-                self.place = Place::Run;
+                self.state = State::Run;
                 true
             }
-            ("TS", Place::Run) => {
+            ("TS", State::Run) => {
                 self.results = 0;
-                self.place = Place::Turn;
+                self.state = State::Turn;
                 true
             }
-            ("MS", Place::Turn) => {
-                self.place = Place::Message(inside.to_owned());
+            ("MS", State::Turn) => {
+                self.state = State::Message(inside.to_owned());
                 true
             }
-            ("MU", Place::Message(who)) => who == "a",
-            ("ME", Place::Message(who)) => {
-                self.place = Place::Turn;
+            ("MU", State::Message(name)) => name == "a",
+            ("ME", State::Message(name)) => {
+                self.state = State::Turn;
                 self.messages += 1;
-                self.results += usize::from(who.starts_with("t:"));
-                inside == who || (who == "a" && inside.starts_with("a:"))
+                self.results += usize::from(name.starts_with("t:"));
+                inside == name || (name == "a" && inside.starts_with("a:"))
             }
-            ("XS", Place::Turn) => {
+            ("XS", State::Turn) => {
                 self.executing.push(id);
                 true
             }
-            ("XU", Place::Turn) => self.executing.contains(&id),
-            ("XE", Place::Turn) => {
+            ("XU", State::Turn) => self.executing.contains(&id),
+            ("XE", State::Turn) => {
                 let at = self.executing.iter().position(|open| *open == id);
                 at.map(|at| self.executing.remove(at)).is_some()
             }
-            ("TE", Place::Turn) => {
-                self.place = Place::Run;
+            ("TE", State::Turn) => {
+                self.state = State::Run;
                 self.executing.is_empty() && inside == self.results.to_string()
             }
-            ("AE", Place::Run) => {
-                self.place = Place::Outside;
+            ("AE", State::Run) => {
+                self.state = State::Outside;
                 inside == self.messages.to_string()
             }
             _ => false,
@@ -91,7 +91,7 @@ impl Walker {
 }
 
 #[derive(Debug, Clone)]
-enum Act {
+enum Action {
     Steer,
     FollowUp,
     Abort,
@@ -123,53 +123,53 @@ fn tools() -> Vec<FnTool> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
     #[test]
-    fn every_run_is_well_formed_and_settles(
+    fn every_run_is_well_formed_and_ends(
         replies in prop::collection::vec(reply(), 1..6),
-        acts in prop::collection::vec((0..60_usize, prop_oneof![Just(Act::Steer), Just(Act::FollowUp), Just(Act::Abort)]), 0..6),
+        actions in prop::collection::vec((0..60_usize, prop_oneof![Just(Action::Steer), Just(Action::FollowUp), Just(Action::Abort)]), 0..6),
         sequential in any::<bool>(),
         after_tool in any::<bool>(),
         all in any::<bool>(),
-        patience in 20..200_u64,
+        time_limit in 20..200_u64,
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
         let entries = runtime.block_on(async {
-            let stage = Stage::new(tools(), replies, |settings| {
+            let env = TestEnv::new(tools(), replies, |settings| {
                 if sequential {
                     settings.tool_execution = ExecutionMode::Sequential;
                 }
                 if after_tool {
                     settings.steering_delivery = SteeringDelivery::AfterTool;
                 }
-                // A tool that is stuck ends with the run.
-                settings.limits.wall_time = Some(Duration::from_millis(patience));
+                // The stuck tool ends only with the run.
+                settings.limits.wall_time = Some(Duration::from_millis(time_limit));
             });
             let mode = if all { QueueMode::All } else { QueueMode::OneAtATime };
-            stage.agent.set_queue_modes(mode, mode);
-            play(&stage.agent, acts);
-            let done = tokio::time::timeout(Duration::from_secs(60), stage.agent.prompt("u")).await;
-            assert!(done.is_ok(), "did not settle: {}", stage.log.line());
-            assert!(!stage.agent.is_running());
-            stage.log.entries()
+            env.agent.set_queue_modes(mode, mode);
+            perform(&env.agent, actions);
+            let done = tokio::time::timeout(Duration::from_secs(60), env.agent.prompt("u")).await;
+            assert!(done.is_ok(), "did not end: {}", env.log.line());
+            assert!(!env.agent.is_running());
+            env.log.entries()
         });
         prop_assert_eq!(check(&entries), Ok(()));
     }
 }
 
-/// Does each act when so many events have been heard.
-fn play(agent: &Agent, acts: Vec<(usize, Act)>) {
-    let (actor, heard) = (agent.clone(), Arc::new(Mutex::new(0_usize)));
+/// Performs each action after the given number of events.
+fn perform(agent: &Agent, actions: Vec<(usize, Action)>) {
+    let (target, count) = (agent.clone(), Arc::new(Mutex::new(0_usize)));
     agent
         .subscribe(move |_, _| {
             let now = {
-                let mut heard = heard.lock().unwrap();
-                *heard += 1;
-                *heard
+                let mut count = count.lock().unwrap();
+                *count += 1;
+                *count
             };
-            for (_, act) in acts.iter().filter(|(when, _)| *when == now) {
-                match act {
-                    Act::Steer => drop(actor.steer(Message::user("s"))),
-                    Act::FollowUp => drop(actor.follow_up(Message::user("f"))),
-                    Act::Abort => actor.abort(),
+            for (_, action) in actions.iter().filter(|(when, _)| *when == now) {
+                match action {
+                    Action::Steer => drop(target.steer(Message::user("s"))),
+                    Action::FollowUp => drop(target.follow_up(Message::user("f"))),
+                    Action::Abort => target.abort(),
                 }
             }
         })
@@ -177,7 +177,7 @@ fn play(agent: &Agent, acts: Vec<(usize, Act)>) {
 }
 
 #[test]
-fn the_grammar_refuses_what_is_malformed() {
+fn the_grammar_rejects_malformed_runs() {
     let good = [
         "AS", "TS", "MS(u)", "ME(u)", "MS(a)", "MU", "ME(a)", "XS(1)", "XE(1,ok)", "MS(t:1)",
         "ME(t:1)", "TE(1)", "AE(3)",
@@ -186,13 +186,13 @@ fn the_grammar_refuses_what_is_malformed() {
     assert_eq!(check(&good), Ok(()));
     for leave_out in 0..good.len() {
         let mut bad = good.clone();
-        let gone = bad.remove(leave_out);
-        assert!(gone == "MU" || check(&bad).is_err(), "without {gone}");
+        let removed = bad.remove(leave_out);
+        assert!(removed == "MU" || check(&bad).is_err(), "without {removed}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn many_agents_at_once() {
+async fn many_agents_run_concurrently() {
     let mut runs = Vec::new();
     for _ in 0..200 {
         let faux = Faux::responding(|request| {
@@ -201,7 +201,7 @@ async fn many_agents_at_once() {
             if turn < 8 { reply.raw_tool_call(format!("c{turn}"), "echo", "{}") } else { reply }
         });
         let mut settings = pi_agent::RunSettings::new(Arc::new(Faux::model()));
-        settings.tools = crate::stage::shared(vec![echo()]);
+        settings.tools = crate::env::shared(vec![echo()]);
         let agent = Agent::new(Arc::new(faux), settings);
         runs.push(tokio::spawn(async move { agent.prompt("go").await }));
     }

@@ -1,4 +1,4 @@
-//! Limits, circles, steering between tools, abort of what does not listen, and size.
+//! Limits, repetition, steering between tools, aborts, and large runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{AssistantMessage, CancelToken, Message, Tool, ToolCall, Usage};
 use serde_json::json;
 
+use crate::env::{Counter, TestEnv, after, answer, calls, echo, named, shared, stuck, user};
 use crate::notation::show;
-use crate::stage::{Counter, Stage, after, answer, calls, echo, named, shared, stuck, user};
 
-/// A model that always calls `tool` again.
+/// Creates an agent whose model calls `tool` in every turn.
 fn endless(tool: &'static str, limits: Limits) -> (Agent, Faux) {
     let turn = Counter::default();
     let faux = Faux::responding(move |_| {
@@ -40,7 +40,7 @@ fn endless(tool: &'static str, limits: Limits) -> (Agent, Faux) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_limit_ends_the_run_and_is_named() {
+async fn every_limit_ends_the_run_with_its_name() {
     let none = Limits::default;
     let second = Duration::from_secs(1);
     let cases = [
@@ -62,17 +62,17 @@ async fn every_limit_ends_the_run_and_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_ends_by_itself_reached_no_limit() {
-    let stage = Stage::new(vec![echo()], vec![calls(&[("1", "echo")]), answer()], |settings| {
+async fn a_run_that_completes_at_its_limit_is_complete() {
+    let env = TestEnv::new(vec![echo()], vec![calls(&[("1", "echo")]), answer()], |settings| {
         settings.limits = Limits::default().turns(2).tool_calls(1);
     });
-    stage.agent.follow_up(Message::user("f"));
-    assert_eq!(stage.agent.prompt("go").await, Ok(Outcome::Completed));
-    assert!(stage.agent.has_queued(), "what could not be delivered is not lost");
+    env.agent.follow_up(Message::user("f"));
+    assert_eq!(env.agent.prompt("go").await, Ok(Outcome::Completed));
+    assert!(env.agent.has_queued(), "the follow-up stays queued");
 }
 
 #[tokio::test(start_paused = true)]
-async fn circles_are_noticed() {
+async fn repetition_ends_the_run() {
     let run = |calls: &'static [(&'static str, &'static str)], limits: RepetitionLimits| async move {
         let turn = Counter::default();
         let faux = Faux::responding(move |_| {
@@ -92,85 +92,80 @@ async fn circles_are_noticed() {
         (agent.prompt("go").await.unwrap(), faux.requests().len())
     };
     let none = RepetitionLimits::default;
-    let found = |repetition| Outcome::Repetition { repetition };
+    let ended = |repetition| Outcome::Repetition { repetition };
     let same = &[("echo", "a")];
     let alternating = &[("echo", "a"), ("echo", "b")];
     let varied = &[("echo", "a"), ("echo", "b"), ("echo", "c"), ("echo", "d"), ("echo", "e")];
-    assert_eq!(run(same, none().identical_calls(3)).await, (found(Repetition::IdenticalCalls), 3));
+    assert_eq!(run(same, none().identical_calls(3)).await, (ended(Repetition::IdenticalCalls), 3));
     assert_eq!(
         run(alternating, none().alternating_calls(6)).await,
-        (found(Repetition::AlternatingCalls), 6)
+        (ended(Repetition::AlternatingCalls), 6)
     );
-    assert_eq!(run(varied, none().turns_without_news(4)).await, (found(Repetition::NoNews), 5));
+    assert_eq!(run(varied, none().turns_without_news(4)).await, (ended(Repetition::NoNews), 5));
     let harmless = none().identical_calls(3).alternating_calls(6);
     assert_eq!(run(varied, harmless).await, (Outcome::Limit { limit: Limit::Turns }, 30));
     assert_eq!(run(same, none()).await.1, 30, "off by default");
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_after_a_tool_skips_the_rest() {
+async fn steering_after_a_tool_skips_the_remaining_calls() {
     for mode in [ExecutionMode::Sequential, ExecutionMode::Parallel] {
         let two = vec![calls(&[("1", "echo"), ("2", "echo")]), answer()];
-        let stage = Stage::new(vec![echo()], two, |settings| {
+        let env = TestEnv::new(vec![echo()], two, |settings| {
             settings.steering_delivery = SteeringDelivery::AfterTool;
             settings.tool_execution = mode;
         });
-        let agent = stage.agent.clone();
+        let agent = env.agent.clone();
         let first = Counter::default();
-        stage
-            .agent
+        env.agent
             .subscribe(move |event, _| {
-                // After the first call was let through.
+                // The first call has been admitted at this point.
                 let moment = if mode == ExecutionMode::Sequential { "XE(1" } else { "XS(2" };
                 if show(event).starts_with(moment) && first.count() == 0 {
                     agent.steer(Message::user("s1"));
                 }
             })
             .forever();
-        stage.agent.prompt_messages(vec![user("u")]).await.unwrap();
-        assert_eq!(stage.result("1"), "echoed", "{mode:?}");
+        env.agent.prompt_messages(vec![user("u")]).await.unwrap();
+        assert_eq!(env.result("1"), "echoed", "{mode:?}");
         assert!(
-            stage.result("2").starts_with("Skipped: a new message"),
+            env.result("2").starts_with("Skipped: the user sent a new message"),
             "{mode:?}: {}",
-            stage.result("2")
+            env.result("2")
         );
-        let line = stage.log.line();
+        let line = env.log.line();
         assert!(line.ends_with("TE(2) TS M(s1) MS(a) ME(a) TE(0) AE(6)"), "{line}");
     }
 }
 
 #[tokio::test]
-async fn abort_reaches_whatever_is_running() {
+async fn abort_ends_models_tools_and_hooks() {
     let endless_hook = pi_agent::hook(|_| std::future::pending());
     for what in ["model", "tool", "hook"] {
         let replies = match what {
             "model" => vec![Reply::new().text("so far").hang()],
             _ => vec![calls(&[("1", "stuck")]), answer()],
         };
-        let hook = endless_hook.clone().filter(|_| what == "hook");
-        let stage =
-            Stage::new(vec![stuck()], replies, |settings| settings.hooks.before_tool_call = hook);
-        let agent = stage.agent.clone();
+        let hook = if what == "hook" { endless_hook.clone() } else { None };
+        let env =
+            TestEnv::new(vec![stuck()], replies, |settings| settings.hooks.before_tool_call = hook);
+        let agent = env.agent.clone();
         let waits_for = if what == "model" { "MU" } else { "XS" };
         let run = tokio::spawn(async move { agent.prompt("go").await });
-        while !stage.log.entries().iter().any(|entry| entry.starts_with(waits_for)) {
+        while !env.log.entries().iter().any(|entry| entry.starts_with(waits_for)) {
             tokio::task::yield_now().await;
         }
-        stage.agent.abort();
-        // None of the three would ever end by itself. How quick it is, `cargo xtask bench` shows.
+        env.agent.abort();
+        // None of the three ends without the abort. `cargo xtask bench` measures the time.
         let ended = tokio::time::timeout(Duration::from_secs(10), run).await;
         assert_eq!(ended.unwrap().unwrap(), Ok(Outcome::Aborted), "{what}");
     }
 }
 
 #[tokio::test]
-async fn what_an_aborted_tool_says_last_is_its_result() {
+async fn the_last_report_of_an_aborted_tool_is_its_result() {
     let tool = FnTool::new(
-        Tool::new(
-            "slow",
-            "Says how far it came, and then does not end.",
-            json!({"type": "object"}),
-        ),
+        Tool::new("slow", "Reports progress and never returns.", json!({"type": "object"})),
         |call| async move {
             call.updates.send(ToolOutput::text("begun"));
             call.cancel.cancelled().await;
@@ -178,17 +173,17 @@ async fn what_an_aborted_tool_says_last_is_its_result() {
             std::future::pending::<Result<ToolOutput, ToolError>>().await
         },
     );
-    let stage = Stage::new(vec![tool], vec![calls(&[("1", "slow")])], |_| {});
-    let agent = stage.agent.clone();
+    let env = TestEnv::new(vec![tool], vec![calls(&[("1", "slow")])], |_| {});
+    let agent = env.agent.clone();
     let run = tokio::spawn(async move { agent.prompt("go").await });
-    while !stage.log.entries().iter().any(|entry| entry.starts_with("XU")) {
+    while !env.log.entries().iter().any(|entry| entry.starts_with("XU")) {
         tokio::task::yield_now().await;
     }
-    stage.agent.abort();
+    env.agent.abort();
     assert_eq!(run.await.unwrap(), Ok(Outcome::Aborted));
-    let updates = stage.log.entries().iter().filter(|entry| entry.starts_with("XU")).count();
-    assert_eq!(updates, 1, "nobody follows what comes after an abort");
-    let result = stage.agent.messages().iter().find_map(|message| match message {
+    let updates = env.log.entries().iter().filter(|entry| entry.starts_with("XU")).count();
+    assert_eq!(updates, 1, "progress after an abort is not emitted");
+    let result = env.agent.messages().iter().find_map(|message| match message {
         AgentMessage::Llm(Message::ToolResult(result)) => Some(Arc::clone(result)),
         _ => None,
     });
@@ -199,36 +194,36 @@ async fn what_an_aborted_tool_says_last_is_its_result() {
 
 #[tokio::test]
 async fn dropping_the_prompt_ends_the_run() {
-    let stage = Stage::new(vec![], vec![Reply::new().hang(), answer()], |_| {});
-    let prompt = stage.agent.prompt("go");
+    let env = TestEnv::new(vec![], vec![Reply::new().hang(), answer()], |_| {});
+    let prompt = env.agent.prompt("go");
     assert!(tokio::time::timeout(Duration::from_millis(20), prompt).await.is_err());
-    assert!(!stage.agent.is_running());
-    assert_eq!(stage.agent.prompt("again").await, Ok(Outcome::Completed));
+    assert!(!env.agent.is_running());
+    assert_eq!(env.agent.prompt("again").await, Ok(Outcome::Completed));
 }
 
 #[tokio::test]
-async fn a_thousand_calls_in_one_turn() {
+async fn a_thousand_calls_in_one_turn_keep_their_order() {
     let ids: Vec<String> = (0..1000).map(|number| format!("c{number}")).collect();
     let pairs: Vec<(&str, &str)> = ids.iter().map(|id| (id.as_str(), "echo")).collect();
-    let stage = Stage::new(vec![echo()], vec![calls(&pairs), answer()], |_| {});
-    stage.agent.prompt("go").await.unwrap();
-    let messages = stage.agent.messages();
+    let env = TestEnv::new(vec![echo()], vec![calls(&pairs), answer()], |_| {});
+    env.agent.prompt("go").await.unwrap();
+    let messages = env.agent.messages();
     assert_eq!(messages.len(), 1 + 1 + 1 + 1000 + 1);
     let order: Vec<String> =
-        stage.log.entries().into_iter().filter(|e| e.starts_with("ME(t:")).collect();
+        env.log.entries().into_iter().filter(|e| e.starts_with("ME(t:")).collect();
     let expected: Vec<String> = ids.iter().map(|id| format!("ME(t:{id})")).collect();
     assert_eq!(order, expected, "results come in the order of the calls");
 }
 
 #[tokio::test]
-async fn ten_thousand_turns() {
+async fn a_run_can_have_ten_thousand_turns() {
     let (agent, _faux) = endless("news", Limits::default().turns(10_000));
     assert_eq!(agent.prompt("go").await, Ok(Outcome::Limit { limit: Limit::Turns }));
     assert_eq!(agent.messages().len(), 2 + 2 * 10_000);
 }
 
 #[tokio::test]
-async fn a_tool_can_call_tools() {
+async fn run_tool_call_executes_a_call_without_a_run() {
     let context = CallContext::new(
         shared(vec![echo()]),
         Arc::new(AssistantMessage::default()),
@@ -237,29 +232,28 @@ async fn a_tool_can_call_tools() {
     );
     let call = |name: &str| ToolCall { id: "n".into(), name: name.into(), ..ToolCall::default() };
     let ignore = || Updates::new(|_| {});
-    let fine = run_tool_call(&call("echo"), &context, ignore()).await;
-    assert_eq!((fine.is_error, fine.duration_ms.is_some()), (false, true));
+    let valid = run_tool_call(&call("echo"), &context, ignore()).await;
+    assert_eq!((valid.is_error, valid.duration_ms.is_some()), (false, true));
     let unknown = run_tool_call(&call("nope"), &context, ignore()).await;
     assert_eq!((unknown.is_error, unknown.duration_ms), (true, None));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_taken_and_not_delivered_goes_back() {
+async fn a_message_taken_but_not_delivered_returns_to_the_queue() {
     let two = vec![calls(&[("1", "echo"), ("2", "echo")]), answer()];
-    let stage = Stage::new(vec![echo()], two, |settings| {
+    let env = TestEnv::new(vec![echo()], two, |settings| {
         settings.steering_delivery = SteeringDelivery::AfterTool;
         settings.limits.turns = Some(1);
     });
-    let agent = stage.agent.clone();
-    stage
-        .agent
+    let agent = env.agent.clone();
+    env.agent
         .subscribe(move |event, _| {
             if show(event) == "XS(2)" {
                 agent.steer(Message::user("s1"));
             }
         })
         .forever();
-    let outcome = stage.agent.prompt_messages(vec![user("u")]).await;
+    let outcome = env.agent.prompt_messages(vec![user("u")]).await;
     assert_eq!(outcome, Ok(Outcome::Limit { limit: Limit::Turns }));
-    assert_eq!(stage.agent.peek_queued().len(), 1, "{}", stage.log.line());
+    assert_eq!(env.agent.peek_queued().len(), 1, "{}", env.log.line());
 }

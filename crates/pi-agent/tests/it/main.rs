@@ -1,8 +1,9 @@
-//! What the agent loop promises, at the seam where its users see it.
+//! Tests of the agent loop through its public API.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod arguments;
+mod env;
 mod examples;
 mod grammar;
 mod limits;
@@ -10,4 +11,3 @@ mod notation;
 mod order;
 mod queued;
 mod scenarios;
-mod stage;

@@ -1,16 +1,17 @@
-//! Runs written down in one line, in the notation of the specification.
+//! A notation for the events of a run on one line, as in the specification.
 //!
-//! `AS` agent start, `AE(n)` its end with n messages; `TS` and `TE(r)` a turn with r results;
-//! `MS(x)` and `ME(x)` a message, `M(x)` both at once, with `u` or its text for a user's, `a` for
-//! the model's (with its stop reason if it failed), `s{+added -removed}` for a system's, `t:id` for
-//! a result, `c` for any other; `XS(id)`, `XU(id)`, `XE(id,ok|err)` an execution; `MU*n` updates.
+//! `AS` agent start, `AE(n)` agent end with n messages; `TS` and `TE(r)` a turn with r results;
+//! `MS(x)` and `ME(x)` a message, `M(x)` both at once, where x is the text of a user message, `a`
+//! for the assistant (with the stop reason if it failed), `s{+added -removed}` for a system message,
+//! `t:id` for a result, `c` for a custom message; `XS(id)`, `XU(id)`, `XE(id,ok|err)` a tool
+//! execution; `MU*n` updates.
 
 use std::sync::{Arc, Mutex};
 
 use pi_agent::{Agent, AgentEvent, AgentMessage};
 use pi_protocol::{Message, MessageContent, StopReason, UserBlock};
 
-/// The events so far.
+/// The events of an agent so far.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -26,18 +27,18 @@ impl Log {
         self.0.lock().unwrap().push(show(event));
     }
 
-    /// Writes down something that is not an event.
+    /// Records an entry that is not an event.
     pub(crate) fn note(&self, entry: &str) {
         self.0.lock().unwrap().push(entry.to_owned());
     }
 
-    /// The run, without updates of messages.
+    /// Returns the run without message updates.
     pub(crate) fn line(&self) -> String {
         let entries = self.0.lock().unwrap();
         short(entries.iter().filter(|entry| *entry != "MU").cloned())
     }
 
-    /// The run, with the number of updates.
+    /// Returns the run with the number of message updates.
     pub(crate) fn line_with_updates(&self) -> String {
         short(self.0.lock().unwrap().iter().cloned())
     }
@@ -53,9 +54,9 @@ pub(crate) fn show(event: &AgentEvent) -> String {
         AgentEvent::AgentEnd { messages, .. } => format!("AE({})", messages.len()),
         AgentEvent::TurnStart => "TS".to_owned(),
         AgentEvent::TurnEnd { tool_results, .. } => format!("TE({})", tool_results.len()),
-        AgentEvent::MessageStart { message } => format!("MS({})", who(message, false)),
+        AgentEvent::MessageStart { message } => format!("MS({})", name(message, false)),
         AgentEvent::MessageUpdate { .. } => "MU".to_owned(),
-        AgentEvent::MessageEnd { message } => format!("ME({})", who(message, true)),
+        AgentEvent::MessageEnd { message } => format!("ME({})", name(message, true)),
         AgentEvent::ToolExecutionStart { tool_call_id, .. } => format!("XS({tool_call_id})"),
         AgentEvent::ToolExecutionUpdate { tool_call_id, .. } => format!("XU({tool_call_id})"),
         AgentEvent::ToolExecutionEnd { tool_call_id, is_error, .. } => {
@@ -65,7 +66,7 @@ pub(crate) fn show(event: &AgentEvent) -> String {
     }
 }
 
-fn who(message: &AgentMessage, ended: bool) -> String {
+fn name(message: &AgentMessage, ended: bool) -> String {
     match message {
         AgentMessage::Llm(Message::User(user)) => match &user.content {
             MessageContent::Text(text) => text.clone(),
@@ -90,7 +91,7 @@ fn who(message: &AgentMessage, ended: bool) -> String {
     }
 }
 
-/// Joins what belongs together: `MS(x) ME(x)` of complete messages, runs of updates.
+/// Joins `MS(x) ME(x)` of complete messages and consecutive updates.
 fn short(entries: impl Iterator<Item = String>) -> String {
     let mut out: Vec<String> = Vec::new();
     let mut updates = 0;

@@ -1,6 +1,6 @@
 //! The scenarios of the specification, by number, in its notation.
 //!
-//! Number 3 (updates before `start`) cannot be: a stream of ours begins with its `start`.
+//! Number 3 (updates before `start`) is impossible: our streams begin with `start`.
 
 mod calls;
 mod context;
@@ -23,22 +23,22 @@ use pi_protocol::{
 };
 use serde_json::{Map, json};
 
+use crate::env::{Counter, TestEnv, after, answer, calls, echo, failing, named, shared, user};
 use crate::notation::{Log, show};
-use crate::stage::{Counter, Stage, after, answer, calls, echo, failing, named, shared, user};
 
 const ANSWER: &str = "AS TS M(u) MS(a) ME(a) TE(0) AE(2)";
 const ONE_CALL: &str =
     "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS MS(a) ME(a) TE(0) AE(4)";
 
-fn stage(tools: Vec<FnTool>, replies: Vec<Reply>) -> Stage {
-    Stage::new(tools, replies, |_| {})
+fn env(tools: Vec<FnTool>, replies: Vec<Reply>) -> TestEnv {
+    TestEnv::new(tools, replies, |_| {})
 }
 
 fn terminating() -> FnTool {
     named("end", |_| ToolOutput::text("bye").terminating())
 }
 
-/// Prints a table of runs, checks it, and lists every one that differs.
+/// Checks a table of runs and lists every one that differs.
 fn check(rows: &[(u32, &str, String)]) {
     for (number, _, line) in rows {
         println!("{number}: {line}");
@@ -53,7 +53,7 @@ fn check(rows: &[(u32, &str, String)]) {
     assert!(wrong.is_empty(), "{} of {} differ\n{}", wrong.len(), rows.len(), wrong.join("\n"));
 }
 
-/// The part of a line from the first execution to the end of the turn.
+/// Returns the part of a line from the first execution to the end of the turn.
 fn batch(line: &str) -> String {
     let from = line.find("XS").unwrap_or(0);
     let to = line[from..].find("TE(").map_or(line.len(), |at| from + at + 5);
@@ -69,18 +69,17 @@ fn blocking(permission: Permission) -> impl FnOnce(&mut RunSettings) {
     }
 }
 
-/// Steers or follows up as soon as the first event of a kind is heard.
+/// Calls `act` at the first event that begins with `event`.
 fn on_first<R>(
-    stage: &Stage,
+    env: &TestEnv,
     event: &'static str,
     act: impl Fn(&Agent) -> R + Send + Sync + 'static,
 ) {
-    let agent = stage.agent.clone();
+    let agent = env.agent.clone();
     let done = Counter::default();
-    stage
-        .agent
-        .subscribe(move |heard, _| {
-            if show(heard).starts_with(event) && done.count() == 0 {
+    env.agent
+        .subscribe(move |received, _| {
+            if show(received).starts_with(event) && done.count() == 0 {
                 act(&agent);
             }
         })

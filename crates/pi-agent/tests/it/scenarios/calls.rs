@@ -1,31 +1,32 @@
-//! Answers, calls and their arguments.
+//! Answers, tool calls and their arguments.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn answers_and_calls() {
-    let mut rows = vec![(1, ANSWER, stage(vec![], vec![answer()]).prompt().await)];
+async fn answers_and_calls_emit_events_in_order() {
+    let mut rows = vec![(1, ANSWER, env(vec![], vec![answer()]).prompt().await)];
 
-    let updates = stage(vec![], vec![Reply::new().text("ab").chunks_of(1)]);
+    let updates = env(vec![], vec![Reply::new().text("ab").chunks_of(1)]);
     updates.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((2, "AS TS M(u) MS(a) MU*4 ME(a) TE(0) AE(2)", updates.log.line_with_updates()));
 
-    let two = stage(vec![], vec![answer()]);
+    let two = env(vec![], vec![answer()]);
     two.agent.prompt_messages(vec![user("u1"), user("u2")]).await.unwrap();
     rows.push((4, "AS TS M(u1) M(u2) MS(a) ME(a) TE(0) AE(3)", two.log.line()));
 
     let one = || vec![calls(&[("1", "echo")]), answer()];
-    rows.push((5, ONE_CALL, stage(vec![echo()], one()).prompt().await));
+    rows.push((5, ONE_CALL, env(vec![echo()], one()).prompt().await));
 
-    let chatty = FnTool::new(Tool::new("echo", "", json!({"type": "object"})), |call| async move {
-        call.updates.send(ToolOutput::text("one"));
-        call.updates.send(ToolOutput::text("two"));
-        Ok(ToolOutput::text("three"))
-    });
+    let reporting =
+        FnTool::new(Tool::new("echo", "", json!({"type": "object"})), |call| async move {
+            call.updates.send(ToolOutput::text("one"));
+            call.updates.send(ToolOutput::text("two"));
+            Ok(ToolOutput::text("three"))
+        });
     rows.push((
         6,
         "XS(1) XU(1) XU(1) XE(1,ok) M(t:1) TE(1)",
-        batch(&stage(vec![chatty], one()).prompt().await),
+        batch(&env(vec![reporting], one()).prompt().await),
     ));
 
     let late = FnTool::new(Tool::new("echo", "", json!({"type": "object"})), |call| async move {
@@ -35,22 +36,23 @@ async fn answers_and_calls() {
         });
         Ok(ToolOutput::text("done"))
     });
-    rows.push((7, ONE_CALL, stage(vec![late], one()).prompt().await));
+    rows.push((7, ONE_CALL, env(vec![late], one()).prompt().await));
 
     let both = || vec![calls(&[("A", "slow"), ("B", "fast")]), answer()];
     let tools = || vec![after("slow", 90), after("fast", 10)];
     rows.push((
         8,
         "XS(A) XS(B) XE(B,ok) XE(A,ok) M(t:A) M(t:B) TE(2)",
-        batch(&stage(tools(), both()).prompt().await),
+        batch(&env(tools(), both()).prompt().await),
     ));
     let in_order = "XS(A) XE(A,ok) M(t:A) XS(B) XE(B,ok) M(t:B) TE(2)";
-    let sequential = Stage::new(tools(), both(), |s| s.tool_execution = ExecutionMode::Sequential);
+    let sequential =
+        TestEnv::new(tools(), both(), |s| s.tool_execution = ExecutionMode::Sequential);
     rows.push((9, in_order, batch(&sequential.prompt().await)));
     let mixed = vec![after("slow", 90), after("fast", 10).sequential()];
-    rows.push((10, in_order, batch(&stage(mixed, both()).prompt().await)));
+    rows.push((10, in_order, batch(&env(mixed, both()).prompt().await)));
 
-    let unknown = stage(vec![echo()], vec![calls(&[("A", "nope"), ("B", "echo")]), answer()]);
+    let unknown = env(vec![echo()], vec![calls(&[("A", "nope"), ("B", "echo")]), answer()]);
     unknown.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((
         11,
@@ -65,7 +67,7 @@ async fn answers_and_calls() {
         "strict",
         r#"{"value":{}}"#,
     );
-    let invalid = stage(vec![after("slow", 50), strict], vec![invalid, answer()]);
+    let invalid = env(vec![after("slow", 50), strict], vec![invalid, answer()]);
     rows.push((
         12,
         "XS(A) XS(B) XE(B,err) XE(A,ok) M(t:A) M(t:B) TE(2)",
@@ -75,7 +77,7 @@ async fn answers_and_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn arguments_on_their_way() {
+async fn arguments_are_prepared_validated_and_replaced() {
     let received = Arc::new(Mutex::new(Vec::new()));
     let recording = || {
         let received = Arc::clone(&received);
@@ -87,9 +89,9 @@ async fn arguments_on_their_way() {
     let call = || vec![Reply::new().raw_tool_call("1", "echo", r#"{"value":"a"}"#), answer()];
     let mut rows = Vec::new();
 
-    let mutated = Stage::new(vec![recording()], call(), |settings| {
-        settings.hooks.before_tool_call = hook(|question: pi_agent::BeforeToolCall| async move {
-            let mut args = question.args;
+    let mutated = TestEnv::new(vec![recording()], call(), |settings| {
+        settings.hooks.before_tool_call = hook(|call: pi_agent::BeforeToolCall| async move {
+            let mut args = call.args;
             args.insert("value".into(), json!(123));
             Ok(Permission::allow_with(args))
         });
@@ -107,7 +109,7 @@ async fn arguments_on_their_way() {
         Ok(Some(args))
     });
     let old_shape = Reply::new().raw_tool_call("1", "echo", r#"{"old":"b"}"#);
-    let prepared = stage(vec![legacy], vec![old_shape, answer()]);
+    let prepared = env(vec![legacy], vec![old_shape, answer()]);
     prepared.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((27, ONE_CALL, prepared.log.line()));
     assert_eq!(received.lock().unwrap().pop(), Some(json!({"value": "b"})), "27");
@@ -122,7 +124,7 @@ async fn arguments_on_their_way() {
     let hooked = Counter::default();
     let counted = hooked.clone();
     let broken = Reply::new().raw_tool_call("1", "echo", "{\"value\":");
-    let unreadable = Stage::new(vec![recording()], vec![broken, answer()], move |settings| {
+    let unreadable = TestEnv::new(vec![recording()], vec![broken, answer()], move |settings| {
         settings.hooks.before_tool_call = hook(move |_| {
             counted.count();
             async { Ok(Permission::allow()) }
@@ -133,7 +135,7 @@ async fn arguments_on_their_way() {
     assert_eq!((hooked.get(), received.lock().unwrap().len()), (0, 0), "28: neither hook nor tool");
 
     let cut = calls(&[("1", "echo"), ("2", "echo")]).stop_reason(StopReason::Length);
-    let cut = stage(vec![recording()], vec![cut, answer()]);
+    let cut = env(vec![recording()], vec![cut, answer()]);
     cut.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((29, "AS TS M(u) MS(a) ME(a) XS(1) XE(1,err) M(t:1) XS(2) XE(2,err) M(t:2) TE(2) TS MS(a) ME(a) TE(0) AE(5)", cut.log.line()));
     assert!(cut.result("1").contains("hit the output token limit"), "29");
@@ -141,9 +143,9 @@ async fn arguments_on_their_way() {
     rows.push((
         30,
         ANSWER,
-        stage(vec![], vec![answer().stop_reason(StopReason::Length)]).prompt().await,
+        env(vec![], vec![answer().stop_reason(StopReason::Length)]).prompt().await,
     ));
     let stop = calls(&[("1", "echo")]).stop_reason(StopReason::Stop);
-    rows.push((31, ONE_CALL, stage(vec![echo()], vec![stop, answer()]).prompt().await));
+    rows.push((31, ONE_CALL, env(vec![echo()], vec![stop, answer()]).prompt().await));
     check(&rows);
 }

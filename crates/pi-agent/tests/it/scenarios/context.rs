@@ -1,16 +1,16 @@
-//! What the model is told: tools, messages, keys.
+//! Requests: declared tools, messages and API keys.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn declaring_tools() {
+async fn changed_tools_are_declared() {
     let mut rows = Vec::new();
     let other = |description: &str| {
         let declaration = Tool::new("echo", description, json!({"type": "object"}));
         FnTool::new(declaration, |_| async { Ok::<_, ToolError>(ToolOutput::text("x")) })
     };
     let changed = |tools: Vec<FnTool>| {
-        let changed = stage(vec![echo(), after("b", 1)], vec![answer(), answer()]);
+        let changed = env(vec![echo(), after("b", 1)], vec![answer(), answer()]);
         changed.agent.configure(move |settings| settings.tools = shared(tools));
         changed
     };
@@ -25,7 +25,7 @@ async fn declaring_tools() {
         "AS TS M(s{+echo -echo -b}) M(u) MS(a) ME(a) TE(0) AE(3)",
         changed(vec![other("changed")]).prompt().await,
     ));
-    let bogus = stage(vec![echo()], vec![answer()]);
+    let bogus = env(vec![echo()], vec![answer()]);
     let system: AgentMessage = serde_json::from_value(json!({
         "role": "system", "content": "x", "toolsAdded": [{"name": "bogus"}], "timestamp": 0,
     }))
@@ -33,15 +33,15 @@ async fn declaring_tools() {
     bogus.agent.prompt_messages(vec![system, user("u")]).await.unwrap();
     rows.push((68, "AS TS M(s{}) M(u) MS(a) ME(a) TE(0) AE(3)", bogus.log.line()));
 
-    let undeclared = stage(vec![echo()], vec![answer()]);
+    let undeclared = env(vec![echo()], vec![answer()]);
     undeclared.agent.set_messages([]);
     rows.push((69, "AS TS M(s{+echo}) M(u) MS(a) ME(a) TE(0) AE(3)", undeclared.prompt().await));
     check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_reaches_the_model() {
-    let last_two = Stage::new(vec![], vec![answer()], |settings| {
+async fn hooks_determine_messages_and_keys() {
+    let last_two = TestEnv::new(vec![], vec![answer()], |settings| {
         settings.hooks.transform_context = hook(|view: pi_agent::ContextView| async move {
             let skip = view.messages.len().saturating_sub(2);
             Ok(view.messages.iter().skip(skip).cloned().collect())
@@ -52,7 +52,7 @@ async fn what_reaches_the_model() {
     assert_eq!(last_two.faux.requests()[0].context.messages.len(), 2, "70");
     assert_eq!(last_two.agent.messages().len(), 6, "70: the transcript keeps all");
 
-    let custom = stage(vec![], vec![answer()]);
+    let custom = env(vec![], vec![answer()]);
     let note: AgentMessage =
         serde_json::from_value(json!({"role": "note", "text": "x", "n": 1})).unwrap();
     custom.agent.prompt_messages(vec![note.clone(), user("u")]).await.unwrap();
@@ -61,7 +61,7 @@ async fn what_reaches_the_model() {
     let sent = serde_json::to_value(&custom.faux.requests()[0].context.messages).unwrap();
     assert!(!sent.to_string().contains("note"), "71: {sent}");
 
-    let keys = Stage::new(vec![echo()], vec![calls(&[("1", "echo")]), answer()], |settings| {
+    let keys = TestEnv::new(vec![echo()], vec![calls(&[("1", "echo")]), answer()], |settings| {
         let turn = Counter::default();
         settings.options.api_key = Some("configured".to_owned().into());
         settings.hooks.get_api_key = hook(move |provider: String| {

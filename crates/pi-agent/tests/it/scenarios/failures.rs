@@ -1,11 +1,11 @@
-//! Models that fail, things that break, and aborts.
+//! Failures of models, listeners and hooks, and aborts.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn failures_of_the_model() {
+async fn a_failing_model_ends_the_run() {
     let mut rows = Vec::new();
-    let failed = stage(vec![], vec![Reply::new().text("so").fail("boom"), answer()]);
+    let failed = env(vec![], vec![Reply::new().text("so").fail("boom"), answer()]);
     failed.agent.follow_up(Message::user("f"));
     failed.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((32, "AS TS M(u) MS(a) ME(a:error) TE(0) AE(2)", failed.log.line()));
@@ -23,7 +23,7 @@ async fn failures_of_the_model() {
     agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((33, "AS TS M(u) MS(a) ME(a:error) TE(0) AE(2)", log.line()));
 
-    let later = stage(vec![echo()], vec![calls(&[("1", "echo")]), Reply::new().fail("boom")]);
+    let later = env(vec![echo()], vec![calls(&[("1", "echo")]), Reply::new().fail("boom")]);
     rows.push((
         34,
         "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS MS(a) ME(a:error) TE(0) AE(4)",
@@ -32,13 +32,13 @@ async fn failures_of_the_model() {
     rows.push((
         35,
         "AS TS M(u) MS(a) ME(a:aborted) TE(0) AE(2)",
-        stage(vec![], vec![Reply::new().text("so").aborted()]).prompt().await,
+        env(vec![], vec![Reply::new().text("so").aborted()]).prompt().await,
     ));
     check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
-async fn things_that_break() {
+async fn panicking_providers_and_failing_listeners_end_the_run() {
     struct Panics;
     impl Provider for Panics {
         fn stream(&self, _request: Request, _cancel: CancelToken) -> AssistantStream {
@@ -53,18 +53,18 @@ async fn things_that_break() {
     assert!(matches!(outcome, pi_agent::Outcome::Failed { .. }), "60");
     assert_eq!(agent.error().as_deref(), Some("panicked: no provider"), "60");
 
-    let listened = stage(vec![], vec![answer()]);
+    let listened = env(vec![], vec![answer()]);
     listened
         .agent
         .subscribe_async(|event, _| async move {
-            if show(&event) == "ME(u)" { Err(RunError::new("deaf")) } else { Ok(()) }
+            if show(&event) == "ME(u)" { Err(RunError::new("refused")) } else { Ok(()) }
         })
         .forever();
     listened.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((61, "AS TS M(u) MS(a) ME(a:error) TE(0) AE(1)", listened.log.line()));
-    assert_eq!(listened.agent.error().as_deref(), Some("deaf"), "61");
+    assert_eq!(listened.agent.error().as_deref(), Some("refused"), "61");
 
-    let slow = stage(vec![], vec![answer()]);
+    let slow = env(vec![], vec![answer()]);
     let (agent, seen) = (slow.agent.clone(), Arc::new(Mutex::new(Vec::new())));
     let (inside, noted) = (slow.agent.clone(), Arc::clone(&seen));
     slow.agent
@@ -89,34 +89,34 @@ async fn things_that_break() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panics_stay_where_they_belong() {
+async fn panics_are_contained() {
     let one = || vec![calls(&[("1", "echo")]), answer()];
-    let tool = stage(vec![named("echo", |_| panic!("oh no"))], one());
+    let tool = env(vec![named("echo", |_| panic!("oh no"))], one());
     assert_eq!(tool.agent.prompt("u").await, Ok(pi_agent::Outcome::Completed));
     assert_eq!(tool.result("1"), "panicked: oh no");
 
-    let before = Stage::new(vec![echo()], one(), |settings| {
+    let before = TestEnv::new(vec![echo()], one(), |settings| {
         settings.hooks.before_tool_call = hook(|_| async { panic!("in a hook") });
     });
     assert_eq!(before.agent.prompt("u").await, Ok(pi_agent::Outcome::Completed));
     assert_eq!(before.result("1"), "panicked: in a hook");
-    let after = Stage::new(vec![echo()], one(), |settings| {
+    let after = TestEnv::new(vec![echo()], one(), |settings| {
         settings.hooks.after_tool_call = hook(|_| async { panic!("in a hook") });
     });
     assert_eq!(after.agent.prompt("u").await, Ok(pi_agent::Outcome::Completed));
     assert_eq!(after.result("1"), "panicked: in a hook");
 
     let failed = |error: &str| Ok(pi_agent::Outcome::Failed { error: error.to_owned() });
-    let finish = Stage::new(vec![], vec![answer()], |settings| {
+    let finish = TestEnv::new(vec![], vec![answer()], |settings| {
         settings.hooks.finish_turn = hook(|_| async { panic!("at the end") });
     });
     assert_eq!(finish.agent.prompt("u").await, failed("panicked: at the end"));
     let tail = "MS(a) ME(a:error) TE(0) AE(1)";
     assert!(finish.log.line().ends_with(tail), "{}", finish.log.line());
 
-    let listener = stage(vec![], vec![answer(), answer()]);
+    let listener = env(vec![], vec![answer(), answer()]);
     let subscription = listener.agent.subscribe(|event, _| {
-        assert!(show(event) != "ME(a)", "cannot bear it");
+        assert!(show(event) != "ME(a)", "rejected");
     });
     let outcome = listener.agent.prompt("u").await;
     assert!(matches!(outcome, Ok(pi_agent::Outcome::Failed { .. })), "{outcome:?}");
@@ -126,10 +126,10 @@ async fn panics_stay_where_they_belong() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn aborting() {
+async fn an_abort_ends_pending_calls() {
     let mut rows = Vec::new();
     let in_order =
-        Stage::new(vec![echo()], vec![calls(&[("1", "echo"), ("2", "echo")]), answer()], |s| {
+        TestEnv::new(vec![echo()], vec![calls(&[("1", "echo"), ("2", "echo")]), answer()], |s| {
             s.tool_execution = ExecutionMode::Sequential;
         });
     on_first(&in_order, "XE(1", Agent::abort);
@@ -142,9 +142,9 @@ async fn aborting() {
     let holder: Arc<Mutex<Option<Agent>>> = Arc::default();
     let agent = Arc::clone(&holder);
     let three = vec![calls(&[("1", "echo"), ("2", "echo"), ("3", "echo")]), answer()];
-    let preparing = Stage::new(vec![echo()], three, move |settings| {
-        settings.hooks.before_tool_call = hook(move |question: pi_agent::BeforeToolCall| {
-            if question.tool_call.id == "2" {
+    let preparing = TestEnv::new(vec![echo()], three, move |settings| {
+        settings.hooks.before_tool_call = hook(move |call: pi_agent::BeforeToolCall| {
+            if call.tool_call.id == "2" {
                 agent.lock().unwrap().as_ref().unwrap().abort();
             }
             async { Ok(Permission::allow()) }

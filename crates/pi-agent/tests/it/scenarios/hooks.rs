@@ -1,17 +1,17 @@
-//! Hooks around calls and around turns.
+//! Hooks around tool calls and turns.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn hooks_around_calls() {
+async fn hooks_block_calls_and_change_results() {
     let one = || vec![calls(&[("1", "echo")]), answer()];
     let mut rows = Vec::new();
     let refused = "AS TS M(u) MS(a) ME(a) XS(1) XE(1,err) M(t:1) TE(1) TS MS(a) ME(a) TE(0) AE(4)";
-    let blocked = Stage::new(vec![echo()], one(), blocking(Permission::block("no")));
+    let blocked = TestEnv::new(vec![echo()], one(), blocking(Permission::block("no")));
     blocked.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((13, refused, blocked.log.line()));
     assert_eq!(blocked.result("1"), "no");
-    let silent = Stage::new(
+    let silent = TestEnv::new(
         vec![echo()],
         one(),
         blocking(Permission::Block { reason: None, terminate: false }),
@@ -21,19 +21,19 @@ async fn hooks_around_calls() {
     assert_eq!(silent.result("1"), "Tool execution was blocked");
     let ended = "AS TS M(u) MS(a) ME(a) XS(1) XE(1,err) M(t:1) TE(1) AE(3)";
     let end = Permission::Block { reason: Some("no".to_owned()), terminate: true };
-    rows.push((15, ended, Stage::new(vec![echo()], one(), blocking(end)).prompt().await));
+    rows.push((15, ended, TestEnv::new(vec![echo()], one(), blocking(end)).prompt().await));
 
     let two_ends = vec![calls(&[("1", "end"), ("2", "end")]), answer()];
     rows.push((
         16,
         "AS TS M(u) MS(a) ME(a) XS(1) XS(2) XE(1,ok) XE(2,ok) M(t:1) M(t:2) TE(2) AE(4)",
-        stage(vec![terminating()], two_ends).prompt().await,
+        env(vec![terminating()], two_ends).prompt().await,
     ));
     let one_end =
-        stage(vec![terminating(), echo()], vec![calls(&[("1", "end"), ("2", "echo")]), answer()]);
+        env(vec![terminating(), echo()], vec![calls(&[("1", "end"), ("2", "echo")]), answer()]);
     one_end.agent.prompt_messages(vec![user("u")]).await.unwrap();
     assert_eq!(one_end.faux.requests().len(), 2, "17");
-    let queued = stage(vec![terminating()], vec![calls(&[("1", "end")]), answer(), answer()]);
+    let queued = env(vec![terminating()], vec![calls(&[("1", "end")]), answer(), answer()]);
     let steering = queued.agent.clone();
     queued
         .agent
@@ -48,7 +48,7 @@ async fn hooks_around_calls() {
         "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(s1) MS(a) ME(a) TE(0) AE(5)",
         queued.prompt().await,
     ));
-    let follow = stage(vec![terminating()], vec![calls(&[("1", "end")]), answer()]);
+    let follow = env(vec![terminating()], vec![calls(&[("1", "end")]), answer()]);
     follow.agent.follow_up(Message::user("f"));
     rows.push((
         19,
@@ -65,13 +65,14 @@ async fn hooks_around_calls() {
             });
         }
     }
-    let ends = Stage::new(vec![echo()], one(), after_hook(|change| change.terminate = Some(true)));
+    let ends =
+        TestEnv::new(vec![echo()], one(), after_hook(|change| change.terminate = Some(true)));
     rows.push((
         20,
         "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) AE(3)",
         ends.prompt().await,
     ));
-    let throws = Stage::new(vec![echo()], one(), |settings| {
+    let throws = TestEnv::new(vec![echo()], one(), |settings| {
         settings.hooks.after_tool_call = hook(|_| async { Err(HookError::new("x")) });
     });
     throws.agent.prompt_messages(vec![user("u")]).await.unwrap();
@@ -82,7 +83,7 @@ async fn hooks_around_calls() {
         ToolOutput::text("old").with_details(json!({"d": 1})).with_structured_content(json!([1]))
     });
     let results = Arc::new(Mutex::new(Vec::new()));
-    let replaced = Stage::new(
+    let replaced = TestEnv::new(
         vec![structured],
         one(),
         after_hook(|change| change.content = Some(vec![UserBlock::text("new")])),
@@ -106,22 +107,22 @@ async fn hooks_around_calls() {
     assert_eq!(replaced.result("1"), "new", "22");
 
     let soft = named("echo", |_| ToolOutput::text("hm").with_details(json!(7)).with_is_error(true));
-    rows.push((23, refused, stage(vec![soft], one()).prompt().await));
-    let boom = stage(vec![failing("boom")], vec![calls(&[("1", "fails")]), answer()]);
+    rows.push((23, refused, env(vec![soft], one()).prompt().await));
+    let boom = env(vec![failing("boom")], vec![calls(&[("1", "fails")]), answer()]);
     boom.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((24, refused, boom.log.line()));
     assert_eq!(boom.result("1"), "boom");
     let empty = named("echo", |_| ToolOutput::default());
-    rows.push((25, ONE_CALL, stage(vec![empty], one()).prompt().await));
+    rows.push((25, ONE_CALL, env(vec![empty], one()).prompt().await));
     check(&rows);
 }
 
 #[tokio::test(start_paused = true)]
-async fn hooks_around_turns() {
+async fn hooks_end_and_prolong_runs() {
     use TurnDecision::{Continue, End};
     let mut rows = Vec::new();
     let one = || vec![calls(&[("1", "echo")]), answer()];
-    let ended = Stage::new(vec![], vec![answer()], deciding(&[End]));
+    let ended = TestEnv::new(vec![], vec![answer()], deciding(&[End]));
     on_first(&ended, "MS(a", |agent| agent.steer(Message::user("s1")));
     ended.agent.prompt_messages(vec![user("u")]).await.unwrap();
     rows.push((43, ANSWER, ended.log.line()));
@@ -129,9 +130,9 @@ async fn hooks_around_turns() {
     rows.push((
         44,
         "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) AE(3)",
-        Stage::new(vec![echo()], one(), deciding(&[End])).prompt().await,
+        TestEnv::new(vec![echo()], one(), deciding(&[End])).prompt().await,
     ));
-    let once_more = Stage::new(vec![], vec![answer(), answer()], deciding(&[Continue]));
+    let once_more = TestEnv::new(vec![], vec![answer(), answer()], deciding(&[Continue]));
     rows.push((
         45,
         "AS TS M(u) MS(a) ME(a) TE(0) TS MS(a) ME(a) TE(0) AE(3)",
@@ -140,9 +141,9 @@ async fn hooks_around_turns() {
     rows.push((
         46,
         ONE_CALL,
-        Stage::new(vec![echo()], one(), deciding(&[Continue])).prompt().await,
+        TestEnv::new(vec![echo()], one(), deciding(&[Continue])).prompt().await,
     ));
-    let follow = Stage::new(vec![], vec![answer(), answer()], deciding(&[Continue]));
+    let follow = TestEnv::new(vec![], vec![answer(), answer()], deciding(&[Continue]));
     follow.agent.follow_up(Message::user("f"));
     rows.push((
         47,
@@ -150,10 +151,10 @@ async fn hooks_around_turns() {
         follow.prompt().await,
     ));
     let failed =
-        Stage::new(vec![], vec![Reply::new().fail("boom"), answer()], deciding(&[Continue]));
+        TestEnv::new(vec![], vec![Reply::new().fail("boom"), answer()], deciding(&[Continue]));
     rows.push((48, "AS TS M(u) MS(a) ME(a:error) TE(0) AE(2)", failed.prompt().await));
 
-    let prepared = Stage::new(vec![echo()], one(), |settings| {
+    let prepared = TestEnv::new(vec![echo()], one(), |settings| {
         settings.hooks.prepare_next_turn = hook(|_| async {
             let mut next = NextTurn::default();
             next.messages = vec![user("m")];
@@ -166,11 +167,11 @@ async fn hooks_around_turns() {
         prepared.prompt().await,
     ));
 
-    // A slow preparation, during which the user steers.
+    // The user steers during a slow preparation.
     let slow = |first_queued: bool| {
         let holder: Arc<Mutex<Option<Agent>>> = Arc::default();
         let agent = Arc::clone(&holder);
-        let slow = Stage::new(
+        let slow = TestEnv::new(
             vec![echo()],
             vec![calls(&[("1", "echo")]), answer(), answer()],
             move |settings| {
@@ -199,7 +200,7 @@ async fn hooks_around_turns() {
     ));
     rows.push((51, "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) TE(1) TS M(s1) MS(a) ME(a) TE(0) TS M(s2) MS(a) ME(a) TE(0) AE(7)", slow(true).prompt().await));
 
-    let other = Stage::new(vec![echo()], one(), |settings| {
+    let other = TestEnv::new(vec![echo()], one(), |settings| {
         settings.hooks.prepare_request = hook(|_| async {
             let model = Model { id: "other".to_owned(), ..Faux::model() };
             let mut change = RunChange::default();

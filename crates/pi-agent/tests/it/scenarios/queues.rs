@@ -1,12 +1,12 @@
-//! Steering, follow-ups, and going on from where a transcript stands.
+//! Steering, follow-ups, and runs without a prompt.
 
 use super::*;
 
 #[tokio::test(start_paused = true)]
-async fn queues() {
+async fn queued_messages_are_delivered_in_order() {
     let mut rows = Vec::new();
     let answers = |count: usize| (0..count).map(|_| answer()).collect::<Vec<_>>();
-    let before = stage(vec![], answers(2));
+    let before = env(vec![], answers(2));
     before.agent.steer(Message::user("s1"));
     before.agent.steer(Message::user("s2"));
     rows.push((
@@ -14,27 +14,27 @@ async fn queues() {
         "AS TS M(u) M(s1) MS(a) ME(a) TE(0) TS M(s2) MS(a) ME(a) TE(0) AE(5)",
         before.prompt().await,
     ));
-    let all = stage(vec![], answers(1));
+    let all = env(vec![], answers(1));
     all.agent.set_queue_modes(QueueMode::All, QueueMode::All);
     all.agent.steer(Message::user("s1"));
     all.agent.steer(Message::user("s2"));
     rows.push((37, "AS TS M(u) M(s1) M(s2) MS(a) ME(a) TE(0) AE(4)", all.prompt().await));
 
     let busy =
-        Stage::new(vec![echo()], vec![calls(&[("1", "echo"), ("2", "echo")]), answer()], |s| {
+        TestEnv::new(vec![echo()], vec![calls(&[("1", "echo"), ("2", "echo")]), answer()], |s| {
             s.tool_execution = ExecutionMode::Sequential;
         });
     on_first(&busy, "XS(1", |agent| agent.steer(Message::user("s1")));
     rows.push((38, "AS TS M(u) MS(a) ME(a) XS(1) XE(1,ok) M(t:1) XS(2) XE(2,ok) M(t:2) TE(2) TS M(s1) MS(a) ME(a) TE(0) AE(6)", busy.prompt().await));
 
-    let follow = stage(vec![], answers(2));
+    let follow = env(vec![], answers(2));
     on_first(&follow, "MS(a", |agent| agent.follow_up(Message::user("f")));
     rows.push((
         39,
         "AS TS M(u) MS(a) ME(a) TE(0) TS M(f) MS(a) ME(a) TE(0) AE(4)",
         follow.prompt().await,
     ));
-    let both = stage(vec![], answers(3));
+    let both = env(vec![], answers(3));
     on_first(&both, "MS(a", |agent| {
         agent.follow_up(Message::user("f"));
         agent.steer(Message::user("s1"));
@@ -45,7 +45,7 @@ async fn queues() {
         both.prompt().await,
     ));
     let two = |mode| {
-        let two = stage(vec![], answers(3));
+        let two = env(vec![], answers(3));
         two.agent.set_queue_modes(QueueMode::OneAtATime, mode);
         two.agent.follow_up(Message::user("f1"));
         two.agent.follow_up(Message::user("f2"));
@@ -65,12 +65,12 @@ async fn queues() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn continuing() {
+async fn continue_run_starts_from_the_transcript_or_the_queues() {
     let mut rows = Vec::new();
     let from = |messages: Vec<AgentMessage>, replies: usize| {
-        let stage = stage(vec![], (0..replies).map(|_| answer()).collect());
-        stage.agent.set_messages(messages);
-        stage
+        let env = env(vec![], (0..replies).map(|_| answer()).collect());
+        env.agent.set_messages(messages);
+        env
     };
     let from_user = from(vec![user("u")], 1);
     from_user.agent.continue_run().await.unwrap();
@@ -95,7 +95,7 @@ async fn continuing() {
     let nothing = from(vec![user("u"), assistant("a")], 0);
     assert_eq!(nothing.agent.continue_run().await, Err(AgentError::AssistantLast), "57");
     assert_eq!(nothing.log.line(), "", "57: no events");
-    assert!(!nothing.agent.is_running(), "57: and it is idle again");
+    assert!(!nothing.agent.is_running(), "57: the agent is idle again");
     let empty = from(vec![], 0);
     empty.agent.steer(Message::user("s1"));
     assert_eq!(empty.agent.continue_run().await, Err(AgentError::NothingToContinue), "58");
@@ -105,7 +105,7 @@ async fn continuing() {
         "Cannot continue from message role: assistant"
     );
 
-    let running = stage(vec![], vec![Reply::new().hang()]);
+    let running = env(vec![], vec![Reply::new().hang()]);
     let agent = running.agent.clone();
     let task = tokio::spawn(async move { agent.prompt("u").await });
     while running.log.entries().is_empty() {

@@ -1,4 +1,4 @@
-//! A stage for runs: a scripted model, a few tools, and a log of what happens.
+//! The test environment: an agent with a scripted model, a few tools, and a log of its events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,14 +11,14 @@ use serde_json::{Value, json};
 
 use crate::notation::Log;
 
-pub(crate) struct Stage {
+pub(crate) struct TestEnv {
     pub(crate) agent: Agent,
     pub(crate) faux: Faux,
     pub(crate) log: Log,
 }
 
-impl Stage {
-    /// An agent with `tools` that its system prompt has declared, and a model with `replies`.
+impl TestEnv {
+    /// Creates an agent whose system prompt declares `tools` and whose model gives `replies`.
     pub(crate) fn new(
         tools: Vec<FnTool>,
         replies: Vec<Reply>,
@@ -41,7 +41,7 @@ impl Stage {
         self.log.line()
     }
 
-    /// The text of the result of call `id`, as the model sees it.
+    /// Returns the text of the result of call `id`, as the model reads it.
     pub(crate) fn result(&self, id: &str) -> String {
         let messages = self.agent.messages();
         let found = messages.iter().rev().find_map(|message| match message {
@@ -67,7 +67,7 @@ pub(crate) fn answer() -> Reply {
     Reply::new().text("done")
 }
 
-/// An answer that calls `(id, tool)` pairs without arguments.
+/// Creates an answer that calls `(id, tool)` pairs without arguments.
 pub(crate) fn calls(calls: &[(&str, &str)]) -> Reply {
     calls.iter().fold(Reply::new(), |reply, (id, tool)| reply.raw_tool_call(*id, *tool, "{}"))
 }
@@ -76,7 +76,7 @@ fn declared(name: &str, properties: &Value) -> Tool {
     Tool::new(name, "For tests.", json!({"type": "object", "properties": properties}))
 }
 
-/// Returns a text at once.
+/// Creates a tool that returns a text immediately.
 pub(crate) fn echo() -> FnTool {
     named("echo", |_| ToolOutput::text("echoed"))
 }
@@ -91,7 +91,7 @@ pub(crate) fn named(
     })
 }
 
-/// Returns after a while.
+/// Creates a tool that returns after some milliseconds.
 pub(crate) fn after(name: &str, millis: u64) -> FnTool {
     FnTool::new(declared(name, &json!({})), move |_| async move {
         tokio::time::sleep(Duration::from_millis(millis)).await;
@@ -99,7 +99,7 @@ pub(crate) fn after(name: &str, millis: u64) -> FnTool {
     })
 }
 
-/// Never returns, whatever is cancelled.
+/// Creates a tool that never returns and ignores cancellation.
 pub(crate) fn stuck() -> FnTool {
     FnTool::new(declared("stuck", &json!({})), |_| {
         std::future::pending::<Result<ToolOutput, ToolError>>()
@@ -112,7 +112,7 @@ pub(crate) fn failing(text: &'static str) -> FnTool {
     })
 }
 
-/// Counts how often it is used.
+/// Counts calls, across clones.
 #[derive(Clone, Default)]
 pub(crate) struct Counter(Arc<AtomicUsize>);
 
