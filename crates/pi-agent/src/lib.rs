@@ -1,3 +1,5 @@
+//! The agent loop of pi: requests to a model, tool calls, and events about both.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Runs
