@@ -23,7 +23,9 @@ impl Log {
         log
     }
 
+    /// Records an event, and checks that its name is its serialized type.
     pub(crate) fn record(&self, event: &AgentEvent) {
+        assert_eq!(serde_json::to_value(event).unwrap()["type"], event.name());
         self.0.lock().unwrap().push(show(event));
     }
 

@@ -155,10 +155,3 @@ async fn steering_delivery_can_change_during_a_run() {
     env.agent.prompt_messages(vec![user("u")]).await.unwrap();
     assert!(env.result("2").starts_with("Skipped"), "{}", env.result("2"));
 }
-
-#[test]
-fn the_name_of_an_event_is_its_serialized_type() {
-    for event in [AgentEvent::AgentStart, AgentEvent::TurnStart] {
-        assert_eq!(serde_json::to_value(&event).unwrap()["type"], event.name());
-    }
-}
