@@ -93,7 +93,7 @@ fn rebuild(events: &[AssistantEvent]) -> Vec<Rebuilt> {
             E::ToolCallEnd { content_index } => {
                 open(&mut blocks, *content_index, Kind::ToolCall).ended = true;
             }
-            E::Start | E::Done { .. } | E::Error { .. } => {}
+            _ => {}
         }
     }
     blocks
@@ -131,7 +131,7 @@ fn check_block(rebuilt: &Rebuilt, block: &AssistantBlock, promise: Promise) {
             if promise.arguments && rebuilt.ended {
                 match json::parse_tool_arguments(&rebuilt.joined) {
                     Ok(arguments) => assert_eq!(arguments, call.arguments),
-                    Err(error) => assert_eq!(Some(error), call.arguments_error),
+                    Err(error) => assert_eq!(Some(error.to_string()), call.arguments_error),
                 }
             }
         }

@@ -97,7 +97,7 @@ pub fn json_repair(data: &[u8]) {
     assert_eq!(json::repair(&repaired), repaired);
     // An error repeats the text, for the model to correct it.
     if let Err(error) = json::parse_tool_arguments(text) {
-        assert!(error.ends_with(text));
+        assert!(error.to_string().ends_with(text));
     }
 }
 
@@ -116,11 +116,7 @@ pub fn message_roundtrip(data: &[u8]) {
 fn format_decoder(data: &[u8], api: &str, promise: Promise) {
     let format = wire::format(api).expect("a known format");
     decoder(data, promise, |model| {
-        let request = Request {
-            model: Arc::new(model.clone()),
-            context: Context::new().user("hi"),
-            options: StreamOptions::default(),
-        };
+        let request = Request::new(Arc::new(model.clone()), Context::new().user("hi"), StreamOptions::default());
         format.decoder(&Call::new(request, None, &|_| None))
     });
 }

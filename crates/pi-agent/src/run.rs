@@ -249,11 +249,8 @@ impl<'s> Run<'s> {
             let key = self.call_hook(&get_key, self.settings.model.provider.clone()).await?;
             options.api_key = key.or(options.api_key);
         }
-        let request = Request {
-            model: Arc::clone(&self.settings.model),
-            context: Context { messages, ..Context::default() },
-            options,
-        };
+        let context = Context { messages, ..Context::default() };
+        let request = Request::new(Arc::clone(&self.settings.model), context, options);
         let mut stream = self.provider.stream(request, self.cancel.clone());
         let mut started = false;
         while let Some(event) = self.next_event(&mut stream).await {

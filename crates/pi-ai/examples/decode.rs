@@ -22,11 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let body = read(path)?;
 
     let model = Model { id: "recorded".to_owned(), api: api.clone(), ..Model::default() };
-    let request = Request {
-        model: Arc::new(model.clone()),
-        context: Context::new(),
-        options: StreamOptions::default(),
-    };
+    let request = Request::new(Arc::new(model.clone()), Context::new(), StreamOptions::default());
     let mut decoder = format.decoder(&Call::new(request, None, &|_| None));
     let mut out = MessageBuilder::new(&model);
     decoder.push(&body, &mut out);

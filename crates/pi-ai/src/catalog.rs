@@ -34,13 +34,23 @@ pub fn models(provider: &str) -> impl Iterator<Item = Model> + use<> {
     })
 }
 
+/// Id and display name of a model of the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CatalogName {
+    /// The id that is sent to the provider.
+    pub id: &'static str,
+    /// The display name; the id if there is none.
+    pub name: &'static str,
+}
+
 /// The ids and names of a provider's models, in the order of [`models`]. No record is decoded: this
 /// is for finding a model among all of them.
-pub fn names(provider: &str) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+pub fn names(provider: &str) -> impl Iterator<Item = CatalogName> + use<> {
     provider_section(provider).into_iter().flat_map(|(_, lines)| lines.lines()).filter_map(|line| {
         let mut fields = line.split('\t');
         let (id, name) = (fields.next()?, fields.next()?);
-        Some((id, if name.is_empty() { id } else { name }))
+        Some(CatalogName { id, name: if name.is_empty() { id } else { name } })
     })
 }
 
@@ -153,7 +163,7 @@ mod tests {
             assert!(!ids.is_empty(), "{provider}");
             assert_eq!(ids.len(), section(range).lines().count(), "{provider}");
             assert!(ids.is_sorted(), "{provider}");
-            let named = names(provider).map(|(id, name)| (id.to_owned(), name.to_owned()));
+            let named = names(provider).map(|model| (model.id.to_owned(), model.name.to_owned()));
             assert!(named.eq(models(provider).map(|model| (model.id, model.name))), "{provider}");
         }
         assert!(providers().is_sorted());

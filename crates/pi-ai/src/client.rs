@@ -17,8 +17,8 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::credentials::{self, Credential};
 use crate::hooks::{self, HookPanicked};
-use crate::http::{Exchange, Failure, HttpClient, HttpSource, MaskFn, Masked, masked, open};
-use crate::wire::{self, Call, HttpFailure, WireFormat};
+use crate::http::{Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, open, redacted};
+use crate::wire::{self, Call, HttpFailure, KeyScheme, WireFormat};
 use crate::{catalog, providers};
 
 type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
@@ -32,30 +32,43 @@ pub struct Client {
     env: Env,
     custom: Arc<BTreeMap<String, ProviderConfig>>,
     authorize: Option<Arc<Authorize>>,
-    mask: Option<MaskFn>,
+    redact: Option<RedactFn>,
 }
 
-/// What one request is allowed with.
+/// Credentials for one request.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Authorization {
-    /// The key, or the token.
+    /// The API key or token.
     pub key: Option<SecretString>,
-    /// The key is a bearer token even where the provider's keys usually are not.
-    pub bearer: bool,
+    /// The way in which the key is sent.
+    pub scheme: KeyScheme,
     /// Headers, which win over those of the model.
     pub headers: BTreeMap<String, String>,
     /// Variables for the provider's address, which win over those of the process.
     pub env: EnvOverrides,
 }
 
-/// Finds out what a request to a model is allowed with. The text of an error is for people.
+impl Authorization {
+    /// Credentials that consist of a key.
+    pub fn new(key: impl Into<SecretString>) -> Self {
+        Self { key: Some(key.into()), ..Self::default() }
+    }
+}
+
+/// Supplies the credentials for a request to a model.
 pub type Authorize = dyn Fn(Arc<Model>) -> PendingAuthorization + Send + Sync;
 
-/// An answer of [`Authorize`] to come.
-pub type PendingAuthorization = Pin<Box<dyn Future<Output = Result<Authorization, String>> + Send>>;
+/// The pending result of [`Authorize`].
+pub type PendingAuthorization =
+    Pin<Box<dyn Future<Output = Result<Authorization, AuthorizeError>> + Send>>;
+
+/// The reason why a request has no credentials. Its text becomes the error of the answer.
+pub type AuthorizeError = Box<dyn std::error::Error + Send + Sync>;
 
 /// A provider of your own, or what to change about a built-in one.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ProviderConfig {
     /// The provider's id.
     pub id: String,
@@ -74,8 +87,51 @@ pub struct ProviderConfig {
     pub models: Vec<Model>,
 }
 
+impl ProviderConfig {
+    /// A provider with this id and nothing else.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self { id: id.into(), ..Self::default() }
+    }
+
+    /// Sets the base URL.
+    #[must_use]
+    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
+        self.base_url = Some(url.into());
+        self
+    }
+
+    /// Sets the wire format.
+    #[must_use]
+    pub fn with_api(mut self, api: impl Into<String>) -> Self {
+        self.api = Some(api.into());
+        self
+    }
+
+    /// Sets the API key.
+    #[must_use]
+    pub fn with_api_key(mut self, key: impl Into<SecretString>) -> Self {
+        self.api_key = Some(key.into());
+        self
+    }
+
+    /// Adds a header to every request.
+    #[must_use]
+    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.insert(name.into(), value.into());
+        self
+    }
+
+    /// Adds a model.
+    #[must_use]
+    pub fn with_model(mut self, model: Model) -> Self {
+        self.models.push(model);
+        self
+    }
+}
+
 /// There is no such model.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ModelError {
     /// The provider is neither built in nor configured.
     #[error("Unknown provider: {0}")]
@@ -105,7 +161,7 @@ impl Client {
             env: Arc::new(env),
             custom: Arc::default(),
             authorize: None,
-            mask: None,
+            redact: None,
         }
     }
 
@@ -120,11 +176,14 @@ impl Client {
         self
     }
 
-    /// Passes every error text through `mask` before anybody sees it: servers quote what they were
-    /// sent, keys among it.
+    /// Passes every error text through `redact` before it is reported: servers quote what they
+    /// were sent, keys included.
     #[must_use]
-    pub fn with_mask(mut self, mask: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        self.mask = Some(Arc::new(mask));
+    pub fn with_redaction(
+        mut self,
+        redact: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.redact = Some(Arc::new(redact));
         self
     }
 
@@ -197,7 +256,7 @@ impl Client {
         context: Context,
         options: StreamOptions,
     ) -> AssistantStream {
-        let request = Request { model: Arc::clone(model), context, options };
+        let request = Request::new(Arc::clone(model), context, options);
         Provider::stream(self, request, CancelToken::new())
     }
 
@@ -252,20 +311,18 @@ impl Client {
         let format = wire::format(&model.api).ok_or_else(|| {
             format!("Provider {} has no API implementation for \"{}\"", model.provider, model.api)
         })?;
-        let request = Request { model: Arc::new(model), ..request };
+        let request = Request::new(Arc::new(model), request.context, request.options);
         Ok((Call::new(request, None, &*self.env), format))
     }
 
     /// What is known here about the key of a request.
     fn found(&self, call: &Call) -> Authorization {
         let options = &call.options;
-        let (key, bearer) =
-            match self.credential(&call.model.provider, options.api_key.as_ref(), &options.env) {
-                Credential::Key { key, bearer } => (Some(key), bearer),
-                Credential::NotNeeded => (Some(SecretString::from("unused")), false),
-                Credential::Missing => (None, false),
-            };
-        Authorization { key, bearer, ..Authorization::default() }
+        match self.credential(&call.model.provider, options.api_key.as_ref(), &options.env) {
+            Credential::Key { key, scheme } => Authorization { scheme, ..Authorization::new(key) },
+            Credential::NotNeeded => Authorization::new("unused"),
+            Credential::Missing => Authorization::default(),
+        }
     }
 
     /// The call as it is sent, if it is not to be asked for first.
@@ -306,7 +363,7 @@ fn authorized(
     model.headers.extend(authorization.headers);
     let key = authorization.key.filter(|key| !key.expose_secret().is_empty());
     call.api_key = credentials::apply(&mut model, &call.options, key);
-    call.bearer = authorization.bearer;
+    call.key_scheme = authorization.scheme;
     call.model = Arc::new(model);
     Ok(call)
 }
@@ -317,22 +374,25 @@ impl Provider for Client {
         let Ready { call, format, pending } = match self.ready(request) {
             Ok(ready) => ready,
             Err(error) => {
-                return AssistantStream::failed(&model, masked(self.mask.as_ref(), error));
+                return AssistantStream::failed(&model, redacted(self.redact.as_ref(), error));
             }
         };
         let thinking_level = format.thinking_level(&call);
         let timeouts = call.options.timeouts.clone();
         let (http, env) = (self.http.clone(), Arc::clone(&self.env));
-        let mask = self.mask.clone();
+        let redact = self.redact.clone();
         let source = HttpSource::new(timeouts, async move {
             let call = match pending {
-                Some(pending) => authorized(call, pending.await?, &*env)?,
+                Some(pending) => {
+                    let authorization = pending.await.map_err(|error| error.to_string())?;
+                    authorized(call, authorization, &*env)?
+                }
                 None => call,
             };
-            exchange(&http, call, format, mask.as_ref()).await
+            exchange(&http, call, format, redact.as_ref()).await
         });
-        let mut stream = match &self.mask {
-            Some(mask) => AssistantStream::new(&model, Masked::new(source, mask), cancel),
+        let mut stream = match &self.redact {
+            Some(redact) => AssistantStream::new(&model, Redacted::new(source, redact), cancel),
             None => AssistantStream::new(&model, source, cancel),
         };
         if let Some(message) = stream.message_mut() {
@@ -347,7 +407,7 @@ async fn exchange(
     http: &HttpClient,
     call: Call,
     format: &'static dyn WireFormat,
-    mask: Option<&MaskFn>,
+    redact: Option<&RedactFn>,
 ) -> Result<Exchange, String> {
     let mut diagnostics = Vec::new();
     let model = Arc::clone(&call.model);
@@ -367,7 +427,7 @@ async fn exchange(
         };
         // Before anything is cut off, which would leave half a key.
         if let Failure::Status(failure) | Failure::PauseTooLong { failure, .. } = &mut failure {
-            failure.body = masked(mask, std::mem::take(&mut failure.body));
+            failure.body = redacted(redact, std::mem::take(&mut failure.body));
         }
         let Failure::Status(status) = &failure else {
             return Err(failure_text(&call, format, &failure));

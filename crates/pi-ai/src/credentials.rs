@@ -5,15 +5,14 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::client::ProviderConfig;
 use crate::providers;
-use crate::wire::EnvLookup;
+use crate::wire::{EnvLookup, KeyScheme};
 
 /// What was found for a provider.
 #[derive(Debug)]
 pub(crate) enum Credential {
     Key {
         key: SecretString,
-        /// Sent as a bearer token, whatever the provider's keys usually are.
-        bearer: bool,
+        scheme: KeyScheme,
     },
     /// A provider of the user's that takes no key.
     NotNeeded,
@@ -29,15 +28,19 @@ pub(crate) fn find(
 ) -> Credential {
     let configured = explicit.or_else(|| custom?.api_key.as_ref());
     if let Some(key) = configured.filter(|key| !key.expose_secret().is_empty()) {
-        return Credential::Key { key: key.clone(), bearer: false };
+        return Credential::Key { key: key.clone(), scheme: KeyScheme::FormatDefault };
     }
     let built_in = providers::provider(provider);
     let own = custom.into_iter().flat_map(|config| config.key_env.iter().map(String::as_str));
     let known = built_in.into_iter().flat_map(|info| info.key_env.iter().copied());
     for name in own.chain(known) {
         if let Some(key) = env(name).filter(|key| !key.is_empty()) {
-            let bearer = name == "ANTHROPIC_AUTH_TOKEN";
-            return Credential::Key { key: SecretString::from(key), bearer };
+            let scheme = if name == "ANTHROPIC_AUTH_TOKEN" {
+                KeyScheme::Bearer
+            } else {
+                KeyScheme::FormatDefault
+            };
+            return Credential::Key { key: SecretString::from(key), scheme };
         }
     }
     match (custom, built_in) {

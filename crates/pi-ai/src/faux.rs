@@ -237,7 +237,7 @@ impl Faux {
 
     /// A request to this model with default options.
     pub fn request(&self, context: Context) -> Request {
-        Request { model: Arc::new(Self::model()), context, options: StreamOptions::default() }
+        Request::new(Arc::new(Self::model()), context, StreamOptions::default())
     }
 
     fn lock(&self) -> MutexGuard<'_, Shared> {

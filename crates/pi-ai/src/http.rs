@@ -3,16 +3,16 @@
 //! Time-outs, retries, redirects, content encodings and error bodies are decided here and nowhere
 //! else. It knows no provider and no format beyond the [`WireFormat`](crate::wire::WireFormat)
 //! trait. `client` owns the connection pool, `connect` gets an answer to begin, `source` reads it,
-//! `mask` keeps keys out of what went wrong.
+//! `redact` keeps keys out of error texts.
 
 mod client;
 mod connect;
 mod encoding;
-mod mask;
+mod redact;
 mod retry;
 mod source;
 
 pub(crate) use client::HttpClient;
 pub(crate) use connect::{Failure, Opened, open};
-pub(crate) use mask::{MaskFn, Masked, masked};
+pub(crate) use redact::{RedactFn, Redacted, redacted};
 pub(crate) use source::{Exchange, HttpSource};

@@ -78,11 +78,13 @@ pub mod wire;
 
 #[cfg(feature = "http")]
 pub use client::{
-    Authorization, Authorize, Client, ModelError, PendingAuthorization, ProviderConfig,
+    Authorization, Authorize, AuthorizeError, Client, ModelError, PendingAuthorization,
+    ProviderConfig,
 };
 pub use hooks::HookPanicked;
 pub use overflow::{is_context_overflow, is_recoverable_length};
 pub use retry::is_retryable;
+pub use wire::KeyScheme;
 
 // Requests.
 #[doc(inline)]

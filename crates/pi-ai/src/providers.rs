@@ -6,6 +6,7 @@
 
 /// A built-in provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProviderInfo {
     /// The id used in settings and model records.
     pub id: &'static str,

@@ -87,6 +87,7 @@ pub fn is_retryable(message: &AssistantMessage) -> bool {
 
 /// How often and how patiently to try a turn again.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryPolicy {
     /// Further tries after the first; 0 for none.
     pub max_retries: u32,
@@ -135,13 +136,23 @@ pub enum RetryEvent {
     },
     /// No more tries. Sent once, and only if there was a second one.
     Finished {
-        /// It worked in the end.
-        success: bool,
-        /// The last try.
+        /// The number of the last retry.
         attempt: u32,
-        /// The last error, if it did not.
-        error: Option<String>,
+        /// The result of the last retry.
+        outcome: RetryOutcome,
     },
+}
+
+/// The result of retrying a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RetryOutcome {
+    /// The last answer is complete.
+    Succeeded,
+    /// The last answer failed with this error.
+    Failed(String),
+    /// The turn was cancelled.
+    Aborted,
 }
 
 /// Produces an answer, again and again while it fails in a way that may pass.
@@ -186,9 +197,14 @@ where
 
 fn finished(attempt: u32, message: &AssistantMessage, notify: &mut impl FnMut(RetryEvent)) {
     if attempt > 0 {
-        let success = !message.stop_reason.is_failure();
-        let error = message.error_message.clone();
-        notify(RetryEvent::Finished { success, attempt, error });
+        let outcome = match message.stop_reason {
+            StopReason::Error => {
+                RetryOutcome::Failed(message.error_message.clone().unwrap_or_default())
+            }
+            StopReason::Aborted => RetryOutcome::Aborted,
+            _ => RetryOutcome::Succeeded,
+        };
+        notify(RetryEvent::Finished { attempt, outcome });
     }
 }
 
@@ -229,17 +245,14 @@ mod tests {
         assert_eq!(last, fine);
         assert_eq!(started.elapsed(), Duration::from_secs(2 + 4));
         assert_eq!(events.len(), 5);
-        let end = RetryEvent::Finished { success: true, attempt: 2, error: None };
+        let end = RetryEvent::Finished { attempt: 2, outcome: RetryOutcome::Succeeded };
         assert_eq!(events.last(), Some(&end));
 
         let (last, events) =
             run(vec![overloaded(), overloaded(), overloaded()], &CancelToken::new()).await;
         assert_eq!(last, overloaded());
-        let error = Some("overloaded_error".to_owned());
-        assert_eq!(
-            events.last(),
-            Some(&RetryEvent::Finished { success: false, attempt: 2, error })
-        );
+        let outcome = RetryOutcome::Failed("overloaded_error".to_owned());
+        assert_eq!(events.last(), Some(&RetryEvent::Finished { attempt: 2, outcome }));
     }
 
     #[tokio::test(start_paused = true)]

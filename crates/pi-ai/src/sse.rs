@@ -13,6 +13,7 @@ pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SseEvent<'a> {
     /// The `event:` field.
     pub name: Option<&'a str>,

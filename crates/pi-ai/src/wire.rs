@@ -26,7 +26,7 @@ mod transform;
 use pi_protocol::MessageBuilder;
 use serde_json::Value;
 
-pub use call::{Call, EnvLookup, Headers};
+pub use call::{Call, EnvLookup, Headers, KeyScheme};
 pub use error_text::HttpFailure;
 pub use sse_decoder::{EventDecoder, SseDecoder};
 pub use transform::transform_messages;
@@ -105,6 +105,7 @@ pub trait Decoder: Send {
 
 /// The request cannot be written.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EncodeError {
     /// There is no key, and no header that takes its place.
     #[error("No API key for provider: {0}")]
@@ -135,6 +136,7 @@ pub enum EncodeError {
 
 /// The answer cannot be read on.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StreamError {
     /// The provider said so, in these words.
     #[error("{0}")]

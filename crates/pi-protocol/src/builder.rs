@@ -206,7 +206,7 @@ impl MessageBuilder {
             Ok(arguments) => call.arguments = arguments,
             Err(error) => {
                 call.arguments.clear();
-                call.arguments_error = Some(error);
+                call.arguments_error = Some(error.to_string());
             }
         }
     }

@@ -25,6 +25,7 @@ pub struct Declarations {
 
 /// Where tool declarations go when an API can take them in the middle of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolPlacement {
     /// Nowhere but at the top: the top-level list is what is in force at the end.
     TopLevel,
@@ -32,6 +33,16 @@ pub enum ToolPlacement {
     Additions,
     /// Additions and removals in place; the top has what the first system message declared.
     Changes,
+}
+
+/// Tool declarations split by [`Declarations::place_tools`].
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PlacedTools {
+    /// The tools of the top-level list.
+    pub top_level: Vec<Tool>,
+    /// Index of the first message whose declarations are sent in place.
+    pub in_place_from: usize,
 }
 
 impl Declarations {
@@ -91,17 +102,15 @@ impl Declarations {
     }
 
     /// Splits tool declarations between the top-level list and the messages that follow.
-    ///
-    /// Returns the top-level tools and the index of the first message whose declarations belong
-    /// in place.
-    pub fn place_tools(messages: &[Message], placement: ToolPlacement) -> (Vec<Tool>, usize) {
-        let top = match placement {
+    pub fn place_tools(messages: &[Message], placement: ToolPlacement) -> PlacedTools {
+        let in_place_from = match placement {
             ToolPlacement::TopLevel => messages.len(),
             ToolPlacement::Additions => last_rewrite(messages)
                 .map_or_else(|| first_system(messages), |last_rewrite| last_rewrite + 1),
             ToolPlacement::Changes => first_system(messages),
         };
-        (Self::replay(&messages[..top]).tools, top)
+        let top_level = Self::replay(&messages[..in_place_from]).tools;
+        PlacedTools { top_level, in_place_from }
     }
 }
 

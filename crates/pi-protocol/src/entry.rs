@@ -61,6 +61,7 @@ pub struct Entry {
 
 /// What an [`Entry`] says.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum EntryBody {
     /// A message of the conversation.
     Message(AgentMessage),

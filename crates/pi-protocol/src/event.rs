@@ -17,6 +17,7 @@ use crate::StopReason;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[allow(missing_docs)] // `content_index` and `delta` are explained above, once.
+#[non_exhaustive]
 pub enum AssistantEvent {
     /// The provider has begun to answer.
     Start,

@@ -27,16 +27,28 @@ pub fn from_sound_str<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::
 ///
 /// Blank text is an empty object. Anything else must be one JSON object, if need be after
 /// [`repair`]; the error says what is wrong and repeats the text, for the model to correct it.
-pub fn parse_tool_arguments(text: &str) -> Result<Map<String, Value>, String> {
+pub fn parse_tool_arguments(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
-    let problem = match from_str_repairing::<Value>(text) {
-        Ok(Value::Object(arguments)) => return Ok(arguments),
-        Ok(_) => "Tool arguments must be a JSON object".to_owned(),
-        Err(error) => format!("Invalid JSON: {error}"),
-    };
-    Err(format!("{problem}\n\nReceived arguments:\n{text}"))
+    match from_str_repairing::<Value>(text) {
+        Ok(Value::Object(arguments)) => Ok(arguments),
+        Ok(_) => Err(ArgumentsError::NotAnObject { received: text.to_owned() }),
+        Err(source) => Err(ArgumentsError::InvalidJson { received: text.to_owned(), source }),
+    }
+}
+
+/// The argument text of a tool call cannot be used. The message is written for the model.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // `received` is the whole argument text.
+pub enum ArgumentsError {
+    /// The text is JSON, but not an object.
+    #[error("Tool arguments must be a JSON object\n\nReceived arguments:\n{received}")]
+    NotAnObject { received: String },
+    /// The text is not JSON, even after repair.
+    #[error("Invalid JSON: {source}\n\nReceived arguments:\n{received}")]
+    InvalidJson { received: String, source: serde_json::Error },
 }
 
 /// Mends what models and servers get wrong inside string literals, and nothing else: raw control
@@ -165,7 +177,7 @@ mod tests {
         assert_eq!(parse_tool_arguments(r#"{"a":1}"#).unwrap()["a"], 1);
         assert_eq!(parse_tool_arguments("{\"a\":\"x\ny\"}").unwrap()["a"], "x\ny");
         for bad in ["[1]", "\"x\"", "null", "{\"a\":", "{\"a\":1}}", "{'a':1}"] {
-            let error = parse_tool_arguments(bad).unwrap_err();
+            let error = parse_tool_arguments(bad).unwrap_err().to_string();
             assert!(error.ends_with(&format!("\n\nReceived arguments:\n{bad}")), "{error}");
         }
     }

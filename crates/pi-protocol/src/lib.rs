@@ -41,7 +41,7 @@ pub use content::{
     AssistantBlock, ImageContent, TextContent, ThinkingContent, ToolCall, UserBlock,
 };
 pub use context::Context;
-pub use declarations::{Declarations, ToolPlacement, render_system_update};
+pub use declarations::{Declarations, PlacedTools, ToolPlacement, render_system_update};
 pub use effects::{Effects, EffectsOf, Extent, FileEffect, Summary};
 pub use entry::{
     BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Entry, EntryBody, Replacement,
@@ -68,6 +68,6 @@ pub use options::{
 pub use partial_json::PartialJson;
 pub use provider::{Provider, Request, complete};
 pub use stream::{AssistantStream, Source};
-pub use thinking::ThinkingLevel;
+pub use thinking::{ThinkingLevel, TokenAllowance, UnknownThinkingLevel};
 pub use tool::{ConstrainedSampling, GrammarVariants, StrictMode, Tool};
 pub use usage::{Cost, Usage};

@@ -177,6 +177,7 @@ pub struct ToolResultMessage {
 /// Why the model stopped.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum StopReason {
     /// The answer is still streaming.
     #[default]

@@ -68,6 +68,7 @@ pub struct Model {
 /// A kind of input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum InputKind {
     /// Text.
     Text,

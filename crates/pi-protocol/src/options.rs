@@ -15,6 +15,7 @@ pub type EnvOverrides = BTreeMap<String, String>;
 /// Options of one request. `Default` is what a user expects: short prompt caching, no thinking,
 /// no retries, sane time-outs.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct StreamOptions {
     /// The key, if it is not to be looked up.
     pub api_key: Option<SecretString>,
@@ -96,6 +97,7 @@ pub struct ThinkingBudgets {
 /// How long to wait for what. `None` waits for ever. Each ends in an error that says which one
 /// it was and that counts as retryable.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Timeouts {
     /// For the connection, TLS included.
     pub connect: Option<Duration>,
@@ -118,11 +120,19 @@ impl Default for Timeouts {
 
 /// Whether to try again when a request fails before an answer has begun.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RetryOptions {
     /// Further tries after the first.
     pub max_retries: u32,
     /// A server that asks for a longer pause than this fails the request at once. Zero: no limit.
     pub max_delay: Duration,
+}
+
+impl RetryOptions {
+    /// Options with this number of retries and this longest pause.
+    pub fn new(max_retries: u32, max_delay: Duration) -> Self {
+        Self { max_retries, max_delay }
+    }
 }
 
 impl Default for RetryOptions {
@@ -133,6 +143,7 @@ impl Default for RetryOptions {
 
 /// How the client introduces itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Identity {
     /// The `User-Agent`; `None` sends the name, version and platform of this library.
     pub user_agent: Option<String>,
@@ -142,6 +153,7 @@ pub struct Identity {
 
 /// The application on whose behalf requests are made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Attribution {
     /// Its name.
     pub name: String,
@@ -151,7 +163,64 @@ pub struct Attribution {
     pub categories: Vec<String>,
 }
 
+impl Attribution {
+    /// An application with this name.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+}
+
+/// Setters for the options that most programs need; the others are set as fields.
 impl StreamOptions {
+    /// Sets the API key.
+    #[must_use]
+    pub fn with_api_key(mut self, key: impl Into<SecretString>) -> Self {
+        self.api_key = Some(key.into());
+        self
+    }
+
+    /// Sets the thinking level.
+    #[must_use]
+    pub fn with_reasoning(mut self, level: ThinkingLevel) -> Self {
+        self.reasoning = Some(level);
+        self
+    }
+
+    /// Sets the largest number of output tokens.
+    #[must_use]
+    pub fn with_max_tokens(mut self, max_tokens: u64) -> Self {
+        self.max_tokens = Some(max_tokens);
+        self
+    }
+
+    /// Sets the session id.
+    #[must_use]
+    pub fn with_session_id(mut self, id: impl Into<String>) -> Self {
+        self.session_id = Some(id.into());
+        self
+    }
+
+    /// Sets the time limits.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// Sets the retries before an answer begins.
+    #[must_use]
+    pub fn with_retry(mut self, retry: RetryOptions) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    /// Sets the callbacks into the request.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: RequestHooks) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
     /// The thinking level asked for and offered by `model`; `None` when it should not think.
     pub fn thinking_for(&self, model: &Model) -> Option<ThinkingLevel> {
         let wanted = self.reasoning.filter(|level| *level != ThinkingLevel::Off)?;

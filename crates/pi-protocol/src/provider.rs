@@ -6,6 +6,7 @@ use crate::{AssistantMessage, AssistantStream, CancelToken, Context, Model, Stre
 
 /// Everything a provider needs to answer.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Request {
     /// The model to ask.
     pub model: Arc<Model>,
@@ -13,6 +14,13 @@ pub struct Request {
     pub context: Context,
     /// How to ask.
     pub options: StreamOptions,
+}
+
+impl Request {
+    /// A request to continue `context` on `model`.
+    pub fn new(model: Arc<Model>, context: Context, options: StreamOptions) -> Self {
+        Self { model, context, options }
+    }
 }
 
 /// Answers requests: a client of real models, or a scripted model.

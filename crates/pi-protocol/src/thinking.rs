@@ -63,21 +63,32 @@ impl ThinkingLevel {
     /// Splits the output allowance of a model that counts thinking as output.
     ///
     /// `base` is what the caller asked for as answer, `model_max` the model's own limit.
-    /// Returns `(max_tokens, thinking_budget)`; the answer keeps at least 1,024 tokens.
+    /// The answer keeps at least 1,024 tokens.
     pub fn split_allowance(
         self,
         base: Option<u64>,
         model_max: u64,
         custom: &ThinkingBudgets,
-    ) -> (u64, u64) {
+    ) -> TokenAllowance {
         let budget = self.budget(custom);
         let max_tokens = base.map_or(model_max, |base| base.saturating_add(budget).min(model_max));
-        if max_tokens <= budget {
-            (max_tokens, budget.min(max_tokens.saturating_sub(ANSWER_RESERVE)))
+        let thinking = if max_tokens <= budget {
+            budget.min(max_tokens.saturating_sub(ANSWER_RESERVE))
         } else {
-            (max_tokens, budget)
-        }
+            budget
+        };
+        TokenAllowance { max_tokens, thinking }
     }
+}
+
+/// The output tokens of a request to a model that counts thinking as output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TokenAllowance {
+    /// Thinking and answer together.
+    pub max_tokens: u64,
+    /// The part of `max_tokens` for thinking.
+    pub thinking: u64,
 }
 
 impl fmt::Display for ThinkingLevel {
@@ -87,7 +98,7 @@ impl fmt::Display for ThinkingLevel {
 }
 
 /// The text is not the name of a thinking level.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown thinking level \"{0}\": use off, minimal, low, medium, high, xhigh or max")]
 pub struct UnknownThinkingLevel(String);
 

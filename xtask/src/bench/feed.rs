@@ -82,11 +82,8 @@ fn each_piece(stream: &Stream, pieces: Pieces, push: &mut dyn FnMut(&[u8])) {
 fn decoder(format: Format, model: &Arc<Model>) -> Box<dyn Decoder> {
     let name = format.api();
     let format = wire::format(name).unwrap_or_else(|| panic!("no wire format {name}"));
-    let request = Request {
-        model: Arc::clone(model),
-        context: Context::new().user("hi"),
-        options: StreamOptions::default(),
-    };
+    let request =
+        Request::new(Arc::clone(model), Context::new().user("hi"), StreamOptions::default());
     format.decoder(&Call::new(request, None, &|_| None))
 }
 

@@ -146,8 +146,8 @@ impl Grammar {
                 self.within(*content_index, event)?;
                 self.open.retain(|open| open != content_index);
             }
-            E::Start => {}
             E::Done { .. } | E::Error { .. } => self.terminals += 1,
+            _ => {}
         }
         Ok(())
     }

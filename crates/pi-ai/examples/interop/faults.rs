@@ -35,8 +35,10 @@ fn hello(peer: &Peer, format: &Format) -> Result<Conversation, String> {
     Ok(talk)
 }
 
-fn patient() -> RetryPolicy {
-    RetryPolicy { base_delay: Duration::from_millis(300), ..RetryPolicy::default() }
+fn quick_policy() -> RetryPolicy {
+    let mut policy = RetryPolicy::default();
+    policy.base_delay = Duration::from_millis(300);
+    policy
 }
 
 /// Overload, and a rate limit that says how long to wait: tried again within the request.
@@ -70,7 +72,7 @@ pub(crate) async fn broken_streams(peer: &Peer, format: &Format) -> Outcome {
         let produce =
             || talk.client().complete(talk.model(), talk.context.clone(), talk.options.clone());
         let note = |event| tries.push(event);
-        let message = retry_turn(produce, &patient(), &CancelToken::new(), note).await;
+        let message = retry_turn(produce, &quick_policy(), &CancelToken::new(), note).await;
         expect_text(peer, &message, "").map_err(|why| format!("{kind}: {why}, {tries:?}"))?;
         verdict(peer, 2).await.map_err(|why| format!("{kind}: {why}, {tries:?}"))?;
     }
@@ -91,7 +93,7 @@ pub(crate) async fn final_errors(peer: &Peer, format: &Format) -> Outcome {
         let talk = hello(peer, format)?;
         let produce =
             || talk.client().complete(talk.model(), talk.context.clone(), talk.options.clone());
-        let message = retry_turn(produce, &patient(), &CancelToken::new(), |_| ()).await;
+        let message = retry_turn(produce, &quick_policy(), &CancelToken::new(), |_| ()).await;
         let Some(error) = &message.error_message else {
             return Err(format!("{status} is no error: {message:?}"));
         };

@@ -127,11 +127,7 @@ impl Peer {
     /// A client with a provider for each format, as if they were four vendors.
     pub(crate) fn client(&self) -> Client {
         self.formats.iter().fold(Client::new(|_| None), |client, format| {
-            client.with_provider(ProviderConfig {
-                id: format.provider(),
-                api_key: Some(self.key.to_owned().into()),
-                ..ProviderConfig::default()
-            })
+            client.with_provider(ProviderConfig::new(format.provider()).with_api_key(self.key))
         })
     }
 

@@ -214,11 +214,7 @@ pub(crate) async fn abort(peer: &Peer, format: &Format) -> Outcome {
         faults::script(peer, &[stall]).await?;
     }
     talk.user("Tell a long story.");
-    let request = Request {
-        model: talk.model().clone(),
-        context: talk.context.clone(),
-        options: talk.options.clone(),
-    };
+    let request = Request::new(talk.model().clone(), talk.context.clone(), talk.options.clone());
     let cancel = CancelToken::new();
     let mut stream = pi_ai::Provider::stream(talk.client(), request, cancel.clone());
     while !matches!(stream.next().await, Some(AssistantEvent::TextDelta { .. }) | None) {}

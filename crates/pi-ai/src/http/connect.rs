@@ -72,7 +72,7 @@ pub(crate) async fn open(
             Failure::Status(failure) => Some(failure.status),
             Failure::Text(_) | Failure::PauseTooLong { .. } => None,
         };
-        match decide(Attempt { number, status, hints: &hints }, &options.retry, dice()) {
+        match decide(Attempt { number, status, hints: &hints }, &options.retry, jitter()) {
             Decision::GiveUp => return Err(failure),
             Decision::After(pause) => tokio::time::sleep(pause).await,
             Decision::TooLong(pause) => {
@@ -178,7 +178,7 @@ pub(super) fn cause(error: &dyn std::error::Error) -> String {
 }
 
 /// A number between 0 and 1 that differs from call to call: enough for jitter.
-fn dice() -> f64 {
+fn jitter() -> f64 {
     let random = RandomState::new().build_hasher().finish();
     f64::from((random >> 32) as u32) / f64::from(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! When to try again before an answer has begun. Pure: the clock and the dice are arguments.
+//! When to try again before an answer has begun. Pure: the clock and the jitter are arguments.
 
 use std::time::{Duration, SystemTime};
 
@@ -31,8 +31,8 @@ pub(super) enum Decision {
     After(Duration),
 }
 
-/// Decides. `dice` is between 0 and 1.
-pub(super) fn decide(attempt: Attempt<'_>, options: &RetryOptions, dice: f64) -> Decision {
+/// Decides what follows a failed attempt. `jitter` is between 0 and 1.
+pub(super) fn decide(attempt: Attempt<'_>, options: &RetryOptions, jitter: f64) -> Decision {
     let retryable = attempt.hints.should_retry.unwrap_or(match attempt.status {
         None => true,
         Some(status) => matches!(status, 408 | 409 | 429) || status >= 500,
@@ -47,7 +47,9 @@ pub(super) fn decide(attempt: Attempt<'_>, options: &RetryOptions, dice: f64) ->
         Some(delay) => Decision::After(delay),
         None => {
             let seconds = (0.5 * 2_f64.powi(attempt.number.min(16).cast_signed())).min(8.0);
-            Decision::After(Duration::from_secs_f64(seconds * (1.0 - dice.clamp(0.0, 1.0) * 0.25)))
+            Decision::After(Duration::from_secs_f64(
+                seconds * (1.0 - jitter.clamp(0.0, 1.0) * 0.25),
+            ))
         }
     }
 }
@@ -84,7 +86,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn options(max_retries: u32) -> RetryOptions {
-        RetryOptions { max_retries, max_delay: 60 * SECOND }
+        RetryOptions::new(max_retries, 60 * SECOND)
     }
 
     #[test]
@@ -129,7 +131,7 @@ mod tests {
         }
         let hints = hint(None, Some(3600 * SECOND));
         let attempt = Attempt { number: 0, status: Some(429), hints: &hints };
-        let unlimited = RetryOptions { max_retries: 1, max_delay: Duration::ZERO };
+        let unlimited = RetryOptions::new(1, Duration::ZERO);
         assert_eq!(decide(attempt, &unlimited, 0.0), Decision::After(3600 * SECOND));
     }
 

@@ -12,6 +12,7 @@ use crate::wire::{EncodeError, identity};
 
 /// A request with everything resolved that depends on the outside world.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Call {
     /// The model, its base URL final.
     pub model: Arc<Model>,
@@ -23,10 +24,21 @@ pub struct Call {
     pub api_key: Option<SecretString>,
     /// How long to cache.
     pub cache: CacheRetention,
-    /// The key is a bearer token even where the provider's keys usually are not.
-    pub bearer: bool,
+    /// The way in which the key is sent.
+    pub key_scheme: KeyScheme,
     /// Send preferred strict tools as ordinary ones; see [`super::WireFormat::fallback`].
     pub no_strict_tools: bool,
+}
+
+/// The way in which a key is sent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyScheme {
+    /// In the header that the wire format uses for API keys.
+    #[default]
+    FormatDefault,
+    /// As a bearer token in the `Authorization` header, whatever the wire format uses otherwise.
+    Bearer,
 }
 
 /// Looks up an environment variable.
@@ -36,7 +48,7 @@ impl Call {
     /// A call for `request` with this key. Variables are looked up in the request's own
     /// overrides first, then with `env`.
     pub fn new(request: Request, api_key: Option<SecretString>, env: EnvLookup<'_>) -> Self {
-        let Request { model, context, options } = request;
+        let Request { model, context, options, .. } = request;
         let long = || {
             let name = "PI_CACHE_RETENTION";
             let value = options.env.get(name).cloned().or_else(|| env(name));
@@ -51,7 +63,7 @@ impl Call {
             api_key: api_key.filter(|key| !key.expose_secret().is_empty()),
             model,
             options,
-            bearer: false,
+            key_scheme: KeyScheme::default(),
             no_strict_tools: false,
         }
     }

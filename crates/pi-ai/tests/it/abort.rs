@@ -99,10 +99,12 @@ async fn dropping_the_stream_ends_the_request_too() {
 #[tokio::test]
 async fn a_token_of_the_caller_cancels_the_stream_but_not_the_other_way_round() {
     let mut server = Server::play(vec![vec![Step::UntilGone], vec![Step::UntilGone]]).await;
-    let request = || Request {
-        model: model(APIS[1], &server.url()),
-        context: Context::new().user("hi"),
-        options: StreamOptions::default(),
+    let request = || {
+        Request::new(
+            model(APIS[1], &server.url()),
+            Context::new().user("hi"),
+            StreamOptions::default(),
+        )
     };
     let run = CancelToken::new();
     let first = Provider::stream(&client(), request(), run.clone());

@@ -1,6 +1,5 @@
 //! The front door: which key, which address, which headers a request leaves with.
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use pi_ai::{Authorization, Client, Context, Model, ProviderConfig, StopReason, StreamOptions};
@@ -47,14 +46,12 @@ async fn keys_come_in_order_of_precedence() {
     };
     let plain = StreamOptions::default;
     assert_eq!(authorization(env(variables), plain()).await, "Bearer from-env");
-    let overridden = StreamOptions {
-        env: BTreeMap::from([("GROQ_API_KEY".to_owned(), "from-request-env".to_owned())]),
-        ..plain()
-    };
+    let mut overridden = plain();
+    overridden.env.insert("GROQ_API_KEY".to_owned(), "from-request-env".to_owned());
     assert_eq!(authorization(env(variables), overridden).await, "Bearer from-request-env");
     let configured = env(variables).with_key("groq", "configured");
     assert_eq!(authorization(configured.clone(), plain()).await, "Bearer configured");
-    let explicit = StreamOptions { api_key: Some("explicit".to_owned().into()), ..plain() };
+    let explicit = plain().with_api_key("explicit");
     assert_eq!(authorization(configured, explicit).await, "Bearer explicit");
 }
 
@@ -113,14 +110,13 @@ async fn providers_and_models_of_your_own() {
     let server = Server::answer(response("200 OK", &[], COMPLETE)).await;
     let mine: Model =
         serde_json::from_value(json!({"id": "mine", "api": "", "provider": "lab"})).unwrap();
-    let client = Client::new(|_| None).with_provider(ProviderConfig {
-        id: "lab".to_owned(),
-        base_url: Some(format!("{}/v1", server.url())),
-        api: Some("openai-completions".to_owned()),
-        headers: BTreeMap::from([("X-Lab".to_owned(), "1".to_owned())]),
-        models: vec![mine],
-        ..ProviderConfig::default()
-    });
+    let client = Client::new(|_| None).with_provider(
+        ProviderConfig::new("lab")
+            .with_base_url(format!("{}/v1", server.url()))
+            .with_api("openai-completions")
+            .with_header("X-Lab", "1")
+            .with_model(mine),
+    );
     assert!(client.is_configured("lab"), "a provider of your own needs no key");
     assert!(!client.is_configured("openai"));
     assert!(client.providers().contains(&"lab".to_owned()));
@@ -139,12 +135,11 @@ fn a_built_in_provider_can_be_redirected_and_extended() {
         "id": "claude-sonnet-4-5", "name": "Mine", "api": "anthropic-messages", "provider": "anthropic",
     }))
     .unwrap();
-    let client = Client::new(|_| None).with_provider(ProviderConfig {
-        id: "anthropic".to_owned(),
-        base_url: Some("https://gateway.example/anthropic".to_owned()),
-        models: vec![replaced],
-        ..ProviderConfig::default()
-    });
+    let client = Client::new(|_| None).with_provider(
+        ProviderConfig::new("anthropic")
+            .with_base_url("https://gateway.example/anthropic")
+            .with_model(replaced),
+    );
     let models = client.models("anthropic");
     assert!(models.iter().all(|model| model.base_url == "https://gateway.example/anthropic"));
     let same_id: Vec<_> = models.iter().filter(|model| model.id == "claude-sonnet-4-5").collect();
@@ -190,11 +185,9 @@ async fn a_request_may_be_authorized_late() {
     let client = env(&[("GROQ_API_KEY", "from-env")]).with_authorization(move |model| {
         *count.lock().unwrap() += 1;
         Box::pin(async move {
-            Ok(Authorization {
-                key: Some(format!("late-for-{}", model.provider).into()),
-                headers: BTreeMap::from([("x-team".to_owned(), "blue".to_owned())]),
-                ..Authorization::default()
-            })
+            let mut authorization = Authorization::new(format!("late-for-{}", model.provider));
+            authorization.headers.insert("x-team".to_owned(), "blue".to_owned());
+            Ok(authorization)
         })
     });
     let plain = StreamOptions::default();
@@ -202,7 +195,7 @@ async fn a_request_may_be_authorized_late() {
     assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer late-for-groq"));
     assert_eq!(header(&request, "x-team").as_deref(), Some("blue"));
     // A request that brings its key is not asked about.
-    let own = StreamOptions { api_key: Some("own".to_owned().into()), ..StreamOptions::default() };
+    let own = StreamOptions::default().with_api_key("own");
     let request = received(client, "groq", "openai-completions", own).await;
     assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer own"));
     assert_eq!(*asked.lock().unwrap(), 1);
@@ -211,7 +204,7 @@ async fn a_request_may_be_authorized_late() {
 #[tokio::test]
 async fn a_refused_authorization_is_the_answer() {
     let client = env(&[("GROQ_API_KEY", "from-env")])
-        .with_authorization(|_| Box::pin(async { Err("the vault is locked".to_owned()) }));
+        .with_authorization(|_| Box::pin(async { Err("the vault is locked".into()) }));
     let model = client.model("groq", "openai/gpt-oss-20b").unwrap();
     let answer = client.complete(&model, Context::new().user("hi"), StreamOptions::default()).await;
     assert_eq!(answer.stop_reason, StopReason::Error);

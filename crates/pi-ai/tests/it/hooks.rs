@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pi_ai::{
     AssistantEvent, AssistantMessage, CacheRetention, CancelToken, Client, Context, HookFuture,
-    Model, Provider, Request, RequestHooks, RetryOptions, StopReason, StreamOptions, is_retryable,
+    Model, Provider, Request, RequestHooks, StopReason, StreamOptions, is_retryable,
 };
 use serde_json::json;
 
@@ -19,7 +19,9 @@ const API: &str = "openai-completions";
 type Log = Arc<Mutex<Vec<String>>>;
 
 fn with_hooks(hooks: RequestHooks) -> StreamOptions {
-    StreamOptions { cache_retention: Some(CacheRetention::None), hooks, ..StreamOptions::default() }
+    let mut options = StreamOptions::default().with_hooks(hooks);
+    options.cache_retention = Some(CacheRetention::None);
+    options
 }
 
 async fn complete(model: &Arc<Model>, options: StreamOptions) -> Arc<AssistantMessage> {
@@ -70,7 +72,7 @@ async fn hooks_are_awaited_in_order() {
         })
         .with_provider_event(move |data| note(&events, format!("event {}", &data[..2])));
     let mut options = with_hooks(hooks);
-    options.retry = RetryOptions { max_retries: 1, ..RetryOptions::default() };
+    options.retry.max_retries = 1;
     let message = complete(&model(API, &server.url()), options).await;
     assert_eq!(message.text(), "ok", "{message:?}");
     assert_eq!(
@@ -234,11 +236,8 @@ async fn cancelling_drops_a_pending_hook() {
             "on_payload" => hooks.with_payload(move |_, _| never(&started, &flag)),
             _ => hooks.with_response(move |_| never(&started, &flag)),
         };
-        let request = Request {
-            model: model(API, &server.url()),
-            context: Context::new().user("hi"),
-            options: with_hooks(hooks),
-        };
+        let request =
+            Request::new(model(API, &server.url()), Context::new().user("hi"), with_hooks(hooks));
         let cancel = CancelToken::new();
         let waiting = tokio::spawn(Provider::stream(&client(), request, cancel.clone()).result());
         has_started.recv().await.unwrap();

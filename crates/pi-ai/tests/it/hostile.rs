@@ -21,12 +21,7 @@ pub(crate) const APIS: &[&str] =
     &["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
 
 pub(crate) fn client() -> Client {
-    let provider = ProviderConfig {
-        id: "local".to_owned(),
-        api_key: Some("secret-key".to_owned().into()),
-        ..ProviderConfig::default()
-    };
-    Client::new(|_| None).with_provider(provider)
+    Client::new(|_| None).with_provider(ProviderConfig::new("local").with_api_key("secret-key"))
 }
 
 pub(crate) fn model(api: &str, base_url: &str) -> Arc<Model> {
@@ -260,15 +255,18 @@ async fn hangs_up() -> std::net::SocketAddr {
     addr
 }
 
+fn with_timeouts(change: impl FnOnce(&mut Timeouts)) -> StreamOptions {
+    let mut options = StreamOptions::default();
+    change(&mut options.timeouts);
+    options
+}
+
 #[tokio::test]
-async fn time_outs_say_which_they_are_and_may_pass() {
+async fn a_time_out_is_named_and_retryable() {
     let quick = Some(Duration::from_millis(30));
     for api in APIS {
         let silent = Server::play(vec![vec![Step::UntilGone]]).await;
-        let options = StreamOptions {
-            timeouts: Timeouts { first_byte: quick, ..Timeouts::default() },
-            ..StreamOptions::default()
-        };
+        let options = with_timeouts(|timeouts| timeouts.first_byte = quick);
         let (_, message) = ask_with(api, &silent.url(), options.clone()).await;
         assert_eq!(error(&message), "Request timed out: no answer within 0.03 s", "{api}");
         assert!(is_retryable(&message));
@@ -284,10 +282,7 @@ async fn time_outs_say_which_they_are_and_may_pass() {
             Step::UntilGone,
         ];
         let mut server = Server::play(vec![stalls]).await;
-        let options = StreamOptions {
-            timeouts: Timeouts { idle: quick, ..Timeouts::default() },
-            ..StreamOptions::default()
-        };
+        let options = with_timeouts(|timeouts| timeouts.idle = quick);
         let (_, message) = ask_with(api, &server.url(), options).await;
         assert_eq!(
             error(&message),
@@ -313,10 +308,7 @@ async fn a_host_that_does_not_answer_the_connection() {
     {
         queued.push(stream);
     }
-    let options = StreamOptions {
-        timeouts: Timeouts { connect: Some(Duration::from_millis(50)), ..Timeouts::default() },
-        ..StreamOptions::default()
-    };
+    let options = with_timeouts(|timeouts| timeouts.connect = Some(Duration::from_millis(50)));
     let (_, message) = ask_with("openai-completions", &format!("http://{addr}"), options).await;
     let expected = format!("Connection timed out: {addr} could not be reached within 0.05 s");
     assert_eq!(error(&message), expected);
@@ -399,9 +391,9 @@ async fn keys_do_not_follow_a_redirect_to_another_host() {
 
 #[tokio::test]
 async fn retries_as_the_server_asks() {
-    let retrying = |max_retries| StreamOptions {
-        retry: RetryOptions { max_retries, max_delay: Duration::from_secs(60) },
-        ..StreamOptions::default()
+    let retrying = |max_retries| {
+        let retry = RetryOptions::new(max_retries, Duration::from_secs(60));
+        StreamOptions::default().with_retry(retry)
     };
     let ask_for = |header: (&'static str, &'static str), status: &'static str, retries| async move {
         let api = "openai-completions";

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use pi_ai::wire::{self, Call};
 use pi_ai::{
-    Attribution, CacheRetention, Context, Identity, Model, Request, StreamOptions, ThinkingBudgets,
+    Attribution, CacheRetention, Context, Model, Request, StreamOptions, ThinkingBudgets,
     ThinkingLevel, ToolChoice,
 };
 use pi_protocol::json;
@@ -61,33 +61,28 @@ fn present<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Option<Strin
 
 impl Options {
     fn into_call(self, model: Model, context: Context) -> Call {
-        let attribution = self.identity.get("attribution").map(|value| Attribution {
-            name: value["name"].as_str().unwrap_or_default().to_owned(),
-            url: value["url"].as_str().map(str::to_owned),
-            categories: value["categories"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .filter_map(|category| category.as_str().map(str::to_owned))
-                .collect(),
-        });
-        let options = StreamOptions {
-            temperature: self.temperature,
-            max_tokens: self.max_tokens,
-            cache_retention: self.cache_retention,
-            session_id: self.session_id,
-            metadata: self.metadata,
-            tool_choice: self.tool_choice,
-            reasoning: self.reasoning,
-            thinking_budgets: self.thinking_budgets,
-            headers: self.headers,
-            sampling_params: self.sampling_params,
-            identity: Identity { user_agent: None, attribution },
-            env: self.env,
-            ..StreamOptions::default()
-        };
+        let mut options = StreamOptions::default();
+        if let Some(value) = self.identity.get("attribution") {
+            let mut attribution = Attribution::new(value["name"].as_str().unwrap_or_default());
+            attribution.url = value["url"].as_str().map(str::to_owned);
+            for category in value["categories"].as_array().into_iter().flatten() {
+                attribution.categories.extend(category.as_str().map(str::to_owned));
+            }
+            options.identity.attribution = Some(attribution);
+        }
+        options.temperature = self.temperature;
+        options.max_tokens = self.max_tokens;
+        options.cache_retention = self.cache_retention;
+        options.session_id = self.session_id;
+        options.metadata = self.metadata;
+        options.tool_choice = self.tool_choice;
+        options.reasoning = self.reasoning;
+        options.thinking_budgets = self.thinking_budgets;
+        options.headers = self.headers;
+        options.sampling_params = self.sampling_params;
+        options.env = self.env;
         let key = self.api_key.unwrap_or(Some("sk-dummy".to_owned()));
-        let request = Request { model: Arc::new(model), context, options };
+        let request = Request::new(Arc::new(model), context, options);
         Call::new(request, key.map(Into::into), &|_| None)
     }
 }

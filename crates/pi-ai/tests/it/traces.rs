@@ -88,11 +88,8 @@ fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
         "cost": {"input": 1, "output": 10, "cacheRead": 0.1, "cacheWrite": 1.25},
     }))
     .unwrap();
-    let request = Request {
-        model: Arc::new(model.clone()),
-        context: Context::new().user("hi"),
-        options: StreamOptions::default(),
-    };
+    let request =
+        Request::new(Arc::new(model.clone()), Context::new().user("hi"), StreamOptions::default());
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
     let mut decoder = wire::format(api).unwrap().decoder(&call);
     let mut out = MessageBuilder::new(&model);

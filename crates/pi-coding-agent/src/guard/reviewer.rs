@@ -71,15 +71,12 @@ impl Reviewer {
             timestamp: now_ms(),
             extra: Default::default(),
         };
-        let request = Request {
-            model: Arc::clone(&self.model),
-            context: Context {
-                system_prompt: Some(PROMPT.to_owned()),
-                messages: std::iter::once(Message::User(Arc::new(asked))).collect(),
-                tools: Vec::new(),
-            },
-            options: StreamOptions::default(),
+        let context = Context {
+            system_prompt: Some(PROMPT.to_owned()),
+            messages: std::iter::once(Message::User(Arc::new(asked))).collect(),
+            tools: Vec::new(),
         };
+        let request = Request::new(Arc::clone(&self.model), context, StreamOptions::default());
         let cancel = CancelToken::new();
         let answer = complete(&*self.provider, request, cancel.clone());
         let answer = tokio::time::timeout(self.longest, answer).await.map_err(|_| {

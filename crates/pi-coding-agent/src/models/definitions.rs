@@ -63,7 +63,7 @@ impl Models {
             ModelName { provider, id, name: changed.unwrap_or(name) }
         };
         let mut names: Vec<ModelName<'a>> = catalog::names(provider)
-            .map(|(id, name)| {
+            .map(|catalog::CatalogName { id, name, .. }| {
                 let own = record.and_then(|record| last(record, id));
                 named(id, own.map_or(name, display_name))
             })

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use pi_ai::{Authorization, Client};
+use pi_ai::{Authorization, Client, KeyScheme};
 use pi_guard::secrets::Secrets;
 use pi_protocol::Model;
 use secrecy::{ExposeSecret, SecretString};
@@ -88,11 +88,9 @@ impl ModelRegistry {
             Client::new(move |name| variables.environment.variable(name).map(str::to_owned))
                 .with_authorization(move |model| {
                     let shared = Arc::clone(&asked);
-                    Box::pin(async move {
-                        shared.authorize(&model).await.map_err(|error| error.to_string())
-                    })
+                    Box::pin(async move { shared.authorize(&model).await.map_err(Into::into) })
                 })
-                .with_mask(move |text| quoted.secrets().redact_known(text).into_owned());
+                .with_redaction(move |text| quoted.secrets().redact_known(text).into_owned());
         Self { shared, client }
     }
 
@@ -315,7 +313,13 @@ impl Shared {
         // Before anybody can quote them.
         self.secrets().add([secret.key.expose_secret().to_owned()]);
         self.secrets().add(header_secrets(&headers));
-        Ok(Authorization { key: Some(secret.key), bearer: secret.bearer, headers, env: secret.env })
+        let mut authorization = Authorization::new(secret.key);
+        if secret.bearer {
+            authorization.scheme = KeyScheme::Bearer;
+        }
+        authorization.headers = headers;
+        authorization.env = secret.env;
+        Ok(authorization)
     }
 }
 

@@ -74,7 +74,8 @@ fn tools_go_where_the_api_takes_them() {
         ("nothing declared at first", &additions[1..], ToolPlacement::Changes, &[], 0),
     ];
     for (what, conversation, placement, expected, from) in cases {
-        let (top, rest) = Declarations::place_tools(conversation, placement);
-        assert_eq!((names(&top).as_slice(), rest), (expected, from), "{what}");
+        let placed = Declarations::place_tools(conversation, placement);
+        let actual = (names(&placed.top_level), placed.in_place_from);
+        assert_eq!(actual, (expected.to_vec(), from), "{what}");
     }
 }

@@ -87,7 +87,7 @@ impl Summarizer<'_> {
     pub async fn ask(&self, label: &str, user_text: String) -> Result<SummaryText, SummaryError> {
         let context =
             Context::new().system(prompts::SYSTEM).user_blocks(vec![UserBlock::text(user_text)]);
-        let request = Request { model: Arc::clone(&self.model), context, options: self.options() };
+        let request = Request::new(Arc::clone(&self.model), context, self.options());
         let answer = complete(self.provider, request, self.cancel.clone()).await;
         let label = label.to_owned();
         match &answer.stop_reason {

@@ -97,7 +97,7 @@ fn sent(api: &str, compat: &Value, tools: &[Arc<dyn AgentTool>]) -> Vec<Value> {
         }
         context = context.tool(declaration);
     }
-    let request = Request { model: Arc::new(model), context, options: StreamOptions::default() };
+    let request = Request::new(Arc::new(model), context, StreamOptions::default());
     let call = Call::new(request, Some("k".to_owned().into()), &|_| None);
     let body = wire::format(api).unwrap().encode(&call).unwrap().body;
     body["tools"].as_array().unwrap().clone()

@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 
 use super::compat::Compat;
 use super::{messages, thinking, tools};
-use crate::wire::{Call, EncodeError, Headers, HttpRequest, copilot, ids, transform_messages};
+use crate::wire::{
+    Call, EncodeError, Headers, HttpRequest, KeyScheme, copilot, ids, transform_messages,
+};
 
 const VERSION: &str = "2023-06-01";
 
@@ -94,7 +96,7 @@ fn headers(call: &Call, compat: &Compat, betas: &[&str]) -> Result<Headers, Enco
 }
 
 fn is_bearer(call: &Call, key: &str) -> bool {
-    is_oauth(key) || call.bearer || call.model.provider == "github-copilot"
+    is_oauth(key) || call.key_scheme == KeyScheme::Bearer || call.model.provider == "github-copilot"
 }
 
 fn is_oauth(key: &str) -> bool {
@@ -122,8 +124,8 @@ fn betas(call: &Call, compat: &Compat, has_tools: bool, inline_tools: bool) -> V
 
 /// The top-level tools, and whether later changes are told in place.
 fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::Tool>, bool) {
-    let (initial, rest) = Declarations::place_tools(conversation, ToolPlacement::Changes);
-    let changes = conversation[rest..].iter().any(|message| match message {
+    let placed = Declarations::place_tools(conversation, ToolPlacement::Changes);
+    let changes = conversation[placed.in_place_from..].iter().any(|message| match message {
         Message::System(system) => {
             !system.tools_added.is_empty() || !system.tools_removed.is_empty()
         }
@@ -131,9 +133,13 @@ fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::T
     });
     let inline = compat.supports_mid_convo_system_messages
         && compat.supports_mid_convo_tool_changes
-        && !initial.is_empty()
+        && !placed.top_level.is_empty()
         && changes;
-    if inline { (initial, true) } else { (Declarations::replay(conversation).tools, false) }
+    if inline {
+        (placed.top_level, true)
+    } else {
+        (Declarations::replay(conversation).tools, false)
+    }
 }
 
 /// The prompt, from the leading system message.

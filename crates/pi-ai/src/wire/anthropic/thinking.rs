@@ -81,10 +81,10 @@ fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, Option<u64>) {
         0 => DEFAULT_MAX_TOKENS + level.budget(&call.options.thinking_budgets),
         known => known,
     };
-    let (wanted, budget) =
+    let allowance =
         level.split_allowance(call.options.max_tokens, model_max, &call.options.thinking_budgets);
-    let max_tokens = call.fit_max_tokens(wanted);
-    let budget = budget.min(max_tokens.saturating_sub(MIN_BUDGET)).max(MIN_BUDGET);
+    let max_tokens = call.fit_max_tokens(allowance.max_tokens);
+    let budget = allowance.thinking.min(max_tokens.saturating_sub(MIN_BUDGET)).max(MIN_BUDGET);
     (max_tokens, Some(budget).filter(|budget| *budget < max_tokens))
 }
 

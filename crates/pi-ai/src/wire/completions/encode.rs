@@ -48,12 +48,13 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
     let conversation = transform_messages(&conversation, model, &normalize);
     let placement =
         if compat.tools_anywhere { ToolPlacement::Additions } else { ToolPlacement::TopLevel };
-    let (top_tools, first_in_place) = Declarations::place_tools(&conversation, placement);
+    let placed = Declarations::place_tools(&conversation, placement);
     let grammar_tools = GrammarTools::among(&Declarations::replay(&conversation).tools, compat);
 
+    let first_in_place = placed.in_place_from;
     let wire = messages::Wire { model, compat, grammar_tools: &grammar_tools, first_in_place };
     let mut messages = wire.messages(&conversation)?;
-    let mut tools = tools::declare(&top_tools, compat)?;
+    let mut tools = tools::declare(&placed.top_level, compat)?;
     cache::add_markers(call, compat, &mut messages, &mut tools);
 
     let mut body = Map::new();

@@ -22,7 +22,7 @@ fn call(context: Context) -> Call {
         "compat": {"supportsOpenAIGrammarTools": true},
     }))
     .unwrap();
-    let request = Request { model: Arc::new(model), context, options: StreamOptions::default() };
+    let request = Request::new(Arc::new(model), context, StreamOptions::default());
     Call::new(request, Some("sk-key".to_owned().into()), &|_| None)
 }
 

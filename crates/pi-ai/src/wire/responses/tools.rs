@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use pi_protocol::{Declarations, Message, SystemMessage, Tool, ToolPlacement};
+use pi_protocol::{Declarations, Message, PlacedTools, SystemMessage, Tool, ToolPlacement};
 use serde_json::{Value, json};
 
 use super::compat::Compat;
@@ -98,8 +98,8 @@ impl ToolPlan {
         messages: &[Message],
         compat: &Compat,
     ) -> Result<(Self, Vec<Value>), EncodeError> {
-        let (place, (top, first)) = if compat.additional_tools {
-            (Place::AdditionalTools, (Vec::new(), 0))
+        let (place, placed) = if compat.additional_tools {
+            (Place::AdditionalTools, PlacedTools::default())
         } else if compat.tool_search {
             (Place::ToolSearch, Declarations::place_tools(messages, ToolPlacement::Additions))
         } else {
@@ -107,9 +107,9 @@ impl ToolPlan {
         };
         // Counted in system messages: the other ones may still be dropped or added.
         let is_system = |message: &&Message| matches!(message, Message::System(_));
-        let first_in_place = messages.iter().take(first).filter(is_system).count();
+        let first_in_place = messages.iter().take(placed.in_place_from).filter(is_system).count();
         let plan = Self { place, first_in_place, declared: false, unavailable: Vec::new() };
-        Ok((plan, declare_all(&top, compat)?))
+        Ok((plan, declare_all(&placed.top_level, compat)?))
     }
 
     /// The declarations of the system message with number `ordinal` among its kind, at `index` of

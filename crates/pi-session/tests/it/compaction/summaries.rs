@@ -38,12 +38,14 @@ fn counting() -> Faux {
 fn summarizer<'a>(faux: &'a Faux, case: &Value) -> Summarizer<'a> {
     let reasoning = case["reasoning"].as_bool().unwrap_or(true);
     let session_id = case["sessionId"].as_str().map(str::to_owned);
+    let mut options = StreamOptions::default();
+    options.session_id = session_id;
     Summarizer {
         provider: faux,
         model: Arc::new(Model { reasoning, context_window: 100_000, ..Faux::model() }),
         thinking_level: case["level"].as_str().map(|level| level.parse().unwrap()),
         cancel: CancelToken::new(),
-        options: StreamOptions { session_id, ..StreamOptions::default() },
+        options,
     }
 }
 

@@ -22,11 +22,8 @@ fn decode(payloads: &[&str]) -> AssistantMessage {
         }))
         .unwrap(),
     );
-    let request = Request {
-        model: Arc::clone(&model),
-        context: Context::new().user("hi"),
-        options: StreamOptions::default(),
-    };
+    let request =
+        Request::new(Arc::clone(&model), Context::new().user("hi"), StreamOptions::default());
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
     let mut decoder = AnthropicMessages.decoder(&call);
     let mut out = MessageBuilder::new(&model);

@@ -20,7 +20,7 @@ fn decode_body(body: &str, compat: &Value, tools: Vec<Tool>) -> AssistantMessage
     let model = Arc::new(serde_json::from_value(model).unwrap());
     let context = Context { tools, ..Context::new().user("hi") };
     let options = StreamOptions::default();
-    let request = Request { model: Arc::clone(&model), context, options };
+    let request = Request::new(Arc::clone(&model), context, options);
     let call = Call::new(request, Some("key".to_owned().into()), &|_| None);
     let mut decoder = OpenAiCompletions.decoder(&call);
     let mut out = MessageBuilder::new(&model);

@@ -19,7 +19,7 @@ fn decode(body: &str, piece: usize) -> AssistantMessage {
     let model = Arc::new(model);
     let context = Context::new().user("hi");
     let options = StreamOptions::default();
-    let request = Request { model: Arc::clone(&model), context, options };
+    let request = Request::new(Arc::clone(&model), context, options);
     let call = Call::new(request, None, &|_| None);
     let mut decoder: Box<dyn Decoder> = GoogleGenerativeAi.decoder(&call);
     let mut out = MessageBuilder::new(&model);
