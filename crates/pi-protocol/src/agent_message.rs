@@ -1,7 +1,7 @@
-//! Messages of an agent: those a model understands, and any others an application needs.
+//! Messages of an agent: the roles that models understand, and custom ones of an application.
 //!
-//! Other messages travel through the transcript untouched and are left out at the request, unless
-//! `convert_to_llm` turns them into something a model understands.
+//! Custom messages travel through the transcript unchanged and are left out of requests, unless
+//! `convert_to_llm` converts them into messages that models understand.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,9 +16,9 @@ use crate::{AssistantMessage, Extra, Message, SystemMessage, ToolResultMessage, 
 /// A message of the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentMessage {
-    /// One that models understand.
+    /// A message of a role that models understand.
     Llm(Message),
-    /// One of the application: any role, any fields, kept as they are.
+    /// A message of the application, with any role and fields, kept unchanged.
     Custom(Arc<Map<String, Value>>),
 }
 
@@ -47,7 +47,7 @@ pub trait CustomMessage: Serialize + DeserializeOwned {
 const LLM_ROLES: &[&str] = &["system", "user", "assistant", "toolResult"];
 
 impl AgentMessage {
-    /// A message of an application's own type, which must serialize to an object.
+    /// Converts a message of an application's own type, which must serialize to an object.
     pub fn custom<T: CustomMessage>(message: &T) -> Result<Self, serde_json::Error> {
         let Value::Object(fields) = serde_json::to_value(message)? else {
             return Err(serde_json::Error::custom("a custom message must be an object"));
@@ -58,7 +58,7 @@ impl AgentMessage {
         Ok(Self::Custom(Arc::new(object)))
     }
 
-    /// The message as an application's own type, if it is one.
+    /// Returns the message as an application's own type, if it has the role of that type.
     pub fn as_custom<T: CustomMessage>(&self) -> Option<T> {
         match self {
             Self::Custom(fields) if self.role() == T::ROLE => {
@@ -68,8 +68,8 @@ impl AgentMessage {
         }
     }
 
-    /// Reads a message from its JSON text. Much cheaper than going through [`Deserialize`], which
-    /// must collect the fields before it knows the role.
+    /// Reads a message from its JSON text. Much cheaper than [`Deserialize`], which must collect the
+    /// fields before it knows the role.
     ///
     /// A message of a known role in an unknown shape is kept as [`AgentMessage::Custom`].
     pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
@@ -80,7 +80,7 @@ impl AgentMessage {
         from_sound_str(text).map(|fields| Self::Custom(Arc::new(fields)))
     }
 
-    /// The role.
+    /// Returns the value of `role`.
     pub fn role(&self) -> &str {
         match self {
             Self::Llm(Message::System(_)) => "system",
@@ -91,7 +91,7 @@ impl AgentMessage {
         }
     }
 
-    /// The assistant's message, if it is one.
+    /// Returns the message if the assistant wrote it.
     pub fn as_assistant(&self) -> Option<&Arc<AssistantMessage>> {
         match self {
             Self::Llm(Message::Assistant(message)) => Some(message),
@@ -102,7 +102,7 @@ impl AgentMessage {
 
 impl Message {
     /// Reads a message of a known role, without the detour of a tagged enum, which collects all
-    /// fields before it looks at any.
+    /// fields before it looks at the tag.
     fn from_json(role: &str, text: &str) -> Option<Self> {
         fn read<T: DeserializeOwned>(
             text: &str,

@@ -1,8 +1,9 @@
-//! Builds an assistant message and its events from what a provider says.
+//! Builds an assistant message and its events from the output of a provider.
 //!
-//! A wire decoder says "text began", "here is more of block 2", "the call is complete"; the
-//! builder keeps the message, queues the matching events, and reads tool arguments as they come.
-//! It knows no wire format. Every call costs what its argument is long, not what the message is.
+//! A wire decoder reports "text began", "more of block 2", "the call is complete"; the builder
+//! keeps the message, queues the matching events, and parses tool arguments while they stream.
+//! This module must not know a wire format. The cost of a call depends on the length of its
+//! argument, not on the length of the message.
 
 use std::collections::VecDeque;
 
@@ -11,12 +12,12 @@ use crate::{
     ThinkingContent, ToolCall, json,
 };
 
-/// The message under construction, and the events not yet delivered.
+/// A message under construction, and its events that are not yet delivered.
 #[derive(Debug)]
 pub struct MessageBuilder {
     message: AssistantMessage,
     events: VecDeque<AssistantEvent>,
-    /// What is known of each block beyond the message itself, by content index.
+    /// State of each block beyond the message itself, by content index.
     blocks: Vec<BlockState>,
     started: bool,
     finished: bool,
@@ -55,32 +56,32 @@ impl MessageBuilder {
         &self.message
     }
 
-    /// The message, for facts that are not events: ids, usage, signatures, diagnostics.
+    /// The message, to set fields that have no events: ids, usage, signatures, diagnostics.
     pub fn message_mut(&mut self) -> &mut AssistantMessage {
         &mut self.message
     }
 
-    /// The message, taken out.
+    /// Returns the message and drops the events.
     pub fn into_message(self) -> AssistantMessage {
         self.message
     }
 
-    /// The next event not yet delivered.
+    /// Removes and returns the oldest event that is not yet delivered.
     pub fn pop_event(&mut self) -> Option<AssistantEvent> {
         self.events.pop_front()
     }
 
-    /// There are events not yet delivered.
+    /// Returns true if some events are not yet delivered.
     pub fn has_events(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// A terminal event has been queued; whatever comes after it is ignored.
+    /// Returns true if a terminal event has been queued. Later calls have no effect.
     pub fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// The provider has begun to answer. Said again, it changes nothing.
+    /// Reports that the provider has begun to answer. A second call has no effect.
     pub fn start(&mut self) {
         if !self.started && !self.finished {
             self.started = true;
@@ -88,26 +89,26 @@ impl MessageBuilder {
         }
     }
 
-    /// A text block begins.
+    /// Begins a text block and returns its content index.
     pub fn text_start(&mut self) -> usize {
         self.open(AssistantBlock::Text(TextContent::default()), BlockState::Text, |content_index| {
             AssistantEvent::TextStart { content_index }
         })
     }
 
-    /// A thinking block begins.
+    /// Begins a thinking block and returns its content index.
     pub fn thinking_start(&mut self) -> usize {
         self.thinking_start_with(ThinkingContent::default())
     }
 
-    /// A thinking block begins that already has content, such as a redacted one.
+    /// Begins a thinking block that already has content, such as a redacted one.
     pub fn thinking_start_with(&mut self, thinking: ThinkingContent) -> usize {
         self.open(AssistantBlock::Thinking(thinking), BlockState::Thinking, |content_index| {
             AssistantEvent::ThinkingStart { content_index }
         })
     }
 
-    /// A tool call begins.
+    /// Begins a tool call and returns its content index.
     pub fn tool_call_start(&mut self, id: impl Into<String>, name: impl Into<String>) -> usize {
         let call = ToolCall { id: id.into(), name: name.into(), ..ToolCall::default() };
         let state = BlockState::ToolCall { text: String::new(), preview: Box::default() };
@@ -132,7 +133,7 @@ impl MessageBuilder {
         index
     }
 
-    /// More of a block that is open: text, thinking, or the argument text of a call.
+    /// Appends to an open block: text, thinking, or the argument text of a call.
     pub fn delta(&mut self, content_index: usize, delta: &str) {
         if self.finished {
             return;
@@ -152,13 +153,13 @@ impl MessageBuilder {
                 preview.push(delta, &mut call.arguments);
                 AssistantEvent::ToolCallDelta { content_index, delta: delta.to_owned() }
             }
-            // The block has ended: a late delta of a confused server changes nothing.
+            // The block has ended: a late delta of a confused server is ignored.
             _ => return,
         };
         self.events.push_back(event);
     }
 
-    /// The argument text of an open call so far.
+    /// Returns the argument text of an open call so far.
     pub fn argument_text(&self, content_index: usize) -> Option<&str> {
         match self.blocks.get(content_index)? {
             BlockState::ToolCall { text, .. } => Some(text),
@@ -166,8 +167,8 @@ impl MessageBuilder {
         }
     }
 
-    /// The whole argument text of an open call, said again by the provider: what it adds to the
-    /// text so far becomes a delta; if it contradicts it, it replaces it.
+    /// Takes the complete argument text of an open call, as providers repeat it at the end. Text
+    /// that extends the text so far becomes a delta; text that contradicts it replaces it.
     pub fn complete_arguments(&mut self, content_index: usize, whole: &str) {
         let Some(so_far) = self.argument_text(content_index) else { return };
         if let Some(rest) = whole.strip_prefix(so_far) {
@@ -180,7 +181,7 @@ impl MessageBuilder {
         }
     }
 
-    /// A block is complete. The arguments of a call are parsed strictly, once.
+    /// Ends a block. The arguments of a call are parsed strictly, once.
     pub fn end(&mut self, content_index: usize) {
         let Some(state) = self.blocks.get_mut(content_index) else { return };
         let event = match std::mem::replace(state, BlockState::Ended) {
@@ -218,12 +219,12 @@ impl MessageBuilder {
         }
     }
 
-    /// The block is still open.
+    /// Returns true if the block has begun and not ended.
     pub fn is_open(&self, content_index: usize) -> bool {
         self.blocks.get(content_index).is_some_and(|state| !matches!(state, BlockState::Ended))
     }
 
-    /// The answer is complete. Blocks that a sloppy server left open are ended first.
+    /// Completes the answer. Blocks that a sloppy server left open are ended first.
     pub fn finish(&mut self, reason: StopReason) {
         if self.finished {
             return;
@@ -235,7 +236,7 @@ impl MessageBuilder {
         self.finished = true;
     }
 
-    /// The request failed: `reason` is `Error` or `Aborted`. Content gathered so far is kept.
+    /// Ends the answer with a failure: `reason` is `Error` or `Aborted`. The content so far is kept.
     pub fn fail(&mut self, reason: StopReason, error: impl Into<String>) {
         if self.finished {
             return;

@@ -1,8 +1,8 @@
-//! Cancellation: one token per run, passed down; everything that waits, waits on it too.
+//! Cancellation: one token per run, passed down to everything that waits.
 //!
 //! A token can be awaited ([`CancelToken::cancelled`]) and can call back at the moment of
-//! cancellation ([`CancelToken::on_cancel`]). The second is what closes a connection at once even
-//! if nobody is polling the stream that reads from it.
+//! cancellation ([`CancelToken::on_cancel`]). The callback closes a connection at once even if the
+//! stream that reads from it is not being polled.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// A handle to cancel something, cheap to clone. Once cancelled, always cancelled.
+/// A handle to cancel work, cheap to clone. A cancelled token stays cancelled.
 #[derive(Clone, Default)]
 pub struct CancelToken(Arc<Shared>);
 
@@ -36,12 +36,12 @@ enum Callback {
 }
 
 impl CancelToken {
-    /// A token that is not cancelled.
+    /// Creates a token that is not cancelled.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A token that is cancelled with this one, but can also be cancelled alone.
+    /// Creates a token that is cancelled with this one, but can also be cancelled alone.
     #[must_use]
     pub fn child(&self) -> Self {
         let child = Arc::new_cyclic(|weak: &std::sync::Weak<Shared>| {
@@ -60,7 +60,7 @@ impl CancelToken {
         Self(child)
     }
 
-    /// Cancels: callbacks run now, on this thread, and waiting tasks are woken.
+    /// Cancels the token: callbacks run now, on this thread, and waiting tasks are woken.
     pub fn cancel(&self) {
         let waiting = {
             let mut waiting = self.0.lock();
@@ -78,19 +78,19 @@ impl CancelToken {
         }
     }
 
-    /// It was cancelled.
+    /// Returns true if the token was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.load(Ordering::Acquire)
     }
 
-    /// Resolves when the token is cancelled.
+    /// Returns a future that resolves when the token is cancelled.
     pub fn cancelled(&self) -> Cancelled {
         Cancelled { token: self.clone(), id: None }
     }
 
-    /// Calls back once at the moment of cancellation, or at once if that has passed.
-    /// Dropping the registration takes the callback back.
-    #[must_use = "dropping the registration takes the callback back"]
+    /// Registers a callback for the moment of cancellation. If the token is already cancelled, the
+    /// callback runs before this method returns. Dropping the registration removes the callback.
+    #[must_use = "dropping the registration removes the callback"]
     pub fn on_cancel(&self, callback: impl FnOnce() + Send + 'static) -> CancelRegistration {
         let mut waiting = self.0.lock();
         if self.is_cancelled() {
@@ -146,7 +146,7 @@ impl fmt::Debug for CancelRegistration {
     }
 }
 
-/// Resolves when its token is cancelled; see [`CancelToken::cancelled`].
+/// A future that resolves when its token is cancelled; see [`CancelToken::cancelled`].
 #[derive(Debug)]
 pub struct Cancelled {
     token: CancelToken,
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cancelling_calls_back_once_and_reaches_children() {
+    fn cancel_calls_back_once_and_reaches_children() {
         let calls = Arc::new(AtomicUsize::new(0));
         let parent = CancelToken::new();
         let child = parent.child();
@@ -208,13 +208,13 @@ mod tests {
     }
 
     #[test]
-    fn a_child_can_be_cancelled_alone_and_leaves_nothing_behind() {
+    fn a_child_can_be_cancelled_alone_and_leaves_no_registration_behind() {
         let parent = CancelToken::new();
         let child = parent.child();
         child.cancel();
         assert!(!parent.is_cancelled());
         drop(child);
-        let registration = parent.on_cancel(|| unreachable!("taken back"));
+        let registration = parent.on_cancel(|| unreachable!("removed"));
         drop(registration);
         drop(parent.cancelled());
         assert!(parent.0.lock().callbacks.is_empty());
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_registration_is_called_at_once() {
+    fn a_registration_after_cancellation_is_called_at_once() {
         let token = CancelToken::new();
         token.cancel();
         let (sender, receiver) = std::sync::mpsc::channel();

@@ -1,4 +1,4 @@
-//! What a request is about: the conversation so far.
+//! The content of a request: the conversation so far.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{History, Message, MessageContent, SystemMessage, Tool, UserBlock};
 
-/// A conversation to be continued by the model.
+/// A conversation for the model to continue.
 ///
 /// Prompt and tools may be given here or as system messages inside `messages`;
 /// [`Context::normalize`] turns the first form into the second.
@@ -19,13 +19,13 @@ pub struct Context {
     /// The messages, oldest first.
     #[serde(default)]
     pub messages: History<Message>,
-    /// The tools the model may call.
+    /// The tools that the model may call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
 }
 
 impl Context {
-    /// An empty conversation.
+    /// Creates an empty conversation.
     pub fn new() -> Self {
         Self::default()
     }
@@ -49,14 +49,14 @@ impl Context {
         self.message(Message::user_blocks(blocks))
     }
 
-    /// Appends a message.
+    /// Appends a message of any role.
     #[must_use]
     pub fn message(mut self, message: Message) -> Self {
         self.messages.push(message);
         self
     }
 
-    /// Offers a tool.
+    /// Adds a tool that the model may call.
     #[must_use]
     pub fn tool(mut self, tool: Tool) -> Self {
         self.tools.push(tool);

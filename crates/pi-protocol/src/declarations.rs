@@ -12,26 +12,26 @@ use crate::{Message, MessageContent, SystemMessage, TextContent, Tool};
 /// The system prompt and the tools in force after replaying some messages.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Declarations {
-    /// The prompt texts, in order, empty ones left out.
+    /// The prompt texts in order, without empty ones.
     pub content: Vec<String>,
     /// The named sections in force, in order of first declaration.
     pub sections: Map<String, Value>,
-    /// The tools in force. A tool declared again keeps its place; removed and added, it moves to
-    /// the end.
+    /// The tools in force. A tool that is declared again keeps its position; a tool that is removed
+    /// and added again moves to the end.
     pub tools: Vec<Tool>,
-    /// The time stamp of the first system message, if there was one.
+    /// The timestamp of the first system message.
     pub timestamp: Option<f64>,
 }
 
-/// Where tool declarations go when an API can take them in the middle of a conversation.
+/// The tool declarations that an API accepts in the middle of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolPlacement {
-    /// Nowhere but at the top: the top-level list is what is in force at the end.
+    /// None: the top-level list has the tools in force at the end.
     TopLevel,
-    /// Additions in place. Everything up to the last removal or redeclaration is at the top.
+    /// Additions. The top-level list has everything up to the last removal or redeclaration.
     Additions,
-    /// Additions and removals in place; the top has what the first system message declared.
+    /// Additions and removals. The top-level list has the tools of the first system message.
     Changes,
 }
 
@@ -57,7 +57,7 @@ impl Declarations {
         state
     }
 
-    /// Takes in one more system message.
+    /// Applies one more system message.
     pub fn apply(&mut self, system: &SystemMessage) {
         self.timestamp.get_or_insert(system.timestamp);
         let text = system.content.joined();
@@ -80,14 +80,14 @@ impl Declarations {
         }
     }
 
-    /// The whole prompt: texts, then sections, separated by blank lines.
+    /// Returns the whole prompt: texts, then sections, separated by blank lines.
     pub fn prompt(&self) -> String {
         let sections = self.sections.values().filter_map(Value::as_str);
         let parts = self.content.iter().map(String::as_str).chain(sections);
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n")
     }
 
-    /// Collapses all system messages into one leading message, for APIs that know only one.
+    /// Collapses all system messages into one leading message, for APIs that accept only one.
     pub fn collapse(messages: &[Message]) -> Vec<Message> {
         let state = Self::replay(messages);
         let others = messages.iter().filter(|message| !matches!(message, Message::System(_)));
@@ -114,12 +114,12 @@ impl Declarations {
     }
 }
 
-/// One past the first system message; 0 if the conversation does not begin with one.
+/// Returns 1 if the conversation begins with a system message, else 0.
 fn first_system(messages: &[Message]) -> usize {
     usize::from(matches!(messages.first(), Some(Message::System(_))))
 }
 
-/// The index of the last message that removes a tool or declares a name for the second time.
+/// Returns the index of the last message that removes a tool or declares a name again.
 fn last_rewrite(messages: &[Message]) -> Option<usize> {
     let mut declared: Vec<&str> = Vec::new();
     let mut last = None;
@@ -135,7 +135,7 @@ fn last_rewrite(messages: &[Message]) -> Option<usize> {
     last
 }
 
-/// The text of a later system message, for APIs that take system messages anywhere.
+/// Renders a later system message as text, for APIs that accept system messages anywhere.
 pub fn render_system_update(system: &SystemMessage) -> String {
     let content = system.content.joined();
     let sections = system.sections.iter().flatten().map(|(name, value)| match value.as_str() {
@@ -150,7 +150,7 @@ pub fn render_system_update(system: &SystemMessage) -> String {
 }
 
 impl SystemMessage {
-    /// The prompt that this message alone makes: its text, then its sections.
+    /// Returns the prompt of this message alone: its text, then its sections.
     pub fn prompt(&self) -> String {
         let mut state = Declarations::default();
         state.apply(self);
@@ -159,7 +159,7 @@ impl SystemMessage {
 }
 
 impl MessageContent<TextContent> {
-    /// The text; blocks are separated by a line break.
+    /// Returns the text; blocks are separated by a line break.
     pub fn joined(&self) -> String {
         match self {
             Self::Text(text) => text.clone(),

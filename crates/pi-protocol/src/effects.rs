@@ -17,7 +17,7 @@ pub type EffectsOf = dyn Fn(&str, &Map<String, Value>) -> Effects + Send + Sync;
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Effects {
-    /// One line that describes the call for a person, such as a path or a command.
+    /// A line that describes the call for a person, such as a path or a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
     /// Files and directories that the call reads.
@@ -32,17 +32,17 @@ pub struct Effects {
     /// Hosts that the call connects to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub connects: Vec<String>,
-    /// The call may have effects that the lists above do not name.
+    /// True if the call may have effects that the lists above do not name.
     #[serde(default)]
     pub undeclared: bool,
 }
 
-/// One line about a call, for a person.
+/// A line that describes a call for a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The line.
+    /// The text of the line.
     pub text: String,
-    /// Every argument of the call is in the line.
+    /// True if every argument of the call is in the line.
     pub complete: bool,
 }
 

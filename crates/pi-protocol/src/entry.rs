@@ -1,11 +1,11 @@
 //! Entries: the lines of a session file.
 //!
-//! An entry is one step of a conversation: a message, a change of model, a compaction. It names
-//! its parent, so the entries of a file form a tree. This module knows their shapes; files, trees
-//! and contexts are the business of `pi-session`.
+//! An entry is one step of a session: a message, a change of model, a compaction. It names its
+//! parent, so the entries of a file form a tree. This module knows the shapes of entries; files,
+//! trees and contexts belong to `pi-session`.
 //!
-//! Reading never fails on an entry that has an id: what is of an unknown type,
-//! or of a known type in an unknown shape, is [`EntryBody::Unknown`] and keeps all its fields.
+//! Reading never fails on an entry that has an id: an entry of an unknown type, or of a known type
+//! in an unknown shape, is [`EntryBody::Unknown`] and keeps all its fields.
 
 use std::sync::Arc;
 
@@ -22,21 +22,21 @@ use crate::{AgentMessage, Extra, SystemMessage, Usage, UserContent, number};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionHeader {
-    /// Always `session`.
+    /// The value of `type`, which is always `session`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The version of the format; absent in the oldest files, which are version 1.
+    /// Version of the format; absent in the oldest files, which are version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The session's id.
+    /// Id of the session.
     pub id: String,
-    /// When it was created, ISO 8601.
+    /// Time of creation, ISO 8601.
     #[serde(default)]
     pub timestamp: String,
     /// The working directory.
     #[serde(default)]
     pub cwd: String,
-    /// The file this session was forked from.
+    /// The session file from which this session was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent_session: Option<String>,
     /// Fields unknown to this crate.
@@ -44,69 +44,69 @@ pub struct SessionHeader {
     pub extra: Extra,
 }
 
-/// One line of a session file after the header.
+/// A line of a session file after the header.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Usually eight hexadecimal digits, unique in the file.
+    /// Id of the entry, unique in the file; usually eight hexadecimal digits.
     pub id: String,
-    /// The entry this one follows; `None` for a root.
+    /// Id of the entry that this one follows; `None` for a root.
     pub parent_id: Option<String>,
-    /// When it was appended, ISO 8601.
+    /// Time at which the entry was appended, ISO 8601.
     pub timestamp: String,
-    /// What it says.
+    /// The content, which depends on the type of the entry.
     pub body: EntryBody,
     /// Fields unknown to this crate.
     pub extra: Extra,
 }
 
-/// What an [`Entry`] says.
+/// The content of an [`Entry`], by type.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum EntryBody {
     /// A message of the conversation.
     Message(AgentMessage),
-    /// The thinking level from here on.
+    /// A change of the thinking level.
     ThinkingLevelChange {
-        /// The level's name.
+        /// Name of the new level.
         thinking_level: String,
     },
-    /// The model from here on.
+    /// A change of the model.
     ModelChange {
-        /// The provider's id.
+        /// Provider id of the new model.
         provider: String,
-        /// The model's id.
+        /// Id of the new model.
         model_id: String,
     },
-    /// Tokens spent on something that is not a message.
+    /// Tokens that were not spent on a message.
     Usage(Box<UsageRecord>),
-    /// Older history was replaced by a summary.
+    /// A summary that replaces older history.
     Compaction(Box<Compaction>),
-    /// What happened on a branch that was left.
+    /// A summary of a branch that was left.
     BranchSummary(Box<BranchSummary>),
     /// State of an extension; never part of the context.
     Custom {
-        /// Whose it is.
+        /// Type name, chosen by the extension.
         custom_type: String,
-        /// The state.
+        /// State of the extension.
         data: Option<Value>,
     },
     /// A message of an extension; part of the context.
     CustomMessage(Box<CustomEntryMessage>),
-    /// Changes what an earlier entry contributes to the context.
+    /// A change of the contribution of an earlier entry to the context.
     ContextEdit(ContextEdit),
-    /// A bookmark on another entry.
+    /// A label on another entry.
     Label {
-        /// The entry that is marked.
+        /// Id of the labeled entry.
         target_id: String,
-        /// The mark; absent or empty removes it.
+        /// The label; absent or empty removes the label.
         label: Option<String>,
     },
-    /// A fact about the whole session.
+    /// Information about the whole session.
     SessionInfo {
-        /// The session's name; empty for none.
+        /// Name of the session; empty for none.
         name: Option<String>,
     },
-    /// An entry this crate does not understand, in all its fields except the head.
+    /// An unknown entry; its fields are in [`Entry::extra`].
     Unknown {
         /// The value of `type`.
         kind: String,
@@ -117,7 +117,7 @@ pub enum EntryBody {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UsageRecord {
-    /// What it was spent on, for example `cache_warm`.
+    /// The purpose of the request, for example `cache_warm`.
     #[serde(default)]
     pub kind: String,
     /// The provider's id.
@@ -126,38 +126,38 @@ pub struct UsageRecord {
     /// The model's id.
     #[serde(default)]
     pub model: String,
-    /// Tokens and cost.
+    /// Token counts and their cost.
     #[serde(default)]
     pub usage: Usage,
-    /// A remark for people.
+    /// A remark for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-/// The body of a `compaction` entry. A field of the wrong shape counts as absent: whatever else is
-/// wrong with it, a compaction says that what came before it is too much.
+/// The body of a `compaction` entry. A field of the wrong shape counts as absent: even a damaged
+/// compaction still marks the history before it as too large for the context.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compaction {
-    /// Takes the place of what was dropped.
+    /// The text that replaces the dropped history.
     #[serde(default, deserialize_with = "or_default")]
     pub summary: String,
-    /// The first entry that is kept; the compaction's own id if none is.
+    /// Id of the first entry that is kept; the compaction's own id if none is kept.
     #[serde(default, deserialize_with = "or_default")]
     pub first_kept_entry_id: String,
-    /// The size of the context before, estimated.
+    /// Estimated size of the context before the compaction.
     #[serde(default, serialize_with = "number::js::serialize", deserialize_with = "or_default")]
     pub tokens_before: f64,
-    /// Files read and modified, the verdict of the checks; or whatever an extension stored.
+    /// Files read and modified and the result of the checks, or data of an extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// What writing the summary cost.
+    /// Tokens and cost of writing the summary.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub usage: Option<Usage>,
-    /// An extension made it.
+    /// True if an extension wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "lenient")]
     pub from_hook: Option<bool>,
-    /// Prompt and tools in force at this point.
+    /// The prompt and the tools in force at this point.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "system_message")]
     pub system_message: Option<Arc<SystemMessage>>,
 }
@@ -169,15 +169,15 @@ pub struct BranchSummary {
     /// The leaf of the branch that was left, or `root`.
     #[serde(default)]
     pub from_id: String,
-    /// What happened there.
+    /// Summary of the branch.
     pub summary: String,
-    /// Files read and modified; or whatever an extension stored.
+    /// Files read and modified, or data of an extension.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// What writing the summary cost.
+    /// Tokens and cost of writing the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// An extension made it.
+    /// True if an extension wrote the summary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from_hook: Option<bool>,
 }
@@ -186,15 +186,15 @@ pub struct BranchSummary {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CustomEntryMessage {
-    /// Whose it is.
+    /// Type name, chosen by the extension.
     pub custom_type: String,
-    /// Text and images for the model.
+    /// The text and images for the model.
     #[serde(default, deserialize_with = "or_default")]
     pub content: UserContent,
-    /// Whether people are shown it.
+    /// True if the message is shown to the user.
     #[serde(default)]
     pub display: bool,
-    /// Facts for the program that shows it.
+    /// Data for the program that renders the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
 }
@@ -203,17 +203,17 @@ pub struct CustomEntryMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextEdit {
-    /// The entry whose contribution changes.
+    /// Id of the entry whose contribution changes.
     pub target_id: String,
-    /// What it contributes now; `None` for nothing.
+    /// The new contribution; `None` removes the entry from the context.
     #[serde(default)]
     pub replacement: Option<Replacement>,
 }
 
-/// What an edited entry contributes to the context.
+/// The contribution of an edited entry to the context.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replacement {
-    /// Text, or blocks fit for the role of the target.
+    /// Text, or blocks that fit the role of the target.
     #[serde(default)]
     pub content: Value,
     /// Fields unknown to this crate.
@@ -222,10 +222,10 @@ pub struct Replacement {
 }
 
 impl SessionHeader {
-    /// The version of the format that this code writes.
+    /// The version of the format that this crate writes.
     pub const VERSION: u64 = 3;
 
-    /// The header of a new session.
+    /// Creates the header of a new session.
     pub fn new(id: String, timestamp: String, cwd: String, parent: Option<String>) -> Self {
         Self {
             kind: "session".to_owned(),
@@ -240,7 +240,7 @@ impl SessionHeader {
 }
 
 impl ContextEdit {
-    /// An edit of the entry `target_id`.
+    /// Creates an edit of the entry `target_id`.
     pub fn new(target_id: impl Into<String>, content: Option<Value>) -> Self {
         let replacement = content.map(|content| Replacement { content, extra: Extra::new() });
         Self { target_id: target_id.into(), replacement }
@@ -260,7 +260,7 @@ impl Entry {
             parent_id: Option<String>,
             #[serde(default)]
             timestamp: String,
-            // Read straight into its own type: this is nearly all of a session file.
+            // Parsed directly into its own type, since messages are nearly all of a session file.
             #[serde(default, borrow)]
             message: Option<&'a RawValue>,
             #[serde(flatten)]
@@ -290,7 +290,7 @@ impl Entry {
         })
     }
 
-    /// The message, if this is a `message` entry.
+    /// Returns the message of a `message` entry.
     pub fn message(&self) -> Option<&AgentMessage> {
         match &self.body {
             EntryBody::Message(message) => Some(message),
@@ -304,7 +304,7 @@ fn is_object(raw: &RawValue) -> bool {
 }
 
 impl EntryBody {
-    /// The value of `type`.
+    /// Returns the value of `type`.
     pub fn kind(&self) -> &str {
         match self {
             Self::Message(_) => "message",
@@ -322,7 +322,7 @@ impl EntryBody {
         }
     }
 
-    /// Takes the body of an entry of type `kind` out of its fields; what it does not use stays.
+    /// Moves the body of an entry of type `kind` out of its fields; unused fields stay.
     fn from_fields(kind: String, fields: &mut Map<String, Value>) -> Self {
         let understood = match kind.as_str() {
             "message" => Self::take_message(fields),
@@ -363,7 +363,7 @@ impl EntryBody {
         take_text(fields, "provider").map(|provider| Self::ModelChange { provider, model_id })
     }
 
-    /// Writes the fields of the body.
+    /// Serializes the fields of the body.
     fn write<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         match self {
             Self::Message(message) => map.serialize_entry("message", message),
@@ -395,7 +395,7 @@ impl EntryBody {
     }
 }
 
-/// Takes a text field out; one that is not text stays.
+/// Removes and returns a text field; a field that is not text stays.
 fn take_text(fields: &mut Map<String, Value>, name: &str) -> Option<String> {
     fields.get(name).filter(|value| value.is_string())?;
     match fields.shift_remove(name) {
@@ -404,7 +404,7 @@ fn take_text(fields: &mut Map<String, Value>, name: &str) -> Option<String> {
     }
 }
 
-/// Reads a body out of `fields` and leaves there what it did not know.
+/// Reads a body out of `fields` and leaves the unknown fields there.
 fn take_struct<T: DeserializeOwned + Serialize>(fields: &mut Map<String, Value>) -> Option<T> {
     let body = T::deserialize(&*fields).ok()?;
     for (known, _) in serde_json::to_value(&body).ok()?.as_object()? {
@@ -423,7 +423,7 @@ impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("type", self.body.kind())?;
-        // The order in which the TypeScript pi writes them, which differs for these two.
+        // The TypeScript pi writes the fields of these two types in another order.
         let body_first =
             matches!(self.body, EntryBody::Custom { .. } | EntryBody::CustomMessage(_));
         if body_first {
@@ -456,7 +456,7 @@ impl<'de> Deserialize<'de> for Entry {
     }
 }
 
-/// A value of the wrong shape counts as absent.
+/// Deserializes leniently: a value of the wrong shape is the default.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::StopReason;
 
-/// What happened next in an answer that streams.
+/// An event of an answer that streams.
 ///
-/// An event carries what is new, never what has accumulated: that is in
-/// [`AssistantStream::message`](crate::AssistantStream::message), by reference.
-/// `content_index` is the block's place in [`AssistantMessage::content`](crate::AssistantMessage).
+/// An event carries what is new. The accumulated message is available by reference from
+/// [`AssistantStream::message`](crate::AssistantStream::message). `content_index` is the index of
+/// the block in [`AssistantMessage::content`](crate::AssistantMessage).
 ///
 /// The grammar: `Start`, then blocks, each `*Start`, any number of `*Delta`, `*End`; blocks may
 /// interleave. Exactly one terminal event, `Done` or `Error`, ends the stream. `Error` may come
-/// at any point, also first and also while blocks are open. The deltas of a text or thinking
-/// block, joined, are its text, unless the provider corrected itself at the end of the block.
+/// at any point, also first and also while blocks are open. The joined deltas of a text or thinking
+/// block are its text, unless the provider corrected itself at the end of the block.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[allow(missing_docs)] // `content_index` and `delta` are explained above, once.
@@ -23,23 +23,23 @@ pub enum AssistantEvent {
     Start,
     /// A text block begins.
     TextStart { content_index: usize },
-    /// More text.
+    /// Text was appended to a text block.
     TextDelta { content_index: usize, delta: String },
-    /// The text block is complete.
+    /// A text block is complete.
     TextEnd { content_index: usize },
     /// A thinking block begins.
     ThinkingStart { content_index: usize },
-    /// More thinking.
+    /// Text was appended to a thinking block.
     ThinkingDelta { content_index: usize, delta: String },
-    /// The thinking block is complete.
+    /// A thinking block is complete.
     ThinkingEnd { content_index: usize },
     /// A tool call begins; its id and name are known, though a provider may still correct them.
     #[serde(rename = "toolcall_start")]
     ToolCallStart { content_index: usize },
-    /// More of the argument text.
+    /// Text was appended to the arguments of a call.
     #[serde(rename = "toolcall_delta")]
     ToolCallDelta { content_index: usize, delta: String },
-    /// The arguments are complete and parsed.
+    /// The arguments of a call are complete and parsed.
     #[serde(rename = "toolcall_end")]
     ToolCallEnd { content_index: usize },
     /// The answer is complete.
@@ -47,7 +47,7 @@ pub enum AssistantEvent {
         /// `Stop`, `Length`, `ToolUse` or `Deferred`.
         reason: StopReason,
     },
-    /// The request failed or was aborted; the message holds what was gathered and the cause.
+    /// The request failed or was aborted; the message has the content so far and the cause.
     Error {
         /// `Error` or `Aborted`.
         reason: StopReason,
@@ -55,7 +55,7 @@ pub enum AssistantEvent {
 }
 
 impl AssistantEvent {
-    /// This event ends the stream.
+    /// Returns true if this event ends the stream.
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Done { .. } | Self::Error { .. })
     }

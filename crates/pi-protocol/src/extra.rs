@@ -1,4 +1,4 @@
-//! Fields that a type does not know, kept so that they are written back as they came.
+//! Unknown fields of a record, kept so that they are written back unchanged.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::LazyLock;
@@ -8,15 +8,15 @@ use serde_json::{Map, Value};
 
 static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
 
-/// Unknown fields: a map, and nearly always an empty one.
+/// The unknown fields of a record: a map that is nearly always empty.
 ///
 /// A message has several of these (its own, its blocks', its usage's), so an empty one is a
-/// single pointer. With maps in place a transcript of 40,000 messages would take 8 MB more.
+/// single pointer. With plain maps, a transcript of 40,000 messages would take 8 MB more.
 #[derive(Clone, Default)]
 pub struct Extra(Option<Box<Map<String, Value>>>);
 
 impl Extra {
-    /// No fields.
+    /// Creates an empty map without an allocation.
     pub const fn new() -> Self {
         Self(None)
     }

@@ -1,8 +1,8 @@
-//! A list that grows at its end and costs nothing to snapshot.
+//! An append-only list with cheap snapshots.
 //!
-//! A transcript is handed to the model before every request and to every listener that wants it.
-//! Copying it would make each turn cost what all turns before it are long; here a clone is two
-//! pointers, and appending while clones exist copies at most one chunk of pointers.
+//! The transcript is passed to the model before every request and to listeners. If it were copied,
+//! the cost of each turn would grow with all turns before it. Here a clone is two pointers, and an
+//! append while clones exist copies at most one chunk of pointers.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Items per chunk: what an append copies at most.
+/// Items per chunk, and the most that an append copies.
 const CHUNK: usize = 64;
 
-/// An append-only list; clones share everything.
+/// An append-only list whose clones share their items.
 pub struct History<T> {
     older: Option<Arc<Chunk<T>>>,
     tail: Arc<Vec<T>>,
@@ -22,37 +22,37 @@ pub struct History<T> {
 struct Chunk<T> {
     older: Option<Arc<Chunk<T>>>,
     items: Arc<Vec<T>>,
-    /// How many items there are up to and with this chunk.
+    /// Number of items up to the end of this chunk.
     end: usize,
 }
 
 impl<T> History<T> {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self { older: None, tail: Arc::new(Vec::new()) }
     }
 
-    /// How many items there are.
+    /// Returns the number of items.
     pub fn len(&self) -> usize {
         self.sealed() + self.tail.len()
     }
 
-    /// There are none.
+    /// Returns true if the list has no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The newest item.
+    /// Returns the newest item.
     pub fn last(&self) -> Option<&T> {
         self.tail.last().or_else(|| self.older.as_ref()?.items.last())
     }
 
-    /// The oldest item.
+    /// Returns the oldest item.
     pub fn first(&self) -> Option<&T> {
         self.iter().next()
     }
 
-    /// All items, oldest first; `.rev()` for the newest first.
+    /// Iterates over all items, oldest first; `.rev()` yields the newest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
         let mut chunks: Vec<&[T]> = vec![&self.tail];
         let mut older = self.older.as_deref();
@@ -69,7 +69,7 @@ impl<T> History<T> {
 }
 
 impl<T: Clone> History<T> {
-    /// Appends an item.
+    /// Appends an item to the end.
     pub fn push(&mut self, item: T) {
         if self.tail.len() == CHUNK {
             let end = self.len();
@@ -92,8 +92,8 @@ impl<T> Default for History<T> {
     }
 }
 
-/// Chunk by chunk: the default would recurse once per chunk, and a long history would overflow
-/// the stack.
+/// Drops chunk by chunk: the default would recurse once per chunk, and a long history would
+/// overflow the stack.
 impl<T> Drop for Chunk<T> {
     fn drop(&mut self) {
         let mut older = self.older.take();
@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snapshots_do_not_see_what_comes_later() {
+    fn snapshots_do_not_see_later_items() {
         let mut history = History::new();
         let mut snapshots = Vec::new();
         for number in 0..1000 {
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_share_their_past() {
+    fn branches_share_their_common_items() {
         let mut left: History<u32> = (0..100).collect();
         let mut right = left.clone();
         left.push(1);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_one_is_dropped_without_recursion() {
+    fn a_long_history_is_dropped_without_recursion() {
         let history: History<u8> = std::iter::repeat_n(0, 3_000_000).collect();
         drop(history);
     }

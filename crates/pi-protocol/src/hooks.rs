@@ -65,7 +65,7 @@ pub struct RequestHooks {
 }
 
 impl RequestHooks {
-    /// Sets [`Self::on_headers`].
+    /// Sets [`Self::on_headers`] to an asynchronous function.
     #[must_use]
     pub fn with_headers<F>(
         mut self,
@@ -78,7 +78,7 @@ impl RequestHooks {
         self
     }
 
-    /// Sets [`Self::on_payload`].
+    /// Sets [`Self::on_payload`] to an asynchronous function.
     #[must_use]
     pub fn with_payload<F>(
         mut self,
@@ -91,7 +91,7 @@ impl RequestHooks {
         self
     }
 
-    /// Sets [`Self::on_response`].
+    /// Sets [`Self::on_response`] to an asynchronous function.
     #[must_use]
     pub fn with_response<F>(
         mut self,
@@ -104,7 +104,7 @@ impl RequestHooks {
         self
     }
 
-    /// Sets [`Self::on_provider_event`].
+    /// Sets [`Self::on_provider_event`] to a function.
     #[must_use]
     pub fn with_provider_event(mut self, hook: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.on_provider_event = Some(Arc::new(hook));
@@ -127,13 +127,13 @@ impl fmt::Debug for RequestHooks {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpResponseInfo {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
     /// The header fields in the order of arrival.
     pub headers: Vec<HttpHeader>,
 }
 
-/// One header field of a response.
+/// A header field of a response.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpHeader {
     /// The name, in lower case.
@@ -143,7 +143,7 @@ pub struct HttpHeader {
 }
 
 impl HttpResponseInfo {
-    /// A response with this status and these headers.
+    /// Creates a response with this status and these headers.
     pub fn new(status: u16, headers: Vec<HttpHeader>) -> Self {
         Self { status, headers }
     }

@@ -1,4 +1,4 @@
-//! JSON as it arrives in practice: mostly right, sometimes not.
+//! Tolerant JSON parsing: repair of the mistakes that models and servers make.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-/// Parses `text`; if that fails, parses it [repaired](repair). The error is that of the first try.
+/// Parses `text`; if that fails, parses it after [`repair`]. The error is that of the first parse.
 pub fn from_str_repairing<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| match repair(text) {
         Cow::Borrowed(_) => Err(error),
@@ -14,8 +14,8 @@ pub fn from_str_repairing<T: DeserializeOwned>(text: &str) -> Result<T, serde_js
     })
 }
 
-/// Parses `text`, which must be JSON as it stands, except that unpaired surrogates in its strings
-/// are dropped. For what programs wrote, where anything else that is wrong is damage.
+/// Parses `text`, which must be valid JSON, except that unpaired surrogates in its strings are
+/// dropped. For text that a program wrote, where every other mistake is damage.
 pub fn from_sound_str<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| {
         serde_json::from_str::<IgnoredAny>(text)?;
@@ -25,8 +25,8 @@ pub fn from_sound_str<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::
 
 /// Parses the finished argument text of a tool call.
 ///
-/// Blank text is an empty object. Anything else must be one JSON object, if need be after
-/// [`repair`]; the error says what is wrong and repeats the text, for the model to correct it.
+/// Blank text is an empty object. Any other text must be one JSON object, possibly after
+/// [`repair`]. The error repeats the text, for the model to correct it.
 pub fn parse_tool_arguments(text: &str) -> Result<Map<String, Value>, ArgumentsError> {
     if text.trim().is_empty() {
         return Ok(Map::new());
@@ -51,9 +51,9 @@ pub enum ArgumentsError {
     InvalidJson { received: String, source: serde_json::Error },
 }
 
-/// Mends what models and servers get wrong inside string literals, and nothing else: raw control
-/// characters are escaped, a backslash that starts no valid escape is doubled, and `\u` escapes
-/// of unpaired surrogates, which no Rust string can hold, are dropped.
+/// Repairs mistakes inside string literals and nothing else: raw control characters are escaped, a
+/// backslash that starts no valid escape is doubled, and `\u` escapes of unpaired surrogates, which
+/// a Rust string cannot hold, are dropped.
 pub fn repair(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut out = String::new();
@@ -70,11 +70,11 @@ pub fn repair(text: &str) -> Cow<'_, str> {
         match bytes[at] {
             b'"' => in_string = !in_string,
             b'\\' if in_string => {
-                let (length, mend) = escape_at(&bytes[at..]);
-                match mend {
-                    Mend::Keep => {}
-                    Mend::DoubleBackslash => replace(at, at + 1, "\\\\"),
-                    Mend::Drop => replace(at, at + length, ""),
+                let Escape { length, repair } = escape_at(&bytes[at..]);
+                match repair {
+                    Repair::None => {}
+                    Repair::DoubleBackslash => replace(at, at + 1, "\\\\"),
+                    Repair::Drop => replace(at, at + length, ""),
                 }
                 at += length;
                 continue;
@@ -99,32 +99,39 @@ pub fn repair(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-enum Mend {
-    Keep,
+/// An escape sequence in a string literal.
+struct Escape {
+    length: usize,
+    repair: Repair,
+}
+
+enum Repair {
+    None,
     DoubleBackslash,
     Drop,
 }
 
-/// Looks at an escape sequence at the start of `bytes`; returns its length and what to do.
-fn escape_at(bytes: &[u8]) -> (usize, Mend) {
+/// Reads the escape sequence at the start of `bytes`.
+fn escape_at(bytes: &[u8]) -> Escape {
+    let escape = |length, repair| Escape { length, repair };
     match bytes.get(1) {
-        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => (2, Mend::Keep),
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => escape(2, Repair::None),
         Some(b'u') => match hex4(&bytes[2..]) {
-            None => (1, Mend::DoubleBackslash),
+            None => escape(1, Repair::DoubleBackslash),
             Some(0xd800..=0xdbff) => match bytes.get(6..8) {
                 Some(b"\\u") if matches!(hex4(&bytes[8..]), Some(0xdc00..=0xdfff)) => {
-                    (12, Mend::Keep)
+                    escape(12, Repair::None)
                 }
-                _ => (6, Mend::Drop),
+                _ => escape(6, Repair::Drop),
             },
-            Some(0xdc00..=0xdfff) => (6, Mend::Drop),
-            Some(_) => (6, Mend::Keep),
+            Some(0xdc00..=0xdfff) => escape(6, Repair::Drop),
+            Some(_) => escape(6, Repair::None),
         },
-        _ => (1, Mend::DoubleBackslash),
+        _ => escape(1, Repair::DoubleBackslash),
     }
 }
 
-/// The value of four leading hex digits.
+/// Returns the value of four leading hexadecimal digits.
 pub(crate) fn hex4(bytes: &[u8]) -> Option<u16> {
     let digits = bytes.get(..4)?;
     if !digits.iter().all(u8::is_ascii_hexdigit) {
@@ -135,8 +142,8 @@ pub(crate) fn hex4(bytes: &[u8]) -> Option<u16> {
 
 /// Deserializes a field leniently: a value of the wrong shape counts as absent.
 ///
-/// For facts that are nice to have (`usage` details of a server that counts in its own way), where
-/// failing the whole event over them would lose the answer.
+/// For optional fields (`usage` details of a server that counts in its own way), where failing the
+/// whole event would lose the answer.
 pub fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -151,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn repairs_only_what_is_broken() {
+    fn repair_changes_only_invalid_text() {
         let cases: &[(&str, &str)] = &[
             (r#"{"a":"b"}"#, r#"{"a":"b"}"#),
             ("{\"a\":\"line\nbreak\ttab\"}", r#"{"a":"line\nbreak\ttab"}"#),

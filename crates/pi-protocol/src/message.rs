@@ -12,21 +12,21 @@ use crate::tool::Tool;
 use crate::usage::Usage;
 use crate::{Model, ThinkingLevel, number};
 
-/// One message. The bodies are shared, so cloning a transcript costs a pointer per message.
+/// A message. The bodies are shared, so cloning a transcript costs a pointer per message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum Message {
     /// Instructions and tool declarations; the first one is the base, later ones patch it.
     System(Arc<SystemMessage>),
-    /// What the user said.
+    /// Input of the user.
     User(Arc<UserMessage>),
-    /// What the model answered.
+    /// An answer of the model.
     Assistant(Arc<AssistantMessage>),
-    /// What a tool returned.
+    /// The result of a tool call.
     ToolResult(Arc<ToolResultMessage>),
 }
 
-/// Text, or a list of blocks. Both forms occur in files and on the wire, and both are kept.
+/// Text or a list of blocks. Both forms occur in files and on the wire, and both are kept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum MessageContent<Block> {
@@ -39,14 +39,14 @@ pub enum MessageContent<Block> {
 /// The content of a user message.
 pub type UserContent = MessageContent<UserBlock>;
 
-/// Instructions for the model, and which tools it has from here on.
+/// Instructions and tool declarations, in force from this message on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SystemMessage {
-    /// The text.
+    /// Text of the instructions.
     #[serde(default, deserialize_with = "null_is_default")]
     pub content: MessageContent<TextContent>,
-    /// Named parts of the prompt; `None` deletes a part declared earlier.
+    /// Named sections of the prompt; `null` deletes a section that was declared earlier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sections: Option<Map<String, Value>>,
     /// Tools that become available.
@@ -63,18 +63,18 @@ pub struct SystemMessage {
     pub extra: Extra,
 }
 
-/// Names a tool that is no longer available.
+/// A tool that is no longer available.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedTool {
     /// The tool's name.
     pub name: String,
 }
 
-/// What the user said.
+/// Input of the user.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
-    /// Text and images.
+    /// The text and images of the user.
     #[serde(default, deserialize_with = "null_is_default")]
     pub content: UserContent,
     /// Milliseconds since the Unix epoch.
@@ -85,56 +85,56 @@ pub struct UserMessage {
     pub extra: Extra,
 }
 
-/// What the model answered, complete or as far as it came.
+/// An answer of the model, complete or up to the point where it ended.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
     /// Text, thinking and tool calls in the order they were produced.
     #[serde(default, deserialize_with = "blocks")]
     pub content: Vec<AssistantBlock>,
-    /// The wire format that produced it, for example `anthropic-messages`.
+    /// The wire format of the answer, for example `anthropic-messages`.
     #[serde(default)]
     pub api: String,
     /// The provider's id.
     #[serde(default)]
     pub provider: String,
-    /// The id of the model that was asked.
+    /// Id of the requested model.
     #[serde(default)]
     pub model: String,
-    /// The model that answered, if the server named another one.
+    /// Id of the model that answered, if the server named another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_model: Option<String>,
     /// The provider's id of this response.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_id: Option<String>,
-    /// The effort the provider was told to use, in its own words.
+    /// The requested effort, as the provider calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider_thinking_level: Option<String>,
-    /// The thinking level of the run that asked.
+    /// Thinking level of the run that made the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_level: Option<ThinkingLevel>,
-    /// What went wrong on the way without ending the request.
+    /// Problems that did not end the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub diagnostics: Vec<Diagnostic>,
-    /// Tokens and cost.
+    /// Token counts and their cost.
     #[serde(default, deserialize_with = "null_is_default")]
     pub usage: Usage,
-    /// Why the model stopped.
+    /// The reason why the answer ended.
     #[serde(default, deserialize_with = "null_is_default")]
     pub stop_reason: StopReason,
-    /// For `error` and `aborted`: what happened.
+    /// The error text, for `error` and `aborted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
-    /// The provider's own word for why it stopped.
+    /// The stop reason as the provider sent it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raw_stop_reason: Option<String>,
-    /// Whether the provider considers the turn over.
+    /// True if the provider considers the turn complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end_turn: Option<bool>,
-    /// When the request was made, in milliseconds since the Unix epoch.
+    /// Time of the request, in milliseconds since the Unix epoch.
     #[serde(default, with = "number::js")]
     pub timestamp: f64,
-    /// From the request to the last event.
+    /// Time from the request to the last event.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::js_option")]
     pub duration_ms: Option<f64>,
     /// Fields unknown to this crate.
@@ -142,31 +142,31 @@ pub struct AssistantMessage {
     pub extra: Extra,
 }
 
-/// What a tool returned.
+/// The result of a tool call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
-    /// The call this answers.
+    /// Id of the tool call.
     pub tool_call_id: String,
     /// The tool's name.
     #[serde(default)]
     pub tool_name: String,
-    /// Text and images for the model.
+    /// The text and images for the model.
     #[serde(default, deserialize_with = "blocks")]
     pub content: Vec<UserBlock>,
-    /// Facts for the program that shows the result; never sent to a model.
+    /// Data for the program that renders the result; never sent to a model.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub details: Option<Value>,
-    /// Tokens that the tool itself spent; never sent to a model.
+    /// Tokens spent by the tool itself; never sent to a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// The tool failed.
+    /// True if the tool failed.
     #[serde(default)]
     pub is_error: bool,
     /// Milliseconds since the Unix epoch.
     #[serde(default, with = "number::js")]
     pub timestamp: f64,
-    /// How long the tool ran.
+    /// Run time of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "number::js_option")]
     pub duration_ms: Option<f64>,
     /// Fields unknown to this crate, `nestedCalls` among them.
@@ -174,7 +174,7 @@ pub struct ToolResultMessage {
     pub extra: Extra,
 }
 
-/// Why the model stopped.
+/// The reason why an answer ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -182,24 +182,24 @@ pub enum StopReason {
     /// The answer is still streaming.
     #[default]
     Pending,
-    /// The model finished.
+    /// The model finished its answer.
     Stop,
-    /// The output limit was reached; the answer is cut.
+    /// The output limit was reached, so the answer is incomplete.
     Length,
     /// The model waits for tool results.
     ToolUse,
     /// The request failed; see `error_message`.
     Error,
-    /// The caller cancelled.
+    /// The caller cancelled the request.
     Aborted,
     /// The provider will answer later.
     Deferred,
-    /// A reason written by a newer program.
+    /// A reason that this version does not know.
     #[serde(untagged)]
     Other(String),
 }
 
-/// Something that went wrong on the way without ending the request.
+/// A problem that did not end the request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diagnostic {
     /// A stable name, for example `anthropic_strict_tools_fallback`.
@@ -208,10 +208,10 @@ pub struct Diagnostic {
     /// Milliseconds since the Unix epoch.
     #[serde(default, with = "number::js")]
     pub timestamp: f64,
-    /// The error behind it.
+    /// The error that caused the diagnostic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<DiagnosticError>,
-    /// Anything else worth knowing.
+    /// Further data about the problem.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Fields unknown to this crate.
@@ -219,17 +219,17 @@ pub struct Diagnostic {
     pub extra: Extra,
 }
 
-/// The error behind a [`Diagnostic`].
+/// The error that caused a [`Diagnostic`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiagnosticError {
-    /// The text.
+    /// Text of the error.
     pub message: String,
-    /// Name, code and stack, where there are any.
+    /// Name, code and stack, if known.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-/// The time now, in the unit of every `timestamp` field.
+/// Returns the current time in the unit of every `timestamp` field.
 pub fn now_ms() -> f64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     // Milliseconds stay exact in an f64 for the next 280,000 years.
@@ -244,8 +244,9 @@ where
     Ok(Option::<T>::deserialize(deserializer)?.unwrap_or_default())
 }
 
-/// Blocks without room for more: a list grows by doubling, and a message read from a file does not
-/// grow. A third of the memory of a long transcript would be such room.
+/// Deserializes blocks without spare capacity: a list grows by doubling, and a message that was
+/// read from a file does not grow. Spare capacity would be a third of the memory of a long
+/// transcript.
 fn blocks<'de, D, Block>(deserializer: D) -> Result<Vec<Block>, D::Error>
 where
     D: Deserializer<'de>,
@@ -256,7 +257,7 @@ where
     Ok(blocks)
 }
 
-/// Keeps `null` (a value) apart from an absent field.
+/// Distinguishes `null` (a value) from an absent field.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
@@ -268,7 +269,7 @@ impl<Block> Default for MessageContent<Block> {
 }
 
 impl Message {
-    /// A system message with this prompt.
+    /// Creates a system message with this prompt.
     pub fn system(prompt: impl Into<String>) -> Self {
         Self::System(Arc::new(SystemMessage {
             content: MessageContent::Text(prompt.into()),
@@ -277,7 +278,7 @@ impl Message {
         }))
     }
 
-    /// A user message with this text.
+    /// Creates a user message with this text.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User(Arc::new(UserMessage {
             content: MessageContent::Text(text.into()),
@@ -286,7 +287,7 @@ impl Message {
         }))
     }
 
-    /// A user message made of blocks.
+    /// Creates a user message from blocks.
     pub fn user_blocks(blocks: Vec<UserBlock>) -> Self {
         Self::User(Arc::new(UserMessage {
             content: MessageContent::Blocks(blocks),
@@ -295,7 +296,7 @@ impl Message {
         }))
     }
 
-    /// The result of `call`.
+    /// Creates the result of `call`.
     pub fn tool_result(call: &ToolCall, content: Vec<UserBlock>, is_error: bool) -> Self {
         Self::ToolResult(Arc::new(ToolResultMessage {
             tool_call_id: call.id.clone(),
@@ -307,7 +308,7 @@ impl Message {
         }))
     }
 
-    /// The time stamp, whatever the role.
+    /// Returns the timestamp, in milliseconds since the Unix epoch.
     pub fn timestamp(&self) -> f64 {
         match self {
             Self::System(message) => message.timestamp,
@@ -319,7 +320,7 @@ impl Message {
 }
 
 impl AssistantMessage {
-    /// An empty message about to be streamed from `model`.
+    /// Creates an empty message that is about to be streamed from `model`.
     pub fn pending(model: &Model) -> Self {
         Self {
             api: model.api.clone(),
@@ -330,12 +331,12 @@ impl AssistantMessage {
         }
     }
 
-    /// All text blocks, joined without a separator.
+    /// Returns all text blocks, joined without a separator.
     pub fn text(&self) -> String {
         self.content.iter().filter_map(AssistantBlock::as_text).collect()
     }
 
-    /// The tool calls, in order.
+    /// Iterates over the tool calls in order.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             AssistantBlock::ToolCall(call) => Some(call),
@@ -345,7 +346,7 @@ impl AssistantMessage {
 }
 
 impl StopReason {
-    /// The request did not produce an answer: it failed or was aborted.
+    /// Returns true if the request failed or was aborted.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Error | Self::Aborted)
     }

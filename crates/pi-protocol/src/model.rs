@@ -1,4 +1,4 @@
-//! The model record: what is known of a model before it is asked.
+//! The model record: facts about a model that are known before a request.
 
 use std::collections::BTreeMap;
 
@@ -14,38 +14,38 @@ use crate::{ThinkingLevel, number};
 pub struct Model {
     /// The id that is sent to the provider.
     pub id: String,
-    /// A name for people.
+    /// The display name.
     #[serde(default)]
     pub name: String,
     /// The wire format, for example `openai-completions`.
     pub api: String,
     /// The provider's id.
     pub provider: String,
-    /// Where requests go.
+    /// The URL to which requests are sent.
     #[serde(default)]
     pub base_url: String,
-    /// The model can think before it answers.
+    /// True if the model can think before it answers.
     #[serde(default)]
     pub reasoning: bool,
-    /// What the level names of this model are; `None` marks a level as unsupported.
+    /// The model's own names of thinking levels; `None` marks a level as unsupported.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub thinking_level_map: BTreeMap<ThinkingLevel, Option<String>>,
-    /// What the model takes as input.
+    /// The kinds of input that the model accepts.
     #[serde(default)]
     pub input: Vec<InputKind>,
-    /// Limits on what a request may carry.
+    /// Limits on the input of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_limits: Option<InputLimits>,
     /// Prices in US dollars per million tokens.
     #[serde(default)]
     pub cost: ModelCost,
-    /// How long the provider keeps a cached prompt, in seconds.
+    /// Lifetime of a cached prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_cache: Option<PromptCache>,
-    /// Tokens of input and output together.
+    /// Largest number of input and output tokens together.
     #[serde(default)]
     pub context_window: u64,
-    /// Tokens of output at most.
+    /// Largest number of output tokens.
     #[serde(default)]
     pub max_tokens: u64,
     /// Fields merged into the body of every request.
@@ -57,7 +57,7 @@ pub struct Model {
     /// Headers sent with every request.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// Where the endpoint differs from its wire format's norm. Each wire format reads its own keys.
+    /// Differences of the endpoint from its wire format. Each wire format reads its own keys.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub compat: Map<String, Value>,
     /// Fields unknown to this crate.
@@ -65,124 +65,116 @@ pub struct Model {
     pub extra: Extra,
 }
 
-/// A kind of input.
+/// A kind of input that a model can accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
+#[allow(missing_docs)] // The names say it.
 pub enum InputKind {
-    /// Text.
     Text,
-    /// Images.
     Image,
 }
 
-/// Prices in US dollars per million tokens.
+/// Prices in US dollars per million tokens: uncached input, output, input read from the prompt
+/// cache and input written to the prompt cache.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // The four prices are explained above, once.
 pub struct ModelCost {
-    /// Fresh input.
     #[serde(default, with = "number::js")]
     pub input: f64,
-    /// Output.
     #[serde(default, with = "number::js")]
     pub output: f64,
-    /// Input read from the cache.
     #[serde(default, with = "number::js")]
     pub cache_read: f64,
-    /// Input written to the cache.
     #[serde(default, with = "number::js")]
     pub cache_write: f64,
-    /// Prices that apply to the whole request once its input passes a threshold.
+    /// Prices that apply to the whole request if its input exceeds a threshold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<CostTier>,
 }
 
-/// The prices of a request with much input.
+/// The prices of a request with much input, in the units of [`ModelCost`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // The four prices are explained at `ModelCost`.
 pub struct CostTier {
-    /// Applies when the total input is larger than this.
+    /// The tier applies if the total input is larger than this number of tokens.
     pub input_tokens_above: u64,
-    /// Fresh input.
     #[serde(default, with = "number::js")]
     pub input: f64,
-    /// Output.
     #[serde(default, with = "number::js")]
     pub output: f64,
-    /// Input read from the cache.
     #[serde(default, with = "number::js")]
     pub cache_read: f64,
-    /// Input written to the cache.
     #[serde(default, with = "number::js")]
     pub cache_write: f64,
 }
 
-/// Limits on what a request may carry.
+/// Limits on the input of a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InputLimits {
-    /// The size of the whole request body.
+    /// Largest size of the whole request body.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_request_bytes: Option<u64>,
-    /// Limits on images.
+    /// Limits on the images of a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<ImageLimits>,
 }
 
-/// Limits on images.
+/// Limits on the images of a request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageLimits {
-    /// To what size an image is scaled down.
+    /// The size to which a large image is scaled down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resize: Option<ImageResize>,
-    /// Images in one message.
+    /// Largest number of images in one message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_per_message: Option<u64>,
-    /// Images in one request.
+    /// Largest number of images in one request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_per_request: Option<u64>,
 }
 
-/// To what size an image is scaled down.
+/// The size to which a large image is scaled down. Width and height are in pixels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // Width and height are explained above, once.
 pub struct ImageResize {
-    /// Pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_width: Option<u64>,
-    /// Pixels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_height: Option<u64>,
-    /// Bytes after base64 encoding.
+    /// Largest size after base64 encoding.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// 1 to 100.
+    /// JPEG quality, from 1 to 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jpeg_quality: Option<u64>,
 }
 
-/// How long the provider keeps a cached prompt.
+/// Lifetime of a cached prompt, in seconds, by [`CacheRetention`](crate::CacheRetention).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)] // The fields are named after the variants of `CacheRetention`.
 pub struct PromptCache {
-    /// Seconds with the ordinary retention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub short: Option<u64>,
-    /// Seconds with the long retention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub long: Option<u64>,
 }
 
 impl Model {
-    /// The model takes images.
+    /// Returns true if the model accepts images.
     pub fn accepts_images(&self) -> bool {
         self.input.contains(&InputKind::Image)
     }
 }
 
 impl ModelCost {
-    /// The rates of a request with this much input: those of the highest tier it passes, for the
-    /// whole request.
+    /// Returns the prices of a request with this much input: those of the highest tier that the
+    /// input exceeds, for the whole request.
     pub fn rate_for(&self, total_input: u64) -> CostTier {
         self.tiers
             .iter()

@@ -13,7 +13,7 @@ const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 pub mod js {
     use super::{Deserialize, Deserializer, MAX_SAFE_INTEGER, Serializer};
 
-    /// Writes it.
+    /// Serializes an integral value without a fraction.
     pub fn serialize<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         if value.fract() == 0.0 && value.abs() <= MAX_SAFE_INTEGER {
             // In range by the check above.
@@ -23,7 +23,7 @@ pub mod js {
         }
     }
 
-    /// Reads it.
+    /// Deserializes a number; `null` is 0.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
         Ok(Option::<f64>::deserialize(deserializer)?.unwrap_or(0.0))
     }
@@ -33,7 +33,7 @@ pub mod js {
 pub mod js_option {
     use super::{Deserialize, Deserializer, Serializer, js};
 
-    /// Writes it.
+    /// Serializes an integral value without a fraction, and `None` as `null`.
     pub fn serialize<S: Serializer>(value: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
         match value {
             Some(value) => js::serialize(value, serializer),
@@ -41,7 +41,7 @@ pub mod js_option {
         }
     }
 
-    /// Reads it.
+    /// Deserializes a number or `null`.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<f64>, D::Error> {
@@ -52,11 +52,11 @@ pub mod js_option {
 /// `#[serde(deserialize_with = "number::count")]`: a count that may be absent, `null`, or written
 /// with a fraction. A negative count (seen from servers that subtract cached tokens twice) is 0.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    // A float-to-integer cast saturates, which is the meaning wanted here.
+    // A float-to-integer cast saturates, as intended here.
     Ok(Option::<f64>::deserialize(deserializer)?.map_or(0, |number| number.round() as u64))
 }
 
-/// As [`count`], for a field that keeps "absent" apart from 0.
+/// Like [`count`], for a field that distinguishes "absent" from 0.
 pub(crate) fn count_option<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u64>, D::Error> {

@@ -1,4 +1,4 @@
-//! How a request is made: everything that is not the conversation itself.
+//! Options of a request: everything except the conversation itself.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -7,108 +7,109 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{Model, RequestHooks, ThinkingLevel};
+use crate::{HeaderChanges, Model, RequestHooks, ThinkingLevel};
 
-/// Environment variables that win over those of the process, for one request.
+/// Environment variables of one request, which win over those of the process.
 pub type EnvOverrides = BTreeMap<String, String>;
 
-/// Options of one request. `Default` is what a user expects: short prompt caching, no thinking,
-/// no retries, sane time-outs.
+/// Options of one request. The default is short prompt caching, no thinking, no retries and the
+/// limits of [`Timeouts::default`].
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct StreamOptions {
-    /// The key, if it is not to be looked up.
+    /// The API key. `None` looks it up in the configuration and the environment.
     pub api_key: Option<SecretString>,
-    /// Variables for key and endpoint look-ups that win over the process environment.
+    /// Variables for the lookup of key and endpoint, which win over the process environment.
     pub env: EnvOverrides,
     /// Headers to add; `None` removes a default header. Names are case-insensitive.
-    pub headers: BTreeMap<String, Option<String>>,
-    /// How the client introduces itself.
+    pub headers: HeaderChanges,
+    /// The names under which requests are made.
     pub identity: Identity,
-    /// How long to wait for what.
+    /// Time limits of the request.
     pub timeouts: Timeouts,
-    /// Whether to try again before an answer has begun.
+    /// Retries before an answer begins.
     pub retry: RetryOptions,
-    /// Sampling temperature.
+    /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// Fields merged last into the body (OpenAI-compatible formats).
+    /// Fields that are merged into the body last (OpenAI-compatible formats).
     pub sampling_params: Map<String, Value>,
-    /// Output tokens at most.
+    /// Largest number of output tokens.
     pub max_tokens: Option<u64>,
-    /// How long the provider should keep the prompt cached. `None`: short, unless the
-    /// environment says `PI_CACHE_RETENTION=long`.
+    /// Requested lifetime of the cached prompt. `None` is short, unless the environment has
+    /// `PI_CACHE_RETENTION=long`.
     pub cache_retention: Option<CacheRetention>,
-    /// Ties requests of one conversation together, for cache affinity.
+    /// Id shared by the requests of one session, for cache affinity.
     pub session_id: Option<String>,
-    /// Provider-specific facts; Anthropic takes `user_id`.
+    /// Provider-specific metadata; Anthropic accepts `user_id`.
     pub metadata: Map<String, Value>,
-    /// Whether the model may call tools.
+    /// Constraint on tool calls.
     pub tool_choice: Option<ToolChoice>,
-    /// How much to think. `None` and `Off` mean not at all.
+    /// The thinking level. `None` and `Off` request no thinking.
     pub reasoning: Option<ThinkingLevel>,
-    /// Thinking tokens per level, for models that take a number.
+    /// Thinking tokens per level, for models that accept a number.
     pub thinking_budgets: ThinkingBudgets,
-    /// Callbacks into the request.
+    /// Callbacks of the application.
     pub hooks: RequestHooks,
 }
 
-/// How long the provider should keep the prompt cached.
+/// Requested lifetime of the cached prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheRetention {
-    /// Ask for no caching, and send nothing that ties requests together.
+    /// Requests no caching and sends nothing that connects requests to each other.
     None,
-    /// Minutes.
+    /// Keeps the prompt for minutes.
     Short,
-    /// An hour or a day, where the provider offers it.
+    /// Keeps the prompt for an hour or a day, if the provider supports it.
     Long,
 }
 
-/// Whether the model may call tools.
+/// Constraint on the tool calls of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ToolChoice {
-    /// As it sees fit.
+    /// The model decides.
     Auto,
-    /// No.
+    /// The model must not call a tool.
     None,
-    /// It must call one.
+    /// The model must call a tool.
     Required,
 }
 
-/// Thinking tokens per level; a missing one takes the default.
+/// Thinking tokens per level. `None` is the default of the level.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBudgets {
-    /// Default 1,024.
+    /// Defaults to 1,024 tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub minimal: Option<u64>,
-    /// Default 2,048.
+    /// Defaults to 2,048 tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub low: Option<u64>,
-    /// Default 8,192.
+    /// Defaults to 8,192 tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub medium: Option<u64>,
-    /// Default 16,384; also used for the levels above.
+    /// Defaults to 16,384 tokens; also used for the levels above.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<u64>,
 }
 
-/// How long to wait for what. `None` waits for ever. Each ends in an error that says which one
-/// it was and that counts as retryable.
+/// Time limits of a request. `None` is no limit. An exceeded limit is a retryable error that names
+/// the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// For the connection, TLS included.
+    /// Limit for the connection, TLS included.
     pub connect: Option<Duration>,
-    /// From the request to the first byte of the answer's body.
+    /// Limit from the request to the first byte of the response body.
     pub first_byte: Option<Duration>,
-    /// Between two pieces of the answer.
+    /// Limit between two chunks of the response body.
     pub idle: Option<Duration>,
 }
 
 impl Default for Timeouts {
-    /// Connecting is quick or hopeless; a model may think for minutes before and between words.
+    /// A connection is made quickly or not at all, but a model may think for minutes before and
+    /// between words.
     fn default() -> Self {
         Self {
             connect: Some(Duration::from_secs(30)),
@@ -118,18 +119,18 @@ impl Default for Timeouts {
     }
 }
 
-/// Whether to try again when a request fails before an answer has begun.
+/// Retries of a request that fails before an answer begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryOptions {
-    /// Further tries after the first.
+    /// Largest number of retries after the first attempt.
     pub max_retries: u32,
-    /// A server that asks for a longer pause than this fails the request at once. Zero: no limit.
+    /// Longest pause that a server may request; a longer one fails the request. Zero is no limit.
     pub max_delay: Duration,
 }
 
 impl RetryOptions {
-    /// Options with this number of retries and this longest pause.
+    /// Creates options with this number of retries and this longest pause.
     pub fn new(max_retries: u32, max_delay: Duration) -> Self {
         Self { max_retries, max_delay }
     }
@@ -141,13 +142,13 @@ impl Default for RetryOptions {
     }
 }
 
-/// How the client introduces itself.
+/// The names under which requests are made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Identity {
-    /// The `User-Agent`; `None` sends the name, version and platform of this library.
+    /// The `User-Agent` header. `None` sends the name, version and platform of this library.
     pub user_agent: Option<String>,
-    /// The application, for providers that credit one.
+    /// The application, for providers that attribute requests.
     pub attribution: Option<Attribution>,
 }
 
@@ -155,16 +156,16 @@ pub struct Identity {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Attribution {
-    /// Its name.
+    /// Name of the application.
     pub name: String,
-    /// Its home page.
+    /// Home page of the application.
     pub url: Option<String>,
-    /// What kind of application it is, in the provider's vocabulary.
+    /// Categories of the application, in the provider's vocabulary.
     pub categories: Vec<String>,
 }
 
 impl Attribution {
-    /// An application with this name.
+    /// Creates an attribution to the application with this name.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -221,9 +222,16 @@ impl StreamOptions {
         self
     }
 
-    /// The thinking level asked for and offered by `model`; `None` when it should not think.
+    /// Returns the requested thinking level, clamped to the levels of `model`; `None` if thinking
+    /// is off.
     pub fn thinking_for(&self, model: &Model) -> Option<ThinkingLevel> {
-        let wanted = self.reasoning.filter(|level| *level != ThinkingLevel::Off)?;
-        Some(model.clamp_thinking(wanted)).filter(|level| *level != ThinkingLevel::Off)
+        let requested = self.reasoning?;
+        if requested == ThinkingLevel::Off {
+            return None;
+        }
+        match model.clamp_thinking(requested) {
+            ThinkingLevel::Off => None,
+            level => Some(level),
+        }
     }
 }

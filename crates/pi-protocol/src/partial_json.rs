@@ -1,13 +1,13 @@
-//! Incremental, tolerant reading of the arguments of a tool call while they stream.
+//! Incremental, tolerant parser for the arguments of a tool call while they stream.
 //!
-//! Each byte is looked at once. The value under construction is the caller's own map, changed in
-//! place, so a megabyte of arguments costs a megabyte of work however it is cut. This is a
-//! preview: when the call is complete, [`json::parse_tool_arguments`](crate::json) decides.
+//! Each byte is read once. The value under construction is the caller's own map, changed in place,
+//! so the work for a megabyte of arguments does not depend on the cuts. The result is a preview:
+//! [`json::parse_tool_arguments`](crate::json) decides when the call is complete.
 //!
 //! An open string shows its characters so far, an open container its members so far, the
-//! beginning of `true`, `false` or `null` shows that literal, and an open number shows as far as
-//! it is one. Missing commas and colons are forgiven, words that are no literal are dropped, and
-//! whatever follows the root object is ignored. A root that is no object shows nothing.
+//! beginning of `true`, `false` or `null` shows that literal, and an open number its value so far.
+//! Missing commas and colons are tolerated, words that are not literals are dropped, and text after
+//! the root object is ignored. A root that is not an object shows nothing.
 
 use serde_json::{Map, Number, Value};
 
@@ -15,20 +15,20 @@ use self::escape::read_string;
 
 mod escape;
 
-/// Containers nested deeper than this are not shown; serde_json refuses them at the end anyway.
+/// Containers nested deeper than this are not shown; serde_json rejects them at the end anyway.
 const MAX_DEPTH: usize = 128;
 
 /// A number longer than this is not shown until it is complete.
 const MAX_NUMBER_PREVIEW: usize = 64;
 
-/// The state of the reader between two pieces of text.
+/// The state of the parser between two chunks of text.
 #[derive(Debug, Default)]
 pub struct PartialJson {
     /// The open containers, outermost first.
     frames: Vec<Frame>,
     scalar: Scalar,
     root: Root,
-    /// Containers opened below `MAX_DEPTH`, skipped until they close.
+    /// Number of open containers below `MAX_DEPTH`, which are skipped.
     skipped: usize,
 }
 
@@ -54,12 +54,12 @@ enum Frame {
 enum Scalar {
     #[default]
     None,
-    /// A member name so far.
+    /// The beginning of a member name.
     Key {
         text: String,
         escape: String,
     },
-    /// A string value; its text is in the tree. `escape` is an escape sequence not complete yet.
+    /// A string value; its text is in the tree. `escape` is an incomplete escape sequence.
     String {
         escape: String,
     },
@@ -74,16 +74,16 @@ enum Scalar {
 }
 
 impl PartialJson {
-    /// A reader at the beginning of the text.
+    /// Creates a parser at the beginning of the text.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads on. `arguments` must be the map given to the calls before.
+    /// Parses the next chunk. `arguments` must be the map of the previous calls.
     pub fn push(&mut self, text: &str, arguments: &mut Map<String, Value>) {
         let mut input = text;
         if self.root == Root::Expected {
-            // Words, fences and comments before the root are forgiven.
+            // Words, fences and comments before the root are tolerated.
             let Some(start) = input.find(|c: char| matches!(c, '{' | '[' | '"' | '-' | '0'..='9'))
             else {
                 return;
@@ -191,7 +191,7 @@ impl PartialJson {
         }
     }
 
-    /// Continues a container inside frame `depth` that was left open by the text before.
+    /// Continues a container inside frame `depth` that an earlier chunk left open.
     fn resume_child<'v>(
         &mut self,
         depth: usize,
@@ -217,7 +217,7 @@ impl PartialJson {
         }
     }
 
-    /// Starts a value at the head of the input. Returns what is shown of it at once.
+    /// Starts a value at the head of the input. Returns the preview of it, if there is one yet.
     fn begin_value(&mut self, depth: usize, input: &mut &str) -> Option<Value> {
         let byte = *input.as_bytes().first()?;
         match byte {
@@ -256,7 +256,7 @@ impl PartialJson {
     }
 
     /// Skips a container that is nested too deeply. Brackets inside its strings are miscounted,
-    /// which does not matter: such arguments are refused when complete.
+    /// which does not matter: such arguments are rejected when complete.
     fn skip_deep(&mut self, byte: u8, input: &mut &str) -> bool {
         if self.skipped == 0 {
             return false;
@@ -292,7 +292,7 @@ impl PartialJson {
         }
     }
 
-    /// Continues the scalar at hand; `slot` is what is shown of it.
+    /// Continues the current scalar; `slot` is the preview of it.
     fn read_scalar(&mut self, slot: &mut Option<Value>, input: &mut &str) {
         let ended = match &mut self.scalar {
             Scalar::String { escape } => match slot {
@@ -340,7 +340,7 @@ fn skip_char(input: &mut &str) {
     *input = &input[width..];
 }
 
-/// Moves the leading bytes that `belongs` accepts to `text`; true if something else follows.
+/// Moves the leading bytes that `belongs` accepts to `text`. Returns true if other bytes follow.
 fn read_run(text: &mut String, input: &mut &str, belongs: impl Fn(u8) -> bool) -> bool {
     let length = input.bytes().take_while(|byte| belongs(*byte)).count();
     let (run, rest) = input.split_at(length);
@@ -349,7 +349,7 @@ fn read_run(text: &mut String, input: &mut &str, belongs: impl Fn(u8) -> bool) -
     !rest.is_empty()
 }
 
-/// The number that the text so far stands for; a dangling exponent is ignored.
+/// Returns the value of an incomplete number; a dangling exponent is ignored.
 fn number_so_far(text: &str) -> Option<Value> {
     let mantissa = text.strip_suffix(['+', '-']).unwrap_or(text);
     let complete = mantissa.strip_suffix(['e', 'E']).unwrap_or(text);
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_what_can_be_read_so_far() {
+    fn incomplete_text_gives_a_preview() {
         let cases: &[(&str, Value)] = &[
             ("", json!({})),
             ("  {", json!({})),
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn long_numbers_show_when_complete() {
+    fn long_numbers_are_shown_when_complete() {
         let digits = "1".repeat(70);
         assert_eq!(read(&[&format!("{{\"a\":{digits}")]), json!({}));
         assert!(read(&[&format!("{{\"a\":{digits},")])["a"].is_number());
@@ -470,7 +470,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn complete_text_reads_like_a_strict_parser(
+        fn complete_text_gives_the_result_of_a_strict_parser(
             members in prop::collection::vec((".{0,6}", any_json()), 0..5),
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
         ) {
@@ -485,7 +485,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_the_same_however_it_is_cut(
+        fn cuts_do_not_change_the_result(
             text in r#"[{}\[\]",:\\a-u0-9.+é -]{0,60}"#,
             cut in any::<prop::sample::Index>(),
         ) {

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use crate::{AssistantMessage, AssistantStream, CancelToken, Context, Model, StreamOptions};
 
-/// Everything a provider needs to answer.
+/// Everything that a provider needs to answer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Request {
-    /// The model to ask.
+    /// The model to which the request goes.
     pub model: Arc<Model>,
-    /// The conversation.
+    /// The conversation to continue.
     pub context: Context,
-    /// How to ask.
+    /// Options of the request.
     pub options: StreamOptions,
 }
 
 impl Request {
-    /// A request to continue `context` on `model`.
+    /// Creates a request to continue `context` on `model`.
     pub fn new(model: Arc<Model>, context: Context, options: StreamOptions) -> Self {
         Self { model, context, options }
     }
@@ -25,15 +25,15 @@ impl Request {
 
 /// Answers requests: a client of real models, or a scripted model.
 ///
-/// Contract: `stream` never fails and never panics. Whatever goes wrong, from a missing key to a
-/// torn connection, is the last event of the stream, and the message holds what was gathered and
-/// why it ended. Cancelling `cancel` ends the request on the wire at once.
+/// Contract: `stream` never fails and never panics. Every failure, from a missing key to a lost
+/// connection, is the last event of the stream, and the message has the content so far and the
+/// cause. Cancelling `cancel` ends the request on the wire at once.
 pub trait Provider: Send + Sync {
-    /// Starts to answer. Nothing is sent before the stream is first polled.
+    /// Returns the stream of the answer. Nothing is sent before the stream is first polled.
     fn stream(&self, request: Request, cancel: CancelToken) -> AssistantStream;
 }
 
-/// Asks and waits for the whole answer. Look at its `stop_reason`: failures arrive there.
+/// Sends a request and waits for the whole answer. Failures are in its `stop_reason`.
 pub async fn complete(
     provider: &dyn Provider,
     request: Request,

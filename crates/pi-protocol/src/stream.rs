@@ -17,16 +17,16 @@ use crate::{
 /// The origin of the content of an [`AssistantStream`]: a connection or a script.
 ///
 /// Contract: when `poll` returns `Ready`, it has pushed at least one event into `out` or finished
-/// it. Dropping a source releases everything it holds, at once.
+/// the message. Dropping a source releases its resources at once.
 pub trait Source: Send {
-    /// Makes progress.
+    /// Advances the answer and writes into `out`.
     fn poll(&mut self, cx: &mut Context<'_>, out: &mut MessageBuilder) -> Poll<()>;
 }
 
-/// One answer, as it arrives: a stream of [`AssistantEvent`]s over one accumulating message.
+/// The stream of an answer: [`AssistantEvent`]s over one accumulating message.
 ///
-/// Exactly one terminal event comes, last. Every failure is that event; nothing is returned as
-/// an `Err`. Memory for the message is held once, here, and lent out by [`Self::message`].
+/// Exactly one terminal event comes, last. Every failure is that event; no method returns an `Err`.
+/// The message exists once, in the stream, and is lent out by [`Self::message`].
 ///
 /// Every stream can be cancelled: with [`Self::cancel`], with a token from [`Self::cancel_token`],
 /// or with the token that the stream was made with. Cancellation drops the source, and with it the
@@ -54,7 +54,8 @@ enum State {
 const ABORTED: &str = "Request was aborted";
 
 impl AssistantStream {
-    /// An answer from `model` that `source` will provide. Cancelling `cancel` cancels the stream.
+    /// Creates the stream of an answer from `model`, with the content of `source`. Cancelling
+    /// `cancel` cancels the stream.
     #[allow(clippy::needless_pass_by_value)] // A token is a handle; providers receive it by value.
     pub fn new(model: &Model, source: impl Source + 'static, cancel: CancelToken) -> Self {
         // A child, so that `Self::cancel` ends this stream and nothing else of the caller.
@@ -63,8 +64,8 @@ impl AssistantStream {
         let weak = Arc::downgrade(&source);
         let close_on_cancel = cancel.on_cancel(move || {
             let Some(source) = weak.upgrade() else { return };
-            // Locked means that the source is being polled right now; `poll_next` looks at the
-            // token again when that returns.
+            // A locked source is being polled right now; `poll_next` checks the token again when
+            // that returns.
             let taken = source.try_lock().ok().and_then(|mut source| source.take());
             drop(taken);
         });
@@ -78,7 +79,7 @@ impl AssistantStream {
         }
     }
 
-    /// An answer that failed before anything was sent.
+    /// Creates the stream of an answer that failed before anything was sent.
     pub fn failed(model: &Model, error: impl Into<String>) -> Self {
         Self::new(model, Failed(Some(error.into())), CancelToken::new())
     }
@@ -88,13 +89,13 @@ impl AssistantStream {
         self.cancel.cancel();
     }
 
-    /// A token that cancels this stream and nothing else. Take it before the stream moves to
-    /// another task, or before [`Self::result`] consumes the stream.
+    /// Returns a token that cancels this stream and nothing else. Take it before the stream moves
+    /// to another task, or before [`Self::result`] consumes the stream.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
     }
 
-    /// The message so far; after the terminal event, the whole message.
+    /// Returns the message so far; after the terminal event, the whole message.
     pub fn message(&self) -> &AssistantMessage {
         match &self.state {
             State::Streaming(builder) => builder.message(),
@@ -102,7 +103,7 @@ impl AssistantStream {
         }
     }
 
-    /// The message before it is finished, for facts known before anything was sent.
+    /// Returns the message until it is finished, to set fields that are known before the request.
     pub fn message_mut(&mut self) -> Option<&mut AssistantMessage> {
         match &mut self.state {
             State::Streaming(builder) => Some(builder.message_mut()),
@@ -110,7 +111,7 @@ impl AssistantStream {
         }
     }
 
-    /// The next event, or `None` after the terminal one.
+    /// Waits for the next event. Returns `None` after the terminal one.
     pub async fn next(&mut self) -> Option<AssistantEvent> {
         poll_fn(|cx| Pin::new(&mut *self).poll_next(cx)).await
     }
@@ -124,7 +125,7 @@ impl AssistantStream {
         }
     }
 
-    /// The whole message, shared, once the terminal event has been delivered.
+    /// Returns the whole message once the terminal event has been delivered.
     pub fn finished(&self) -> Option<Arc<AssistantMessage>> {
         match &self.state {
             State::Finished(message) => Some(Arc::clone(message)),
@@ -141,7 +142,7 @@ impl Stream for AssistantStream {
         let State::Streaming(builder) = &mut this.state else { return Poll::Ready(None) };
         loop {
             if this.cancel.is_cancelled() && !builder.is_finished() {
-                // Whoever follows the events is told that nothing more comes of any block.
+                // Consumers of events learn that no open block will continue.
                 builder.end_all();
                 builder.fail(StopReason::Aborted, ABORTED);
             }

@@ -1,4 +1,4 @@
-//! Thinking levels: how much a model should think, in words that fit every provider.
+//! Thinking levels: the amount of thinking, in terms that fit every provider.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,27 +8,21 @@ use serde::{Deserialize, Serialize};
 use crate::Model;
 use crate::options::ThinkingBudgets;
 
-/// How much to think. The order is meaningful.
+/// The amount of thinking, in ascending order. The highest levels exist only on some models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[allow(missing_docs)] // The names and their order say it.
 pub enum ThinkingLevel {
-    /// Not at all.
     Off,
-    /// As little as possible.
     Minimal,
-    /// A little.
     Low,
-    /// Moderately.
     Medium,
-    /// Much.
     High,
-    /// More than most models offer.
     Xhigh,
-    /// As much as the model can.
     Max,
 }
 
-/// The tokens that stay free for the answer when thinking takes from the same allowance.
+/// Tokens reserved for the answer if thinking counts as output.
 const ANSWER_RESERVE: u64 = 1024;
 
 impl ThinkingLevel {
@@ -36,7 +30,7 @@ impl ThinkingLevel {
     pub const ALL: [Self; 7] =
         [Self::Off, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::Xhigh, Self::Max];
 
-    /// The name used in files, flags and requests.
+    /// Returns the name used in files and requests.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -49,7 +43,7 @@ impl ThinkingLevel {
         }
     }
 
-    /// Thinking tokens for models that are given a number instead of a level.
+    /// Returns the thinking tokens for models that accept a number instead of a level.
     pub fn budget(self, custom: &ThinkingBudgets) -> u64 {
         match self {
             Self::Off => 0,
@@ -62,7 +56,7 @@ impl ThinkingLevel {
 
     /// Splits the output allowance of a model that counts thinking as output.
     ///
-    /// `base` is what the caller asked for as answer, `model_max` the model's own limit.
+    /// `base` is the requested length of the answer, `model_max` the limit of the model.
     /// The answer keeps at least 1,024 tokens.
     pub fn split_allowance(
         self,
@@ -85,7 +79,7 @@ impl ThinkingLevel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TokenAllowance {
-    /// Thinking and answer together.
+    /// Tokens for thinking and answer together.
     pub max_tokens: u64,
     /// The part of `max_tokens` for thinking.
     pub thinking: u64,
@@ -97,7 +91,7 @@ impl fmt::Display for ThinkingLevel {
     }
 }
 
-/// The text is not the name of a thinking level.
+/// A text is not the name of a thinking level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown thinking level \"{0}\": use off, minimal, low, medium, high, xhigh or max")]
 pub struct UnknownThinkingLevel(String);
@@ -114,7 +108,7 @@ impl FromStr for ThinkingLevel {
 }
 
 impl Model {
-    /// The levels this model offers, lowest first.
+    /// Returns the levels that this model supports, lowest first.
     pub fn thinking_levels(&self) -> Vec<ThinkingLevel> {
         if !self.reasoning {
             return vec![ThinkingLevel::Off];
@@ -129,21 +123,20 @@ impl Model {
             .collect()
     }
 
-    /// The level closest to `wanted` that this model offers: the next higher one, else the next
-    /// lower one.
-    pub fn clamp_thinking(&self, wanted: ThinkingLevel) -> ThinkingLevel {
-        let offered = self.thinking_levels();
-        let above = offered.iter().find(|level| **level >= wanted);
-        let below = || offered.iter().rev().find(|level| **level < wanted);
-        above.or_else(below).copied().unwrap_or(ThinkingLevel::Off)
+    /// Returns the supported level closest to `requested`: the level itself or the next higher one,
+    /// else the next lower one.
+    pub fn clamp_thinking(&self, requested: ThinkingLevel) -> ThinkingLevel {
+        let supported = self.thinking_levels();
+        let above = supported.iter().find(|level| **level >= requested);
+        above.or_else(|| supported.last()).copied().unwrap_or(ThinkingLevel::Off)
     }
 
-    /// The provider's own word for a level, where the record gives one.
+    /// Returns the provider's name for a level, if the record has one.
     pub fn mapped_thinking(&self, level: ThinkingLevel) -> Option<&str> {
         self.thinking_level_map.get(&level)?.as_deref()
     }
 
-    /// The record says that this level does not exist.
+    /// Returns true if the record marks this level as unsupported.
     pub fn lacks_thinking(&self, level: ThinkingLevel) -> bool {
         matches!(self.thinking_level_map.get(&level), Some(None))
     }

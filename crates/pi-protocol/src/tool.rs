@@ -1,23 +1,23 @@
-//! Tool declarations: what a model is told of a tool.
+//! Tool declarations, as they are sent to a model.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::Extra;
 
-/// A tool as the model sees it.
+/// The declaration of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tool {
-    /// The name the model calls it by.
+    /// The name by which the model calls the tool.
     pub name: String,
-    /// What it does, for the model.
+    /// Description for the model.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// The JSON Schema of its arguments: an object schema.
+    /// JSON Schema of the arguments, which is an object schema.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub parameters: Value,
-    /// How strictly the provider should hold the model to the schema.
+    /// Constraint on the sampling of the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constrained_sampling: Option<ConstrainedSampling>,
     /// Fields unknown to this crate.
@@ -25,48 +25,48 @@ pub struct Tool {
     pub extra: Extra,
 }
 
-/// How strictly the provider should hold the model to a tool's schema.
+/// Constraint on the sampling of a tool's arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ConstrainedSampling {
-    /// By the JSON Schema.
+    /// Arguments follow the JSON Schema.
     JsonSchema {
-        /// Whether it may fall back to unconstrained sampling.
+        /// Fallback to unconstrained sampling.
         strict: StrictMode,
     },
-    /// By a grammar over the tool's only argument, a string.
+    /// The tool's only argument, a string, follows a grammar.
     Grammar {
-        /// The grammar in each notation it is available in.
+        /// The grammar in each available notation.
         variants: GrammarVariants,
     },
-    /// Not at all (`false`).
+    /// No constraint (`false`).
     #[serde(untagged)]
     Off(bool),
 }
 
-/// Whether strict sampling may fall back.
+/// Fallback of strict sampling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StrictMode {
-    /// Strict where the schema and the provider allow it.
+    /// Sampling is strict if the schema and the provider allow it.
     Prefer,
-    /// Strict, or the request fails.
+    /// Sampling is strict, or the request fails.
     Require,
 }
 
-/// A grammar in each notation it is available in.
+/// A grammar in each available notation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrammarVariants {
-    /// OpenAI's Lark dialect; preferred.
+    /// The grammar in OpenAI's Lark dialect, which is preferred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub openai_lark: Option<String>,
-    /// A regular expression.
+    /// The grammar as a regular expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub openai_regex: Option<String>,
 }
 
 impl Tool {
-    /// A tool with the JSON Schema of its arguments.
+    /// Creates a declaration with the JSON Schema of the arguments.
     pub fn new(name: impl Into<String>, description: impl Into<String>, parameters: Value) -> Self {
         Self { name: name.into(), description: description.into(), parameters, ..Self::default() }
     }

@@ -1,4 +1,4 @@
-//! Tokens spent and what they cost.
+//! Token counts and their cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use crate::Extra;
 use crate::model::ModelCost;
 use crate::number;
 
-/// Tokens of one request.
+/// Token counts of one request.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
@@ -22,7 +22,7 @@ pub struct Usage {
     /// Input tokens written to the prompt cache.
     #[serde(default, deserialize_with = "number::count")]
     pub cache_write: u64,
-    /// The part of `cache_write` that is kept for an hour and costs more.
+    /// The part of `cache_write` with a lifetime of an hour, which costs more.
     #[serde(
         default,
         rename = "cacheWrite1h",
@@ -37,10 +37,10 @@ pub struct Usage {
         deserialize_with = "number::count_option"
     )]
     pub reasoning: Option<u64>,
-    /// The sum, or what the provider reports as the sum.
+    /// The sum, as computed or as reported by the provider.
     #[serde(default, deserialize_with = "number::count")]
     pub total_tokens: u64,
-    /// What it cost.
+    /// Cost of the request.
     #[serde(default)]
     pub cost: Cost,
     /// Fields unknown to this crate.
@@ -48,26 +48,23 @@ pub struct Usage {
     pub extra: Extra,
 }
 
-/// What a request cost, in US dollars.
+/// The cost of a request in US dollars, by the token counts of [`Usage`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // The first four fields are named after the counts that they price.
 pub struct Cost {
-    /// Of [`Usage::input`].
     #[serde(default, with = "number::js")]
     pub input: f64,
-    /// Of [`Usage::output`].
     #[serde(default, with = "number::js")]
     pub output: f64,
-    /// Of [`Usage::cache_read`].
     #[serde(default, with = "number::js")]
     pub cache_read: f64,
-    /// Of [`Usage::cache_write`].
     #[serde(default, with = "number::js")]
     pub cache_write: f64,
-    /// The sum, or the bill of the provider.
+    /// The sum, as computed or as charged by the provider.
     #[serde(default, with = "number::js")]
     pub total: f64,
-    /// `total` is what the provider says it charged.
+    /// True if `total` is the charge reported by the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_from_provider: Option<bool>,
     /// Fields unknown to this crate.
@@ -76,7 +73,7 @@ pub struct Cost {
 }
 
 impl Usage {
-    /// Everything the model read: fresh, cached and newly cached.
+    /// Returns all input tokens: uncached, read from the cache and written to the cache.
     pub fn total_input(&self) -> u64 {
         self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
     }

@@ -1,8 +1,8 @@
-//! String literals that arrive in pieces, escape sequences cut anywhere.
+//! String literals that arrive in chunks, with escape sequences cut anywhere.
 
 use crate::json::hex4;
 
-/// Continues a string literal; true once its closing quote has been read.
+/// Continues a string literal. Returns true once its closing quote has been read.
 pub(super) fn read_string(text: &mut String, escape: &mut String, input: &mut &str) -> bool {
     while !input.is_empty() {
         if !escape.is_empty() {
@@ -27,8 +27,8 @@ pub(super) fn read_string(text: &mut String, escape: &mut String, input: &mut &s
     false
 }
 
-/// Appends what the escape sequence so far stands for and clears it, or leaves it if more of it
-/// must come. An invalid one stands for itself.
+/// Appends the character of a complete escape sequence and clears `escape`; leaves an incomplete
+/// sequence. An invalid sequence is appended as it is.
 fn resolve_escape(text: &mut String, escape: &mut String) {
     let bytes = escape.as_bytes();
     let simple = match bytes.get(1) {
@@ -60,7 +60,7 @@ fn resolve_unicode(text: &mut String, escape: &mut String) {
     }
     let Some(first) = hex4(&bytes[2..]) else { return };
     if !(0xd800..=0xdbff).contains(&first) {
-        // A low surrogate without its partner is dropped: `from_u32` knows no such character.
+        // A low surrogate without its partner is dropped: `from_u32` returns `None` for it.
         text.extend(char::from_u32(u32::from(first)));
         escape.clear();
         return;

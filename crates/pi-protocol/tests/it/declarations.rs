@@ -1,4 +1,4 @@
-//! Prompt and tools as system messages declare and patch them.
+//! Prompt and tools, declared and patched by system messages.
 
 use pi_protocol::{Context, Declarations, Message, Tool, ToolPlacement, render_system_update};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ fn prompt_and_tools_become_a_leading_system_message() {
     let state = Declarations::replay(&normal);
     assert_eq!((state.prompt().as_str(), names(&state.tools)), ("S", vec!["t"]));
     assert_eq!(normal.len(), 2);
-    assert_eq!(Context::new().user("u").normalize().len(), 1, "nothing to say, nothing said");
+    assert_eq!(Context::new().user("u").normalize().len(), 1, "no system message without content");
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn later_messages_patch_earlier_ones() {
 }
 
 #[test]
-fn an_update_says_what_changed() {
+fn a_system_update_lists_its_changes() {
     let conversation = messages(json!([
         {"role": "system", "content": "Now.", "sections": {"env": "b", "gone": null}},
     ]));
@@ -55,7 +55,7 @@ fn an_update_says_what_changed() {
 }
 
 #[test]
-fn tools_go_where_the_api_takes_them() {
+fn tools_are_placed_as_the_api_accepts_them() {
     let additions = messages(json!([
         {"role": "system", "content": "S", "toolsAdded": [tool("a", "1")]},
         {"role": "user", "content": "u"},

@@ -1,4 +1,4 @@
-//! JSON both ways: exact names, JavaScript numbers, and nothing lost that is not understood.
+//! JSON round trips: exact names, JavaScript numbers, and unknown fields that survive.
 
 use pi_protocol::{
     AssistantBlock, AssistantEvent, Message, Model, StopReason, ThinkingLevel, Tool, Usage, json,
@@ -78,7 +78,7 @@ fn absent_and_null_content_is_empty() {
 }
 
 #[test]
-fn numbers_are_written_as_javascript_does() {
+fn numbers_are_written_like_javascript_numbers() {
     let usage: Usage =
         serde_json::from_value(json!({"input": 3.0, "output": null, "cacheRead": -4})).unwrap();
     assert_eq!((usage.input, usage.output, usage.cache_read), (3, 0, 0));
@@ -129,7 +129,7 @@ fn tools_survive_a_round_trip() {
 }
 
 #[test]
-fn events_have_their_names() {
+fn events_have_the_names_of_the_protocol() {
     let events = [
         (AssistantEvent::Start, json!({"type": "start"})),
         (
@@ -168,7 +168,7 @@ fn events_have_their_names() {
 }
 
 #[test]
-fn lone_surrogates_are_dropped_not_rejected() {
+fn unpaired_surrogates_are_dropped() {
     let text = r#"{"role":"user","content":"a\ud83db \ud83d\ude00"}"#;
     let message: Message = json::from_str_repairing(text).unwrap();
     assert_eq!(serde_json::to_value(&message).unwrap()["content"], "ab 😀");

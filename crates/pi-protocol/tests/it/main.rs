@@ -1,4 +1,4 @@
-//! The vocabulary at its boundaries: JSON both ways, and the promises of the stream.
+//! Tests of the public API: JSON round trips and the contract of the stream.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! The promises of `AssistantStream`, with sources that keep their contract and some that do not.
+//! The contract of `AssistantStream`, with correct and with faulty sources.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,9 +9,9 @@ use pi_protocol::{
     AssistantEvent, AssistantStream, CancelToken, MessageBuilder, Model, Source, StopReason,
 };
 
-/// A source that does one thing per poll, and tells when it is dropped.
+/// A source that runs one step per poll, and records when it is dropped.
 struct Scripted {
-    steps: Vec<Box<dyn FnOnce(&mut MessageBuilder) -> Poll<()> + Send>>,
+    steps: Vec<Step>,
     dropped: Arc<AtomicBool>,
 }
 
@@ -52,7 +52,7 @@ fn all(mut stream: AssistantStream) -> (Vec<AssistantEvent>, AssistantStream) {
 }
 
 #[test]
-fn the_message_is_lent_while_it_grows() {
+fn the_message_is_readable_while_it_streams() {
     let steps = vec![
         step(|out| {
             let index = out.text_start();
@@ -97,7 +97,7 @@ fn there_is_exactly_one_terminal_event() {
 }
 
 #[test]
-fn a_source_that_ends_in_silence_is_an_error() {
+fn a_source_without_a_terminal_event_is_an_error() {
     let silent: Vec<Step> = vec![step(MessageBuilder::start), step(|_| {})];
     let (events, stream) = all(stream(silent, CancelToken::new()).0);
     assert_eq!(
@@ -118,7 +118,7 @@ fn the_source_is_dropped_with_the_terminal_event() {
 }
 
 #[test]
-fn cancelling_drops_the_source_though_nobody_polls() {
+fn cancellation_drops_the_source_without_a_poll() {
     let cancel = CancelToken::new();
     let steps = vec![step(|out| {
         let index = out.text_start();
@@ -129,7 +129,7 @@ fn cancelling_drops_the_source_though_nobody_polls() {
     cancel.cancel();
     assert!(dropped.load(Ordering::SeqCst), "at the moment of cancellation");
     let (events, stream) = all(stream);
-    // What had arrived is still delivered, and what was open ends.
+    // Events that had arrived are still delivered, and open blocks end.
     assert_eq!(
         events,
         [
@@ -145,7 +145,7 @@ fn cancelling_drops_the_source_though_nobody_polls() {
 }
 
 #[test]
-fn cancelling_from_inside_a_poll_does_not_deadlock() {
+fn cancellation_during_a_poll_does_not_deadlock() {
     let cancel = CancelToken::new();
     let inside = cancel.clone();
     let steps: Vec<Step> = vec![Box::new(move |out| {
@@ -158,7 +158,7 @@ fn cancelling_from_inside_a_poll_does_not_deadlock() {
 }
 
 #[test]
-fn cancelling_after_the_end_changes_nothing() {
+fn cancellation_after_the_end_has_no_effect() {
     let cancel = CancelToken::new();
     let (events, stream) =
         all(stream(vec![step(|out| out.finish(StopReason::Stop))], cancel.clone()).0);
@@ -168,7 +168,7 @@ fn cancelling_after_the_end_changes_nothing() {
 }
 
 #[test]
-fn tool_arguments_show_while_they_stream_and_are_strict_at_the_end() {
+fn tool_arguments_are_previewed_and_then_parsed_strictly() {
     let steps = vec![
         step(|out| {
             out.tool_call_start("c1", "read");
@@ -195,11 +195,11 @@ fn tool_arguments_show_while_they_stream_and_are_strict_at_the_end() {
     assert!(calls[1].arguments.is_empty());
     assert!(calls[1].arguments_error.as_deref().unwrap().ends_with("{\"path\": nope"));
     let json = serde_json::to_string(&*message).unwrap();
-    assert!(!json.contains("preview") && !json.contains("partial"), "no scratch fields: {json}");
+    assert!(!json.contains("preview") && !json.contains("partial"), "no internal fields: {json}");
 }
 
 #[test]
-fn a_failure_before_anything_was_sent() {
+fn a_failure_before_the_request_is_one_event() {
     let (events, stream) = all(AssistantStream::failed(&Model::default(), "no key"));
     assert_eq!(events, [AssistantEvent::Error { reason: StopReason::Error }]);
     assert_eq!(stream.message().error_message.as_deref(), Some("no key"));
