@@ -75,7 +75,7 @@ impl Call {
 
     /// The level as it was asked for; `None` when thinking is off. For a format whose words for
     /// the levels have their own defaults.
-    pub fn thinking_asked(&self) -> Option<ThinkingLevel> {
+    pub fn requested_thinking(&self) -> Option<ThinkingLevel> {
         self.options.reasoning.filter(|level| *level != ThinkingLevel::Off)
     }
 

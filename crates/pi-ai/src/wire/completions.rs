@@ -1,11 +1,11 @@
-//! `openai-completions`: OpenAI's Chat Completions, and everything that speaks it more or less.
+//! `openai-completions`: OpenAI's Chat Completions and compatible endpoints.
 //!
-//! Some twenty vendors and every local server use this format, each with its own dialect. The
-//! dialects are data: `compat` is the only module that knows vendors, the others ask it. What
-//! this module does not do is guess from an answer what the server might understand.
+//! Some twenty vendors and most local servers use this format, each with its own dialect. The
+//! dialects are data: `compat` is the only module that knows vendors, the others ask it. This
+//! module must not guess from an answer what the server supports.
 //!
 //! Requests: `encode` writes the body from `messages`, `tools`, `thinking` and `cache`.
-//! Answers: `decode` reads `chunk`s, with `calls`, `reasoning` and `usage` beside it.
+//! Answers: `decode` reads `chunk`s, with the help of `calls`, `reasoning` and `usage`.
 
 mod cache;
 mod calls;

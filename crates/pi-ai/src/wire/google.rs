@@ -1,7 +1,7 @@
 //! `google-generative-ai`: Gemini's `streamGenerateContent`.
 //!
-//! Also read here: what Vertex AI adds to that stream (tool arguments in pieces). Not here: Vertex's
-//! own addresses and credentials.
+//! Includes the additions of Vertex AI to the stream (tool arguments in parts), but not Vertex's own
+//! URLs and credentials.
 //!
 //! The format has no event that ends a block and none that ends the message: a block ends where a
 //! part of another kind begins, and an answer is complete when a finish reason has been seen.
@@ -43,8 +43,8 @@ impl WireFormat for GoogleGenerativeAi {
     }
 }
 
-/// An error in Google's own form, as JSON. It names the status and the code itself; anything else
-/// needs the HTTP status put before it. Without SSE, errors come wrapped in a list.
+/// Returns an error in Google's own form, as JSON. That form contains status and code; other bodies
+/// need the HTTP status as a prefix. Without SSE, errors are wrapped in a list.
 fn google_error(body: &str) -> Option<String> {
     let body = match serde_json::from_str(body).ok()? {
         Value::Array(items) => items.into_iter().next()?,

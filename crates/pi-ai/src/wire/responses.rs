@@ -1,12 +1,12 @@
-//! `openai-responses`: OpenAI's Responses API and those who speak it (xAI, Meta, GitHub Copilot,
+//! `openai-responses`: OpenAI's Responses API and compatible endpoints (xAI, Meta, GitHub Copilot,
 //! OpenCode, OpenRouter, llama-server).
 //!
 //! The conversation becomes a flat list of input items; nothing is stored on the server
 //! (`store: false`), so reasoning travels back and forth encrypted, inside thinking signatures.
 //! The stream is a list of output items that may interleave; each becomes one content block.
 //!
-//! Not here: the WebSocket transport and the ChatGPT backend of `openai-codex-responses`, which
-//! share only the stream format.
+//! The WebSocket transport and the ChatGPT backend of `openai-codex-responses` share only the
+//! stream format and are not part of this module.
 
 mod compat;
 mod custom;

@@ -1,33 +1,33 @@
-//! Where an endpoint differs from Anthropic's own.
+//! Differences of an endpoint from Anthropic's own.
 
 use pi_protocol::{Model, ModelCost};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The keys of `model.compat` that this format reads. A missing key means what Anthropic does.
+/// The keys of `model.compat` that this format reads. The default of a key is Anthropic's behavior.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Compat {
-    /// Tools may ask for their input to be streamed as it is produced.
+    /// Tools may request that their input streams while it is produced.
     pub(super) supports_eager_tool_input_streaming: bool,
     pub(super) supports_long_cache_retention: bool,
     pub(super) supports_cache_control_on_tools: bool,
     pub(super) supports_temperature: bool,
     pub(super) supports_strict_tools: bool,
-    /// Effort instead of a token budget.
+    /// Thinking is requested by effort instead of a token budget.
     pub(super) force_adaptive_thinking: bool,
-    /// Thinking without a signature is accepted back as thinking.
+    /// The endpoint accepts thinking without a signature.
     pub(super) allow_empty_signature: bool,
     pub(super) supports_mid_convo_system_messages: bool,
     pub(super) supports_mid_convo_tool_changes: bool,
-    /// Effort can change between turns without losing the prompt cache.
+    /// The effort can change between turns without losing the prompt cache.
     pub(super) supports_mid_convo_effort: bool,
     pub(super) send_session_affinity_headers: bool,
-    /// Models that may answer instead, and what they cost.
+    /// Models that may answer instead, with their prices.
     pub(super) allowed_fallback_models: Vec<FallbackModel>,
 }
 
-/// A model that may answer in place of the one asked.
+/// A model that may answer in place of the requested one.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct FallbackModel {
@@ -55,8 +55,8 @@ impl Default for Compat {
 }
 
 impl Compat {
-    /// What the model record says. A malformed value counts as absent: the record may come from
-    /// a user's file, and a wrong flag must not make the model unusable.
+    /// Reads the model record. A malformed record gives the defaults: it may come from a user's
+    /// file, and a wrong flag must not make the model unusable.
     pub(super) fn of(model: &Model) -> Self {
         serde_json::from_value(Value::Object(model.compat.clone())).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! The answer: Anthropic's stream events.
+//! Decodes Anthropic's stream events.
 //!
-//! Blocks are keyed by the provider's index, since they may overlap and since blocks of kinds we
-//! do not show (server tools, compaction) take up indices too.
+//! Blocks are keyed by the provider's index, since they may overlap and since blocks that the
+//! message leaves out (server tools, compaction) have indices too.
 
 use pi_protocol::{
     AssistantBlock, MessageBuilder, Model, ModelCost, StopReason, ThinkingContent, Usage, json,
@@ -23,7 +23,7 @@ pub(super) struct Events {
     fallback_prices: Vec<(String, ModelCost)>,
     /// Provider index and content index of each block.
     blocks: Vec<(u64, usize)>,
-    /// Input that a call was given at its start, used if nothing is streamed.
+    /// Input of a call in its start event, used if no input is streamed.
     initial_input: Vec<(usize, String)>,
     stop: Option<(StopReason, Option<String>)>,
     message_started: bool,
@@ -37,7 +37,7 @@ impl EventDecoder for Events {
                 let repaired = json::repair(event.data);
                 match serde_json::from_str::<Event<'_>>(&repaired) {
                     Ok(parsed) => self.on_event(parsed, event.data, out),
-                    // Something that is not an event of this API at all.
+                    // An error of a proxy, which is not an event of this API.
                     Err(_) if event.name == Some("error") => {
                         Err(StreamError::Provider(event.data.to_owned()))
                     }
@@ -111,14 +111,14 @@ impl Events {
             }
             "message_stop" => self.stop(out)?,
             "error" => return Err(StreamError::Provider(data.to_owned())),
-            // `ping`, and events newer than this code.
+            // `ping`, and events that this version does not know.
             _ => {}
         }
         Ok(())
     }
 
     fn block(&self, provider_index: u64) -> Option<usize> {
-        // The block at hand is nearly always the last one.
+        // The block is nearly always the last one.
         self.blocks.iter().rev().find(|(index, _)| *index == provider_index).map(|(_, own)| *own)
     }
 
@@ -127,8 +127,8 @@ impl Events {
         message: Started<'_>,
         out: &mut MessageBuilder,
     ) -> Result<(), StreamError> {
-        // A proxy that tried again behind our back. What came before was given up in the middle:
-        // half a call must not be run, and nobody said which of the two answers counts.
+        // A proxy retried the request. The first message was abandoned in the middle: half a call
+        // must not be run, and it is unknown which of the two answers counts.
         let known = out.message().response_id.as_deref();
         if known.is_some_and(|id| message.id.as_deref().is_some_and(|new| *new != *id))
             && !out.message().content.is_empty()
@@ -141,7 +141,7 @@ impl Events {
             out.message_mut().response_id = Some(id.to_string());
         }
         if let Some(model) = message.model {
-            self.answers(&model, out);
+            self.set_model(&model, out);
         }
         if let Some(tokens) = message.usage {
             self.count(&tokens, out);
@@ -155,8 +155,8 @@ impl Events {
         Ok(())
     }
 
-    /// The model that answers, which may be another than the one that was asked.
-    fn answers(&mut self, model: &str, out: &mut MessageBuilder) {
+    /// Records the model that answers, which may differ from the requested one.
+    fn set_model(&mut self, model: &str, out: &mut MessageBuilder) {
         if model == self.model {
             return;
         }
@@ -209,10 +209,10 @@ impl Events {
                 }
                 index
             }
-            // Another model takes over. Before anything was said, it is simply the one that answers.
+            // Another model takes over. Before any content, it is simply the model that answers.
             "fallback" if out.message().content.is_empty() => {
                 if let Some(model) = block.to.and_then(|to| to.model) {
-                    self.answers(&model, out);
+                    self.set_model(&model, out);
                 }
                 return Ok(());
             }
@@ -220,8 +220,8 @@ impl Events {
                 let text = "Anthropic performed an unsupported mid-output model fallback";
                 return Err(StreamError::Provider(text.to_owned()));
             }
-            // Server tools, their results, compaction: nothing that a reader of the transcript
-            // or another model could use.
+            // Server tools, their results and compaction are of no use to a reader of the
+            // transcript or to another model.
             _ => return Ok(()),
         };
         self.blocks.push((provider_index, index));
@@ -238,7 +238,7 @@ impl Events {
         out.end(index);
     }
 
-    /// Takes over the counts that are there: proxies send `null` for what they do not know.
+    /// Records the counts that are present: proxies send `null` for unknown ones.
     fn count(&self, tokens: &Tokens, out: &mut MessageBuilder) {
         let usage: &mut Usage = &mut out.message_mut().usage;
         if let Some(input) = tokens.input_tokens {
@@ -272,7 +272,7 @@ impl Events {
                 Ok(())
             }
             Some((reason, _)) => {
-                // The last block of a sloppy proxy may lack its end.
+                // Some proxies do not end the last block.
                 for (_, index) in std::mem::take(&mut self.blocks) {
                     if out.is_open(index) {
                         self.end_block(index, out);
@@ -317,7 +317,7 @@ fn is_empty_object(value: &Value) -> bool {
     value.as_object().is_none_or(serde_json::Map::is_empty)
 }
 
-/// What a stop reason means, and for a failure its text.
+/// Maps a stop reason of the provider; a failure comes with its text.
 fn stop_reason(reason: &str, explanation: Option<String>) -> (StopReason, Option<String>) {
     let failure = |text: String| (StopReason::Error, Some(text));
     match reason {

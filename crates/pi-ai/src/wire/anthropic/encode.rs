@@ -1,4 +1,4 @@
-//! The request: URL, headers and body.
+//! Encodes the request: URL, headers and body.
 
 use pi_protocol::{CacheRetention, Declarations, Message, ToolChoice, ToolPlacement};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use crate::wire::{
 
 const VERSION: &str = "2023-06-01";
 
-/// Headers of the user that take the place of a key.
+/// Headers of the user that replace a key.
 const AUTH_HEADERS: &[&str] = &["authorization", "x-api-key", "cf-aig-authorization"];
 
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
@@ -50,7 +50,7 @@ pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
         body.insert("system".into(), system);
     }
     if !tools.is_empty() {
-        let on_tools = cache.as_ref().filter(|_| compat.supports_cache_control_on_tools);
+        let on_tools = if compat.supports_cache_control_on_tools { cache.as_ref() } else { None };
         body.insert("tools".into(), tools::encode(&tools, call, &compat, on_tools, inline_tools)?);
     }
     thinking::apply(call, &compat, &mut body);
@@ -88,7 +88,9 @@ fn headers(call: &Call, compat: &Compat, betas: &[&str]) -> Result<Headers, Enco
     if !betas.is_empty() {
         headers.set("anthropic-beta", betas.join(","));
     }
-    if let Some(session) = call.session_id().filter(|_| compat.send_session_affinity_headers) {
+    if compat.send_session_affinity_headers
+        && let Some(session) = call.session_id()
+    {
         headers.set("x-session-affinity", session);
     }
     copilot::add_headers(call, &mut headers);
@@ -122,7 +124,7 @@ fn betas(call: &Call, compat: &Compat, has_tools: bool, inline_tools: bool) -> V
     .collect()
 }
 
-/// The top-level tools, and whether later changes are told in place.
+/// Returns the top-level tools, and true if later changes are declared in place.
 fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::Tool>, bool) {
     let placed = Declarations::place_tools(conversation, ToolPlacement::Changes);
     let changes = conversation[placed.in_place_from..].iter().any(|message| match message {
@@ -142,7 +144,7 @@ fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::T
     }
 }
 
-/// The prompt, from the leading system message.
+/// Encodes the prompt of the leading system message.
 fn system_blocks(conversation: &[Message], cache: Option<&Value>) -> Option<Value> {
     let Some(Message::System(first)) = conversation.first() else { return None };
     let prompt = first.prompt();

@@ -1,4 +1,4 @@
-//! The shape of Anthropic's stream events: what the decoder reads, borrowed from the event.
+//! The fields of Anthropic's stream events that the decoder reads, borrowed from the event.
 
 use pi_protocol::json;
 use serde::Deserialize;
@@ -28,7 +28,7 @@ pub(super) struct Started<'a> {
     #[serde(borrow)]
     pub(super) model: Option<Text<'a>>,
     pub(super) usage: Option<Tokens>,
-    /// A turn whose content was known beforehand arrives whole.
+    /// The content of a turn that was known beforehand and arrives as a whole.
     #[serde(borrow)]
     pub(super) content: Option<Vec<Block<'a>>>,
     #[serde(borrow)]
@@ -52,12 +52,12 @@ pub(super) struct Block<'a> {
     #[serde(borrow)]
     pub(super) data: Option<Text<'a>>,
     pub(super) input: Option<Value>,
-    /// Of a `fallback`: the model that goes on.
+    /// The model that takes over, in a `fallback` block.
     #[serde(borrow)]
     pub(super) to: Option<ModelName<'a>>,
 }
 
-/// Which model.
+/// The name of a model.
 #[derive(Deserialize)]
 pub(super) struct ModelName<'a> {
     #[serde(borrow)]

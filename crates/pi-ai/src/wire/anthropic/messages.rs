@@ -1,5 +1,5 @@
-//! The conversation as this API wants it: alternating turns of content blocks, tool results in
-//! the user's turn, later system messages right before an assistant turn or at the end.
+//! Encodes the conversation: alternating turns of content blocks, tool results in the user's turn,
+//! later system messages right before an assistant turn or at the end.
 
 use pi_protocol::{
     AssistantBlock, AssistantMessage, ImageContent, Message, MessageContent, SystemMessage,
@@ -14,20 +14,20 @@ use crate::wire::{Call, EncodeError};
 const IMAGES_ONLY: &str = "(see attached image)";
 const IMAGE_MOVED: &str = "(image attached after the tool results)";
 
-/// What the endpoint may be told again as the effort of an earlier turn.
+/// The efforts of earlier turns that the endpoint accepts.
 const EFFORTS: &[&str] = &["low", "medium", "high", "xhigh", "max"];
 
-/// What else decides how messages are written.
+/// Options of the encoding.
 pub(super) struct Options<'a> {
     pub(super) call: &'a Call,
     pub(super) compat: &'a Compat,
-    /// Tool changes are told in place.
+    /// True if tool changes are declared in place.
     pub(super) inline_tools: bool,
-    /// Earlier turns are marked with the effort they were made with.
+    /// True if earlier turns are marked with their effort.
     pub(super) efforts: bool,
 }
 
-/// Writes the conversation, without its leading system message.
+/// Encodes the conversation without its leading system message.
 pub(super) fn encode(
     conversation: &[Message],
     options: &Options<'_>,
@@ -69,12 +69,12 @@ pub(super) fn encode(
     Ok(out)
 }
 
-/// From here on the model works with this effort.
+/// Encodes a marker that sets the effort of the following turns.
 pub(super) fn effort_marker(effort: &str) -> Value {
     json!({"role": "system", "content": [], "output_config": {"effort": effort}})
 }
 
-/// Puts a cache marker on the last block of the last message, if that is not the model's own.
+/// Puts a cache marker on the last block of the last message, unless the assistant wrote it.
 pub(super) fn mark_for_cache(messages: &mut [Value], cache: &Value) {
     let Some(last) = messages.last_mut().filter(|last| last["role"] != "assistant") else { return };
     if let Value::String(text) = &last["content"] {
@@ -139,7 +139,7 @@ fn assistant_block(block: &AssistantBlock, compat: &Compat) -> Option<Value> {
                 return None;
             }
             if signature.is_empty() && !compat.allow_empty_signature {
-                // The endpoint would refuse unsigned thinking; as text it is still known.
+                // The endpoint would reject unsigned thinking; as text it is not lost.
                 return Some(text_block(&thinking.thinking));
             }
             let thinking = &thinking.thinking;
@@ -152,8 +152,8 @@ fn assistant_block(block: &AssistantBlock, compat: &Compat) -> Option<Value> {
     }
 }
 
-/// The results of one turn. Images of failed calls follow the results: inside a failed result
-/// the API accepts only text.
+/// Encodes the results of one turn. Images of failed calls follow the results, since the API
+/// accepts only text inside a failed result.
 fn tool_results(results: &[&ToolResultMessage]) -> Value {
     let mut blocks: Vec<Value> = results.iter().map(|result| tool_result(result)).collect();
     for result in results.iter().filter(|result| result.is_error) {
@@ -195,7 +195,7 @@ fn tool_result(result: &ToolResultMessage) -> Value {
     })
 }
 
-/// The text of a result; a run of images becomes one note.
+/// Returns the text of a result; a run of images becomes one note.
 fn result_text(blocks: &[UserBlock]) -> String {
     let mut lines: Vec<&str> = Vec::new();
     let mut after_image = false;

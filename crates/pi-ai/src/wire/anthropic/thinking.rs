@@ -1,5 +1,5 @@
-//! How much to think, in the three ways this API has had so far: a token budget, an effort, and
-//! an effort that may change between turns.
+//! Encodes the thinking level in the three ways of this API: a token budget, an effort, and an
+//! effort that may change between turns.
 
 use pi_protocol::ThinkingLevel;
 use serde_json::{Map, Value, json};
@@ -7,30 +7,30 @@ use serde_json::{Map, Value, json};
 use super::compat::Compat;
 use crate::wire::Call;
 
-/// The API refuses smaller budgets.
+/// The smallest budget that the API accepts.
 const MIN_BUDGET: u64 = 1024;
 
-/// The API demands a limit; this one every model accepts.
+/// The output limit if none is known: the API requires one, and every model accepts this one.
 const DEFAULT_MAX_TOKENS: u64 = 4096;
 
-/// The effort of a model whose effort may change between turns; `None` for other models, or when
-/// thinking is off.
+/// Returns the effort of a model whose effort may change between turns; `None` for other models and
+/// if thinking is off.
 pub(super) fn managed_effort(call: &Call) -> Option<&str> {
     let model = &call.model;
     if !model.reasoning || !Compat::of(model).supports_mid_convo_effort {
         return None;
     }
-    match call.thinking_asked() {
+    match call.requested_thinking() {
         Some(level) => Some(effort(call, level)),
-        // A model that cannot stop thinking thinks at its default.
+        // A model that cannot stop thinking uses its default.
         None => model.lacks_thinking(ThinkingLevel::Off).then_some("high"),
     }
 }
 
-/// Thinking is on and measured in tokens.
+/// Returns true if thinking is on and limited by a token budget.
 pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
     call.model.reasoning
-        && call.thinking_asked().is_some()
+        && call.requested_thinking().is_some()
         && !compat.force_adaptive_thinking
         && !compat.supports_mid_convo_effort
 }
@@ -38,14 +38,14 @@ pub(super) fn is_budgeted(call: &Call, compat: &Compat) -> bool {
 /// Sets `thinking`, `output_config`, `max_tokens` and `temperature`.
 pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
     let mut max_tokens = call.max_tokens().unwrap_or(DEFAULT_MAX_TOKENS);
-    let level = call.thinking_asked().filter(|_| call.model.reasoning);
+    let level = if call.model.reasoning { call.requested_thinking() } else { None };
     if managed_effort(call).is_some() {
         let binding = json!({"prefix_mismatch_behavior": "drop_block"});
         let thinking =
             json!({"type": "adaptive", "display": "summarized", "block_binding": binding});
         body.insert("thinking".into(), thinking);
-        // The effort in force is told by markers between the messages; this one stays the same,
-        // so that the cached prefix does.
+        // Markers between the messages set the effort in force. The effort here stays the same, so
+        // that the cached prefix stays valid.
         body.insert("output_config".into(), json!({"effort": "low"}));
     } else if let Some(level) = level {
         if compat.force_adaptive_thinking {
@@ -75,7 +75,8 @@ pub(super) fn apply(call: &Call, compat: &Compat, body: &mut Map<String, Value>)
     }
 }
 
-/// `max_tokens` and the thinking budget within it; `None` if the smallest budget does not fit.
+/// Returns `max_tokens` and the thinking budget within it; `None` if the smallest budget does not
+/// fit.
 fn budgeted(call: &Call, level: ThinkingLevel) -> (u64, Option<u64>) {
     let model_max = match call.model.max_tokens {
         0 => DEFAULT_MAX_TOKENS + level.budget(&call.options.thinking_budgets),

@@ -1,4 +1,4 @@
-//! Tool declarations.
+//! Encodes tool declarations.
 
 use pi_protocol::{ConstrainedSampling, StrictMode, Tool};
 use serde_json::{Map, Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use super::compat::Compat;
 use crate::wire::{Call, EncodeError, strict};
 
-/// With tools declared in place, the top-level list must hold one deferred tool.
+/// Name of the deferred tool that the top-level list must have if tools are declared in place.
 const PLACEHOLDER: &str = "__pi_deferred_placeholder__";
 
-/// Keywords that this API's strict mode refuses, with any value but those listed here.
+/// Keywords that the strict mode of this API rejects.
 const NOT_ENFORCED: &[&str] = &[
     "minimum",
     "maximum",
@@ -22,7 +22,7 @@ const NOT_ENFORCED: &[&str] = &[
     "uniqueItems",
 ];
 
-/// The top-level list.
+/// Encodes the top-level list of tools.
 pub(super) fn encode(
     tools: &[Tool],
     call: &Call,
@@ -46,7 +46,7 @@ pub(super) fn encode(
     Ok(Value::Array(list))
 }
 
-/// One tool.
+/// Encodes the declaration of one tool.
 pub(super) fn definition(tool: &Tool, call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
     let mut out = Map::new();
     out.insert("name".into(), tool.name.clone().into());
@@ -59,7 +59,7 @@ pub(super) fn definition(tool: &Tool, call: &Call, compat: &Compat) -> Result<Va
             out.insert("strict".into(), true.into());
             schema
         }
-        // Other keywords of the root are not accepted by every endpoint.
+        // Some endpoints reject other keywords of the root.
         None => json!({
             "type": "object",
             "properties": tool.parameters.get("properties").cloned().unwrap_or_else(|| json!({})),
@@ -89,14 +89,14 @@ fn strict_schema(tool: &Tool, call: &Call, compat: &Compat) -> Result<Option<Val
     }
 }
 
-/// The first keyword that strict mode refuses.
+/// Describes the first keyword that strict mode rejects.
 fn not_enforced(schema: &Value) -> Option<String> {
     let object = schema.as_object()?;
-    let refused = object.iter().find(|(key, value)| {
+    let rejected = object.iter().find(|(key, value)| {
         NOT_ENFORCED.contains(&key.as_str())
             || (*key == "minItems" && value.as_u64().is_some_and(|least| least > 1))
     });
-    if let Some((key, value)) = refused {
+    if let Some((key, value)) = rejected {
         return Some(format!("{key}: {value} is unsupported"));
     }
     let children = object.get("properties").and_then(Value::as_object);

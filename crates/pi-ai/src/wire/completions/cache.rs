@@ -1,6 +1,6 @@
 //! Prompt caching: keys, Anthropic's markers, and the headers that keep a session on one server.
 //!
-//! With caching switched off nothing here is sent, so that requests cannot be tied together.
+//! If caching is off, nothing of this is sent, so that requests cannot be linked to each other.
 
 use pi_protocol::CacheRetention;
 use serde_json::{Map, Value, json};
@@ -8,11 +8,13 @@ use serde_json::{Map, Value, json};
 use super::compat::{Compat, SessionAffinity};
 use crate::wire::{Call, Headers};
 
-/// Adds the cache key and the retention asked for.
+/// Adds the cache key and the requested retention.
 pub(super) fn add_key(call: &Call, compat: &Compat, body: &mut Map<String, Value>) {
     let long = call.cache == CacheRetention::Long && compat.long_cache;
     let of_openai = call.model.base_url.to_ascii_lowercase().contains("api.openai.com");
-    if let Some(key) = call.cache_key().filter(|_| long || of_openai) {
+    if (long || of_openai)
+        && let Some(key) = call.cache_key()
+    {
         body.insert("prompt_cache_key".to_owned(), key.into());
     }
     if long {
@@ -22,7 +24,7 @@ pub(super) fn add_key(call: &Call, compat: &Compat, body: &mut Map<String, Value
 
 /// Adds the headers that carry the session id.
 pub(super) fn add_headers(call: &Call, compat: &Compat, headers: &mut Headers) {
-    // A session id is the caller's own invention; what no header may hold is not sent.
+    // The caller chooses the session id; an id that is not valid in a header is not sent.
     let id = call.session_id().filter(|id| id.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
     let (Some(affinity), Some(id)) = (compat.session_affinity, id) else { return };
     let names: &[&str] = match affinity {
@@ -35,7 +37,7 @@ pub(super) fn add_headers(call: &Call, compat: &Compat, headers: &mut Headers) {
     }
 }
 
-/// Marks the prompt, the tools and the end of the conversation as worth caching.
+/// Adds cache markers to the prompt, the tools and the end of the conversation.
 pub(super) fn add_markers(
     call: &Call,
     compat: &Compat,
@@ -68,7 +70,7 @@ fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Puts `marker` on the last text of a message. Says whether there was one.
+/// Puts `marker` on the last text of a message. Returns false if there is none.
 fn mark_text(message: &mut Value, marker: &Value) -> bool {
     match message.get_mut("content") {
         Some(Value::String(text)) if !text.is_empty() => {

@@ -1,68 +1,68 @@
-//! Tool calls in pieces: which piece belongs to which call.
+//! Assembles tool calls from deltas.
 //!
-//! The format says `index`. In practice it can be missing, or zero for every call; ids can be
-//! missing, late, or new in every piece. The rules here put together what belongs together for
-//! all servers seen so far, and never look at more than the piece and the call's state.
+//! The format identifies a call by `index`. In practice the index can be missing, or zero for every
+//! call; ids can be missing, late, or new in every delta. The rules here are correct for all servers
+//! seen so far, and depend only on the delta and the state of the calls.
 
 use pi_protocol::{AssistantBlock, MessageBuilder, ToolCall};
 
-use super::chunk::{CallDelta, said};
+use super::chunk::{CallDelta, non_empty};
 use super::signature;
 use super::tools::GrammarTools;
 use crate::wire::ids;
 
-/// The argument of a custom tool that nobody declared.
+/// Name of the argument of a custom tool that was not declared.
 const DEFAULT_ARGUMENT: &str = "input";
 
-/// The calls of one answer.
+/// The tool calls of one answer.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     slots: Vec<Slot>,
     grammar_tools: GrammarTools,
 }
 
-/// A call that is being received.
+/// A tool call that is being received.
 #[derive(Debug)]
 struct Slot {
-    /// Its content index in the message.
+    /// Content index in the message.
     content: usize,
-    /// Its index on the wire.
+    /// Index on the wire, if the server sends one.
     index: Option<u64>,
     input: Input,
 }
 
-/// How the arguments come.
+/// The form in which the arguments arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Input {
-    /// As JSON text.
+    /// JSON text of an object.
     Json,
-    /// As bare text, nothing of which has come yet.
+    /// Plain text, none of which has arrived yet.
     CustomUnopened,
-    /// As bare text; the JSON string around it is open.
+    /// Plain text, with an open JSON string around it.
     CustomOpen,
 }
 
 impl Calls {
-    /// No calls yet; `grammar_tools` says what the input of custom tools stands for.
+    /// Starts without calls; `grammar_tools` maps the input of custom tools to their argument.
     pub(super) fn new(grammar_tools: GrammarTools) -> Self {
         Self { slots: Vec::new(), grammar_tools }
     }
 
-    /// There are none.
+    /// Returns true if the answer has no calls so far.
     pub(super) fn is_empty(&self) -> bool {
         self.slots.is_empty()
     }
 
-    /// Takes in the pieces that came together.
+    /// Adds the deltas of one chunk.
     pub(super) fn add(&mut self, deltas: &[CallDelta<'_>], out: &mut MessageBuilder) {
         for (place, delta) in deltas.iter().enumerate() {
             self.add_one(delta, (deltas.len() > 1).then_some(place), out);
         }
     }
 
-    /// Takes in a piece; `place` is its place among several.
+    /// Adds a delta; `place` is its position if the chunk has several.
     fn add_one(&mut self, delta: &CallDelta<'_>, place: Option<usize>, out: &mut MessageBuilder) {
-        let (id, name) = (said(&delta.id), name_in(delta));
+        let (id, name) = (non_empty(&delta.id), name_in(delta));
         let at = match self.find(delta.index, id, name, place, out) {
             Some(at) => at,
             None => {
@@ -80,7 +80,7 @@ impl Calls {
             call.thought_signature = Some(signature);
         }
         if let Some(function) = &delta.function
-            && let Some(arguments) = said(&function.arguments)
+            && let Some(arguments) = non_empty(&function.arguments)
         {
             out.delta(slot.content, arguments);
         }
@@ -88,14 +88,14 @@ impl Calls {
             if slot.input == Input::Json {
                 slot.input = Input::CustomUnopened;
             }
-            if let Some(input) = said(&custom.input) {
+            if let Some(input) = non_empty(&custom.input) {
                 slot.open(&self.grammar_tools, out);
                 out.delta(slot.content, &escaped(input));
             }
         }
     }
 
-    /// The call that a piece belongs to; `None` if it begins a new one.
+    /// Finds the call to which a delta belongs; `None` if the delta begins a new call.
     fn find(
         &self,
         index: Option<u64>,
@@ -107,7 +107,7 @@ impl Calls {
         let is_bare = id.is_none() && name.is_none();
         if let Some(number) = index {
             let Some(at) = self.slots.iter().rposition(|slot| slot.index == index) else {
-                // A server that counts only once it goes on counts the calls it began.
+                // Some servers send the index only in later deltas; it then counts the calls so far.
                 return is_bare.then(|| self.uncounted(number)).flatten();
             };
             return (!self.is_next_call(at, id, name, out)).then_some(at);
@@ -117,23 +117,23 @@ impl Calls {
                 .slots
                 .iter()
                 .rposition(|slot| call_at(slot.content, out).is_some_and(|call| call.id == id)),
-            // Without id and index, a name begins a call and anything else continues the last.
+            // Without id and index, a name begins a call; other deltas continue the last call.
             None if name.is_some() => None,
-            // Several such pieces at once are each for the call at the same place.
+            // Several such deltas in one chunk belong to the calls at the same positions.
             None => place
                 .filter(|place| *place < self.slots.len())
                 .or_else(|| self.slots.len().checked_sub(1)),
         }
     }
 
-    /// The call with this number, if it began without one.
+    /// Finds the call with this number, if it began without an index.
     fn uncounted(&self, number: u64) -> Option<usize> {
         let at = usize::try_from(number).ok()?;
         self.slots.get(at).is_some_and(|slot| slot.index.is_none()).then_some(at)
     }
 
-    /// A piece with the index of a call, but another id and a name of its own, begins the next
-    /// call, if the arguments of the one before can be complete.
+    /// Returns true if a delta with the index of a call begins the next call: it has another id and
+    /// a name, and the arguments of the previous call can be complete.
     fn is_next_call(
         &self,
         at: usize,
@@ -149,7 +149,7 @@ impl Calls {
         !call.id.is_empty() && call.id != id && (arguments.is_empty() || arguments.ends_with('}'))
     }
 
-    /// The answer is complete: closes what is open and gives every call an id.
+    /// Completes the answer: closes open arguments and gives every call an id.
     pub(super) fn finish(&mut self, out: &mut MessageBuilder) {
         for (number, slot) in self.slots.iter_mut().enumerate() {
             if slot.input != Input::Json {
@@ -169,7 +169,7 @@ impl Calls {
 }
 
 impl Slot {
-    /// Opens the JSON string that bare text goes into.
+    /// Opens the JSON string around plain text.
     fn open(&mut self, grammar_tools: &GrammarTools, out: &mut MessageBuilder) {
         if self.input == Input::CustomUnopened {
             self.input = Input::CustomOpen;
@@ -182,11 +182,11 @@ impl Slot {
 }
 
 fn name_in<'d>(delta: &'d CallDelta<'_>) -> Option<&'d str> {
-    let function = delta.function.as_ref().and_then(|function| said(&function.name));
-    function.or_else(|| delta.custom.as_ref().and_then(|custom| said(&custom.name)))
+    let function = delta.function.as_ref().and_then(|function| non_empty(&function.name));
+    function.or_else(|| delta.custom.as_ref().and_then(|custom| non_empty(&custom.name)))
 }
 
-/// Fills in id and name where they come late, or the name in pieces.
+/// Sets id and name if they arrive late, or appends to the name.
 fn complete_head(content: usize, id: Option<&str>, name: Option<&str>, out: &mut MessageBuilder) {
     let before_arguments = out.argument_text(content).is_some_and(str::is_empty);
     let Some(call) = call_at_mut(content, out) else { return };
@@ -216,7 +216,7 @@ fn call_at_mut(content: usize, out: &mut MessageBuilder) -> Option<&mut ToolCall
     }
 }
 
-/// `text` as it stands between the quotes of a JSON string.
+/// Escapes `text` for the inside of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or_default().to_owned()

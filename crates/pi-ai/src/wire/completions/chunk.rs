@@ -1,8 +1,8 @@
-//! One chunk of an answer, typed.
+//! A chunk of an answer.
 //!
 //! The types are as strict as the format and borrow from the event, so that an ordinary chunk is
-//! read in one pass without copies. Servers that are not ordinary are [mended](Chunk::mended): the
-//! chunk is read as plain JSON, put in order, and read again. That costs more and happens rarely.
+//! parsed in one pass without copies. A chunk that deviates is [repaired](Chunk::repaired): it is
+//! parsed as plain JSON, corrected, and parsed again. That costs more and happens rarely.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::wire::first::First;
 use crate::wire::text::Text;
 
-/// One event of the stream.
+/// An event of the stream.
 #[derive(Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(default, borrow)]
@@ -28,20 +28,20 @@ pub(super) struct Chunk<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// What became of one of the answers. Only one is ever asked for.
+/// One of the answers. Requests ask for one only.
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
-    /// Servers that cannot stream say `message`.
+    /// The added content; servers that cannot stream call it `message`.
     #[serde(default, borrow, alias = "message")]
     pub delta: Option<Delta<'a>>,
     #[serde(default, borrow)]
     pub finish_reason: Option<Text<'a>>,
-    /// Moonshot reports usage here.
+    /// The usage report of Moonshot.
     #[serde(default, borrow)]
     pub usage: Option<&'a RawValue>,
 }
 
-/// What was added to the answer.
+/// The content that a chunk adds to the answer.
 #[derive(Deserialize)]
 pub(super) struct Delta<'a> {
     #[serde(default, borrow)]
@@ -60,7 +60,7 @@ pub(super) struct Delta<'a> {
     pub tool_calls: Option<Vec<CallDelta<'a>>>,
 }
 
-/// A piece of a tool call.
+/// A delta of a tool call.
 #[derive(Deserialize)]
 pub(super) struct CallDelta<'a> {
     #[serde(default)]
@@ -71,12 +71,12 @@ pub(super) struct CallDelta<'a> {
     pub function: Option<FunctionDelta<'a>>,
     #[serde(default, borrow)]
     pub custom: Option<CustomDelta<'a>>,
-    /// What a vendor has to add; Google signs calls here.
+    /// Data of a vendor; Google puts the signature of a call here.
     #[serde(default, borrow)]
     pub extra_content: Option<&'a RawValue>,
 }
 
-/// A piece of a function call.
+/// A delta of a function call.
 #[derive(Deserialize)]
 pub(super) struct FunctionDelta<'a> {
     #[serde(default, borrow)]
@@ -85,7 +85,7 @@ pub(super) struct FunctionDelta<'a> {
     pub arguments: Option<Text<'a>>,
 }
 
-/// A piece of a call of a custom tool.
+/// A delta of a call of a custom tool.
 #[derive(Deserialize)]
 pub(super) struct CustomDelta<'a> {
     #[serde(default, borrow)]
@@ -94,17 +94,17 @@ pub(super) struct CustomDelta<'a> {
     pub input: Option<Text<'a>>,
 }
 
-/// The string, if there is one and it says something.
-pub(super) fn said<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
+/// Returns the string if it is present and not empty.
+pub(super) fn non_empty<'t>(text: &'t Option<Text<'_>>) -> Option<&'t str> {
     text.as_deref().filter(|text| !text.is_empty())
 }
 
 impl Chunk<'_> {
-    /// The chunk as text that [`Chunk`] can read, or `None` if there is no chunk in it at all.
-    pub(super) fn mended(value: Value) -> Option<String> {
+    /// Corrects a chunk so that [`Chunk`] can parse it; `None` if the value is not a chunk at all.
+    pub(super) fn repaired(value: Value) -> Option<String> {
         let mut chunk = match value {
             Value::Object(chunk) => chunk,
-            // Google wraps errors into a list.
+            // Google wraps errors in a list.
             Value::Array(list) => match list.into_iter().next()? {
                 Value::Object(chunk) => chunk,
                 _ => return None,
@@ -152,7 +152,7 @@ fn mend_delta(delta: &mut Map<String, Value>) {
     }
 }
 
-/// The text and the thinking in a list of content parts, as Mistral's models send them.
+/// Returns the text and the thinking in a list of content parts, as Mistral's models send them.
 fn parts_to_text(parts: &[Value]) -> (String, String) {
     let (mut text, mut thinking) = (String::new(), String::new());
     for part in parts {
@@ -186,7 +186,7 @@ fn mend_call(call: &mut Map<String, Value>) {
             call.remove(kind);
             continue;
         };
-        // Arguments that come parsed are what the text would have said.
+        // Arguments that are already parsed become text again.
         if let Some(parsed @ (Value::Object(_) | Value::Array(_))) = body.get(argument) {
             let text = parsed.to_string();
             body.insert(argument.to_owned(), text.into());

@@ -1,70 +1,70 @@
-//! Which dialect an endpoint speaks.
+//! The dialect of an endpoint.
 //!
 //! The base is detected from the provider's id and the base URL; every key of the model record's
 //! `compat` overrides it. A key of the wrong type counts as absent: a typo in a user's file must
-//! not cost more than the setting it was meant for.
+//! not affect other settings.
 
 use pi_protocol::Model;
 use serde_json::{Map, Value};
 
-/// The dialect of one endpoint.
+/// The dialect of an endpoint.
 #[derive(Debug)]
 pub(super) struct Compat {
-    /// Takes `store`, so it must be told not to.
+    /// The endpoint supports `store`, so requests must disable it.
     pub store: bool,
-    /// Wants the prompt of reasoning models under `developer`.
+    /// The prompt of reasoning models has the role `developer`.
     pub developer_role: bool,
-    /// Takes `reasoning_effort`.
+    /// The endpoint supports `reasoning_effort`.
     pub reasoning_effort: bool,
-    /// Takes `stream_options.include_usage`.
+    /// The endpoint supports `stream_options.include_usage`.
     pub usage_in_streaming: bool,
-    /// Says why it stopped. If not, the end of the stream is the end of the answer.
+    /// The endpoint sends a finish reason. If not, the end of the stream completes the answer.
     pub finish_reason: bool,
-    /// The name of the output limit.
+    /// Name of the field for the output limit.
     pub max_tokens_field: String,
     /// Tool results must repeat the tool's name.
     pub tool_result_name: bool,
-    /// A tool result must be followed by an assistant message before the user may speak.
+    /// A tool result must be followed by an assistant message before a user message.
     pub assistant_after_tool_result: bool,
-    /// Thinking is replayed as text.
+    /// Thinking of earlier turns is sent as text.
     pub thinking_as_text: bool,
-    /// Replayed assistant messages must have `reasoning_content`, if need be an empty one.
+    /// Earlier assistant messages must have `reasoning_content`, possibly empty.
     pub reasoning_content: bool,
-    /// How thinking is asked for.
+    /// The way in which thinking is requested.
     pub thinking_format: ThinkingFormat,
-    /// Arguments of the chat template, with variables.
+    /// Arguments of the chat template, which may contain variables.
     pub chat_template_kwargs: Map<String, Value>,
-    /// The same for Baseten.
+    /// Arguments of Baseten's chat template, which may contain variables.
     pub chat_template_args: Map<String, Value>,
-    /// OpenRouter's `provider` object.
+    /// The `provider` object of OpenRouter.
     pub open_router_routing: Map<String, Value>,
-    /// Vercel's `providerOptions.gateway` object.
+    /// The `providerOptions.gateway` object of Vercel.
     pub vercel_gateway_routing: Map<String, Value>,
-    /// Takes `tool_stream`.
+    /// The endpoint supports `tool_stream`.
     pub tool_stream: bool,
-    /// The name of the thinking budget, where it takes one.
+    /// Name of the field for the thinking budget, if the endpoint supports one.
     pub thinking_budget_field: Option<String>,
-    /// Holds models to strict tool schemas.
+    /// The endpoint supports strict tool schemas.
     pub strict_tools: bool,
-    /// Takes custom tools with a grammar.
+    /// The endpoint supports custom tools with a grammar.
     pub grammar_tools: bool,
-    /// Takes system messages anywhere.
+    /// The endpoint accepts system messages anywhere.
     pub system_anywhere: bool,
-    /// Takes tool declarations in system messages anywhere.
+    /// The endpoint accepts tool declarations in system messages anywhere.
     pub tools_anywhere: bool,
-    /// vLLM's scheduling priority.
+    /// The scheduling priority of vLLM.
     pub vllm_priority: Option<Value>,
-    /// Wants Anthropic's cache markers.
+    /// The endpoint uses Anthropic's cache markers.
     pub cache_control: bool,
-    /// The headers that tie requests of one session together, where it wants any.
+    /// The headers that carry the session id, if the endpoint uses any.
     pub session_affinity: Option<SessionAffinity>,
-    /// Keeps caches for long when asked to.
+    /// The endpoint supports long cache retention.
     pub long_cache: bool,
-    /// Bills in its usage reports.
+    /// Usage reports of the endpoint contain the charge.
     pub bills: bool,
 }
 
-/// How thinking is asked for.
+/// The way in which thinking is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingFormat {
     OpenAi,
@@ -80,19 +80,19 @@ pub(super) enum ThinkingFormat {
     StringThinking,
 }
 
-/// Which headers carry the session id.
+/// The headers that carry the session id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SessionAffinity {
-    /// `session_id` and two more.
+    /// The header `session_id` and two more.
     OpenAi,
-    /// The same without `session_id`.
+    /// The headers of `OpenAi` without `session_id`.
     WithoutSession,
-    /// `x-session-id`.
+    /// The header `x-session-id`.
     OpenRouter,
 }
 
 impl Compat {
-    /// The dialect of the endpoint that serves `model`.
+    /// Returns the dialect of the endpoint that serves `model`.
     pub(super) fn of(model: &Model) -> Self {
         let vendor = Vendor::of(model);
         let given = Given(&model.compat);
@@ -156,7 +156,7 @@ impl Compat {
     }
 }
 
-/// Endpoints that are known to differ from OpenAI's own.
+/// Vendors whose endpoints differ from OpenAI's own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Vendor {
     AntLing,
@@ -174,7 +174,7 @@ enum Vendor {
     Zai,
 }
 
-/// Provider ids and parts of base URLs by which a vendor is known.
+/// Provider ids and parts of base URLs that identify a vendor.
 const VENDORS: &[(Vendor, &[&str], &[&str])] = &[
     (Vendor::Zai, &["zai", "zai-coding-cn"], &["api.z.ai", "open.bigmodel.cn"]),
     (Vendor::Together, &["together"], &["api.together.ai", "api.together.xyz"]),
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_record_overrides_what_was_detected() {
+    fn the_record_overrides_detection() {
         let detected = compat("x", "https://api.deepseek.com", &json!({}));
         assert_eq!(detected.thinking_format, ThinkingFormat::DeepSeek);
         assert_eq!(detected.max_tokens_field, "max_tokens");

@@ -1,9 +1,9 @@
-//! Reads the chunks of an answer.
+//! Decodes the chunks of an answer.
 //!
-//! There is one text block and one thinking block per answer, however text, thinking and calls
-//! alternate, because that is how the format takes them back. Blocks end together with the answer.
-//! The answer is complete when the server has said why it stopped; `[DONE]` or the end of the body
-//! only says that nothing more follows (usage comes after the reason).
+//! There is one text block and one thinking block per answer, even if text, thinking and calls
+//! alternate, since the format accepts them back in this form. Blocks end together with the answer.
+//! The answer is complete when the server has sent a finish reason; `[DONE]` or the end of the body
+//! only marks the end of the stream (usage comes after the reason).
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use pi_protocol::{
 use serde_json::Value;
 
 use super::calls::Calls;
-use super::chunk::{Choice, Chunk, Delta, said};
+use super::chunk::{Choice, Chunk, Delta, non_empty};
 use super::compat::Compat;
 use super::reasoning::{Details, Field};
 use super::tools::GrammarTools;
@@ -28,23 +28,23 @@ pub(super) struct ChunkDecoder {
     compat: Compat,
     text: Option<usize>,
     thinking: Option<usize>,
-    /// Reasoning came as plain text: the details only repeat it.
+    /// True if reasoning arrived as plain text, which the details only repeat.
     has_plain_reasoning: bool,
     details: Details,
     calls: Calls,
     finish: Option<Finish>,
 }
 
-/// Why the server says it stopped.
+/// The finish reason of the server.
 #[derive(Debug)]
 enum Finish {
     Complete(StopReason),
-    /// In its own words.
+    /// A failure, with the reason of the server.
     Failed(String),
 }
 
 impl ChunkDecoder {
-    /// A decoder for the answer to `call`.
+    /// Creates a decoder for the answer to `call`.
     pub(super) fn new(call: &Call) -> Self {
         let compat = Compat::of(&call.model);
         let grammar_tools = if compat.grammar_tools {
@@ -81,7 +81,7 @@ impl ChunkDecoder {
         if let Some(error) = chunk.error.and_then(|error| error_text(error.get())) {
             return Err(StreamError::Provider(error));
         }
-        if chunk.choices.is_none() && said(&chunk.object) == Some("error") {
+        if chunk.choices.is_none() && non_empty(&chunk.object) == Some("error") {
             // vLLM puts the error object itself into the stream.
             return Err(StreamError::Provider(error_text(data).unwrap_or_default()));
         }
@@ -94,10 +94,10 @@ impl ChunkDecoder {
     fn identify(&self, chunk: &Chunk<'_>, out: &mut MessageBuilder) {
         let message = out.message_mut();
         if message.response_id.is_none() {
-            message.response_id = said(&chunk.id).map(str::to_owned);
+            message.response_id = non_empty(&chunk.id).map(str::to_owned);
         }
         if message.response_model.is_none() {
-            let model = said(&chunk.model).filter(|model| *model != self.model.id);
+            let model = non_empty(&chunk.model).filter(|model| *model != self.model.id);
             message.response_model = model.map(str::to_owned);
         }
     }
@@ -106,8 +106,8 @@ impl ChunkDecoder {
         if let Some(delta) = &choice.delta {
             self.delta(delta, out);
         }
-        // A failure is not undone by a server that goes on to say that all is well.
-        if let Some(reason) = said(&choice.finish_reason)
+        // A later chunk that reports success does not undo a failure.
+        if let Some(reason) = non_empty(&choice.finish_reason)
             && !matches!(self.finish, Some(Finish::Failed(_)))
         {
             out.message_mut().raw_stop_reason = Some(reason.to_owned());
@@ -121,7 +121,7 @@ impl ChunkDecoder {
             (Field::Reasoning, &delta.reasoning),
             (Field::ReasoningText, &delta.reasoning_text),
         ];
-        let plain = fields.into_iter().find_map(|(field, text)| Some((field, said(text)?)));
+        let plain = fields.into_iter().find_map(|(field, text)| Some((field, non_empty(text)?)));
         if let Some((field, text)) = plain {
             self.has_plain_reasoning = true;
             let index = self.thinking_block(Some(field), out);
@@ -136,8 +136,8 @@ impl ChunkDecoder {
                 }
             }
         }
-        // A refusal is what the model says instead of an answer.
-        for text in [said(&delta.content), said(&delta.refusal)].into_iter().flatten() {
+        // A refusal is text of the model in place of an answer.
+        for text in [non_empty(&delta.content), non_empty(&delta.refusal)].into_iter().flatten() {
             let index = *self.text.get_or_insert_with(|| out.text_start());
             out.delta(index, text);
         }
@@ -146,7 +146,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// The thinking block, signed with the field its text comes by.
+    /// Returns the thinking block, signed with the name of the field that carries its text.
     fn thinking_block(&mut self, field: Option<Field>, out: &mut MessageBuilder) -> usize {
         let signature = field.map(|field| field.as_sent_to(&self.model.provider).name().to_owned());
         match self.thinking {
@@ -167,10 +167,10 @@ impl ChunkDecoder {
         }
     }
 
-    /// Nothing more follows; `[DONE]` was seen or the body ended.
+    /// Completes the answer after `[DONE]` (`done`) or the end of the body.
     fn complete(&mut self, done: bool, out: &mut MessageBuilder) -> Result<(), StreamError> {
-        // Some servers never say why they stopped. One that has counted its tokens and said that
-        // it is done was not cut off; one that only closed the stream may have been.
+        // Some servers never send a finish reason. A stream with token counts and `[DONE]` is
+        // complete; a stream that was only closed may be truncated.
         let counted = done && out.message().usage.output > 0;
         let silent = !self.compat.finish_reason && (done || !out.message().content.is_empty());
         let reason = match self.finish.take() {
@@ -182,14 +182,14 @@ impl ChunkDecoder {
             }
             None if counted || silent => StopReason::Stop,
             None => {
-                // The stream came to its end, so the blocks did; what is missing is the reason.
+                // The blocks are complete; only the finish reason is missing.
                 self.close(out);
                 out.end_all();
                 return Err(StreamError::Truncated("Stream ended without finish_reason"));
             }
         };
         self.close(out);
-        // Not every server distinguishes a call from an answer.
+        // Some servers send the same reason for calls and for answers.
         let calls = reason == StopReason::Stop && !self.calls.is_empty();
         out.finish(if calls { StopReason::ToolUse } else { reason });
         Ok(())
@@ -225,9 +225,9 @@ impl EventDecoder for ChunkDecoder {
                 let malformed =
                     |error: serde_json::Error| StreamError::malformed("a chunk", &error, data);
                 let value = json::from_str_repairing::<Value>(data).map_err(malformed)?;
-                let Some(mended) = Chunk::mended(value) else { return Ok(()) };
-                let chunk = serde_json::from_str::<Chunk<'_>>(&mended).map_err(malformed)?;
-                self.chunk(&chunk, &mended, out)
+                let Some(repaired) = Chunk::repaired(value) else { return Ok(()) };
+                let chunk = serde_json::from_str::<Chunk<'_>>(&repaired).map_err(malformed)?;
+                self.chunk(&chunk, &repaired, out)
             }
         }
     }
@@ -255,8 +255,8 @@ fn thinking_at(index: usize, out: &mut MessageBuilder) -> Option<&mut ThinkingCo
     }
 }
 
-/// What an error object says, with what the provider behind a gateway said. `None` if the value
-/// only states that there is no error.
+/// Returns the text of an error object, with the text of the provider behind a gateway. `None` if
+/// the value states that there is no error.
 fn error_text(json: &str) -> Option<String> {
     let Ok(value) = json::from_str_repairing::<Value>(json) else { return Some(json.to_owned()) };
     let error = value.get("error").unwrap_or(&value);

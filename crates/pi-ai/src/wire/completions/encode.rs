@@ -1,4 +1,4 @@
-//! The request: URL, headers and body.
+//! Encodes the request: URL, headers and body.
 
 use pi_protocol::{Declarations, Message, ToolPlacement};
 use serde_json::{Map, Value, json};
@@ -10,16 +10,16 @@ use crate::wire::{
     Call, EncodeError, Headers, HttpRequest, copilot, ids, sampling, transform_messages,
 };
 
-/// Headers of the user that take the place of a key.
+/// Headers of the user that replace a key.
 const OWN_AUTH: &[&str] = &["authorization", "cf-aig-authorization"];
 
-/// Ids that `openai` refuses are longer than this.
+/// Length of the longest call id that `openai` accepts.
 const MAX_ID: usize = 40;
 
-/// What is left of a hash in an id that had to be cut.
+/// Length of the hash in a shortened id.
 const HASH: usize = 8;
 
-/// Writes the request.
+/// Encodes the request of a call.
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let compat = Compat::of(&call.model);
     let mut headers = Headers::new();
@@ -83,7 +83,7 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
             set("tool_stream", true.into());
         }
     } else if conversation.iter().any(speaks_of_tools) {
-        // Proxies in front of Anthropic refuse calls in the history without a list of tools.
+        // Proxies in front of Anthropic reject calls in the history without a list of tools.
         set("tools", json!([]));
     }
     if let Some(choice) = call.options.tool_choice {
@@ -112,10 +112,10 @@ fn speaks_of_tools(message: &Message) -> bool {
     }
 }
 
-/// An id that this format's endpoints accept, for a call that another model made.
+/// Rewrites the id of a call that another model made to an id that these endpoints accept.
 ///
-/// The Responses API has ids of two halves, `call|item`, the second of which can be hundreds of
-/// characters long. The call alone is not unique, so what is cut off stays as a hash.
+/// Ids of the Responses API have two halves, `call|item`, and the second can be hundreds of
+/// characters long. The first half alone is not unique, so a hash replaces the removed part.
 fn normalize_id(id: &str, provider: &str) -> String {
     let Some((call, item)) = id.split_once('|') else {
         return match provider {

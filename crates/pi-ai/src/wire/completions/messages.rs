@@ -1,7 +1,7 @@
-//! The conversation as wire messages.
+//! Encodes the conversation.
 //!
-//! Expects messages that went through `transform_messages`: every call has its result, and images
-//! are there only if the model takes them.
+//! Expects the output of `transform_messages`: every call has its result, and images are present
+//! only if the model accepts them.
 
 use pi_protocol::{
     Message, MessageContent, Model, SystemMessage, ToolResultMessage, UserBlock, UserContent,
@@ -14,31 +14,31 @@ use super::replay;
 use super::tools::{self, GrammarTools};
 use crate::wire::EncodeError;
 
-/// What stands between tool results and the user for endpoints that want an assistant there.
+/// Assistant message between tool results and a user message, for endpoints that require one.
 const BRIDGE: &str = "I have processed the tool results.";
 const IMAGES_FOLLOW: &str = "Attached image(s) from tool result:";
 const SEE_IMAGE: &str = "(see attached image)";
 const NO_OUTPUT: &str = "(no tool output)";
 
-/// Everything that decides how a message is written.
+/// Parameters of the encoding.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wire<'a> {
-    /// The model that is asked.
+    /// The requested model.
     pub model: &'a Model,
-    /// Its endpoint's dialect.
+    /// The dialect of the endpoint.
     pub compat: &'a Compat,
     /// The tools that are sent as custom tools.
     pub grammar_tools: &'a GrammarTools,
-    /// From this message on, tools are declared where they were added.
+    /// Index of the first message whose tools are declared in place.
     pub first_in_place: usize,
 }
 
 impl Wire<'_> {
-    /// The wire messages of `conversation`.
+    /// Encodes the messages of `conversation`.
     pub(super) fn messages(&self, conversation: &[Message]) -> Result<Vec<Value>, EncodeError> {
         let mut out = Vec::with_capacity(conversation.len());
-        // Images of a run of tool results: the format has no place for them in the results, and
-        // nothing may come between results, so they follow the run.
+        // Images of a run of tool results follow the run: results cannot contain images, and
+        // results of one turn must be adjacent.
         let mut images = Vec::new();
         for (index, message) in conversation.iter().enumerate() {
             if !matches!(message, Message::ToolResult(_)) {
@@ -144,7 +144,7 @@ fn image_part(block: &UserBlock) -> Option<Value> {
     Some(object([("type", "image_url".into()), ("image_url", image_url)]))
 }
 
-/// An object that takes its members over: `json!` would copy them, and images are large.
+/// Builds an object from moved members: `json!` would copy them, and images are large.
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -1,14 +1,14 @@
-//! Reasoning as this format carries it: plain text under one of three names, and OpenRouter's
-//! structured `reasoning_details`, which hold what a provider must get back unchanged.
+//! Reasoning in this format: plain text in one of three fields, and OpenRouter's structured
+//! `reasoning_details`, which must be sent back to the provider unchanged.
 //!
-//! A thinking block's signature is the name of the field, or the details as JSON.
+//! The signature of a thinking block is the name of the field, or the details as JSON.
 
 use serde_json::{Map, Value};
 
-/// A detail: its type and whatever else belongs to it.
+/// A reasoning detail, as a JSON object.
 type Detail = Map<String, Value>;
 
-/// The field that plain reasoning text comes by.
+/// The field that carries plain reasoning text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     ReasoningContent,
@@ -17,7 +17,7 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// The name on the wire.
+    /// Returns the name on the wire.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::ReasoningContent => "reasoning_content",
@@ -26,14 +26,14 @@ impl Field {
         }
     }
 
-    /// The field with this name.
+    /// Finds the field with this name.
     pub(super) fn named(name: &str) -> Option<Self> {
         [Self::ReasoningContent, Self::Reasoning, Self::ReasoningText]
             .into_iter()
             .find(|field| field.name() == name)
     }
 
-    /// The field to send to `provider` what came by this one. OpenCode Go renames on the way out.
+    /// Returns the field under which this text is sent back to `provider`. OpenCode Go renames it.
     pub(super) fn as_sent_to(self, provider: &str) -> Self {
         match self {
             Self::Reasoning if provider == "opencode-go" => Self::ReasoningContent,
@@ -42,12 +42,12 @@ impl Field {
     }
 }
 
-/// The details of one answer.
+/// The reasoning details of one answer.
 #[derive(Debug, Default)]
 pub(super) struct Details(Vec<Detail>);
 
 impl Details {
-    /// Takes in what a delta brought. Returns the text that it shows.
+    /// Adds the details of a delta. Returns the text to show.
     pub(super) fn add(&mut self, json: &str) -> String {
         let mut shown = String::new();
         for detail in serde_json::from_str::<Vec<Value>>(json).unwrap_or_default() {
@@ -74,12 +74,12 @@ impl Details {
         }
     }
 
-    /// There are none.
+    /// Returns true if there are no details.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The details as a signature.
+    /// Serializes the details as a signature.
     pub(super) fn to_signature(&self) -> String {
         serde_json::to_string(&self.0).unwrap_or_default()
     }
@@ -93,7 +93,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The field that streams.
+    /// Returns the field whose text streams.
     fn text_field(self) -> Option<&'static str> {
         match self {
             Self::Text => Some("text"),
@@ -112,7 +112,7 @@ fn kind_of(detail: &Detail) -> Option<Kind> {
     }
 }
 
-/// `next` is more of `last`: of the same type and place, and `last` is not signed yet.
+/// Returns true if `next` continues `last`: type and index are equal, and `last` has no signature.
 fn continues(last: &Detail, next: &Detail, field: &str) -> bool {
     let agree = |name: &str| match (present(last, name), present(next, name)) {
         (Some(a), Some(b)) => a == b,
@@ -124,11 +124,12 @@ fn continues(last: &Detail, next: &Detail, field: &str) -> bool {
 }
 
 fn present<'d>(detail: &'d Detail, name: &str) -> Option<&'d Value> {
-    detail.get(name).filter(|value| says_something(value))
+    detail.get(name).filter(|value| is_set(value))
 }
 
-/// Not `null`, and not the empty string that some servers send before there is a signature.
-fn says_something(value: &Value) -> bool {
+/// Returns true unless the value is `null` or the empty string that some servers send before the
+/// signature.
+fn is_set(value: &Value) -> bool {
     !value.is_null() && value != ""
 }
 
@@ -138,16 +139,16 @@ fn merge(last: &mut Detail, next: Detail, field: &str) {
             (Some(Value::String(text)), Value::String(more)) if name == field => {
                 text.push_str(&more);
             }
-            (Some(known), value) if !says_something(known) => *known = value,
+            (Some(known), value) if !is_set(known) => *known = value,
             (None, value) => drop(last.insert(name, value)),
-            // The first word counts: format, id and index do not change within a detail.
+            // The first value counts: format, id and index do not change within a detail.
             _ => {}
         }
     }
 }
 
-/// The details kept in the signature of a thinking block. A list with anything else in it was not
-/// written here.
+/// Reads the details from the signature of a thinking block. A list with other items was not
+/// written by this module.
 pub(super) fn details_in(signature: Option<&str>) -> Vec<Value> {
     let Some(signature) = signature.filter(|text| text.starts_with('[')) else {
         return Vec::new();
@@ -157,7 +158,7 @@ pub(super) fn details_in(signature: Option<&str>) -> Vec<Value> {
     if genuine { details } else { Vec::new() }
 }
 
-/// The encrypted detail that earlier versions kept in the signature of a tool call.
+/// Reads the encrypted detail that earlier versions stored in the signature of a tool call.
 pub(super) fn detail_in(signature: Option<&str>) -> Option<Value> {
     let signature = signature.filter(|text| text.starts_with('{'))?;
     let detail: Detail = serde_json::from_str(signature).ok()?;
@@ -169,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_of_one_detail_become_one() {
+    fn deltas_of_one_detail_are_merged() {
         let mut details = Details::default();
         let deltas = [
             r#"[{"type":"reasoning.text","text":"","format":null,"index":0,"signature":""}]"#,
@@ -194,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signed_detail_takes_no_more_text() {
+    fn a_signed_detail_is_not_continued() {
         let mut details = Details::default();
         details.add(r#"[{"type":"reasoning.text","text":"a","signature":"S"}]"#);
         details.add(r#"[{"type":"reasoning.text","text":"b"}]"#);
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn only_details_are_taken_from_signatures() {
+    fn signatures_without_details_are_ignored() {
         assert!(details_in(Some(r#"[{"type":"other"},1]"#)).is_empty());
         assert!(details_in(Some("reasoning_content")).is_empty());
         assert!(details_in(None).is_empty());

@@ -1,8 +1,8 @@
-//! An earlier answer, written as the wire wants to see it again.
+//! Encodes an earlier answer.
 //!
 //! The content is always a plain string: some models mirror a list of parts in their next answer.
-//! Thinking goes back under the name it came by, which is what its signature says, or as the
-//! structured `reasoning_details` that were kept in the signature.
+//! Thinking is sent back in the field that its signature names, or as the structured
+//! `reasoning_details` that the signature contains.
 
 use pi_protocol::{AssistantBlock, AssistantMessage, ThinkingContent, ToolCall};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::messages::{Wire, text_part};
 use super::{reasoning, signature};
 
-/// The wire message, unless nothing of the answer can be said again.
+/// Encodes an answer; `None` if nothing of it can be sent.
 pub(super) fn assistant(wire: &Wire<'_>, answer: &AssistantMessage) -> Option<Value> {
     let mut texts = Vec::new();
     let mut thoughts = Vec::new();
@@ -86,7 +86,7 @@ fn join(thoughts: &[&ThinkingContent], separator: &str) -> String {
     texts.join(separator)
 }
 
-/// The field that the thinking came by.
+/// Returns the field that carried the thinking.
 fn field_of(thoughts: &[&ThinkingContent], provider: &str) -> Option<&'static str> {
     let signature = thoughts.first()?.thinking_signature.as_deref()?;
     reasoning::Field::named(signature).map(|field| field.as_sent_to(provider).name())
@@ -102,8 +102,8 @@ fn tool_call(wire: &Wire<'_>, call: &ToolCall) -> Value {
         }
         return wire;
     };
-    // A call that went wrong may lack the argument. The model sees what it sent, as far as that
-    // is known; failing the request would make the conversation unusable for good.
+    // A failed call may lack the argument. The model sees its own input as far as it is known;
+    // an error would make the conversation unusable.
     let input = call.arguments.get(argument).and_then(Value::as_str);
     let input = input.map_or_else(arguments, str::to_owned);
     json!({"id": call.id, "type": "custom", "custom": {"name": call.name, "input": input}})

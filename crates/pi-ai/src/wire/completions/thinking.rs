@@ -1,7 +1,7 @@
-//! How an endpoint is told to think, or not to.
+//! Encodes the thinking level in the dialects of eleven vendors.
 //!
-//! Eleven vendors, eleven spellings of the same wish. Two things are the same for all: nothing is
-//! sent for models that cannot think, and a level is sent in the model's own word for it.
+//! Two rules hold for all: nothing is sent for models that cannot think, and a level is sent under
+//! the model's own name for it.
 
 use pi_protocol::ThinkingLevel;
 use serde_json::{Map, Value, json};
@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use super::compat::{Compat, ThinkingFormat};
 use crate::wire::Call;
 
-/// Output tokens that a thinking budget leaves for the answer.
+/// Output tokens that a thinking budget reserves for the answer.
 const ANSWER_RESERVE: u64 = 1024;
 
-/// Adds the parameters; `max_tokens` is the output limit of the request.
+/// Adds the thinking parameters; `max_tokens` is the output limit of the request.
 pub(super) fn add(
     call: &Call,
     compat: &Compat,
@@ -22,26 +22,27 @@ pub(super) fn add(
     if !call.model.reasoning {
         return;
     }
-    let wish = Wish::of(call, max_tokens);
+    let thinking = Thinking::of(call, max_tokens);
     let mut set = |name: &str, value: Value| {
         body.insert(name.to_owned(), value);
     };
-    let enabled = wish.level.is_some();
-    let effort = wish.effort.as_deref().filter(|_| compat.reasoning_effort);
+    let enabled = thinking.level.is_some();
+    let effort = if compat.reasoning_effort { thinking.effort.as_deref() } else { None };
     match compat.thinking_format {
         ThinkingFormat::OpenAi => {
-            if let Some(effort) = effort.or(wish.off_word(compat)) {
+            if let Some(effort) = effort.or(thinking.off_effort(compat)) {
                 set("reasoning_effort", effort.into());
             }
         }
         ThinkingFormat::OpenRouter => {
-            let none = || (!wish.cannot_stop).then(|| wish.off.as_deref().unwrap_or("none"));
-            if let Some(effort) = wish.effort.as_deref().or_else(|| none().filter(|_| !enabled)) {
+            if let Some(effort) = &thinking.effort {
                 set("reasoning", json!({"effort": effort}));
+            } else if !thinking.cannot_stop {
+                set("reasoning", json!({"effort": thinking.off.as_deref().unwrap_or("none")}));
             }
         }
         ThinkingFormat::AntLing => {
-            if let Some(effort) = &wish.mapped {
+            if let Some(effort) = &thinking.mapped {
                 set("reasoning", json!({"effort": effort}));
             }
         }
@@ -52,7 +53,7 @@ pub(super) fn add(
             }
         }
         ThinkingFormat::DeepSeek => {
-            if enabled || !wish.cannot_stop {
+            if enabled || !thinking.cannot_stop {
                 set("thinking", json!({"type": if enabled { "enabled" } else { "disabled" }}));
             }
             if let Some(effort) = effort {
@@ -81,49 +82,49 @@ pub(super) fn add(
             set("chat_template_kwargs", kwargs);
         }
         ThinkingFormat::ChatTemplate => {
-            let kwargs = wish.resolve(&compat.chat_template_kwargs);
+            let kwargs = thinking.resolve(&compat.chat_template_kwargs);
             if !kwargs.is_empty() {
                 set("chat_template_kwargs", kwargs.into());
             }
         }
         ThinkingFormat::Baseten => {
-            let args = wish.resolve(&compat.chat_template_args);
+            let args = thinking.resolve(&compat.chat_template_args);
             if !args.is_empty() {
                 set("chat_template_args", args.into());
             }
-            if let Some(effort) = effort.or(wish.off_word(compat)) {
+            if let Some(effort) = effort.or(thinking.off_effort(compat)) {
                 set("reasoning_effort", effort.into());
             }
         }
         ThinkingFormat::StringThinking => {
-            let off = || (!wish.cannot_stop).then(|| wish.off.as_deref().unwrap_or("none"));
-            if let Some(word) = wish.effort.as_deref().or_else(off) {
+            let off = || (!thinking.cannot_stop).then(|| thinking.off.as_deref().unwrap_or("none"));
+            if let Some(word) = thinking.effort.as_deref().or_else(off) {
                 set("thinking", word.into());
             }
         }
     }
-    if let (Some(field), Some(budget)) = (&compat.thinking_budget_field, wish.budget) {
+    if let (Some(field), Some(budget)) = (&compat.thinking_budget_field, thinking.budget) {
         set(field, budget.into());
     }
 }
 
-/// What was asked for, in the model's words.
-struct Wish {
-    /// The level; `None` is off.
+/// The requested thinking, in terms of the model.
+struct Thinking {
+    /// The thinking level; `None` is off.
     level: Option<ThinkingLevel>,
-    /// The model's own word for the level, where its record gives one.
+    /// The model's own name for the level, if its record has one.
     mapped: Option<String>,
-    /// The model's word for the level, or the level's name.
+    /// The model's own name for the level, or the name of the level.
     effort: Option<String>,
-    /// The model's word for not thinking.
+    /// The model's own name for no thinking.
     off: Option<String>,
-    /// The model cannot be told not to think.
+    /// True if thinking cannot be disabled.
     cannot_stop: bool,
-    /// Thinking tokens, within the output limit.
+    /// Thinking tokens within the output limit.
     budget: Option<u64>,
 }
 
-impl Wish {
+impl Thinking {
     fn of(call: &Call, max_tokens: Option<u64>) -> Self {
         let model = &call.model;
         let level = call.thinking();
@@ -142,12 +143,13 @@ impl Wish {
         }
     }
 
-    /// The model's word for not thinking, when it shall not and takes an effort.
-    fn off_word(&self, compat: &Compat) -> Option<&str> {
-        self.off.as_deref().filter(|_| self.level.is_none() && compat.reasoning_effort)
+    /// Returns the model's own name for no thinking, if thinking is off and the endpoint supports
+    /// an effort.
+    fn off_effort(&self, compat: &Compat) -> Option<&str> {
+        if self.level.is_none() && compat.reasoning_effort { self.off.as_deref() } else { None }
     }
 
-    /// Template arguments with their variables replaced: `{"$var": "thinking.effort"}` and such.
+    /// Replaces the variables in template arguments, such as `{"$var": "thinking.effort"}`.
     fn resolve(&self, arguments: &Map<String, Value>) -> Map<String, Value> {
         let resolved = arguments.iter().filter_map(|(name, value)| {
             let variable = match value {

@@ -1,4 +1,4 @@
-//! Tool declarations: functions, and custom tools that are held to a grammar.
+//! Encodes tool declarations: functions, and custom tools with a grammar.
 
 use pi_protocol::{ConstrainedSampling, Tool};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::compat::Compat;
 use crate::wire::{EncodeError, strict};
 
-/// The declarations of `tools`.
+/// Encodes the declarations of `tools`.
 pub(super) fn declare(tools: &[Tool], compat: &Compat) -> Result<Vec<Value>, EncodeError> {
     tools.iter().map(|tool| declare_one(tool, compat)).collect()
 }
@@ -27,7 +27,7 @@ fn declare_one(tool: &Tool, compat: &Compat) -> Result<Value, EncodeError> {
         schema => schema.clone(),
     });
     function.insert("parameters".to_owned(), parameters);
-    // Endpoints that do not know the field refuse it, even when it says false.
+    // Endpoints that do not support the field reject it, even if it is false.
     if compat.strict_tools {
         function.insert("strict".to_owned(), is_strict.into());
     }
@@ -53,12 +53,12 @@ fn declare_grammar(tool: &Tool) -> Result<Value, EncodeError> {
     }))
 }
 
-/// The tools that are sent as custom tools, and the argument that their input stands for.
+/// Names of the tools that are sent as custom tools, with the argument that holds their input.
 #[derive(Debug, Default)]
 pub(super) struct GrammarTools(Vec<(String, String)>);
 
 impl GrammarTools {
-    /// Those among `tools` that this endpoint takes as custom tools.
+    /// Selects those of `tools` that this endpoint accepts as custom tools.
     pub(super) fn among(tools: &[Tool], compat: &Compat) -> Self {
         if !compat.grammar_tools {
             return Self::default();
@@ -69,7 +69,7 @@ impl GrammarTools {
         Self(tools.iter().filter_map(argument_of).collect())
     }
 
-    /// The argument that the input of this tool stands for.
+    /// Returns the argument that holds the input of this tool.
     pub(super) fn argument(&self, tool: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| name == tool).map(|(_, argument)| argument.as_str())
     }

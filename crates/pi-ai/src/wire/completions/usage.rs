@@ -1,7 +1,7 @@
-//! Token counts and bills.
+//! Token counts and charges.
 //!
-//! Counts come under three vendors' names for the same thing. What is missing or of the wrong
-//! type counts as zero: an answer is not lost over its accounting.
+//! Three vendors have different names for the same counts. A count that is missing or of the wrong
+//! type is zero: an answer is not lost because of its accounting.
 
 use pi_protocol::{Cost, ModelCost, Usage};
 use serde::Deserialize;
@@ -15,9 +15,9 @@ struct Report {
     total_tokens: Option<f64>,
     prompt_tokens_details: Option<PromptDetails>,
     completion_tokens_details: Option<CompletionDetails>,
-    /// DeepSeek's name for cached tokens.
+    /// Cached tokens, as DeepSeek calls them.
     prompt_cache_hit_tokens: Option<f64>,
-    /// Moonshot's name for cached tokens.
+    /// Cached tokens, as Moonshot calls them.
     cached_tokens: Option<f64>,
     cost: Option<f64>,
     is_byok: Option<bool>,
@@ -45,7 +45,7 @@ struct CostDetails {
     upstream_inference_completions_cost: Option<f64>,
 }
 
-/// Reads a usage report. With `bills`, the provider's own figure replaces the computed total.
+/// Reads a usage report. With `bills`, the provider's own charge replaces the computed total.
 pub(super) fn read(json: &str, prices: &ModelCost, bills: bool) -> Option<Usage> {
     let report = Report::read(json)?;
     let prompt = report.prompt_tokens_details.as_ref();
@@ -74,7 +74,7 @@ pub(super) fn read(json: &str, prices: &ModelCost, bills: bool) -> Option<Usage>
 
 impl Report {
     fn read(json: &str) -> Option<Self> {
-        // serde would take a list as the fields in order.
+        // serde would read a list as the fields in order.
         if !json.starts_with('{') {
             return None;
         }
@@ -89,8 +89,8 @@ impl Report {
         count(self.completion_tokens_details.as_ref().and_then(|details| details.reasoning_tokens))
     }
 
-    /// What the model wrote, reasoning included. xAI counts reasoning beside the completion; only
-    /// the total tells.
+    /// Returns the output tokens, reasoning included. xAI does not include reasoning in the
+    /// completion; only the total shows it.
     fn output(&self, reasoning: u64) -> u64 {
         let completion = count(self.completion_tokens);
         let counted = count(self.prompt_tokens).saturating_add(completion);
@@ -98,7 +98,7 @@ impl Report {
         if beside == reasoning { completion.saturating_add(reasoning) } else { completion }
     }
 
-    /// What OpenRouter charged. With a key of the user's own, the upstream provider charges too.
+    /// Returns the charge of OpenRouter. With the user's own key, the upstream provider charges too.
     fn bill(&self) -> Option<f64> {
         let charged = self.cost.filter(|cost| is_amount(*cost))?;
         if !self.is_byok? {
@@ -117,7 +117,7 @@ fn is_amount(cost: f64) -> bool {
     cost.is_finite() && cost >= 0.0
 }
 
-/// Keeps only what a report is made of.
+/// Removes values that do not belong in a report.
 fn drop_odd_values(value: &mut Value) {
     if let Value::Object(members) = value {
         members.retain(|name, value| match name.as_str() {
@@ -131,7 +131,7 @@ fn drop_odd_values(value: &mut Value) {
     }
 }
 
-/// A count of tokens; the cast turns negative numbers into zero.
+/// Converts a count of tokens; the cast turns negative numbers into zero.
 fn count(number: Option<f64>) -> u64 {
     number.unwrap_or(0.0) as u64
 }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_vendor_counts_cached_tokens_its_own_way() {
+    fn cached_tokens_are_read_under_the_names_of_all_vendors() {
         let cases = [
             (r#"{"prompt_tokens":100,"completion_tokens":20}"#, (100, 20, 0, 0)),
             (
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_is_part_of_the_output_wherever_it_is_counted() {
+    fn reasoning_is_part_of_the_output() {
         let output = |total: u64| {
             let json = format!(
                 r#"{{"prompt_tokens":291,"completion_tokens":26,"total_tokens":{total},"completion_tokens_details":{{"reasoning_tokens":20}}}}"#
             );
             read(&json, &ModelCost::default(), false).map(|usage| usage.output)
         };
-        // Inside the completion, as OpenAI counts; beside it, as xAI does; no sense at all.
+        // Included in the completion (OpenAI), not included (xAI), and inconsistent.
         assert_eq!(output(317), Some(26));
         assert_eq!(output(337), Some(46));
         assert_eq!(output(400), Some(26));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bill_counts_only_when_it_is_one() {
+    fn only_a_valid_charge_replaces_the_computed_cost() {
         let bill = |json: &str| {
             let usage = read(json, &ModelCost::default(), true).unwrap();
             usage.cost.total_from_provider.unwrap_or(false).then_some(usage.cost.total)

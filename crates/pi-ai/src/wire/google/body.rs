@@ -1,8 +1,8 @@
-//! Reads the body: server-sent events, or plain JSON where a server answers with that.
+//! Decodes the body: server-sent events, or plain JSON if the server sends that.
 //!
-//! Google itself falls back to JSON for some errors after it has said 200, and proxies that do not
-//! know `alt=sse` send the chunks as one JSON list, or the whole answer as one object. Their items
-//! are what the events would have carried, so they go the same way.
+//! Google itself falls back to JSON for some errors after status 200, and proxies that do not
+//! support `alt=sse` send the chunks as one JSON list, or the whole answer as one object. The items
+//! are equal to the data of events, so the same decoder reads them.
 
 use pi_protocol::{MessageBuilder, StopReason};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::decode::Events;
 use crate::sse::{EventTooLong, MAX_EVENT_BYTES};
 use crate::wire::{Call, Decoder, SseDecoder, StreamError};
 
-/// Decodes the body of one answer.
+/// Decoder of the body of one answer.
 #[derive(Debug)]
 pub(super) struct Body {
     events: SseDecoder<Events>,
@@ -20,15 +20,15 @@ pub(super) struct Body {
 
 #[derive(Debug)]
 enum Kind {
-    /// Nothing but white space yet.
+    /// Only white space so far.
     Unknown,
     Events,
-    /// All of it so far: JSON is read at the end.
+    /// A JSON body so far, which is parsed at the end.
     Json(Vec<u8>),
 }
 
 impl Body {
-    /// A decoder for the answer to `call`.
+    /// Creates a decoder for the answer to `call`.
     pub(super) fn new(call: &Call) -> Self {
         Self { events: SseDecoder::new(call, Events::new(call)), kind: Kind::Unknown }
     }
@@ -53,7 +53,7 @@ impl Decoder for Body {
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder) {
         let mut bytes = bytes;
         if matches!(self.kind, Kind::Unknown) {
-            // White space before the body is no part of it, whether it comes alone or not.
+            // White space before the body is ignored, in a chunk of its own or not.
             bytes = bytes.trim_ascii_start();
             match bytes.first() {
                 None => return,

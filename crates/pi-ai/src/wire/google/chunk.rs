@@ -1,8 +1,7 @@
-//! The shape of one streamed chunk, borrowed from the bytes it came in.
+//! The fields of a streamed chunk that the decoder reads, borrowed from the event.
 //!
-//! Only what the decoder reads. Everything is optional: Google leaves out whatever has its default
-//! value, and proxies leave out more. What the decoder does not know (grounding, citations,
-//! safety ratings) is skipped without being built.
+//! Every field is optional: Google leaves out default values, and proxies leave out more. Other
+//! fields (grounding, citations, safety ratings) are skipped without allocation.
 
 use std::borrow::Cow;
 
@@ -14,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::wire::first::First;
 use crate::wire::text::Text;
 
-/// One chunk of the answer.
+/// A chunk of the answer.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Chunk<'a> {
@@ -31,7 +30,7 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<Value>,
 }
 
-/// One of the answers; only the first is ever asked for.
+/// One of the answers. Requests ask for one only.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
@@ -49,7 +48,7 @@ pub(super) struct Content<'a> {
     pub(super) parts: Option<Vec<Part<'a>>>,
 }
 
-/// A part: text, thought, call, or something the message has no block for.
+/// A part: text, thought, call, or a kind for which the message has no block.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Part<'a> {
@@ -64,12 +63,12 @@ pub(super) struct Part<'a> {
     pub(super) code_execution_result: Option<IgnoredAny>,
     pub(super) inline_data: Option<IgnoredAny>,
     pub(super) file_data: Option<IgnoredAny>,
-    /// Calls of Google's own tools, and what came of them.
+    /// Calls of Google's own tools, and their results.
     pub(super) tool_call: Option<IgnoredAny>,
     pub(super) tool_response: Option<IgnoredAny>,
 }
 
-/// A call, whole or in pieces.
+/// A call, complete or with partial arguments.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FunctionCall<'a> {
@@ -84,7 +83,7 @@ pub(super) struct FunctionCall<'a> {
     pub(super) will_continue: Option<bool>,
 }
 
-/// A piece of one argument (Vertex AI).
+/// A part of one argument (Vertex AI).
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PartialArg<'a> {
@@ -97,7 +96,7 @@ pub(super) struct PartialArg<'a> {
     pub(super) will_continue: Option<bool>,
 }
 
-/// Why there is no answer at all.
+/// The reason why a prompt was blocked.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct PromptFeedback<'a> {
@@ -108,7 +107,7 @@ pub(super) struct PromptFeedback<'a> {
 }
 
 impl Part<'_> {
-    /// The part is something the message has no block for.
+    /// Returns true if the message has no block for this kind of part.
     pub(super) fn is_foreign(&self) -> bool {
         self.executable_code.is_some()
             || self.code_execution_result.is_some()

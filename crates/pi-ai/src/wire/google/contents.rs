@@ -1,7 +1,7 @@
-//! The conversation as Google's `contents`: turns of `user` and `model`, made of parts.
+//! Encodes the conversation as Google's `contents`: turns of `user` and `model`, made of parts.
 //!
 //! Key invariant: all results of one turn of calls are in the one user turn that follows it. The
-//! API counts calls and responses and refuses the request otherwise.
+//! API counts calls and responses and rejects the request otherwise.
 
 use std::collections::HashMap;
 
@@ -14,22 +14,22 @@ use serde_json::{Value, json};
 use super::family::Family;
 use crate::wire::{Call, ids, transform_messages};
 
-/// Longer ids are cut.
+/// Longest call id; longer ids are shortened.
 const MAX_ID: usize = 64;
 
-/// Stands for the text of a result that has only images.
+/// Text of a result that has only images.
 const SEE_IMAGE: &str = "(see attached image)";
 
-/// Introduces the images of a result that cannot contain them.
+/// Text before the images of a result that cannot contain them.
 const RESULT_IMAGE: &str = "Tool result image:";
 
-/// Writes the conversation; system messages are not part of it.
+/// Encodes the conversation without system messages.
 pub(super) fn write(call: &Call) -> Vec<Value> {
     let family = Family::of(&call.model.id);
     let spoken: Vec<Message> =
         call.messages.iter().filter(|m| !matches!(m, Message::System(_))).cloned().collect();
     let normalize = |id: &str, _: &AssistantMessage| {
-        if family.takes_call_ids() {
+        if family.supports_call_ids() {
             ids::shorten(ids::sanitize(id), MAX_ID)
         } else {
             id.to_owned()
@@ -60,11 +60,11 @@ struct Contents<'a> {
 /// The results of one turn of calls.
 #[derive(Default)]
 struct Results {
-    /// Where each call stood in its turn.
+    /// Position of each call in its turn, by id.
     order: HashMap<String, usize>,
-    /// The responses, with the place of their call.
+    /// The responses, with the position of their call.
     responses: Vec<(usize, Value)>,
-    /// Images that have to follow in a turn of their own.
+    /// Images that must follow in a turn of their own.
     images: Vec<Value>,
 }
 
@@ -77,13 +77,13 @@ impl Contents<'_> {
 
     fn assistant(&mut self, assistant: &AssistantMessage) {
         self.end_results();
-        // Without ids a response belongs to the first call of its name that has none yet, so the
-        // order of results must be that of the calls. With ids the order of arrival is kept.
-        if !self.family.takes_call_ids() {
+        // Without ids, a response belongs to the first call of the same name without a response,
+        // so the results must be in the order of the calls. With ids, the order is kept.
+        if !self.family.supports_call_ids() {
             let calls = assistant.tool_calls().enumerate();
             self.results.order = calls.map(|(place, call)| (call.id.clone(), place)).collect();
         }
-        let with_ids = self.family.takes_call_ids();
+        let with_ids = self.family.supports_call_ids();
         let parts = assistant.content.iter().filter_map(|block| assistant_part(block, with_ids));
         self.turn("model", parts.collect());
     }
@@ -104,14 +104,14 @@ impl Contents<'_> {
             ("response", object([(key, text.into())])),
         ]);
         if !images.is_empty() {
-            if self.family.takes_images_in_results() {
+            if self.family.supports_images_in_results() {
                 response["parts"] = images.into();
             } else {
                 self.results.images.push(json!({"text": RESULT_IMAGE}));
                 self.results.images.extend(images);
             }
         }
-        if self.family.takes_call_ids() {
+        if self.family.supports_call_ids() {
             response["id"] = result.tool_call_id.as_str().into();
         }
         let place = self.results.order.get(&result.tool_call_id).copied().unwrap_or(usize::MAX);
@@ -180,13 +180,13 @@ fn function_call(call: &ToolCall, with_ids: bool) -> Value {
     object([("functionCall", function)])
 }
 
-/// A JSON object of these members, moved, where `json!` would copy them: they may hold images.
+/// Builds an object from moved members: `json!` would copy them, and images are large.
 fn object<const N: usize>(members: [(&str, Value); N]) -> Value {
     members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A signature that the API can read: the field is bytes, and anything but base64 fails the
-/// whole request.
+/// Returns a signature if the API can read it: the field is bytes, and a value that is not base64
+/// fails the whole request.
 fn signature(text: Option<&str>) -> Option<&str> {
     let text = text.filter(|text| !text.is_empty() && text.len() % 4 == 0)?;
     let digits = text.strip_suffix("==").or_else(|| text.strip_suffix('=')).unwrap_or(text);

@@ -1,7 +1,8 @@
-//! Reads the stream of chunks.
+//! Decodes the stream of chunks.
 //!
-//! A chunk holds parts; parts of one kind in a row are one block, and a part of another kind ends
-//! it. The message is finished when the body ends, not at the finish reason: usage may follow it.
+//! A chunk contains parts. Consecutive parts of one kind are one block, and a part of another kind
+//! ends it. The message is finished when the body ends, not at the finish reason, since usage may
+//! follow.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -19,15 +20,15 @@ use crate::wire::{Call, EventDecoder, StreamError, error_text, ids};
 #[cfg(test)]
 mod tests;
 
-/// Decodes the events of one answer.
+/// Decoder of the events of one answer.
 #[derive(Debug)]
 pub(super) struct Events {
     model: Arc<Model>,
     open: Open,
     counts: Counts,
-    /// The finish reason, and what the provider has to say about it.
+    /// The finish reason and its explanation.
     finish: Option<(String, Option<String>)>,
-    /// There was more than blank text.
+    /// True if the answer has more than blank text.
     answered: bool,
     ids: CallIds,
 }
@@ -39,12 +40,12 @@ enum Open {
     Nothing,
     Text(usize),
     Thinking(usize),
-    /// A call whose arguments come in pieces.
+    /// A call whose arguments arrive in parts.
     Call(usize, Box<PartialArguments>),
 }
 
 impl Events {
-    /// A decoder for the answer to `call`.
+    /// Creates a decoder for the answer to `call`.
     pub(super) fn new(call: &Call) -> Self {
         Self {
             model: Arc::clone(&call.model),
@@ -57,7 +58,7 @@ impl Events {
     }
 
     fn chunk(&mut self, chunk: Chunk<'_>, out: &mut MessageBuilder) -> Result<(), StreamError> {
-        self.facts(&chunk, out);
+        self.metadata(&chunk, out);
         if let Some(error) = chunk.error {
             let error = json!({"error": error}).to_string();
             return Err(StreamError::Provider(error_text::shorten(
@@ -85,8 +86,8 @@ impl Events {
         Ok(())
     }
 
-    /// Ids and counts.
-    fn facts(&mut self, chunk: &Chunk<'_>, out: &mut MessageBuilder) {
+    /// Records ids and token counts.
+    fn metadata(&mut self, chunk: &Chunk<'_>, out: &mut MessageBuilder) {
         if let Some(usage) = chunk.usage_metadata
             && self.counts.update(usage.get())
         {
@@ -110,7 +111,7 @@ impl Events {
 
     fn part(&mut self, part: Part<'_>, out: &mut MessageBuilder) -> Result<(), StreamError> {
         if part.is_foreign() {
-            // There is no block for it, but the text before and after it is not one text.
+            // The message has no block for this part, but the part separates texts.
             self.close(out);
             self.answered = true;
             return Ok(());
@@ -125,7 +126,8 @@ impl Events {
         Ok(())
     }
 
-    /// Text or thinking. A signature does not make text thinking, and may come with no text.
+    /// Adds text or thinking. A signature does not turn text into thinking, and may come without
+    /// text.
     fn text(
         &mut self,
         text: &str,
@@ -136,7 +138,7 @@ impl Events {
         let index = match &self.open {
             Open::Text(index) if !thought => *index,
             Open::Thinking(index) if thought => *index,
-            // Google likes to end with an empty part; it is no block.
+            // Google often ends with an empty part, which is not a block.
             _ if text.is_empty() && signature.is_none() => return,
             _ => {
                 self.close(out);
@@ -170,7 +172,7 @@ impl Events {
         let continues = name.is_empty() && matches!(self.open, Open::Call(..));
         if !continues {
             if name.is_empty() && call.args.is_none() && pieces.is_empty() {
-                // The end of a call that had none.
+                // An end marker without a call.
                 return Ok(());
             }
             self.close(out);
@@ -201,7 +203,7 @@ impl Events {
         Ok(())
     }
 
-    /// Ends the open block.
+    /// Ends the open block, if there is one.
     fn close(&mut self, out: &mut MessageBuilder) {
         match std::mem::take(&mut self.open) {
             Open::Nothing => {}
@@ -241,7 +243,7 @@ impl EventDecoder for Events {
             return Err(StreamError::Truncated("Google stream ended without a finish reason"));
         };
         match reason.as_str() {
-            // Some servers say `FUNCTION_CALL` where Google says `STOP`.
+            // Some servers send `FUNCTION_CALL` instead of `STOP`.
             "STOP" | "FUNCTION_CALL" => {
                 self.close(out);
                 if !self.answered {
@@ -252,7 +254,7 @@ impl EventDecoder for Events {
                 Ok(())
             }
             "MAX_TOKENS" => {
-                // A call cut off in its arguments is left as it is, so that it cannot pass for a
+                // A call with truncated arguments stays open, so that it is not taken for a
                 // complete one.
                 if !matches!(self.open, Open::Call(..)) {
                     self.close(out);
@@ -271,13 +273,13 @@ impl EventDecoder for Events {
     }
 }
 
-/// The text of whole arguments. Some servers send the JSON as a string.
+/// Returns the text of complete arguments. Some servers send the JSON as a string.
 fn argument_text(args: &str) -> Cow<'_, str> {
     let quoted = if args.starts_with('"') { serde_json::from_str(args).ok() } else { None };
     quoted.map_or(Cow::Borrowed(args), Cow::Owned)
 }
 
-/// Keeps a block's signature; the last one counts.
+/// Sets the signature of a block; the last one counts.
 fn sign(index: usize, signature: Option<Cow<'_, str>>, out: &mut MessageBuilder) {
     let Some(signature) = signature.map(Cow::into_owned) else { return };
     let slot = match out.message_mut().content.get_mut(index) {
@@ -289,10 +291,10 @@ fn sign(index: usize, signature: Option<Cow<'_, str>>, out: &mut MessageBuilder)
     *slot = Some(signature);
 }
 
-/// Ids of calls: Google's, or invented ones where it gives none or the same twice.
+/// Ids of calls: Google's, or generated ones if Google sends none or the same id twice.
 #[derive(Debug)]
 struct CallIds {
-    /// How long the conversation is: tells turns apart where the answer has no id.
+    /// Length of the conversation, which distinguishes turns if the answer has no id.
     turn: usize,
     seen: HashSet<String>,
 }
@@ -304,7 +306,7 @@ impl CallIds {
         {
             return given.into_owned();
         }
-        // Short enough for every provider to take as it is: a history may move on to another.
+        // Short enough for every provider, since a history may continue on another one.
         let name = ids::shorten(ids::sanitize(name), 32);
         let answer = match &out.message().response_id {
             Some(id) => ids::short_hash(id),

@@ -1,4 +1,4 @@
-//! The request: address, headers and body.
+//! Encodes the request: URL, headers and body.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,10 @@ use super::{contents, thinking, tools};
 use crate::wire::{Call, EncodeError, Headers, HttpRequest};
 use pi_protocol::Declarations;
 
-/// Where requests go when the record names no place.
+/// The base URL of records without one.
 const DEFAULT_BASE_URL: &str = "https://generativelanguage.googleapis.com/v1beta";
 
-/// Writes the request.
+/// Encodes the request of a call.
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let mut headers = Headers::new();
     if let Some(key) = call.require_key(&["x-goog-api-key"])? {
@@ -35,19 +35,19 @@ fn url(call: &Call) -> Result<String, EncodeError> {
 }
 
 fn body(call: &Call) -> Result<Value, EncodeError> {
-    let transcript = Declarations::replay(&call.messages);
+    let declarations = Declarations::replay(&call.messages);
     let contents = contents::write(call);
     if contents.is_empty() {
         return Err(EncodeError::NoContents);
     }
     let mut body = Map::new();
     body.insert("contents".to_owned(), Value::Array(contents));
-    let prompt = transcript.prompt();
+    let prompt = declarations.prompt();
     if !prompt.is_empty() {
         let instruction = json!({"role": "user", "parts": [{"text": prompt}]});
         body.insert("systemInstruction".to_owned(), instruction);
     }
-    if let Some((tools, config)) = tools::declare(call, &transcript.tools)? {
+    if let Some((tools, config)) = tools::declare(call, &declarations.tools)? {
         body.insert("tools".to_owned(), tools);
         if let Some(config) = config {
             body.insert("toolConfig".to_owned(), config);

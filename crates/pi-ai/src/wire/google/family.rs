@@ -1,40 +1,37 @@
-//! What a model's id says about what it takes.
+//! Capabilities of a model, by its id.
 //!
 //! Google publishes no capability flags, and its generations differ in what a request may contain,
-//! so the id is all there is. Nothing here looks at the model record.
+//! so only the id is available. This module must not use the model record.
 
-/// A model's place among Google's families.
+/// The family of a model id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Family<'a> {
-    /// The id without a leading path, such as `models/`.
+    /// The id without a leading path such as `models/`.
     name: &'a str,
 }
 
-/// Thinking tokens per level of a model that takes a number.
+/// Thinking tokens per level of a model that accepts a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budgets {
-    /// The least there is; for [`Budgets::cannot_stop`] also what "off" comes to.
+    /// The smallest budget, which is also that of "off" if [`Budgets::cannot_stop`].
     pub(super) minimal: i64,
-    /// A little.
     pub(super) low: i64,
-    /// Moderately.
     pub(super) medium: i64,
-    /// As much as the model takes.
     pub(super) high: i64,
-    /// The model refuses a budget of zero.
+    /// True if the model rejects a budget of zero.
     pub(super) cannot_stop: bool,
 }
 
-/// The budget that leaves the choice to the model.
+/// Budgets that leave the amount of thinking to the model.
 const DYNAMIC: Budgets = Budgets { minimal: -1, low: -1, medium: -1, high: -1, cannot_stop: false };
 
 impl<'a> Family<'a> {
-    /// The family of a model id.
+    /// Returns the family of a model id.
     pub(super) fn of(id: &'a str) -> Self {
         Self { name: id.rsplit('/').next().unwrap_or(id) }
     }
 
-    /// What follows `prefix`, whatever the case.
+    /// Returns the rest of the name after `prefix`, ignoring case.
     fn after(&self, prefix: &str) -> Option<&'a str> {
         let head = self.name.get(..prefix.len())?;
         head.eq_ignore_ascii_case(prefix).then(|| &self.name[prefix.len()..])
@@ -44,24 +41,24 @@ impl<'a> Family<'a> {
         self.name.to_ascii_lowercase().contains(part)
     }
 
-    /// The generation of a Gemini model: 3 for `gemini-3.1-pro`.
+    /// Returns the generation of a Gemini model: 3 for `gemini-3.1-pro`.
     fn gemini(&self) -> Option<u32> {
         let rest = self.after("gemini-live-").or_else(|| self.after("gemini-"))?;
         version(rest).map(|(major, _)| major)
     }
 
-    /// Calls and results carry ids. Earlier generations reject the field.
-    pub(super) fn takes_call_ids(&self) -> bool {
+    /// Returns true if calls and results have ids. Earlier generations reject the field.
+    pub(super) fn supports_call_ids(&self) -> bool {
         self.after("claude-").is_some() || self.after("gpt-oss-").is_some() || self.is_gemini_3()
     }
 
-    /// A function response may contain images.
-    pub(super) fn takes_images_in_results(&self) -> bool {
+    /// Returns true if a function response may contain images.
+    pub(super) fn supports_images_in_results(&self) -> bool {
         self.gemini().is_none_or(|major| major >= 3)
     }
 
-    /// The model can be held to the schemas of its tools.
-    pub(super) fn takes_strict_tools(&self) -> bool {
+    /// Returns true if the model supports strict tool schemas.
+    pub(super) fn supports_strict_tools(&self) -> bool {
         self.is_gemini_3()
     }
 
@@ -69,7 +66,7 @@ impl<'a> Family<'a> {
         self.gemini().is_some_and(|major| major >= 3)
     }
 
-    /// Thinking is asked for by level, not by number of tokens.
+    /// Returns true if thinking is requested by level, not by number of tokens.
     pub(super) fn thinks_by_level(&self) -> bool {
         if self.after("gemma-4").is_some() || self.after("gemma4").is_some() {
             return true;
@@ -90,12 +87,12 @@ impl<'a> Family<'a> {
         }
     }
 
-    /// The model is known to take a number of tokens.
+    /// Returns true if the model is known to accept a number of tokens.
     pub(super) fn thinks_by_budget(&self) -> bool {
         self.gemini().is_some_and(|major| major < 3)
     }
 
-    /// Thinking tokens per level.
+    /// Returns the thinking tokens per level.
     pub(super) fn budgets(&self) -> Budgets {
         let flash = Budgets { minimal: 128, low: 2048, medium: 8192, high: 24576, ..DYNAMIC };
         if self.contains("2.5-pro") {
@@ -110,7 +107,7 @@ impl<'a> Family<'a> {
     }
 }
 
-/// Reads `3`, `3.1` or `10`: the major number, and what follows the version.
+/// Parses `3`, `3.1` or `10`: returns the major number and the text after the version.
 fn version(text: &str) -> Option<(u32, &str)> {
     let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
     let (major, rest) = text.split_at(digits(text));
@@ -127,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_tell_what_a_model_takes() {
+    fn capabilities_follow_from_the_id() {
         // id, call ids, images in results, levels
         let cases = [
             ("gemini-3-flash-preview", true, true, true),
@@ -154,8 +151,8 @@ mod tests {
         for (id, ids, images, levels) in cases {
             let family = Family::of(id);
             let seen = (
-                family.takes_call_ids(),
-                family.takes_images_in_results(),
+                family.supports_call_ids(),
+                family.supports_images_in_results(),
                 family.thinks_by_level(),
             );
             assert_eq!(seen, (ids, images, levels), "{id}");

@@ -1,36 +1,36 @@
 //! Tool arguments that arrive leaf by leaf (Vertex AI's `partialArgs`).
 //!
-//! Each piece names a place (`$.recipe.steps[2]`) and gives a value, a string also in several
-//! pieces. Normally the places come in the order of the JSON text, so the text can be written as
-//! they come, and the caller streams it like any other argument text. Places out of order cannot
-//! be written into a text that already went out: then writing stops, the arguments are still
-//! gathered, and the whole text is given at the end.
+//! Each part has a path (`$.recipe.steps[2]`) and a value; a string can arrive in several parts.
+//! Normally the paths follow the order of the JSON text, so the text can be written part by part,
+//! and the caller streams it like any other argument text. A path out of order cannot be written
+//! into text that was already emitted: writing then stops, the arguments are still collected, and
+//! the whole text is returned at the end.
 //!
-//! Key invariant: a piece costs what it and its path are long, never what came before.
+//! Key invariant: the cost of a part depends on its length and its path, not on earlier parts.
 
 use serde_json::{Map, Value};
 
 use super::chunk::PartialArg;
 use crate::wire::StreamError;
 
-/// An array may not grow by more than this at once: an index is cheap to send.
+/// Most items by which one part can extend an array: a large index is cheap to send.
 const MAX_GAP: usize = 1000;
 
-/// The arguments of one call, as far as they came.
+/// The arguments of one call so far.
 #[derive(Debug)]
 pub(super) struct PartialArguments {
     tree: Value,
-    /// The containers that are open in the text inside the outermost one, which always is.
+    /// The containers that are open in the text, inside the root object.
     open: Vec<Container>,
-    /// The string that is still growing: its path, as sent and as read.
+    /// The path of the string that is still open, as sent and as parsed.
     growing: Option<(String, Vec<Step>)>,
-    /// The text has begun.
+    /// True if text was written.
     begun: bool,
-    /// The text so far is the beginning of the text of `tree`.
+    /// True if the text so far is a prefix of the text of `tree`.
     in_order: bool,
 }
 
-/// A container that is open in the text: the step that leads to it, and what it is.
+/// A container that is open in the text, with the step that leads to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Container {
     step: Step,
@@ -44,7 +44,7 @@ enum Step {
 }
 
 impl PartialArguments {
-    /// No arguments yet.
+    /// Starts without arguments.
     pub(super) fn new() -> Self {
         Self {
             tree: Value::Object(Map::new()),
@@ -55,7 +55,7 @@ impl PartialArguments {
         }
     }
 
-    /// Takes a piece; appends to `text` what it adds to the JSON text.
+    /// Adds a part; appends its JSON to `text`.
     pub(super) fn push(
         &mut self,
         piece: &PartialArg<'_>,
@@ -76,7 +76,7 @@ impl PartialArguments {
         Ok(())
     }
 
-    /// Appends to the string that is growing.
+    /// Appends to the string that is open.
     fn grow(&mut self, more: &str, goes_on: bool, text: &mut String) {
         let Some((_, steps)) = &self.growing else { return };
         let leaf = steps.iter().try_fold(&mut self.tree, |node, step| match step {
@@ -93,7 +93,7 @@ impl PartialArguments {
         }
     }
 
-    /// Puts a value in its place.
+    /// Sets the value at a path.
     fn set(
         &mut self,
         piece: &PartialArg<'_>,
@@ -149,8 +149,8 @@ impl PartialArguments {
         Ok(())
     }
 
-    /// The call is complete: appends to `text` what is missing. If the text that went out cannot
-    /// be completed, returns the whole text instead.
+    /// Completes the call: appends the missing JSON to `text`. If the text so far cannot be
+    /// completed, returns the whole text instead.
     pub(super) fn finish(self, text: &mut String) -> Option<String> {
         if !self.in_order {
             return Some(self.tree.to_string());
@@ -166,7 +166,7 @@ impl PartialArguments {
         None
     }
 
-    /// Closes the containers that `steps` does not lead through; returns how many stay open.
+    /// Closes the containers that are not on the path `steps`; returns the number that stay open.
     fn close_all_but(&mut self, steps: &[Step], text: &mut String) -> usize {
         let leads_through = |(open, pair): &(&Container, &[Step])| {
             matches!(pair, [step, next]
@@ -179,8 +179,8 @@ impl PartialArguments {
     }
 }
 
-/// The value a piece carries. One that carries none is the end of a string, if one is growing or
-/// announced, else null: the only value whose JSON looks like its absence.
+/// Returns the value of a part. A part without one ends a string, if a string is open or announced;
+/// otherwise the value is null, the only value whose JSON looks like its absence.
 fn value_of(piece: &PartialArg<'_>, is_string: bool) -> Value {
     match (&piece.string_value, &piece.number_value, piece.bool_value) {
         (Some(string), _, _) => Value::String(string.0.as_ref().to_owned()),
@@ -193,17 +193,17 @@ fn value_of(piece: &PartialArg<'_>, is_string: bool) -> Value {
 
 struct Place<'t> {
     node: &'t mut Value,
-    /// Nothing was here yet, and it is the next place in the order of the text.
+    /// True if the slot is new and the next one in the order of the text.
     fresh: bool,
-    /// The container was empty.
+    /// True if the container was empty.
     first: bool,
 }
 
-/// Goes one step down, making the place if need be. `None`: the step is absurd.
+/// Descends one step and creates the slot if necessary. `None` if the step is not possible.
 fn enter<'t>(node: &'t mut Value, step: &Step) -> Option<Place<'t>> {
-    // A value in the way gives way, but then the text that has it is wrong. Null is what a place
-    // holds that was made a moment ago for a container; if it was sent as a value, that is seen
-    // above, where the place was not fresh.
+    // A scalar in the way is replaced, but then the text that contains it is wrong. Null is the
+    // content of a slot that was just created for a container; if null was sent as a value, the
+    // slot was not fresh one level above.
     let clean = node.is_null();
     match step {
         Step::Key(key) => {
@@ -235,7 +235,7 @@ fn enter<'t>(node: &'t mut Value, step: &Step) -> Option<Place<'t>> {
     }
 }
 
-/// Closes containers, innermost first.
+/// Writes the ends of containers, innermost first.
 fn close(open: &[Container], text: &mut String) {
     text.extend(open.iter().rev().map(|container| if container.is_array { ']' } else { '}' }));
 }
@@ -249,7 +249,7 @@ fn unreadable(path: &str) -> StreamError {
     StreamError::malformed("a streamed argument", &"its path cannot be followed", path)
 }
 
-/// Reads `$.a.b[0]['c d']`. The first step must be a key: arguments are an object.
+/// Parses `$.a.b[0]['c d']`. The first step must be a key: arguments are an object.
 fn parse_path(path: &str) -> Option<Vec<Step>> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -277,7 +277,7 @@ fn parse_step(path: &str) -> Option<(Step, &str)> {
     Some((Step::Index(index.parse().ok()?), rest))
 }
 
-/// The text up to the closing quote, and what follows it.
+/// Returns the text up to the closing quote, and the rest after it.
 fn parse_quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut key = String::new();
     let mut chars = text.char_indices();
@@ -297,7 +297,7 @@ mod tests {
 
     use super::*;
 
-    /// Feeds pieces; returns the text as streamed, and the arguments that came out.
+    /// Adds parts; returns the streamed text and the resulting arguments.
     fn run(pieces: &[Value]) -> (String, Value) {
         let mut arguments = PartialArguments::new();
         let mut text = String::new();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_written_as_it_comes() {
+    fn ordered_parts_are_written_at_once() {
         let (text, _) = run(&[
             json!({"jsonPath": "$.a.list[0].n", "stringValue": "x\"", "willContinue": true}),
             json!({"jsonPath": "$.a.list[0].n", "stringValue": "\ny", "willContinue": true}),
@@ -341,9 +341,9 @@ mod tests {
     }
 
     #[test]
-    fn places_out_of_order_are_still_gathered() {
+    fn paths_out_of_order_are_still_collected() {
         let cases = [
-            // Back into a container that was left.
+            // A path into a container that was closed.
             (
                 vec![
                     piece("$.a.x", "numberValue", 1),
@@ -352,17 +352,17 @@ mod tests {
                 ],
                 json!({"a": {"x": 1, "y": 3}, "b": 2}),
             ),
-            // A place said twice.
+            // The same path twice.
             (
                 vec![piece("$.a", "stringValue", "x"), piece("$.a", "stringValue", "y")],
                 json!({"a": "y"}),
             ),
-            // A gap, then the missing one.
+            // A gap, then the missing item.
             (
                 vec![piece("$.a[1]", "numberValue", 1), piece("$.a[0]", "numberValue", 0)],
                 json!({"a": [0, 1]}),
             ),
-            // A value where a container must be.
+            // A scalar where a container is required.
             (
                 vec![piece("$.a", "numberValue", 1), piece("$.a.b", "numberValue", 2)],
                 json!({"a": {"b": 2}}),
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_cannot_be_followed_are_errors() {
+    fn invalid_paths_are_errors() {
         for path in
             ["", "$", "a", "$.", "$[0]", "$.a[", "$.a[x]", "$.a['b]", "$.a[99999999]", "$..a"]
         {

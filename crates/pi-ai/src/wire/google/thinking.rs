@@ -1,4 +1,4 @@
-//! `thinkingConfig`: how much to think, by level or by number of tokens.
+//! Encodes `thinkingConfig`: the thinking level, as a level or as a number of tokens.
 
 use pi_protocol::{Model, ThinkingLevel};
 use serde_json::{Map, Value, json};
@@ -6,10 +6,10 @@ use serde_json::{Map, Value, json};
 use super::family::Family;
 use crate::wire::{Call, EncodeError};
 
-/// The levels Google knows.
+/// The levels that Google supports.
 const LEVELS: &[&str] = &["MINIMAL", "LOW", "MEDIUM", "HIGH"];
 
-/// The `thinkingConfig` of a call; `None` for a model that cannot think.
+/// Encodes the `thinkingConfig` of a call; `None` for a model that cannot think.
 pub(super) fn config(call: &Call) -> Result<Option<Value>, EncodeError> {
     let model = &*call.model;
     if !model.reasoning {
@@ -39,13 +39,14 @@ pub(super) fn config(call: &Call) -> Result<Option<Value>, EncodeError> {
     Ok(Some(Value::Object(config)))
 }
 
-/// The level to ask for when thinking is off but the model cannot stop thinking.
+/// Returns the level to request if thinking is off but the model cannot stop thinking.
 fn lowest_level(model: &Model) -> Option<ThinkingLevel> {
     let stuck = by_level(model) && model.lacks_thinking(ThinkingLevel::Off);
     stuck.then(|| model.thinking_levels().into_iter().next()).flatten()
 }
 
-/// The model takes a level: its id says so, or its record names the levels in Google's words.
+/// Returns true if the model accepts a level: by its id, or because its record maps the levels to
+/// Google's names.
 fn by_level(model: &Model) -> bool {
     let family = Family::of(&model.id);
     let named = || model.thinking_level_map.values().flatten().any(|name| is_level(name));

@@ -1,4 +1,4 @@
-//! Tool declarations and how the model is to use them.
+//! Encodes tool declarations and the tool choice.
 
 use pi_protocol::{Tool, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::family::Family;
 use crate::wire::{Call, EncodeError, strict};
 
-/// The `tools` of a request, and the `toolConfig` if it says more than the default.
+/// Encodes the `tools` of a request, and the `toolConfig` if it differs from the default.
 pub(super) fn declare(
     call: &Call,
     tools: &[Tool],
@@ -14,7 +14,7 @@ pub(super) fn declare(
     if tools.is_empty() {
         return Ok(None);
     }
-    let offered = Family::of(&call.model.id).takes_strict_tools() && !call.no_strict_tools;
+    let offered = Family::of(&call.model.id).supports_strict_tools() && !call.no_strict_tools;
     let mut any_strict = false;
     let mut declarations = Vec::with_capacity(tools.len());
     for tool in tools {
@@ -31,7 +31,7 @@ pub(super) fn declare(
     let mode = match call.options.tool_choice {
         Some(ToolChoice::None) => Some("NONE"),
         Some(ToolChoice::Required) => Some("ANY"),
-        // Strictness is a mode of the whole request; tools that did not ask for it bear it.
+        // Strictness is a mode of the whole request, so it also applies to tools without it.
         Some(ToolChoice::Auto) | None if any_strict => Some("VALIDATED"),
         Some(ToolChoice::Auto) => Some("AUTO"),
         None => None,
@@ -40,8 +40,8 @@ pub(super) fn declare(
     Ok(Some((json!([{"functionDeclarations": declarations}]), config)))
 }
 
-/// Rewrites `const` to an `enum` of one, throughout: Google's schema reader does not know `const`.
-/// It does not know booleans and null in an `enum` either, so those stay.
+/// Rewrites every `const` to an `enum` of one value, since Google's schemas do not support `const`.
+/// They do not support booleans and null in an `enum` either, so those stay.
 fn const_to_enum(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(const_to_enum),
@@ -49,7 +49,7 @@ fn const_to_enum(schema: &mut Value) {
             let rewrite = matches!(members.get("const"), Some(Value::String(_) | Value::Number(_)))
                 && !members.contains_key("enum");
             if rewrite {
-                // Rebuilt rather than patched: the order of keys reaches the model.
+                // Rebuilt rather than patched, since the order of keys reaches the model.
                 *members = std::mem::take(members)
                     .into_iter()
                     .map(|(key, value)| match key.as_str() {
@@ -59,7 +59,7 @@ fn const_to_enum(schema: &mut Value) {
                     .collect::<Map<_, _>>();
             }
             for (key, value) in members.iter_mut() {
-                // These hold data, not schemas.
+                // The values of these keys are data, not schemas.
                 let data = matches!(key.as_str(), "const" | "default" | "enum" | "examples");
                 if !data || is_schema(value) {
                     const_to_enum(value);
@@ -70,7 +70,7 @@ fn const_to_enum(schema: &mut Value) {
     }
 }
 
-/// A property may be called `default`: then its value looks like a schema.
+/// Returns true if a value looks like a schema: a property may be called `default`.
 fn is_schema(value: &Value) -> bool {
     value.get("type").is_some_and(|kind| kind.is_string() || kind.is_array())
 }

@@ -1,7 +1,7 @@
 //! Token counts.
 //!
-//! Every chunk may carry counts, each a running total. A count that is left out has not changed:
-//! Vertex sends chunks with an empty `usageMetadata` before the one that counts.
+//! Every chunk may have counts, each a running total. A count that is left out has not changed:
+//! Vertex sends chunks with an empty `usageMetadata` before the one with the counts.
 
 use pi_protocol::{ModelCost, Usage};
 use serde::Deserialize;
@@ -20,8 +20,8 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Reads the counts of a chunk. They are nice to have: one that cannot be read is absent, and
-    /// does not cost the answer. The lenient way is the slow one, so it comes second.
+    /// Reads the counts of a chunk. An invalid count is absent and does not fail the answer. Lenient
+    /// parsing is slow, so it is only the fallback.
     fn read(usage_metadata: &str) -> Self {
         serde_json::from_str(usage_metadata).unwrap_or_else(|_| {
             let values: Value = serde_json::from_str(usage_metadata).unwrap_or_default();
@@ -37,7 +37,7 @@ impl Counts {
         })
     }
 
-    /// Takes in the counts of a chunk; says whether there were any.
+    /// Adds the counts of a chunk; returns false if there are none.
     pub(super) fn update(&mut self, usage_metadata: &str) -> bool {
         let new = Self::read(usage_metadata);
         let mut changed = false;
@@ -54,16 +54,16 @@ impl Counts {
         changed
     }
 
-    /// The counts as usage, priced.
+    /// Returns the counts as usage with its cost.
     pub(super) fn usage(&self, prices: &ModelCost) -> Usage {
         let cache_read = self.cached_content_token_count.unwrap_or(0);
         let prompt = self.prompt_token_count.unwrap_or(0).saturating_sub(cache_read);
-        // What Google's own tools (search, code execution) fed back to the model is input that
-        // `promptTokenCount` leaves out and the total counts.
-        let fed_back = self.tool_use_prompt_token_count.unwrap_or(0);
+        // The results of Google's own tools (search, code execution) are input that
+        // `promptTokenCount` leaves out and the total includes.
+        let tool_results = self.tool_use_prompt_token_count.unwrap_or(0);
         let reasoning = self.thoughts_token_count.unwrap_or(0);
         let mut usage = Usage {
-            input: prompt.saturating_add(fed_back),
+            input: prompt.saturating_add(tool_results),
             output: self.candidates_token_count.unwrap_or(0).saturating_add(reasoning),
             cache_read,
             reasoning: Some(reasoning),

@@ -1,6 +1,6 @@
-//! What an endpoint supports: a typed view of `model.compat`.
+//! Capabilities of an endpoint: a typed view of `model.compat`.
 //!
-//! Read once per request. Keys this format does not know belong to other formats and are ignored.
+//! Read once per request. Unknown keys belong to other formats and are ignored.
 
 use pi_protocol::Model;
 use secrecy::ExposeSecret;
@@ -10,13 +10,13 @@ use crate::wire::Call;
 
 const OPENAI_BASE_URL: &str = "https://api.openai.com/v1";
 
-/// What the endpoint of a call supports.
-// Each flag is one fact of the model record, and they are independent.
+/// Capabilities of the endpoint of a call.
+// Each flag is an independent fact of the model record.
 #[derive(Debug, Clone)]
 pub(super) struct Compat {
-    /// Instructions go out as `developer`, not as `system`.
+    /// Instructions have the role `developer`, not `system`.
     pub(super) developer_role: bool,
-    /// Tools may be strict.
+    /// Tools may have strict schemas.
     pub(super) strict_tools: bool,
     /// Tools may be constrained by a grammar.
     pub(super) grammar_tools: bool,
@@ -28,21 +28,21 @@ pub(super) struct Compat {
     pub(super) tool_search: bool,
     /// The effort may change within a conversation, by `configuration_update` items.
     pub(super) mid_effort: bool,
-    /// Caching is asked for by `prompt_cache_options`.
+    /// Caching is requested with `prompt_cache_options`.
     pub(super) explicit_cache: bool,
-    /// `prompt_cache_retention: 24h` is understood.
+    /// The endpoint supports `prompt_cache_retention: 24h`.
     pub(super) long_cache: bool,
-    /// `max_output_tokens` is understood.
+    /// The endpoint supports `max_output_tokens`.
     pub(super) max_output_tokens: bool,
-    /// `temperature` is understood.
+    /// The endpoint supports `temperature`.
     pub(super) temperature: bool,
-    /// Which headers carry the session id.
+    /// The headers that carry the session id.
     pub(super) session_headers: &'static [&'static str],
 }
 
 impl Compat {
-    /// What the endpoint of `call` supports. The token of a ChatGPT subscription supports less
-    /// than an API key.
+    /// Returns the capabilities of the endpoint of `call`. A token of a ChatGPT subscription has
+    /// fewer of them than an API key.
     pub(super) fn of(call: &Call) -> Self {
         let model = &*call.model;
         let is = |key: &str| model.compat.get(key).and_then(Value::as_bool);
@@ -55,7 +55,7 @@ impl Compat {
             strict_tools: offers("supportsStrictMode"),
             grammar_tools: offers("supportsOpenAIGrammarTools"),
             mid_system,
-            // Both declare tools in the middle, which takes system messages there.
+            // Both declare tools within the conversation, which requires system messages there.
             additional_tools: mid_system && offers("supportsAdditionalTools"),
             tool_search: mid_system && offers("supportsToolSearch"),
             mid_effort: offers("supportsMidConvoEffort") && !subscription,
@@ -67,13 +67,13 @@ impl Compat {
         }
     }
 
-    /// The role of instructions.
+    /// Returns the role of instructions.
     pub(super) fn system_role(&self) -> &'static str {
         if self.developer_role { "developer" } else { "system" }
     }
 }
 
-/// The key is the token of a ChatGPT subscription ("Sign in with ChatGPT").
+/// Returns true if the key is the token of a ChatGPT subscription ("Sign in with ChatGPT").
 fn is_chatgpt_sign_in(call: &Call) -> bool {
     let model = &call.model;
     let key = call.api_key.as_ref().map(ExposeSecret::expose_secret);

@@ -1,17 +1,17 @@
 //! Calls of grammar tools: plain text on the wire, one JSON string argument in the message.
 //!
-//! The text is encoded piece by piece as it comes, so that the deltas of such a call are JSON like
-//! those of any other.
+//! The text is encoded delta by delta, so that the deltas of such a call are JSON like those of any
+//! other call.
 
 use pi_protocol::MessageBuilder;
 use serde_json::Value;
 
 use super::slots::Slot;
 
-/// The argument of a tool that was not declared in this conversation.
+/// Name of the argument of a tool that was not declared in this conversation.
 const DEFAULT_ARGUMENT: &str = "input";
 
-/// The input of a call so far, and the argument it becomes.
+/// The input of a call so far, and the name of its argument.
 #[derive(Debug)]
 pub(super) struct CustomInput {
     argument: String,
@@ -19,16 +19,19 @@ pub(super) struct CustomInput {
 }
 
 impl CustomInput {
-    /// No input yet, for a tool whose only argument is `argument`.
+    /// Starts without input, for a tool whose only argument is `argument`.
     pub(super) fn new(argument: Option<&str>) -> Self {
         let argument = argument.unwrap_or(DEFAULT_ARGUMENT).to_owned();
         Self { argument, text: String::new() }
     }
 }
 
-/// More input: it becomes more of a JSON string.
+/// Appends input, as a part of a JSON string.
 pub(super) fn delta(slot: &mut Slot, delta: &str, out: &mut MessageBuilder) {
-    let Some(custom) = slot.custom.as_mut().filter(|_| !delta.is_empty()) else { return };
+    if delta.is_empty() {
+        return;
+    }
+    let Some(custom) = &mut slot.custom else { return };
     let mut json = String::new();
     if custom.text.is_empty() {
         json.push('{');
@@ -41,8 +44,8 @@ pub(super) fn delta(slot: &mut Slot, delta: &str, out: &mut MessageBuilder) {
     out.delta(slot.content_index, &json);
 }
 
-/// The whole input, said again: what it adds becomes a delta; if it contradicts what came before,
-/// it replaces it.
+/// Takes the complete input: text that extends the input so far becomes a delta; text that
+/// contradicts it replaces it.
 pub(super) fn whole(slot: &mut Slot, whole: &str, out: &mut MessageBuilder) {
     let Some(custom) = &mut slot.custom else { return };
     match whole.strip_prefix(custom.text.as_str()) {
@@ -53,7 +56,7 @@ pub(super) fn whole(slot: &mut Slot, whole: &str, out: &mut MessageBuilder) {
     }
 }
 
-/// The input is complete: closes the JSON string, or replaces it if the input was corrected.
+/// Completes the input: closes the JSON string, or replaces it if the input was corrected.
 pub(super) fn end(slot: &Slot, out: &mut MessageBuilder) {
     let Some(custom) = &slot.custom else { return };
     let argument = Value::from(custom.argument.as_str());

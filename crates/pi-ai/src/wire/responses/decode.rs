@@ -1,8 +1,8 @@
-//! The stream: output items that grow, then one terminal event with the whole response.
+//! Decodes the stream: output items that grow, then one terminal event with the whole response.
 //!
 //! The deltas of an item are provisional, the item at its end is authoritative, and the response at
-//! the end of the stream fills in what even that lacked (Azure sends the encrypted reasoning only
-//! there). The first terminal event ends the answer, whatever else the server sends.
+//! the end of the stream completes the items (Azure sends the encrypted reasoning only there). The
+//! first terminal event ends the answer; later events are ignored.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::wire::{Call, EventDecoder, StreamError};
 
 const PART_BREAK: &str = "\n\n";
 
-/// Decodes the answer to one call.
+/// Decoder of the answer to one call.
 #[derive(Debug)]
 pub(super) struct ResponsesDecoder {
     model: Arc<Model>,
-    /// The service tier that was asked for, for servers that do not name the one they used.
+    /// The requested service tier, for servers that do not report the tier that they used.
     requested_tier: Option<String>,
-    /// The only argument of every grammar tool.
+    /// Name of the only argument of every grammar tool.
     grammar_arguments: HashMap<String, String>,
     slots: Slots,
 }
@@ -57,7 +57,7 @@ impl EventDecoder for ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    /// A decoder for the answer to `call`.
+    /// Creates a decoder for the answer to `call`.
     pub(super) fn new(call: &Call) -> Self {
         let tier = call.options.sampling_params.get("service_tier").and_then(Value::as_str);
         Self {
@@ -127,7 +127,7 @@ impl ResponsesDecoder {
             }
             "response.created" | "response.in_progress" | "response.queued" => {
                 let whole = parse(data)?;
-                note_response(whole.get("response").unwrap_or(&Value::Null), out);
+                record_metadata(whole.get("response").unwrap_or(&Value::Null), out);
             }
             "response.completed"
             | "response.incomplete"
@@ -138,20 +138,20 @@ impl ResponsesDecoder {
                 self.finish(kind, whole.get("response").unwrap_or(&Value::Null), out)?;
             }
             "error" => return Err(terminal::stream_error(&parse(data)?)),
-            // Not an event at all: gateways send a bare error object.
+            // Gateways send a bare error object in place of an event.
             "" => {
                 let whole = parse(data)?;
                 if whole.get("error").is_some_and(|error| !error.is_null()) {
                     return Err(terminal::stream_error(&whole));
                 }
             }
-            // Progress of the server's own tools, annotations, events nobody has heard of.
+            // Progress of the server's own tools, annotations, unknown events.
             _ => {}
         }
         Ok(())
     }
 
-    /// The slot of a text or reasoning item, opened now if the server never announced it.
+    /// Returns the slot of a text or reasoning item; opens one if the server did not announce it.
     fn slot(
         &mut self,
         kind: ItemKind,
@@ -196,7 +196,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// An item is complete.
+    /// Handles the end of an item.
     fn item_done(&mut self, item: Item<'_>, output_index: Option<u64>, out: &mut MessageBuilder) {
         let Some(kind) = item.kind() else { return };
         let address = Address { output_index, item_id: item.text("id") };
@@ -234,14 +234,14 @@ impl ResponsesDecoder {
         out.end(slot.content_index);
     }
 
-    /// The whole response arrived.
+    /// Handles the whole response at the end of the stream.
     fn finish(
         &mut self,
         kind: &str,
         response: &Value,
         out: &mut MessageBuilder,
     ) -> Result<(), StreamError> {
-        note_response(response, out);
+        record_metadata(response, out);
         let output =
             response.get("output").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         self.complete_items(output, out);
@@ -257,14 +257,14 @@ impl ResponsesDecoder {
             reason => reason,
         };
         if reason == StopReason::ToolUse {
-            self.refuse_unfinished_calls(out)?;
+            self.reject_unfinished_calls(out)?;
         }
         out.finish(reason);
         Ok(())
     }
 
-    /// Completes items that never were, from the response. Servers that do not stream at all have
-    /// everything in there.
+    /// Completes items from the response if their end did not arrive. Servers that do not stream
+    /// send all items there.
     fn complete_items(&mut self, output: &[Value], out: &mut MessageBuilder) {
         let nothing_streamed = self.slots.is_empty();
         for (index, item) in output.iter().enumerate() {
@@ -303,8 +303,8 @@ impl ResponsesDecoder {
         }
     }
 
-    /// A call whose end never came must not be run, even if its arguments look whole.
-    fn refuse_unfinished_calls(&self, out: &mut MessageBuilder) -> Result<(), StreamError> {
+    /// Rejects a call without an end: it must not be run, even if its arguments look complete.
+    fn reject_unfinished_calls(&self, out: &mut MessageBuilder) -> Result<(), StreamError> {
         let is_call = |slot: &&Slot| matches!(slot.kind, ItemKind::Function | ItemKind::Custom);
         let unfinished = self.slots.iter().filter(is_call).find(|slot| !slot.done);
         match unfinished.and_then(|slot| block(out, slot)) {
@@ -321,8 +321,8 @@ fn parse(data: &str) -> Result<Value, StreamError> {
     json::from_str_repairing(data).map_err(|error| StreamError::malformed("event", &error, data))
 }
 
-/// Notes what a response says about itself before it ends.
-fn note_response(response: &Value, out: &mut MessageBuilder) {
+/// Records the metadata of a response.
+fn record_metadata(response: &Value, out: &mut MessageBuilder) {
     let response = Item(response);
     let message = out.message_mut();
     if let Some(id) = response.some_text("id") {
@@ -352,8 +352,8 @@ fn note_namespace(item: Item<'_>, slot: &Slot, out: &mut MessageBuilder) {
     }
 }
 
-/// The whole text of a block, said again: what it adds becomes a delta; if it contradicts what
-/// came before, it replaces it. Nothing said is no contradiction.
+/// Takes the complete text of a block: text that extends the block becomes a delta, text that
+/// contradicts it replaces it, and empty text is ignored.
 fn correct(out: &mut MessageBuilder, content_index: usize, whole: &str) {
     let so_far = match out.message_mut().content.get_mut(content_index) {
         Some(AssistantBlock::Text(text)) => &mut text.text,

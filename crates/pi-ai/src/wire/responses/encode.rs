@@ -1,4 +1,4 @@
-//! The request: URL, headers and body.
+//! Encodes the request: URL, headers and body.
 
 use pi_protocol::{CacheRetention, ThinkingLevel, ToolChoice};
 use serde_json::{Map, Value, json};
@@ -7,14 +7,14 @@ use super::compat::Compat;
 use super::input;
 use crate::wire::{Call, EncodeError, Headers, HttpRequest, copilot, sampling};
 
-/// The server refuses a smaller output limit.
+/// The smallest output limit that the server accepts.
 const MIN_OUTPUT_TOKENS: u64 = 16;
 
-/// The effort of requests that set the real one inside the conversation: always the same, so that
-/// a change of effort does not change the cached prefix.
+/// The effort in the body of requests that set the real one inside the conversation: always the
+/// same, so that a change of effort does not change the cached prefix.
 const FIXED_EFFORT: &str = "medium";
 
-/// Writes the request.
+/// Encodes the request of a call.
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
     let key = call.require_key(&["authorization"])?;
     let compat = Compat::of(call);
@@ -30,7 +30,7 @@ fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {
     if let Some(key) = key {
         headers.set("Authorization", format!("Bearer {key}"));
     }
-    // A session id that no header can hold is still a cache key in the body.
+    // A session id that is not valid in a header is still a cache key in the body.
     let is_header_text = |id: &&str| id.bytes().all(|byte| (0x20..0x7f).contains(&byte));
     if let Some(session) = call.session_id().filter(is_header_text) {
         for name in compat.session_headers {
@@ -68,7 +68,9 @@ fn body(call: &Call, compat: &Compat) -> Result<Map<String, Value>, EncodeError>
     if let Some(limit) = output_limit(call, compat) {
         set("max_output_tokens", json!(limit));
     }
-    if let Some(temperature) = call.options.temperature.filter(|_| compat.temperature) {
+    if compat.temperature
+        && let Some(temperature) = call.options.temperature
+    {
         set("temperature", json!(temperature));
     }
     if !input.tools.is_empty() {
@@ -87,10 +89,12 @@ fn body(call: &Call, compat: &Compat) -> Result<Map<String, Value>, EncodeError>
     Ok(body)
 }
 
-/// A record without a limit leaves it to the server.
+/// Returns the output limit; `None` leaves it to the server.
 fn output_limit(call: &Call, compat: &Compat) -> Option<u64> {
-    let limit = call.max_tokens().filter(|_| compat.max_output_tokens)?;
-    Some(limit.max(MIN_OUTPUT_TOKENS))
+    if !compat.max_output_tokens {
+        return None;
+    }
+    Some(call.max_tokens()?.max(MIN_OUTPUT_TOKENS))
 }
 
 fn tool_choice(choice: ToolChoice) -> &'static str {
@@ -101,19 +105,19 @@ fn tool_choice(choice: ToolChoice) -> &'static str {
     }
 }
 
-/// How much the model should think, and where it is told so.
+/// The requested effort, in the body or inside the conversation.
 #[derive(Debug, Default)]
 pub(super) struct Effort {
     /// The `reasoning` object of the body.
     request: Option<Value>,
-    /// Ask for the reasoning in encrypted form, to be sent back next time.
+    /// True if the request asks for the encrypted reasoning, to send it back with the next request.
     include_encrypted: bool,
-    /// The effort, if it is told inside the conversation.
+    /// The effort, if it is set inside the conversation.
     pub(super) in_conversation: Option<String>,
 }
 
 impl Effort {
-    /// What `call` asks for.
+    /// Returns the effort that `call` requests.
     pub(super) fn of(call: &Call) -> Self {
         Self::with(call, &Compat::of(call))
     }
@@ -123,7 +127,7 @@ impl Effort {
         if !model.reasoning {
             return Self::default();
         }
-        // xAI reasons even where it is not asked to.
+        // xAI reasons even without a request to do so.
         let always_reasons = model.provider == "xai";
         let Some(level) = call.thinking() else {
             let cannot_say_off = model.provider == "github-copilot";

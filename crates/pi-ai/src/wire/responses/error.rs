@@ -1,8 +1,8 @@
-//! The text of an HTTP failure, with what a subscriber can do about a used-up plan.
+//! The text of an HTTP failure, with a hint for the limits of a subscription.
 
 use crate::wire::{Call, HttpFailure};
 
-/// What to tell the user about `failure`.
+/// Returns the error text of `failure`.
 pub(super) fn text(call: &Call, failure: &HttpFailure) -> String {
     let provider = match call.model.provider.as_str() {
         "openai" => "OpenAI",
@@ -15,7 +15,7 @@ pub(super) fn text(call: &Call, failure: &HttpFailure) -> String {
     }
 }
 
-/// What to do about the limits of a ChatGPT subscription.
+/// Returns a hint for the limits of a ChatGPT subscription.
 fn hint(code: &str) -> Option<&'static str> {
     match code {
         "subscription_sharing_usage_limit_exceeded" => {

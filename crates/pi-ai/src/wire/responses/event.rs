@@ -1,7 +1,7 @@
-//! The part of a stream event that deltas consist of, read without allocating.
+//! The fields of a delta event, parsed without allocation.
 //!
-//! Whole items and responses are rare and are parsed on their own, from the same text. Fields of
-//! an unexpected type count as absent: an odd `item_id` must not cost the answer.
+//! Whole items and responses are rare and are parsed separately, from the same text. Fields of an
+//! unexpected type count as absent: an odd `item_id` must not fail the answer.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,26 +9,26 @@ use std::fmt;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// What every event may have.
+/// The fields that every event may have.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Event<'a> {
-    /// `type`.
+    /// The value of `type`.
     #[serde(borrow, rename = "type", deserialize_with = "text")]
     pub(super) kind: Cow<'a, str>,
-    /// The item's place in the output; some servers leave it out.
+    /// Index of the item in the output; some servers leave it out.
     #[serde(deserialize_with = "index")]
     pub(super) output_index: Option<u64>,
-    /// The item's id; some servers change it from event to event.
+    /// Id of the item; some servers change it from event to event.
     #[serde(borrow, deserialize_with = "text")]
     pub(super) item_id: Cow<'a, str>,
-    /// What is new.
+    /// The text that the event adds.
     #[serde(borrow, deserialize_with = "text")]
     pub(super) delta: Cow<'a, str>,
-    /// The whole argument text of a call.
+    /// The complete argument text of a call.
     #[serde(borrow, deserialize_with = "text")]
     pub(super) arguments: Cow<'a, str>,
-    /// The whole input of a grammar tool's call.
+    /// The complete input of a grammar tool's call.
     #[serde(borrow, deserialize_with = "text")]
     pub(super) input: Cow<'a, str>,
 }
@@ -53,7 +53,7 @@ enum Found<'de> {
     Other,
 }
 
-/// Takes any value; keeps strings and indexes.
+/// Accepts any value; keeps strings and indices.
 struct Scalar;
 
 impl<'de> Visitor<'de> for Scalar {
@@ -103,7 +103,7 @@ impl<'de> Visitor<'de> for Scalar {
 }
 
 impl<'a> Event<'a> {
-    /// Reads the data of an event.
+    /// Parses the data of an event.
     pub(super) fn read(data: &'a str) -> Result<Self, serde_json::Error> {
         Self::deserialize(&mut serde_json::Deserializer::from_str(data))
     }

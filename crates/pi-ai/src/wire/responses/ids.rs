@@ -1,8 +1,8 @@
 //! Ids on the wire: a tool call has two, a message has one, all at most 64 characters.
 //!
-//! A tool call is stored under `CALL|ITEM`: the id its result refers to, and the id of the output
-//! item. OpenAI's own endpoints check that an item id comes from them and belongs to the reasoning
-//! before it, so the item id of another model must be replaced or left out.
+//! A tool call is stored under `CALL|ITEM`: the id to which its result refers, and the id of the
+//! output item. OpenAI's own endpoints check that an item id comes from them and belongs to the
+//! reasoning before it, so the item id of another model must be replaced or left out.
 
 use pi_protocol::{AssistantMessage, Model, TextContent};
 use serde::{Deserialize, Serialize};
@@ -11,15 +11,15 @@ use crate::wire::ids::{sanitize, short_hash, shorten};
 
 const MAX_ID: usize = 64;
 
-/// Providers whose endpoints know item ids.
+/// Providers whose endpoints support item ids.
 const KEEPS_PAIRS: &[&str] = &["openai", "openai-codex", "opencode"];
 
-/// The stored form of a tool call's ids.
+/// Joins the two ids of a tool call into the stored form.
 pub(super) fn join_call_id(call_id: &str, item_id: &str) -> String {
     if item_id.is_empty() { call_id.to_owned() } else { format!("{call_id}|{item_id}") }
 }
 
-/// The call id and the item id of a stored id.
+/// Splits a stored id into call id and item id.
 pub(super) fn split_call_id(id: &str) -> (&str, Option<&str>) {
     match id.split_once('|') {
         Some((call_id, item_id)) => (call_id, Some(item_id)),
@@ -42,26 +42,26 @@ fn fit(id: &str) -> String {
     shorten(sanitize(id).trim_end_matches('_').to_owned(), MAX_ID)
 }
 
-/// What a text block's signature says: the item it came from.
+/// The signature of a text block: the output item of the text.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct TextSignature {
     v: u32,
-    /// The id of the message item.
+    /// Id of the message item.
     pub(super) id: String,
-    /// Whether it was commentary or the final answer.
+    /// The phase of the text: commentary or final answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) phase: Option<String>,
 }
 
 impl TextSignature {
-    /// The signature of a text from this item.
+    /// Writes the signature of a text from this item.
     pub(super) fn write(id: &str, phase: Option<&str>) -> Option<String> {
         let signature = Self { v: 1, id: id.to_owned(), phase: phase.map(str::to_owned) };
         (!id.is_empty()).then(|| serde_json::to_string(&signature).ok()).flatten()
     }
 
-    /// Reads the signature of `text`; old ones are a bare id. Ids that are too long (other
-    /// vendors' are) are hashed. Without a signature the id is `fallback`.
+    /// Reads the signature of `text`; old signatures are a bare id. Ids that are too long, as those
+    /// of other vendors, are hashed. Without a signature, the id is `fallback`.
     pub(super) fn read(text: &TextContent, fallback: impl FnOnce() -> String) -> Self {
         let stored = text.text_signature.as_deref().filter(|stored| !stored.is_empty());
         let Some(stored) = stored else { return Self { v: 1, id: fallback(), phase: None } };

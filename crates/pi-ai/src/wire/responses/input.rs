@@ -1,7 +1,7 @@
-//! The conversation as a list of input items.
+//! Encodes the conversation as a list of input items.
 //!
-//! An assistant message becomes one item per block, in the order the model produced them: the
-//! server refuses reasoning that is not followed by the item it led to.
+//! An assistant message becomes one item per block, in the order of production: the server rejects
+//! reasoning that is not followed by the item that it led to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,16 +18,16 @@ use crate::wire::{Call, EncodeError, transform_messages};
 
 const NO_OUTPUT: &str = "(no tool output)";
 
-/// The conversation, and the tools that go beside it.
+/// The encoded conversation and the top-level tools.
 #[derive(Debug)]
 pub(super) struct Input {
-    /// The `input` list.
+    /// The list `input` of the body.
     pub(super) items: Vec<Value>,
-    /// The `tools` list.
+    /// The list `tools` of the body.
     pub(super) tools: Vec<Value>,
 }
 
-/// Writes the conversation of `call`. `effort` is told inside it, if given.
+/// Encodes the conversation of `call`, with `effort` set inside it.
 pub(super) fn build(
     call: &Call,
     compat: &Compat,
@@ -73,13 +73,12 @@ struct Writer<'a> {
     compat: &'a Compat,
     effort: Option<&'a str>,
     plan: ToolPlan,
-    /// The argument of every grammar tool.
+    /// Name of the argument of every grammar tool.
     grammar_arguments: HashMap<String, String>,
-    /// Calls that were written as `custom_tool_call`; their results take another form, too.
+    /// Ids of the calls that were encoded as `custom_tool_call`; their results differ, too.
     custom_calls: HashSet<&'a str>,
     items: Vec<Value>,
-    /// Counts the messages that were written, the leading system message not included. Made-up
-    /// ids contain it.
+    /// Number of messages so far, without the leading system message. Generated ids contain it.
     index: usize,
     systems: usize,
 }
@@ -192,13 +191,15 @@ impl<'a> Writer<'a> {
         };
         item["call_id"] = json!(call_id);
         item["name"] = json!(call.name);
-        // The server ties the items of one of its models to that model's reasoning, which is not
+        // The server connects the items of a model to the reasoning of that model, which is not
         // sent to a sibling.
         let item_id = item_id.filter(|id| origin != Origin::Sibling && id.starts_with(id_prefix));
         if let Some(item_id) = item_id {
             item["id"] = json!(item_id);
         }
-        if let Some(namespace) = call.namespace.as_ref().filter(|_| origin == Origin::SameModel) {
+        if origin == Origin::SameModel
+            && let Some(namespace) = &call.namespace
+        {
             item["namespace"] = json!(namespace);
         }
         self.items.push(item);
@@ -213,7 +214,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Who made an assistant message, seen from the model that is asked now.
+/// The model that wrote an assistant message, relative to the requested model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Origin {
     SameModel,
@@ -234,14 +235,14 @@ impl Origin {
     }
 }
 
-/// The reasoning item that a signature holds. A signature that is none (a file edited by hand)
-/// loses the thinking, not the conversation.
+/// Reads the reasoning item from a signature. An invalid signature (a file edited by hand) loses the
+/// thinking, not the conversation.
 fn reasoning_item(signature: &str) -> Option<Value> {
     serde_json::from_str(signature).ok().filter(Value::is_object)
 }
 
-/// The input of a grammar tool's call. Arguments of any other shape, from a call that failed, are
-/// shown to the model as they were.
+/// Returns the input of a grammar tool's call. Arguments of another shape, from a failed call, are
+/// sent to the model unchanged.
 fn grammar_input(call: &ToolCall, argument: &str) -> String {
     match call.arguments.get(argument) {
         Some(Value::String(input)) => input.clone(),
@@ -265,7 +266,7 @@ fn input_block(block: &UserBlock) -> Option<Value> {
     }
 }
 
-/// A string, or with images a list: the whole text first, then the images.
+/// Encodes a result as a string, or with images as a list: the whole text first, then the images.
 fn result_output(content: &[UserBlock]) -> Value {
     let texts = content.iter().filter_map(UserBlock::as_text);
     let text = texts.collect::<Vec<_>>().join("\n");

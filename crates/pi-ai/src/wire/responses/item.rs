@@ -1,14 +1,12 @@
-//! A whole output item: what it is, and what it says.
+//! A complete output item: its kind and its text.
 
 use serde_json::Value;
 
-/// The kinds of items that become content blocks. All others (searches the server made itself,
-/// for example) are left out.
+/// The kinds of items that become content blocks. Other items, such as searches of the server, are
+/// left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
-    /// Text for the user.
     Message,
-    /// Thinking.
     Reasoning,
     /// A tool call with JSON arguments.
     Function,
@@ -21,7 +19,7 @@ pub(super) enum ItemKind {
 pub(super) struct Item<'a>(pub(super) &'a Value);
 
 impl<'a> Item<'a> {
-    /// What it is, if it is a content block.
+    /// Returns the kind of the item, if it becomes a content block.
     pub(super) fn kind(self) -> Option<ItemKind> {
         match self.text("type") {
             "message" => Some(ItemKind::Message),
@@ -32,24 +30,24 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// A text member; empty if there is none.
+    /// Returns a text member; empty if there is none.
     pub(super) fn text(self, member: &str) -> &'a str {
         self.0.get(member).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// A text member that says something.
+    /// Returns a text member that is not empty.
     pub(super) fn some_text(self, member: &str) -> Option<&'a str> {
         Some(self.text(member)).filter(|text| !text.is_empty())
     }
 
-    /// The text of a message: all its parts; a refusal is text, too.
+    /// Returns the text of a message: all parts, refusals included.
     pub(super) fn message_text(self) -> String {
         self.parts("content")
             .filter_map(|part| part.some_text("text").or(part.some_text("refusal")))
             .collect()
     }
 
-    /// The thinking of a reasoning item: the summary, or else the reasoning itself.
+    /// Returns the thinking of a reasoning item: the summary, or else the reasoning itself.
     pub(super) fn thinking(self) -> String {
         let joined = |member| {
             let texts = self.parts(member).filter_map(|part: Item<'a>| part.some_text("text"));

@@ -1,23 +1,23 @@
-//! How a response ended: the stop reason, or the error.
+//! The end of a response: the stop reason or the error.
 
 use pi_protocol::StopReason;
 use serde_json::Value;
 
 use crate::wire::StreamError;
 
-/// How a finished response ended.
+/// The end of a finished response.
 #[derive(Debug)]
 pub(super) struct Ending {
-    /// The server's own word.
+    /// The reason as the server sent it.
     pub(super) raw: Option<String>,
-    /// The stop reason; `Stop` becomes `ToolUse` if there are calls.
+    /// The stop reason; `Stop` becomes `ToolUse` later if there are calls.
     pub(super) reason: Result<StopReason, StreamError>,
 }
 
-/// Reads the ending of the response that a terminal event of type `kind` carries.
+/// Reads the end of the response in a terminal event of type `kind`.
 pub(super) fn ending(kind: &str, response: &Value) -> Ending {
     let text = |pointer: &str| response.pointer(pointer).and_then(Value::as_str);
-    // A response without a status ended as the event says.
+    // Without a status, the type of the event decides.
     let from_kind = match kind {
         "response.incomplete" => Some("incomplete"),
         "response.failed" => Some("failed"),
@@ -46,7 +46,7 @@ pub(super) fn ending(kind: &str, response: &Value) -> Ending {
     Ending { raw, reason }
 }
 
-/// What a failed response says about itself.
+/// Returns the error text of a failed response.
 fn failure(response: &Value) -> String {
     if let Some(error) = response.get("error").filter(|error| error.is_object()) {
         let text = |member: &str| error.get(member).and_then(Value::as_str);
@@ -60,8 +60,8 @@ fn failure(response: &Value) -> String {
     }
 }
 
-/// The text of an `error` event, or of an error object in place of an event. The code is part of
-/// it: what can be retried and what is a matter of billing is read from there.
+/// Returns the error of an `error` event, or of an error object in place of an event. The text
+/// includes the code, from which transient failures and billing problems are recognized.
 pub(super) fn stream_error(event: &Value) -> StreamError {
     let error = match event.get("error") {
         Some(Value::String(message)) => return StreamError::Provider(message.clone()),

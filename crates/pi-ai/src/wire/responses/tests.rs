@@ -1,6 +1,6 @@
-//! Streams that no recording has: errors, odd servers, things that never end.
+//! Streams that the recordings lack: errors, deviating servers, items that never end.
 
-// Fixtures read better as values.
+// Fixtures are easier to read as values.
 #![allow(clippy::needless_pass_by_value)]
 
 use std::sync::Arc;
@@ -113,7 +113,7 @@ fn terminal(kind: &str, response: Value) -> Value {
 }
 
 #[test]
-fn llama_server_numbers_nothing() {
+fn items_without_numbers_are_found_by_id() {
     let answer = decode(&[
         json!({"type": "response.output_item.added",
             "item": {"type": "reasoning", "id": "rs_1", "summary": [], "content": []}}),
@@ -141,7 +141,7 @@ fn llama_server_numbers_nothing() {
 }
 
 #[test]
-fn neither_numbers_nor_ids() {
+fn items_without_numbers_and_ids_are_found_by_kind() {
     let answer = decode(&[
         json!({"type": "response.output_item.added", "item": {"type": "reasoning"}}),
         json!({"type": "response.reasoning_text.delta", "delta": "t"}),
@@ -157,7 +157,7 @@ fn neither_numbers_nor_ids() {
 }
 
 #[test]
-fn copilot_gives_an_item_a_new_id_in_every_event() {
+fn items_with_changing_ids_are_found_by_number() {
     let answer = decode(&[
         added(0, json!({"type": "message", "id": "aaa", "content": []})),
         json!({"type": "response.output_text.delta", "output_index": 0, "item_id": "bbb",
@@ -174,7 +174,7 @@ fn copilot_gives_an_item_a_new_id_in_every_event() {
 }
 
 #[test]
-fn text_that_was_never_announced_or_never_ended_is_kept() {
+fn text_without_a_start_or_an_end_is_kept() {
     let answer = decode(&[text_delta("lost?"), completed()]);
     assert_eq!(answer.message.text(), "lost?");
     let answer = decode(&[done(0, message("whole")), completed()]);
@@ -215,7 +215,7 @@ fn the_end_of_an_item_corrects_it() {
 }
 
 #[test]
-fn parts_of_a_summary_are_separated_not_followed_by_blank_lines() {
+fn blank_lines_separate_the_parts_of_a_summary() {
     let delta = |text: &str| json!({"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": text});
     let part_done = json!({"type": "response.reasoning_summary_part.done", "output_index": 0});
     let answer = decode(&[
@@ -248,7 +248,7 @@ fn encrypted_reasoning_is_filled_in_at_the_end() {
 }
 
 #[test]
-fn grammar_tools_take_text_and_become_arguments() {
+fn the_text_of_a_grammar_tool_becomes_its_argument() {
     let delta = |text: &str| json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": text});
     let events = [
         added(0, custom("")),
@@ -272,7 +272,7 @@ fn grammar_tools_take_text_and_become_arguments() {
 }
 
 #[test]
-fn a_grammar_call_of_the_wrong_shape_does_not_block_the_conversation() {
+fn a_grammar_call_of_the_wrong_shape_is_still_encoded() {
     let turn = |arguments: Value| {
         json!({"role": "assistant", "api": "openai-responses", "provider": "openai",
             "model": "gpt-5.5", "stopReason": "toolUse", "content": [{"type": "toolCall",
@@ -290,7 +290,7 @@ fn a_grammar_call_of_the_wrong_shape_does_not_block_the_conversation() {
 }
 
 #[test]
-fn errors_in_the_stream_are_told_whole() {
+fn errors_in_the_stream_are_reported_completely() {
     let error = |event: Value| decode(&[text_delta("par"), event]).error().to_owned();
     let cases = [
         (
@@ -416,7 +416,7 @@ fn the_service_tier_sets_the_price() {
 }
 
 #[test]
-fn more_cached_than_read_is_not_negative() {
+fn more_cached_than_input_tokens_is_not_negative() {
     let response = json!({"status": "completed", "usage": {"input_tokens": 10, "output_tokens": 1,
         "total_tokens": 11, "input_tokens_details": {"cached_tokens": 8, "cache_write_tokens": 5}}});
     let usage = decode(&[terminal("response.completed", response)]).message.usage;
@@ -424,7 +424,7 @@ fn more_cached_than_read_is_not_negative() {
 }
 
 #[test]
-fn subscribers_are_told_where_to_look() {
+fn errors_of_subscription_limits_have_a_hint() {
     let body =
         r#"{"error":{"message":"Limit","code":"subscription_sharing_usage_limit_exceeded"}}"#;
     let failure = HttpFailure { status: 429, body: body.to_owned() };

@@ -1,8 +1,8 @@
-//! Tool declarations: how one is written, and where in the request it goes.
+//! Encodes tool declarations and decides their place in the request.
 //!
-//! Endpoints differ in whether the list of tools may change without losing the cached prompt. In
-//! order of preference: `additional_tools` items anywhere in the input; a made-up tool search whose
-//! result is the new tool (additions only); or one list at the top that is rewritten.
+//! Some endpoints allow the list of tools to change without losing the cached prompt. In order of
+//! preference: `additional_tools` items anywhere in the input; a synthetic tool search whose result
+//! is the new tool (additions only); or one list at the top that is rewritten.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const INCREMENTAL_NOTICE: &str = "This is an incremental tools update. Previousl
      again, and its latest definition replaces the earlier one.";
 const REMOVAL_NOTICE: &str = "The following tools are no longer available. Do not call them:";
 
-/// Writes one declaration.
+/// Encodes one declaration.
 fn declare(tool: &Tool, compat: &Compat) -> Result<Value, EncodeError> {
     let Tool { name, description, parameters, .. } = tool;
     if compat.grammar_tools
@@ -47,8 +47,8 @@ fn declare_all(tools: &[Tool], compat: &Compat) -> Result<Vec<Value>, EncodeErro
     tools.iter().map(|tool| declare(tool, compat)).collect()
 }
 
-/// The only argument of every grammar tool that was ever declared, by the tool's name. A call of a
-/// tool that is gone is still replayed in the form it was made.
+/// Returns the name of the only argument of every grammar tool that was ever declared, by the name
+/// of the tool. A call of a tool that was removed is still sent in its original form.
 pub(super) fn grammar_arguments(messages: &[Message]) -> HashMap<String, String> {
     let declared = messages.iter().flat_map(|message| match message {
         Message::System(system) => system.tools_added.as_slice(),
@@ -64,15 +64,15 @@ pub(super) fn grammar_arguments(messages: &[Message]) -> HashMap<String, String>
     arguments
 }
 
-/// Where declarations go.
+/// The place of tool declarations.
 #[derive(Debug)]
 pub(super) struct ToolPlan {
     place: Place,
-    /// System messages before this one have their tools at the top.
+    /// Ordinal of the first system message whose tools are declared in place.
     first_in_place: usize,
-    /// A tool has been declared in place.
+    /// True if a tool has been declared in place.
     declared: bool,
-    /// Tools removed in place and not declared again.
+    /// Names of the tools that were removed in place and not declared again.
     unavailable: Vec<String>,
 }
 
@@ -83,17 +83,17 @@ enum Place {
     ToolSearch,
 }
 
-/// The items that declare the tools of one system message.
+/// The declarations of the tools of one system message.
 #[derive(Debug, Default)]
 pub(super) struct ToolUpdate {
-    /// Items that go before the message's text.
+    /// Items before the text of the message.
     pub(super) items: Vec<Value>,
-    /// What the text must say in addition.
+    /// An addition to the text of the message.
     pub(super) notice: Option<String>,
 }
 
 impl ToolPlan {
-    /// Decides where the tools of `messages` go; returns the list at the top, too.
+    /// Decides the place of the tools of `messages`; also returns the list at the top.
     pub(super) fn new(
         messages: &[Message],
         compat: &Compat,
@@ -105,15 +105,15 @@ impl ToolPlan {
         } else {
             (Place::Top, Declarations::place_tools(messages, ToolPlacement::TopLevel))
         };
-        // Counted in system messages: the other ones may still be dropped or added.
+        // Counted in system messages, since other messages may still be dropped or added.
         let is_system = |message: &&Message| matches!(message, Message::System(_));
         let first_in_place = messages.iter().take(placed.in_place_from).filter(is_system).count();
         let plan = Self { place, first_in_place, declared: false, unavailable: Vec::new() };
         Ok((plan, declare_all(&placed.top_level, compat)?))
     }
 
-    /// The declarations of the system message with number `ordinal` among its kind, at `index` of
-    /// the conversation.
+    /// Encodes the declarations of the system message at `index` of the conversation, the
+    /// `ordinal`-th of its kind.
     pub(super) fn update(
         &mut self,
         system: &SystemMessage,
@@ -178,13 +178,13 @@ impl ToolPlan {
     }
 }
 
-/// A tool search that nobody made, answered with the new tools.
+/// Encodes a synthetic tool search whose result is the new tools.
 fn tool_search(added: &[Tool], index: usize, compat: &Compat) -> Result<ToolUpdate, EncodeError> {
     if added.is_empty() {
         return Ok(ToolUpdate::default());
     }
     let names: Vec<&str> = added.iter().map(|tool| tool.name.as_str()).collect();
-    // Stable for a given conversation, or the prompt cache would be lost.
+    // The id is stable for a given conversation; otherwise the prompt cache would be lost.
     let hash = short_hash(&format!("system:{index}:{}", names.join(",")));
     let call_id = format!("pi_tool_load_{hash}");
     let mut tools = declare_all(added, compat)?;

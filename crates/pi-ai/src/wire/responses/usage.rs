@@ -1,9 +1,10 @@
-//! Token counts and what they cost at the service tier that answered.
+//! Token counts and their cost at the service tier that answered.
 
 use pi_protocol::{Model, Usage};
 use serde_json::Value;
 
-/// The usage of a finished response. `reported` may lack anything; servers other than OpenAI's do.
+/// Reads the usage of a finished response. Every count may be missing, as on servers other than
+/// OpenAI's.
 pub(super) fn read(reported: Option<&Value>, tier: Option<&str>, model: &Model) -> Usage {
     let mut usage = Usage::default();
     if let Some(reported) = reported.filter(|reported| reported.is_object()) {
@@ -25,12 +26,12 @@ pub(super) fn read(reported: Option<&Value>, tier: Option<&str>, model: &Model) 
 
 fn count(usage: &Value, pointer: &str) -> u64 {
     let Some(value) = usage.pointer(pointer) else { return 0 };
-    // A float-to-integer cast saturates, which is the meaning wanted here.
+    // A float-to-integer cast saturates, as intended here.
     let rounded = || value.as_f64().map(|number| number.round() as u64);
     value.as_u64().or_else(rounded).unwrap_or(0)
 }
 
-/// What a tier costs, relative to the listed price.
+/// Returns the price factor of a service tier.
 fn tier_factor(tier: Option<&str>, model: &Model) -> f64 {
     match tier {
         Some("flex") => 0.5,

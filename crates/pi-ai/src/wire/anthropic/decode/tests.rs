@@ -1,4 +1,4 @@
-//! Streams that the recordings do not have: proxies that try again, models that take over.
+//! Streams that the recordings lack: proxies that retry, models that take over.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -53,7 +53,7 @@ const END: &str = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},
 const STOP: &str = r#"{"type":"message_stop"}"#;
 
 #[test]
-fn a_model_may_take_over_before_anything_was_said() {
+fn a_fallback_before_any_content_changes_the_model() {
     let message = decode(&[&start("1"), FALLBACK, TEXT, TEXT_END, END, STOP]);
     assert_eq!(message.stop_reason, StopReason::Stop);
     assert_eq!(message.text(), "ok");
@@ -62,7 +62,7 @@ fn a_model_may_take_over_before_anything_was_said() {
 }
 
 #[test]
-fn a_model_may_not_take_over_in_the_middle() {
+fn a_fallback_after_content_is_an_error() {
     let message = decode(&[&start("1"), TEXT, TEXT_END, FALLBACK, END, STOP]);
     assert_eq!(message.stop_reason, StopReason::Error);
     assert_eq!(
@@ -72,7 +72,7 @@ fn a_model_may_not_take_over_in_the_middle() {
 }
 
 #[test]
-fn another_message_in_the_middle_of_one_is_an_error() {
+fn a_second_message_after_content_is_an_error() {
     let message = decode(&[&start("1"), CALL, HALF, &start("2"), TEXT, TEXT_END, END, STOP]);
     assert_eq!(message.stop_reason, StopReason::Error);
     let error = message.error_message.unwrap();
@@ -81,7 +81,7 @@ fn another_message_in_the_middle_of_one_is_an_error() {
 }
 
 #[test]
-fn the_same_message_may_begin_twice_and_another_before_anything_was_said() {
+fn a_message_start_may_repeat_before_any_content() {
     for second in ["1", "2"] {
         let message = decode(&[&start("1"), &start(second), TEXT, TEXT_END, END, STOP]);
         assert_eq!(message.stop_reason, StopReason::Stop);

@@ -1,4 +1,4 @@
-//! Streams that the recordings do not have: failures, and servers that bend the format.
+//! Streams that the recordings lack: failures, and servers that deviate from the format.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ fn decode_body(body: &str, compat: &Value, tools: Vec<Tool>) -> AssistantMessage
     out.into_message()
 }
 
-/// Decodes these payloads and `[DONE]`.
+/// Decodes payloads followed by `[DONE]`.
 fn decode(payloads: &[&str]) -> AssistantMessage {
     let mut body = String::new();
     for payload in payloads {
@@ -39,24 +39,24 @@ fn decode(payloads: &[&str]) -> AssistantMessage {
     decode_body(&format!("{body}data: [DONE]\n\n"), &json!({}), Vec::new())
 }
 
-/// A chunk with this delta.
+/// Returns a chunk with this delta.
 fn delta(delta: &str) -> String {
     format!(r#"{{"id":"1","model":"m","choices":[{{"index":0,"delta":{delta}}}]}}"#)
 }
 
-/// A chunk that says why it stopped.
+/// Returns a chunk with this finish reason.
 fn finish(reason: &str) -> String {
     format!(r#"{{"choices":[{{"delta":{{}},"finish_reason":"{reason}"}}]}}"#)
 }
 
-/// Decodes these deltas, a reason and `[DONE]`.
+/// Decodes deltas followed by a finish reason and `[DONE]`.
 fn answer(deltas: &[&str], reason: &str) -> AssistantMessage {
     let mut payloads: Vec<String> = deltas.iter().map(|piece| delta(piece)).collect();
     payloads.push(finish(reason));
     decode(&payloads.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// The calls as `id name arguments`.
+/// Formats the calls as `id name arguments`.
 fn calls(message: &AssistantMessage) -> Vec<String> {
     let show = |call: &pi_protocol::ToolCall| {
         assert_eq!(call.arguments_error, None);
@@ -73,7 +73,7 @@ fn thinking(message: &AssistantMessage) -> Option<(&str, Option<&str>)> {
 }
 
 #[test]
-fn finish_reasons() {
+fn finish_reasons_become_stop_reasons() {
     let cases = [
         ("stop", StopReason::Stop, None),
         ("end", StopReason::Stop, None),
@@ -93,7 +93,7 @@ fn finish_reasons() {
 }
 
 #[test]
-fn a_failure_is_not_undone() {
+fn a_later_reason_does_not_undo_a_failure() {
     let message =
         decode(&[&delta(r#"{"content":"x"}"#), &finish("content_filter"), &finish("stop")]);
     assert_eq!(message.stop_reason, StopReason::Error);
@@ -102,7 +102,7 @@ fn a_failure_is_not_undone() {
 }
 
 #[test]
-fn without_a_reason_only_a_counted_answer_is_complete() {
+fn without_a_reason_only_an_answer_with_usage_is_complete() {
     let text = delta(r#"{"content":"x"}"#);
     let counted = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
     assert_eq!(decode(&[&text, counted]).stop_reason, StopReason::Stop);
@@ -118,7 +118,7 @@ fn without_a_reason_only_a_counted_answer_is_complete() {
 }
 
 #[test]
-fn servers_that_give_no_reason() {
+fn a_server_without_finish_reasons_completes_at_the_end() {
     let silent = json!({"supportsFinishReason": false});
     let text = format!("data: {}\n\n", delta(r#"{"content":"x"}"#));
     assert_eq!(decode_body(&text, &silent, vec![]).stop_reason, StopReason::Stop);
@@ -129,7 +129,7 @@ fn servers_that_give_no_reason() {
 }
 
 #[test]
-fn errors_in_the_stream() {
+fn an_error_in_the_stream_fails_the_answer() {
     let cases = [
         (r#"{"error":{"message":"boom","code":502}}"#, "boom"),
         (
@@ -159,14 +159,14 @@ fn errors_in_the_stream() {
 }
 
 #[test]
-fn what_is_no_json_is_an_error_that_shows_it() {
+fn an_invalid_event_is_an_error_that_quotes_it() {
     let message = decode(&[&delta(r#"{"content":"x"}"#), "{nope}"]);
     let error = message.error_message.unwrap_or_default();
     assert!(error.contains("a chunk") && error.ends_with("received: {nope}"), "{error}");
 }
 
 #[test]
-fn odd_shapes_are_mended() {
+fn deviating_chunks_are_repaired() {
     let cases = [
         (r#"{"role":"assistant","content":null,"tool_calls":null}"#, ""),
         (r#"{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#, "ab"),
@@ -199,7 +199,7 @@ fn odd_shapes_are_mended() {
 }
 
 #[test]
-fn reasoning_comes_by_three_names() {
+fn reasoning_is_read_from_three_fields() {
     for field in ["reasoning_content", "reasoning", "reasoning_text"] {
         let piece = format!(r#"{{"{field}":"hm"}}"#);
         let message = answer(&[&piece, r#"{"content":"x"}"#, &piece], "stop");
@@ -211,7 +211,7 @@ fn reasoning_comes_by_three_names() {
 }
 
 #[test]
-fn details_are_kept_and_shown_once() {
+fn reasoning_details_are_kept_and_shown_once() {
     let detail = r#""reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]"#;
     let signature = r#"[{"type":"reasoning.text","text":"aa","index":0}]"#;
     let only = format!("{{{detail}}}");
@@ -229,7 +229,7 @@ fn details_are_kept_and_shown_once() {
 }
 
 #[test]
-fn pieces_find_their_calls() {
+fn deltas_are_assigned_to_their_calls() {
     let cases: &[(&[&str], &[&str])] = &[
         (
             &[
@@ -239,7 +239,7 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
         ),
-        // No index: by id, then the last one.
+        // No index: by id, then the last call.
         (
             &[
                 r#"[{"id":"c1","function":{"name":"a","arguments":"{\"x\":"}}]"#,
@@ -249,7 +249,7 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, "c2 b {}"],
         ),
-        // No index: several bare pieces at once are for the calls in their order.
+        // No index: several deltas without id in one chunk belong to the calls in their order.
         (
             &[
                 r#"[{"id":"c1","function":{"name":"a","arguments":""}},{"id":"c2","function":{"name":"b","arguments":""}}]"#,
@@ -258,7 +258,7 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
         ),
-        // An index only once the calls go on.
+        // An index only in later deltas.
         (
             &[
                 r#"[{"id":"c1","function":{"name":"a","arguments":"{\"x\":"}},{"id":"c2","function":{"name":"b","arguments":"{\"y\":"}}]"#,
@@ -266,7 +266,7 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, r#"c2 b {"y":2}"#],
         ),
-        // The same index for every call, the id in every piece.
+        // The same index for every call, the id in every delta.
         (
             &[
                 r#"[{"index":0,"id":"c1","function":{"name":"a","arguments":"{\"x\""}}]"#,
@@ -275,7 +275,7 @@ fn pieces_find_their_calls() {
             ],
             &[r#"c1 a {"x":1}"#, "c2 b {}"],
         ),
-        // A new id in every piece of one call.
+        // A new id in every delta of one call.
         (
             &[
                 r#"[{"index":0,"id":"r1","function":{"name":"a","arguments":"{\"x\""}}]"#,
@@ -284,7 +284,7 @@ fn pieces_find_their_calls() {
             ],
             &[r#"r1 a {"x":1}"#],
         ),
-        // Id and name come late, or the name in pieces.
+        // Id and name arrive late, or the name in parts.
         (
             &[
                 r#"[{"index":0,"function":{"arguments":"{"}}]"#,
@@ -299,7 +299,7 @@ fn pieces_find_their_calls() {
             ],
             &["c1 read {}"],
         ),
-        // Arguments that are null, or parsed already; an index that is text; an id that is not.
+        // Arguments that are null or already parsed; an index that is text; an id that is a number.
         (
             &[
                 r#"[{"index":0,"id":"c1","function":{"name":"a","arguments":null}}]"#,
@@ -319,7 +319,7 @@ fn pieces_find_their_calls() {
 }
 
 #[test]
-fn calls_without_ids_get_distinct_ones() {
+fn calls_without_ids_get_distinct_ids() {
     let piece = r#"{"tool_calls":[{"function":{"name":"a","arguments":"{}"}},{"function":{"name":"a","arguments":"{}"}}]}"#;
     let message = answer(&[piece], "stop");
     assert_eq!(message.stop_reason, StopReason::ToolUse, "a call means that results are awaited");
@@ -348,7 +348,7 @@ fn malformed_arguments_are_reported() {
 }
 
 #[test]
-fn custom_tools_have_one_argument() {
+fn the_input_of_a_custom_tool_is_its_argument() {
     let grammar = json!({
         "name": "patch", "parameters": {"type": "object", "properties": {"text": {"type": "string"}},
         "required": ["text"]},
@@ -374,7 +374,7 @@ fn custom_tools_have_one_argument() {
 }
 
 #[test]
-fn usage_is_found_where_it_is() {
+fn usage_is_read_from_all_known_places() {
     let last = r#"{"choices":[{"delta":{},"finish_reason":"stop","usage":{"prompt_tokens":9,"completion_tokens":2}}]}"#;
     let message = decode(&[&delta(r#"{"content":"x"}"#), last]);
     assert_eq!((message.usage.input, message.usage.output), (9, 2));

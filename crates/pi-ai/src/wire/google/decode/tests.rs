@@ -1,4 +1,4 @@
-//! Streams that no recording shows: failures, odd shapes, servers that only imitate Google.
+//! Streams that the recordings lack: failures, odd shapes, servers that imitate Google.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn decode(body: &str, piece: usize) -> AssistantMessage {
     message
 }
 
-/// Decodes a body; any cut of it must give the same.
+/// Decodes a body and checks that the result does not depend on its cuts.
 fn body(body: &str) -> AssistantMessage {
     let message = decode(body, usize::MAX);
     for piece in [1, 3] {
@@ -64,7 +64,7 @@ fn call(call: Value) -> Value {
     parts(json!([{"functionCall": call}]))
 }
 
-/// The blocks in short.
+/// Formats the blocks of a message.
 fn blocks(message: &AssistantMessage) -> Vec<String> {
     let signed = |signature: &Option<String>| {
         signature.as_ref().map(|s| format!(" signed {s}")).unwrap_or_default()
@@ -93,7 +93,7 @@ fn error(message: &AssistantMessage) -> &str {
 }
 
 #[test]
-fn finish_reasons() {
+fn finish_reasons_become_stop_reasons() {
     let calls = call(json!({"name": "f", "args": {}}));
     let cases = [
         (text("hi"), "STOP", Ok(StopReason::Stop)),
@@ -120,7 +120,7 @@ fn finish_reasons() {
 }
 
 #[test]
-fn failures_are_told_and_keep_what_came() {
+fn failures_are_reported_and_keep_the_content_so_far() {
     let overloaded = json!({"error": {"code": 503, "message": "The model is overloaded."}});
     let message = stream(&[text("Hel"), overloaded.clone(), text("lo")]);
     assert_eq!(error(&message), overloaded.to_string());
@@ -149,7 +149,7 @@ fn failures_are_told_and_keep_what_came() {
 }
 
 #[test]
-fn plain_json_is_read_too() {
+fn a_plain_json_body_is_decoded() {
     let overloaded = r#"{"error":{"code":503,"message":"The model is overloaded."}}"#;
     assert_eq!(error(&body(&format!("\n{overloaded}\n"))), overloaded);
     assert_eq!(error(&body(&format!("[{overloaded}]"))), overloaded);
@@ -166,7 +166,7 @@ fn plain_json_is_read_too() {
 
 #[test]
 fn white_space_before_the_body_does_not_matter() {
-    // `body` compares the cuts: one of them has the white space in a piece of its own.
+    // `body` compares cuts: one of them has the white space in a chunk of its own.
     let broken = body("\r\n  {\"broken");
     assert!(error(&broken).ends_with("received: {\"broken"), "{}", error(&broken));
     let events = body(&format!("   data: {}\n\ndata: {}\n\n", text("hi"), finish("STOP")));
@@ -229,13 +229,13 @@ fn ids_are_unique_and_short() {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         assert!(id.len() <= 64 && id.chars().all(plain), "{id}");
     }
-    // Without a response id, the length of the conversation tells turns apart.
+    // Without a response id, the length of the conversation distinguishes turns.
     let message = stream(&[call(json!({"name": "f"})), finish("STOP")]);
     assert_eq!(message.tool_calls().next().unwrap().id, "f_1_1");
 }
 
 #[test]
-fn whole_arguments() {
+fn complete_arguments_are_parsed() {
     let cases = [
         (json!({"name": "f"}), "call f {}"),
         (json!({"name": "f", "args": null}), "call f {}"),
@@ -251,7 +251,7 @@ fn whole_arguments() {
 }
 
 #[test]
-fn streamed_arguments() {
+fn partial_arguments_are_streamed() {
     let piece = |path: &str, value: &str, goes_on: bool| {
         let arg = json!({"jsonPath": path, "stringValue": value, "willContinue": goes_on});
         call(json!({"partialArgs": [arg], "willContinue": true}))
@@ -259,7 +259,7 @@ fn streamed_arguments() {
     let begin = |name: &str| call(json!({"name": name, "willContinue": true}));
     let end = || call(json!({}));
 
-    // A call that is not ended: the next one, or the end of the answer, ends it.
+    // A call without an end: the next call, or the end of the answer, ends it.
     let message = stream(&[
         begin("f"),
         piece("$.a", "x", true),
@@ -270,16 +270,16 @@ fn streamed_arguments() {
     ]);
     assert_eq!(blocks(&message), [r#"call f {"a":"x"}"#, r#"call g {"b":"y"}"#]);
 
-    // One that the output limit cuts off must not look complete.
+    // A call that the output limit truncates must not look complete.
     let message = stream(&[begin("f"), piece("$.a", "x", true), finish("MAX_TOKENS")]);
     assert_eq!(blocks(&message), ["call f {} bad"]);
 
-    // One that the stream cuts off shows what came.
+    // A call that the end of the stream truncates keeps its arguments so far.
     let message = stream(&[begin("f"), piece("$.a", "x", true)]);
     assert_eq!(error(&message), "Google stream ended without a finish reason");
     assert_eq!(blocks(&message), [r#"call f {"a":"x"}"#]);
 
-    // Out of order, and an end without a call.
+    // A path out of order, and an end without a call.
     let message = stream(&[
         begin("f"),
         piece("$.a.x", "1", false),
@@ -291,7 +291,7 @@ fn streamed_arguments() {
     ]);
     assert_eq!(blocks(&message), [r#"call f {"a":{"x":"1","y":"3"},"b":"2"}"#]);
 
-    // The whole arguments after some of their pieces.
+    // The complete arguments after some of their parts.
     let message = stream(&[
         begin("f"),
         piece("$.a", "x", true),
@@ -305,7 +305,7 @@ fn streamed_arguments() {
 }
 
 #[test]
-fn counts_add_up_and_are_not_lost() {
+fn counts_of_several_chunks_are_merged() {
     let usage = |usage: Value| json!({"usageMetadata": usage});
     let message = stream(&[
         usage(
@@ -327,7 +327,7 @@ fn counts_add_up_and_are_not_lost() {
 }
 
 #[test]
-fn odd_but_readable() {
+fn odd_shapes_are_decoded() {
     let message = body(concat!(
         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\\ud83d\"}]}}],\"error\":null}\n\n",
         "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"b\tc\",\"thought\":null}]}}]}\n\n",
@@ -340,7 +340,7 @@ fn odd_but_readable() {
 }
 
 #[test]
-fn the_signature_of_googles_own_tools_signs_nothing_else() {
+fn the_signature_of_a_server_tool_is_not_kept() {
     let tool =
         |kind: &str| json!({kind: {"toolType": "GOOGLE_SEARCH_WEB"}, "thoughtSignature": "S"});
     let chunk = parts(json!([
