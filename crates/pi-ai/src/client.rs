@@ -1,12 +1,13 @@
-//! The front door: which provider a model belongs to, which key opens it, which format it speaks.
+//! The client: resolves the provider, the key and the wire format of a request.
 //!
-//! Knows keys and endpoints, but neither formats (that is `wire`) nor connections (that is
-//! `http`). Configuration files and logins are above this crate; what they find arrives here as
-//! [`ProviderConfig`]s and keys.
+//! Knows keys and endpoints, but neither formats (see `wire`) nor connections (see `http`).
+//! Configuration files and logins are above this crate; they reach it as [`ProviderConfig`]s and
+//! keys.
+
+mod config;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use pi_protocol::{
@@ -15,15 +16,19 @@ use pi_protocol::{
 };
 use secrecy::{ExposeSecret, SecretString};
 
+pub use config::{
+    Authorization, Authorize, AuthorizeError, ModelError, PendingAuthorization, ProviderConfig,
+};
+
 use crate::credentials::{self, Credential};
 use crate::hooks::{self, HookPanicked};
 use crate::http::{Exchange, Failure, HttpClient, HttpSource, RedactFn, Redacted, open, redacted};
-use crate::wire::{self, Call, HttpFailure, KeyScheme, WireFormat};
+use crate::wire::{self, Call, HttpFailure, WireFormat};
 use crate::{catalog, providers};
 
 type Env = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Talks to every provider this crate knows, and to those you add. Cheap to clone.
+/// A client of the built-in providers and of added ones. Cheap to clone.
 ///
 /// Nothing is read, resolved or connected before the first request.
 #[derive(Clone)]
@@ -35,126 +40,15 @@ pub struct Client {
     redact: Option<RedactFn>,
 }
 
-/// Credentials for one request.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct Authorization {
-    /// The API key or token.
-    pub key: Option<SecretString>,
-    /// The way in which the key is sent.
-    pub scheme: KeyScheme,
-    /// Headers, which win over those of the model.
-    pub headers: BTreeMap<String, String>,
-    /// Variables for the provider's address, which win over those of the process.
-    pub env: EnvOverrides,
-}
-
-impl Authorization {
-    /// Credentials that consist of a key.
-    pub fn new(key: impl Into<SecretString>) -> Self {
-        Self { key: Some(key.into()), ..Self::default() }
-    }
-}
-
-/// Supplies the credentials for a request to a model.
-pub type Authorize = dyn Fn(Arc<Model>) -> PendingAuthorization + Send + Sync;
-
-/// The pending result of [`Authorize`].
-pub type PendingAuthorization =
-    Pin<Box<dyn Future<Output = Result<Authorization, AuthorizeError>> + Send>>;
-
-/// The reason why a request has no credentials. Its text becomes the error of the answer.
-pub type AuthorizeError = Box<dyn std::error::Error + Send + Sync>;
-
-/// A provider of your own, or what to change about a built-in one.
-#[derive(Debug, Clone, Default)]
-#[non_exhaustive]
-pub struct ProviderConfig {
-    /// The provider's id.
-    pub id: String,
-    /// Where requests go, if a model does not say.
-    pub base_url: Option<String>,
-    /// The wire format, if a model does not say.
-    pub api: Option<String>,
-    /// The key.
-    pub api_key: Option<SecretString>,
-    /// Variables that may hold the key. A provider of your own with neither key nor variables
-    /// needs none, as local servers do.
-    pub key_env: Vec<String>,
-    /// Headers for every request.
-    pub headers: BTreeMap<String, String>,
-    /// Models beyond those of the catalog, or in place of them.
-    pub models: Vec<Model>,
-}
-
-impl ProviderConfig {
-    /// A provider with this id and nothing else.
-    pub fn new(id: impl Into<String>) -> Self {
-        Self { id: id.into(), ..Self::default() }
-    }
-
-    /// Sets the base URL.
-    #[must_use]
-    pub fn with_base_url(mut self, url: impl Into<String>) -> Self {
-        self.base_url = Some(url.into());
-        self
-    }
-
-    /// Sets the wire format.
-    #[must_use]
-    pub fn with_api(mut self, api: impl Into<String>) -> Self {
-        self.api = Some(api.into());
-        self
-    }
-
-    /// Sets the API key.
-    #[must_use]
-    pub fn with_api_key(mut self, key: impl Into<SecretString>) -> Self {
-        self.api_key = Some(key.into());
-        self
-    }
-
-    /// Adds a header to every request.
-    #[must_use]
-    pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.insert(name.into(), value.into());
-        self
-    }
-
-    /// Adds a model.
-    #[must_use]
-    pub fn with_model(mut self, model: Model) -> Self {
-        self.models.push(model);
-        self
-    }
-}
-
-/// There is no such model.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ModelError {
-    /// The provider is neither built in nor configured.
-    #[error("Unknown provider: {0}")]
-    UnknownProvider(String),
-    /// The provider has no model of this id.
-    #[error("Provider {provider} has no model \"{id}\"")]
-    UnknownModel {
-        /// The provider's id.
-        provider: String,
-        /// The id that was asked for.
-        id: String,
-    },
-}
-
 impl Client {
-    /// A client that finds keys in the process environment, as `ANTHROPIC_API_KEY` and the like.
+    /// Creates a client that reads keys from the process environment (`ANTHROPIC_API_KEY`, …).
     pub fn from_env() -> Self {
-        // The one place in this library that looks at the environment, and only if asked to.
+        // The only place in this library that reads the environment, and only on request.
         #[allow(clippy::disallowed_methods)]
         Self::new(|name| std::env::var(name).ok())
     }
 
-    /// A client that looks up variables with `env`.
+    /// Creates a client that looks up variables with `env`.
     pub fn new(env: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self {
             http: HttpClient::default(),
@@ -165,8 +59,8 @@ impl Client {
         }
     }
 
-    /// Asks `authorize` before every request that brings no key of its own, in place of looking
-    /// for keys here. It runs when the stream is first polled, so it may take its time.
+    /// Calls `authorize` for the credentials of every request without a key, instead of looking for
+    /// a key in configuration and environment. The request waits for the result.
     #[must_use]
     pub fn with_authorization(
         mut self,
@@ -187,7 +81,7 @@ impl Client {
         self
     }
 
-    /// Adds a provider, or changes a built-in one.
+    /// Adds a provider or changes a built-in one.
     #[must_use]
     pub fn with_provider(mut self, provider: ProviderConfig) -> Self {
         Arc::make_mut(&mut self.custom).insert(provider.id.clone(), provider);
@@ -203,11 +97,12 @@ impl Client {
         self.with_provider(config)
     }
 
-    /// Looks a model up: your own first, then the catalog's.
+    /// Finds a model: configured ones first, then the catalog.
     pub fn model(&self, provider: &str, id: &str) -> Result<Arc<Model>, ModelError> {
         let custom = self.custom.get(provider);
-        let own = custom.and_then(|config| config.models.iter().find(|model| model.id == id));
-        if let Some(model) = own.cloned().or_else(|| catalog::find(provider, id)) {
+        let configured =
+            custom.and_then(|config| config.models.iter().find(|model| model.id == id));
+        if let Some(model) = configured.cloned().or_else(|| catalog::find(provider, id)) {
             return Ok(Arc::new(self.completed(model)));
         }
         Err(if custom.is_none() && providers::provider(provider).is_none() {
@@ -217,18 +112,19 @@ impl Client {
         })
     }
 
-    /// All models of a provider: your own, then the catalog's that they do not replace.
+    /// Returns all models of a provider: configured ones, then the others of the catalog.
     pub fn models(&self, provider: &str) -> Vec<Model> {
         let custom = self.custom.get(provider);
-        let own: Vec<Model> = custom.map(|config| config.models.clone()).unwrap_or_default();
-        let replaced: Vec<String> = own.iter().map(|model| model.id.clone()).collect();
-        own.into_iter()
+        let configured = custom.map(|config| config.models.clone()).unwrap_or_default();
+        let replaced: Vec<String> = configured.iter().map(|model| model.id.clone()).collect();
+        configured
+            .into_iter()
             .chain(catalog::models(provider).filter(|model| !replaced.contains(&model.id)))
             .map(|model| self.completed(model))
             .collect()
     }
 
-    /// The ids of all providers, built-in and added.
+    /// Returns the ids of all providers, built-in and added.
     pub fn providers(&self) -> Vec<String> {
         let built_in = providers::PROVIDERS.iter().map(|provider| provider.id.to_owned());
         let mut ids: Vec<String> = built_in.chain(self.custom.keys().cloned()).collect();
@@ -237,7 +133,7 @@ impl Client {
         ids
     }
 
-    /// There is a key for this provider, or it needs none.
+    /// Returns true if there is a key for this provider, or if it needs none.
     pub fn is_configured(&self, provider: &str) -> bool {
         !matches!(self.credential(provider, None, &EnvOverrides::new()), Credential::Missing)
     }
@@ -248,7 +144,7 @@ impl Client {
     /// with [`AssistantStream::cancel`], or, once it has moved to another task, with a token taken
     /// from [`AssistantStream::cancel_token`] before. Dropping the stream also ends the request.
     ///
-    /// A program that already has a [`CancelToken`] for a larger piece of work passes it to
+    /// A program that already has a [`CancelToken`] for a larger task passes it to
     /// [`Provider::stream`].
     pub fn stream(
         &self,
@@ -272,7 +168,7 @@ impl Client {
         self.stream(model, context, options).result().await
     }
 
-    /// Fills in what a record leaves to its provider.
+    /// Completes a model record with the data of its provider.
     fn completed(&self, mut model: Model) -> Model {
         let custom = self.custom.get(&model.provider);
         let built_in = providers::provider(&model.provider);
@@ -305,7 +201,7 @@ impl Client {
         credentials::find(provider, explicit, self.custom.get(provider), &env)
     }
 
-    /// Resolves what a request leaves open, except what it is allowed with.
+    /// Resolves everything of a request except its credentials.
     fn prepare(&self, request: Request) -> Result<(Call, &'static dyn WireFormat), String> {
         let model = self.completed((*request.model).clone());
         let format = wire::format(&model.api).ok_or_else(|| {
@@ -315,8 +211,8 @@ impl Client {
         Ok((Call::new(request, None, &*self.env), format))
     }
 
-    /// What is known here about the key of a request.
-    fn found(&self, call: &Call) -> Authorization {
+    /// Returns the credentials of a request from options, configuration and environment.
+    fn own_authorization(&self, call: &Call) -> Authorization {
         let options = &call.options;
         match self.credential(&call.model.provider, options.api_key.as_ref(), &options.env) {
             Credential::Key { key, scheme } => Authorization { scheme, ..Authorization::new(key) },
@@ -325,7 +221,7 @@ impl Client {
         }
     }
 
-    /// The call as it is sent, if it is not to be asked for first.
+    /// Resolves a request, except for credentials that have to be awaited.
     fn ready(&self, request: Request) -> Result<Ready, String> {
         let (call, format) = self.prepare(request)?;
         match &self.authorize {
@@ -334,7 +230,7 @@ impl Client {
                 Ok(Ready { call, format, pending: Some(pending) })
             }
             _ => {
-                let authorization = self.found(&call);
+                let authorization = self.own_authorization(&call);
                 let call = authorized(call, authorization, &*self.env)?;
                 Ok(Ready { call, format, pending: None })
             }
@@ -342,14 +238,14 @@ impl Client {
     }
 }
 
-/// A call, and what it still waits for.
+/// A resolved call, and its credentials if they have to be awaited.
 struct Ready {
     call: Call,
     format: &'static dyn WireFormat,
     pending: Option<PendingAuthorization>,
 }
 
-/// The call with its key, its headers and its final address.
+/// Adds the credentials to a call: key, headers and final base URL.
 fn authorized(
     mut call: Call,
     authorization: Authorization,
@@ -359,7 +255,7 @@ fn authorized(
         let given = call.options.env.get(name).or_else(|| authorization.env.get(name));
         given.cloned().or_else(|| env(name))
     };
-    let mut model = credentials::place((*call.model).clone(), &variable)?;
+    let mut model = credentials::resolve_base_url((*call.model).clone(), &variable)?;
     model.headers.extend(authorization.headers);
     let key = authorization.key.filter(|key| !key.expose_secret().is_empty());
     call.api_key = credentials::apply(&mut model, &call.options, key);
@@ -402,7 +298,7 @@ impl Provider for Client {
     }
 }
 
-/// Sends the call; once more with less in it, if the format knows how.
+/// Sends the call, and sends it again if the format has a fallback for the failure.
 async fn exchange(
     http: &HttpClient,
     call: Call,
@@ -425,7 +321,7 @@ async fn exchange(
             }
             Err(failure) => failure,
         };
-        // Before anything is cut off, which would leave half a key.
+        // Redacted before texts are shortened, which could leave half a key.
         if let Failure::Status(failure) | Failure::PauseTooLong { failure, .. } = &mut failure {
             failure.body = redacted(redact, std::mem::take(&mut failure.body));
         }
@@ -442,8 +338,7 @@ async fn exchange(
     }
 }
 
-/// Lets the hook of the request change the headers that are added to those of the format. Comes
-/// before encoding, since a header can take the place of a key.
+/// Applies the header hook of the request. Comes before encoding, since a header can replace a key.
 async fn with_header_hook(mut call: Call) -> Result<Call, HookPanicked> {
     let Some(hook) = call.options.hooks.on_headers.clone() else { return Ok(call) };
     let (added, model) = (call.added_headers(), Arc::clone(&call.model));
@@ -466,7 +361,7 @@ fn failure_text(call: &Call, format: &dyn WireFormat, failure: &Failure) -> Stri
     }
 }
 
-/// A missing key is the first thing a new user meets: say what to do.
+/// Adds a hint to the error of a missing key, which is the first error that new users meet.
 fn with_hint(call: &Call, error: &wire::EncodeError) -> String {
     let wire::EncodeError::MissingKey(provider) = error else { return error.to_string() };
     match providers::provider(provider).and_then(|info| info.key_env.last()) {

@@ -1,4 +1,4 @@
-//! Where a key comes from, and the few providers that take it in their own way.
+//! Lookup of API keys, and providers with their own form of authentication.
 
 use pi_protocol::{Model, StreamOptions};
 use secrecy::{ExposeSecret, SecretString};
@@ -7,19 +7,19 @@ use crate::client::ProviderConfig;
 use crate::providers;
 use crate::wire::{EnvLookup, KeyScheme};
 
-/// What was found for a provider.
+/// The result of the lookup for a provider.
 #[derive(Debug)]
 pub(crate) enum Credential {
     Key {
         key: SecretString,
         scheme: KeyScheme,
     },
-    /// A provider of the user's that takes no key.
+    /// A custom provider without a key.
     NotNeeded,
     Missing,
 }
 
-/// Looks for a key: the one given, the configured one, then the environment.
+/// Finds the key of a provider: explicit, configured, then from the environment.
 pub(crate) fn find(
     provider: &str,
     explicit: Option<&SecretString>,
@@ -31,9 +31,9 @@ pub(crate) fn find(
         return Credential::Key { key: key.clone(), scheme: KeyScheme::FormatDefault };
     }
     let built_in = providers::provider(provider);
-    let own = custom.into_iter().flat_map(|config| config.key_env.iter().map(String::as_str));
+    let configured = custom.into_iter().flat_map(|config| config.key_env.iter());
     let known = built_in.into_iter().flat_map(|info| info.key_env.iter().copied());
-    for name in own.chain(known) {
+    for name in configured.map(String::as_str).chain(known) {
         if let Some(key) = env(name).filter(|key| !key.is_empty()) {
             let scheme = if name == "ANTHROPIC_AUTH_TOKEN" {
                 KeyScheme::Bearer
@@ -49,13 +49,13 @@ pub(crate) fn find(
     }
 }
 
-/// Fills `{NAME}` in the base URL from the environment, as Cloudflare's account ids.
-pub(crate) fn place(mut model: Model, env: EnvLookup<'_>) -> Result<Model, String> {
+/// Replaces `{NAME}` in the base URL by the variable, such as Cloudflare's account ids.
+pub(crate) fn resolve_base_url(mut model: Model, env: EnvLookup<'_>) -> Result<Model, String> {
     while let Some((head, rest)) = model.base_url.split_once('{') {
         let Some((name, tail)) = rest.split_once('}') else { break };
         let Some(value) = env(name).filter(|value| !value.is_empty()) else {
             return Err(format!(
-                "Provider is not configured: {}. Set {name}, which is part of its address.",
+                "Provider is not configured: {}. Set {name}, which is part of its base URL.",
                 model.provider
             ));
         };
@@ -64,15 +64,16 @@ pub(crate) fn place(mut model: Model, env: EnvLookup<'_>) -> Result<Model, Strin
     Ok(model)
 }
 
-/// Headers of providers that authenticate or route in their own way. Returns the key if it is
-/// still to be sent in the usual way.
+/// Adds the headers of providers with their own form of authentication or routing. Returns the key
+/// if the wire format has to send it.
 pub(crate) fn apply(
     model: &mut Model,
     options: &StreamOptions,
     key: Option<SecretString>,
 ) -> Option<SecretString> {
-    let session = options.session_id.as_ref();
-    if let Some(session) = session.filter(|_| model.base_url.contains("opencode.ai")) {
+    if model.base_url.contains("opencode.ai")
+        && let Some(session) = &options.session_id
+    {
         model.headers.insert("x-opencode-session".to_owned(), session.clone());
     }
     match key {

@@ -1,29 +1,28 @@
-//! A rough count of the tokens of a conversation, for limits that must hold before the provider
-//! has counted.
+//! Estimate of the tokens of a conversation, for limits that must hold before the provider counts.
 //!
-//! Deliberately cautious (3.5 characters per token). Where a provider has counted, its figure is
-//! used, and only what came after is estimated.
+//! The estimate is deliberately high (3.5 characters per token). If a provider has reported a
+//! count, only the messages after it are estimated.
 
 use pi_protocol::{
     AssistantBlock, AssistantMessage, Message, MessageContent, StopReason, UserBlock,
 };
 
-/// What an image is assumed to be worth, in characters.
+/// Assumed size of an image, in characters.
 const IMAGE_CHARS: usize = 4800;
 
-/// Tokens left free between the input and the output asked for.
+/// Tokens that stay free between the input and the requested output.
 const MARGIN: u64 = 4096;
 
-/// Output tokens to ask for: `wanted`, within what the conversation leaves of the window.
-pub fn fit_max_tokens(wanted: u64, context_window: u64, messages: &[Message]) -> u64 {
+/// Limits the `requested` output tokens to the part of the window that the conversation leaves free.
+pub fn fit_max_tokens(requested: u64, context_window: u64, messages: &[Message]) -> u64 {
     if context_window == 0 {
-        return wanted.max(1);
+        return requested.max(1);
     }
     let free = context_window.saturating_sub(context_tokens(messages)).saturating_sub(MARGIN);
-    wanted.min(free.max(1))
+    requested.min(free.max(1))
 }
 
-/// The tokens of a conversation.
+/// Estimates the tokens of a conversation.
 pub fn context_tokens(messages: &[Message]) -> u64 {
     let counted = last_counted(messages);
     let (known, rest) = match counted {
@@ -33,7 +32,7 @@ pub fn context_tokens(messages: &[Message]) -> u64 {
     known + rest.iter().map(message_tokens).sum::<u64>()
 }
 
-/// The last message whose usage covers everything before it.
+/// Finds the last message whose usage covers everything before it.
 fn last_counted(messages: &[Message]) -> Option<(usize, u64)> {
     let mut newest = f64::MIN;
     let mut found = None;
@@ -107,7 +106,7 @@ fn block_chars(block: &UserBlock) -> usize {
     }
 }
 
-/// Length in UTF-16 units, the unit of the figures above.
+/// Returns the length in UTF-16 units, the unit of the constants above.
 fn chars(text: &str) -> usize {
     text.encode_utf16().count()
 }

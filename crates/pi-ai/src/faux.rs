@@ -1,13 +1,13 @@
-//! A scripted model, for tests, demonstrations and everyone who builds on these crates.
+//! A scripted model for tests and demonstrations.
 //!
 //! [`Faux`] answers from a queue of [`Reply`]s or from a closure over the request, through the
-//! same [`AssistantStream`] as any real model: in chunks, with pauses, errors that come in the
-//! middle, streams that never end, and a simulated prompt cache. Needs no network and no key.
+//! same [`AssistantStream`] as any real model: in chunks, with pauses, errors in the middle of an
+//! answer, streams that never end, and a simulated prompt cache. It needs no network and no key.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")] async fn main() {
 //! use pi_ai::faux::{Faux, Reply};
-//! use pi_ai::{CancelToken, Context, Provider, complete};
+//! use pi_ai::{CancelToken, Context, complete};
 //!
 //! let model = Faux::new();
 //! model.push(Reply::new().thinking("A greeting.").text("Hello!"));
@@ -43,13 +43,13 @@ struct Shared {
     queue: VecDeque<Reply>,
     respond: Option<Responder>,
     requests: Vec<Request>,
-    /// The prompt last seen of each session, as the simulated cache.
+    /// The last prompt of each session, as the simulated cache.
     cached: HashMap<String, String>,
 }
 
 type Responder = Arc<dyn Fn(&Request) -> Reply + Send + Sync>;
 
-/// One scripted answer, built up block by block.
+/// A scripted answer, built block by block.
 #[derive(Debug, Clone, Default)]
 pub struct Reply {
     blocks: Vec<Block>,
@@ -69,29 +69,29 @@ enum Block {
 
 #[derive(Debug, Clone, Default)]
 enum Ending {
-    /// As the blocks suggest.
+    /// `ToolUse` if there are tool calls, else `Stop`.
     #[default]
     Natural,
     Stop(StopReason),
     Fail(StopReason, String),
-    /// Never: until the request is cancelled.
+    /// No end until the request is cancelled.
     Hang,
 }
 
 impl Reply {
-    /// An empty answer.
+    /// Creates an empty answer.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds text.
+    /// Adds a text block.
     #[must_use]
     pub fn text(mut self, text: impl Into<String>) -> Self {
         self.blocks.push(Block::Text(text.into()));
         self
     }
 
-    /// Adds thinking.
+    /// Adds a thinking block.
     #[must_use]
     pub fn thinking(mut self, thinking: impl Into<String>) -> Self {
         self.blocks.push(Block::Thinking(thinking.into()));
@@ -118,7 +118,7 @@ impl Reply {
         self
     }
 
-    /// Sends this many characters at a time; without it, each block is one delta.
+    /// Sends deltas of this many characters. The default is one delta per block.
     #[must_use]
     pub fn chunks_of(mut self, characters: usize) -> Self {
         self.chunk = Some(characters.max(1));
@@ -160,7 +160,7 @@ impl Reply {
         self
     }
 
-    /// Never ends after the blocks, until it is cancelled.
+    /// Does not end after the blocks, until the request is cancelled.
     #[must_use]
     pub fn hang(mut self) -> Self {
         self.ending = Ending::Hang;
@@ -193,34 +193,34 @@ impl Block {
 }
 
 impl Faux {
-    /// A model without a script.
+    /// Creates a model without a script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A model that answers every request with `respond`, once its queue is empty.
+    /// Creates a model that answers with `respond` if its queue is empty.
     pub fn responding(respond: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
         let faux = Self::new();
         faux.lock().respond = Some(Arc::new(respond));
         faux
     }
 
-    /// Queues an answer. With an empty queue and no closure, a request fails and says so.
+    /// Queues an answer. With an empty queue and no closure, a request fails.
     pub fn push(&self, reply: Reply) {
         self.lock().queue.push_back(reply);
     }
 
-    /// Answers that have not been used.
+    /// Returns the number of queued answers.
     pub fn pending(&self) -> usize {
         self.lock().queue.len()
     }
 
-    /// Every request so far.
+    /// Returns all requests so far.
     pub fn requests(&self) -> Vec<Request> {
         self.lock().requests.clone()
     }
 
-    /// The record of this model.
+    /// Returns the record of this model.
     pub fn model() -> Model {
         Model {
             id: "faux-1".to_owned(),
@@ -235,7 +235,7 @@ impl Faux {
         }
     }
 
-    /// A request to this model with default options.
+    /// Creates a request to this model with default options.
     pub fn request(&self, context: Context) -> Request {
         Request::new(Arc::new(Self::model()), context, StreamOptions::default())
     }
@@ -252,7 +252,7 @@ impl Provider for Faux {
             shared.requests.push(request.clone());
             (shared.queue.pop_front(), shared.respond.clone())
         };
-        // The closure runs without the lock: it may look at this model or add to its queue.
+        // The closure runs without the lock, so that it can use this model.
         let reply = queued.or_else(|| respond.map(|respond| respond(&request)));
         let reply = reply.unwrap_or_else(|| {
             Reply::new().fail("The scripted model has no answer left for this request")
@@ -263,7 +263,7 @@ impl Provider for Faux {
 }
 
 impl Shared {
-    /// Estimates the tokens. What a session sent before and sends again counts as cached.
+    /// Estimates the tokens. The common prefix with the last prompt of the session counts as cached.
     fn usage(&mut self, request: &Request, reply: &Reply) -> Usage {
         let messages = request.context.clone().normalize();
         let mut usage = Usage { output: tokens(reply.length()), ..Usage::default() };
@@ -295,7 +295,7 @@ impl std::fmt::Debug for Faux {
     }
 }
 
-/// What happens next in a scripted answer.
+/// A step of a scripted answer.
 enum Step {
     Begin(Block),
     Delta(String),
@@ -372,7 +372,7 @@ impl Source for Script {
                     Ending::Hang => {}
                 }
             }
-            // Only a script that hangs is asked to go on after its end; cancelling wakes it.
+            // Only a script that hangs is polled after its end; cancellation wakes the task.
             None => return Poll::Pending,
         }
         if matches!(self.steps.front(), Some(Step::Delta(_))) {
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn plays_its_script() {
+    async fn a_reply_becomes_events_and_a_message() {
         let faux = Faux::new();
         faux.push(
             Reply::new()
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn fails_in_the_middle_and_when_the_script_is_over() {
+    async fn a_reply_can_fail_and_an_empty_queue_fails() {
         let faux = Faux::new();
         faux.push(Reply::new().text("so f").fail("boom"));
         let (_, message) = events(&faux).await;
@@ -439,7 +439,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waits_and_hangs_until_cancelled() {
+    async fn a_reply_can_pause_and_hang_until_cancelled() {
         let faux = Faux::responding(|_| {
             Reply::new().text("abc").chunks_of(1).wait_between(Duration::from_secs(1)).hang()
         });
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn simulates_a_prompt_cache_per_session() {
+    async fn each_session_has_a_simulated_prompt_cache() {
         let faux = Faux::responding(|_| Reply::new().text("ok"));
         let mut request = faux.request(Context::new().user("a long enough prompt to be counted"));
         request.options.session_id = Some("s".to_owned());

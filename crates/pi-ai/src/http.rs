@@ -1,9 +1,10 @@
-//! The driver: sends the request of a wire format and feeds its decoder, once for all formats.
+//! The HTTP driver: sends the request of a wire format and feeds its decoder, for all formats.
 //!
-//! Time-outs, retries, redirects, content encodings and error bodies are decided here and nowhere
-//! else. It knows no provider and no format beyond the [`WireFormat`](crate::wire::WireFormat)
-//! trait. `client` owns the connection pool, `connect` gets an answer to begin, `source` reads it,
-//! `redact` keeps keys out of error texts.
+//! Time-outs, retries, redirects, content encodings and error bodies are handled here and nowhere
+//! else. The driver must not know a provider, or a format beyond the
+//! [`WireFormat`](crate::wire::WireFormat) trait. `client` owns the connection pool, `connect`
+//! waits for the head of the response, `source` reads the body, `redact` keeps keys out of error
+//! texts.
 
 mod client;
 mod connect;

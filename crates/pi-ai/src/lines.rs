@@ -1,16 +1,16 @@
-//! Splits a byte stream into lines: LF, CRLF or CR, cut anywhere.
+//! Splits a byte stream into lines that end in LF, CRLF or CR.
 
-/// The state between two pieces of a stream.
+/// The state between two chunks of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    /// Bytes of a line whose end has not come yet.
+    /// Bytes of a line without its end.
     partial: Vec<u8>,
-    /// The last byte was CR: an LF that follows belongs to it.
+    /// True if the last byte was CR, so that a following LF belongs to it.
     after_cr: bool,
 }
 
 impl Lines {
-    /// Reads on and calls `on_line` for every line that became complete, without its ending.
+    /// Reads the next bytes and calls `on_line` for every complete line, without its ending.
     pub(crate) fn push<E>(
         &mut self,
         bytes: &[u8],
@@ -45,7 +45,7 @@ impl Lines {
         Ok(())
     }
 
-    /// The stream ended: calls `on_line` for a last line without an ending.
+    /// Ends the stream: calls `on_line` for a last line without an ending.
     pub(crate) fn finish<E>(
         &mut self,
         on_line: impl FnOnce(&[u8]) -> Result<(), E>,
@@ -54,7 +54,7 @@ impl Lines {
         if line.is_empty() { Ok(()) } else { on_line(&line) }
     }
 
-    /// Bytes held back until their line ends.
+    /// Returns the number of bytes of the incomplete line.
     pub(crate) fn pending(&self) -> usize {
         self.partial.len()
     }

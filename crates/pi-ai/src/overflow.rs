@@ -1,18 +1,18 @@
-//! Whether an answer failed because the conversation no longer fits the model.
+//! Detection of answers that failed because the conversation exceeds the context window.
 //!
-//! Providers agree on nothing here but English. A wrong "yes" compacts a conversation for
-//! nothing, a wrong "no" leaves the user stuck, so each pattern is as tight as its source allows.
+//! Providers report this only in English prose. A false positive compacts a conversation for
+//! nothing, a false negative leaves the user stuck, so each pattern is as tight as its source allows.
 
 use std::sync::LazyLock;
 
 use pi_protocol::{AssistantMessage, StopReason};
 use regex_lite::{Regex, RegexBuilder};
 
-/// Throttling that talks of tokens.
+/// Errors of rate limits, which may mention tokens.
 const NOT_OVERFLOW: &[&str] =
     &["^(Throttling error|Service unavailable):", "rate limit", "too many requests"];
 
-/// Each with the provider it was seen from.
+/// Errors of an overflow, each with its provider.
 const OVERFLOW: &[&str] = &[
     "prompt (is )?too long",                 // Anthropic, Z.AI
     "prompt exceeds max length",             // Z.AI in China
@@ -44,20 +44,21 @@ const OVERFLOW: &[&str] = &[
     r"^413([\s:]|$)",
 ];
 
-/// Cerebras answers an overflow with a bare status.
+/// The error of Cerebras, which is a status without a body.
 const OVERFLOW_CEREBRAS: &str = r"^4(00|13)\s*(status code)?\s*\(no body\)";
 
 static NOT_OVERFLOW_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(NOT_OVERFLOW));
 static OVERFLOW_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(OVERFLOW));
 static CEREBRAS: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(&[OVERFLOW_CEREBRAS]));
 
-/// Compiles patterns of this crate; a test compiles them all.
+/// Compiles patterns of this crate; a test checks that all of them compile.
 pub(crate) fn compile(patterns: &[&str]) -> Vec<Regex> {
     let compile = |pattern: &&str| RegexBuilder::new(pattern).case_insensitive(true).build();
     patterns.iter().filter_map(|pattern| compile(pattern).ok()).collect()
 }
 
-/// The conversation did not fit: the provider said so, or its counts show it.
+/// Returns true if the conversation exceeded the context window, by the error of the provider or by
+/// its token counts.
 pub fn is_context_overflow(message: &AssistantMessage, context_window: Option<u64>) -> bool {
     if message.stop_reason == StopReason::Error
         && let Some(error) = &message.error_message
@@ -69,9 +70,9 @@ pub fn is_context_overflow(message: &AssistantMessage, context_window: Option<u6
     let usage = &message.usage;
     let input = usage.input.saturating_add(usage.cache_read);
     match message.stop_reason {
-        // Some endpoints cut the input in silence.
+        // Some endpoints truncate the input without an error.
         StopReason::Stop => input > window,
-        // Others fill the window with input and have no room left for an answer.
+        // Others fill the window with input, so that no tokens are left for an answer.
         StopReason::Length => usage.output == 0 && input.saturating_mul(100) >= window * 99,
         _ => false,
     }
@@ -85,10 +86,10 @@ fn says_overflow(error: &str, provider: &str) -> bool {
     any(&OVERFLOW_SET) || (provider == "cerebras" && any(&CEREBRAS))
 }
 
-/// The answer was cut although less than `wanted` tokens were produced: after making room, asking
-/// again can give a whole one.
-pub fn is_recoverable_length(message: &AssistantMessage, wanted: u64) -> bool {
-    message.stop_reason == StopReason::Length && wanted > 0 && message.usage.output < wanted
+/// Returns true if the answer was truncated although fewer than `requested` tokens were produced.
+/// After compaction, a retry can give a complete answer.
+pub fn is_recoverable_length(message: &AssistantMessage, requested: u64) -> bool {
+    message.stop_reason == StopReason::Length && requested > 0 && message.usage.output < requested
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The built-in providers: what they are called, where they are and where their keys are kept.
+//! The built-in providers: names, base URLs and the variables of their keys.
 //!
-//! This is a table of facts and two ways to read it. It reads no environment: whoever resolves a
-//! key asks for the variables named here. Signing in, and what else a provider needs besides a
-//! key (an account, a region), is not described here.
+//! A table of facts. This module must not read the environment; the caller that resolves a key reads
+//! the variables named here. Logins, and further settings of a provider such as an account or a
+//! region, are not part of the table.
 
 /// A built-in provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,21 +10,21 @@
 pub struct ProviderInfo {
     /// The id used in settings and model records.
     pub id: &'static str,
-    /// A name for people.
+    /// The display name.
     pub name: &'static str,
     /// Environment variables that may hold the key; the first one that is set counts.
     pub key_env: &'static [&'static str],
-    /// Where requests go for a model that the user defines without saying so. Parts in braces
-    /// are filled in from the environment. `None`: there is no such place, the user has to say.
+    /// The base URL of custom models without one. Parts in braces are variables of the environment.
+    /// `None` if there is no default.
     pub base_url: Option<&'static str>,
-    /// The wire format spoken at `base_url`.
+    /// The wire format at `base_url`.
     pub api: &'static str,
 }
 
 /// All built-in providers, sorted by id.
 ///
-/// Several offer more than one wire format; the one here is the least surprising for a model
-/// that nothing is known of.
+/// Several providers support more than one wire format; the table has the best default for an
+/// unknown model.
 pub static PROVIDERS: &[ProviderInfo] = &[
     ProviderInfo {
         id: "amazon-bedrock",
@@ -326,7 +326,7 @@ pub static PROVIDERS: &[ProviderInfo] = &[
     },
 ];
 
-/// The provider with exactly this id.
+/// Finds the provider with exactly this id.
 pub fn provider(id: &str) -> Option<&'static ProviderInfo> {
     let at = PROVIDERS.binary_search_by_key(&id, |provider| provider.id).ok()?;
     PROVIDERS.get(at)
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
     use crate::catalog;
 
-    /// Every wire format there is a name for; the last one is for classifiers only.
+    /// All names of wire formats; the last one is for classifiers only.
     const APIS: &[&str] = &[
         "anthropic-messages",
         "azure-openai-responses",
@@ -354,7 +354,7 @@ mod tests {
 
     #[test]
     fn sorted_and_unique() {
-        // The binary search depends on it.
+        // The binary search depends on the order.
         assert!(PROVIDERS.is_sorted_by(|a, b| a.id < b.id));
     }
 
@@ -363,7 +363,7 @@ mod tests {
         for expected in PROVIDERS {
             assert_eq!(provider(expected.id), Some(expected));
         }
-        assert_eq!(provider("nobody"), None);
+        assert_eq!(provider("unknown"), None);
         assert_eq!(provider("Anthropic"), None);
     }
 
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// The defaults are not invented: some model in the catalog is reached in just this way.
+    /// Every default is in use: some model in the catalog has the same base URL and wire format.
     #[test]
     fn the_catalog_uses_the_defaults() {
         for id in catalog::providers() {
@@ -398,7 +398,7 @@ mod tests {
             keys("anthropic"),
             Some(["ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN", "ANTHROPIC_API_KEY"].as_slice())
         );
-        // Reached only by signing in.
+        // Available only with a login.
         assert_eq!(keys("openai-codex"), Some([].as_slice()));
     }
 }

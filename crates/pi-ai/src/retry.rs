@@ -1,7 +1,7 @@
-//! Trying a whole turn again: which failures are worth it, and how long to wait.
+//! Retries of a whole turn: classification of failures, and pauses.
 //!
-//! Retries inside one request, before its answer has begun, are the driver's (`http`). Whoever
-//! uses this checks [`is_context_overflow`](crate::is_context_overflow) first.
+//! Retries inside one request, before its answer begins, belong to the driver (`http`). Callers
+//! check [`is_context_overflow`](crate::is_context_overflow) first.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use regex_lite::Regex;
 
 use crate::overflow::compile;
 
-/// Limits of an account: no amount of waiting within a run lifts them.
+/// Errors of account limits, which do not end within a run.
 const FINAL: &[&str] = &[
     "GoUsageLimitError",
     "FreeUsageLimitError",
@@ -78,22 +78,22 @@ const RETRYABLE: &[&str] = &[
 static FINAL_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(FINAL));
 static RETRYABLE_SET: LazyLock<Vec<Regex>> = LazyLock::new(|| compile(RETRYABLE));
 
-/// The answer failed in a way that may pass.
+/// Returns true if the answer failed with a transient error.
 pub fn is_retryable(message: &AssistantMessage) -> bool {
     let Some(error) = &message.error_message else { return false };
     let any = |set: &[Regex]| set.iter().any(|pattern| pattern.is_match(error));
     message.stop_reason == StopReason::Error && !any(&FINAL_SET) && any(&RETRYABLE_SET)
 }
 
-/// How often and how patiently to try a turn again.
+/// Number of retries of a turn, and the pauses between them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RetryPolicy {
-    /// Further tries after the first; 0 for none.
+    /// Largest number of retries after the first attempt.
     pub max_retries: u32,
-    /// The first pause; each one after is twice as long.
+    /// The first pause; each further pause is twice as long.
     pub base_delay: Duration,
-    /// No pause is longer.
+    /// The longest pause.
     pub max_delay: Duration,
 }
 
@@ -108,37 +108,37 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause before the given further try, counted from 1.
+    /// Returns the pause before a retry, counted from 1.
     pub fn delay(&self, attempt: u32) -> Duration {
         let doublings = attempt.saturating_sub(1).min(31);
         self.base_delay.saturating_mul(1 << doublings).min(self.max_delay)
     }
 }
 
-/// What happens while a turn is tried again.
+/// An event of the retries of a turn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RetryEvent {
-    /// A pause begins, after `error`.
+    /// A pause begins.
     Scheduled {
-        /// The coming try, counted from 1.
+        /// Number of the next retry, counted from 1.
         attempt: u32,
-        /// The last try there will be.
+        /// Largest number of retries.
         max_attempts: u32,
-        /// How long the pause is.
+        /// Length of the pause.
         delay: Duration,
-        /// Why.
+        /// Error of the last attempt.
         error: String,
     },
     /// The pause is over.
     AttemptStart {
-        /// The try that begins.
+        /// Number of the retry that begins.
         attempt: u32,
     },
-    /// No more tries. Sent once, and only if there was a second one.
+    /// The retries are over. Reported once, and only if there was a retry.
     Finished {
-        /// The number of the last retry.
+        /// Number of the last retry.
         attempt: u32,
-        /// The result of the last retry.
+        /// Result of the last retry.
         outcome: RetryOutcome,
     },
 }
@@ -155,9 +155,9 @@ pub enum RetryOutcome {
     Aborted,
 }
 
-/// Produces an answer, again and again while it fails in a way that may pass.
+/// Produces an answer, and retries while it fails with a transient error.
 ///
-/// An aborted answer is final. Cancelling during a pause returns the last answer as aborted.
+/// An aborted answer is final. Cancellation during a pause returns the last answer as aborted.
 pub async fn retry_turn<F>(
     mut produce: impl FnMut() -> F,
     policy: &RetryPolicy,
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn tries_again_until_it_works_or_the_tries_are_used_up() {
+    async fn a_turn_is_retried_until_it_succeeds_or_no_retries_are_left() {
         let overloaded = || answer(StopReason::Error, Some("overloaded_error"));
         let fine = answer(StopReason::Stop, None);
         let started = tokio::time::Instant::now();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn final_errors_and_aborts_are_not_tried_again() {
+    async fn final_errors_and_aborts_are_not_retried() {
         for once in [
             answer(StopReason::Error, Some("429 insufficient_quota")),
             answer(StopReason::Aborted, Some("overloaded")),
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn cancelling_a_pause_returns_the_answer_as_aborted() {
+    async fn cancellation_during_a_pause_returns_the_answer_as_aborted() {
         let cancel = CancelToken::new();
         cancel.cancel();
         let (last, events) = run(vec![answer(StopReason::Error, Some("timeout"))], &cancel).await;

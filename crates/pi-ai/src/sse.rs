@@ -1,27 +1,27 @@
-//! Server-sent events: bytes in, events out, no I/O.
+//! Parser of server-sent events, without I/O.
 //!
-//! Accepts what the standard allows and servers send: LF, CRLF or CR, a byte-order mark, comment
-//! lines, several `data` lines per event, any cut of the bytes, also inside a character or a line
-//! ending. Invalid UTF-8 becomes U+FFFD, so one bad byte does not cost the answer.
+//! Accepts LF, CRLF or CR, a byte-order mark, comment lines, several `data` lines per event, and
+//! any cuts of the bytes, also inside a character or a line ending. Invalid UTF-8 becomes U+FFFD,
+//! so that one bad byte does not fail the answer.
 
 use std::borrow::Cow;
 
 use crate::lines::Lines;
 
-/// A line longer than this is not a line of any provider but an attack or a mistake.
+/// Largest size of an event. No provider sends longer ones, so they are an attack or a mistake.
 pub const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
-/// One event.
+/// A server-sent event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SseEvent<'a> {
-    /// The `event:` field.
+    /// Value of the `event:` field.
     pub name: Option<&'a str>,
     /// The `data:` lines, joined by newlines.
     pub data: &'a str,
 }
 
-/// An event grew past [`MAX_EVENT_BYTES`].
+/// An event is larger than [`MAX_EVENT_BYTES`].
 #[derive(Debug, thiserror::Error)]
 #[error("the server sent an event of more than {} MiB without an end", MAX_EVENT_BYTES >> 20)]
 pub struct EventTooLong;
@@ -33,23 +33,23 @@ pub struct SseParser {
     fields: Fields,
 }
 
-/// The fields of the event being read.
+/// The fields of the current event.
 #[derive(Debug, Default)]
 struct Fields {
     name: Option<String>,
     data: String,
     has_data: bool,
-    /// A line has been seen, so no byte-order mark can follow.
+    /// True if a line has been read, so that no byte-order mark can follow.
     past_start: bool,
 }
 
 impl SseParser {
-    /// A parser at the start of a stream.
+    /// Creates a parser at the start of a stream.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads on and calls `on_event` for every event that became complete.
+    /// Parses the next bytes and calls `on_event` for every event that became complete.
     pub fn push<E: From<EventTooLong>>(
         &mut self,
         bytes: &[u8],
@@ -63,8 +63,8 @@ impl SseParser {
         Ok(())
     }
 
-    /// The stream ended. Calls back for an event whose closing blank line never came; whether its
-    /// data is whole is for the caller to judge.
+    /// Ends the stream. Calls `on_event` for a last event without its blank line; the caller decides
+    /// whether its data is complete.
     pub fn finish<E: From<EventTooLong>>(
         &mut self,
         mut on_event: impl FnMut(SseEvent<'_>) -> Result<(), E>,
@@ -104,7 +104,7 @@ impl Fields {
                 self.data.push_str(&lossy(value));
             }
             b"event" => self.name = Some(lossy(value).into_owned()),
-            // Comments, `id`, `retry` and fields nobody has heard of.
+            // Comments, `id`, `retry` and unknown fields.
             _ => {}
         }
         Ok(())
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_servers_send() {
+    fn all_forms_of_the_standard_are_parsed() {
         let cases: &[(&str, &[(Option<&str>, &str)])] = &[
             ("data: a\n\n", &[(None, "a")]),
             ("data: a\r\n\r\ndata: b\r\n\r\n", &[(None, "a"), (None, "b")]),
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_refused() {
+    fn an_endless_line_is_rejected() {
         let mut parser = SseParser::new();
         let block = vec![b'x'; 1 << 20];
         let result = (0..=64).try_for_each(|_| parser.push(&block, |_| Ok::<_, EventTooLong>(())));
@@ -190,7 +190,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn cuts_do_not_matter(
+        fn cuts_do_not_change_the_result(
             text in "(data: ?[a-zé:]{0,4}|event: x|: c|)(\n|\r|\r\n){1,2}(data: y(\n|\r\n|\r)){0,3}",
             cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
         ) {

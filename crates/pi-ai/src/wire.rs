@@ -1,11 +1,10 @@
-//! Wire formats: how a request is written and an answer is read, without I/O.
+//! Wire formats: encoding of requests and decoding of answers, without I/O.
 //!
-//! One module per format, each with two pure halves. *Encode* turns a [`Call`] into an
-//! [`HttpRequest`]; a [`Decoder`] is fed the bytes of the answer and writes into a
+//! One module per format, each with two pure halves. The encoder turns a [`Call`] into an
+//! [`HttpRequest`]; a [`Decoder`] is fed the bytes of the response and writes into a
 //! [`MessageBuilder`]. Vendors are data (base URL, compat flags, headers); formats are code.
 //!
-//! Nothing here opens a connection or knows a key's origin; `http` does the first, `client` the
-//! second.
+//! This module must not open a connection (see `http`) or look up a key (see `client`).
 
 pub mod anthropic;
 mod call;
@@ -33,41 +32,41 @@ pub use transform::transform_messages;
 
 /// A wire format.
 pub trait WireFormat: Sync {
-    /// Its name in model records.
+    /// Returns the name of the format in model records.
     fn api(&self) -> &'static str;
 
-    /// Writes the request.
+    /// Encodes the request of a call.
     fn encode(&self, call: &Call) -> Result<HttpRequest, EncodeError>;
 
-    /// A decoder for the answer to `call`.
+    /// Creates a decoder for the answer to `call`.
     fn decoder(&self, call: &Call) -> Box<dyn Decoder>;
 
-    /// The effort that the request asks for, in the provider's words, if it must be told again
-    /// when this answer is replayed.
+    /// Returns the requested effort, as the provider calls it, if later requests must repeat it
+    /// together with this answer.
     fn thinking_level(&self, _call: &Call) -> Option<String> {
         None
     }
 
-    /// What to tell the user about an answer that is not 2xx.
+    /// Returns the error text for a response that is not 2xx.
     fn error_text(&self, call: &Call, failure: &HttpFailure) -> String;
 
-    /// A second request to make after this failure, with less in it. For endpoints that refuse
-    /// something optional that cannot be known beforehand.
+    /// Returns a reduced request to send after this failure. For endpoints that reject an optional
+    /// feature, which cannot be known beforehand.
     fn fallback(&self, _call: &Call, _failure: &HttpFailure) -> Option<Fallback> {
         None
     }
 }
 
-/// A second try with less in the request.
+/// A reduced request after a failure.
 #[derive(Debug)]
 pub struct Fallback {
-    /// The call to make instead.
+    /// The call to send instead.
     pub call: Call,
-    /// What the message records about it.
+    /// The diagnostic for the message.
     pub diagnostic: pi_protocol::Diagnostic,
 }
 
-/// Every format this crate speaks.
+/// All supported formats.
 pub static FORMATS: &[&dyn WireFormat] = &[
     &anthropic::AnthropicMessages,
     &completions::OpenAiCompletions,
@@ -75,86 +74,86 @@ pub static FORMATS: &[&dyn WireFormat] = &[
     &google::GoogleGenerativeAi,
 ];
 
-/// The format with this name.
+/// Finds the format with this name.
 pub fn format(api: &str) -> Option<&'static dyn WireFormat> {
     FORMATS.iter().copied().find(|format| format.api() == api)
 }
 
-/// A request ready to be sent: always a POST with a JSON body.
+/// An encoded request, which is always a POST with a JSON body.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {
-    /// The whole URL.
+    /// The URL with path and query.
     pub url: String,
-    /// Headers of the format, authentication included.
+    /// The headers of the format, authentication included.
     pub headers: Headers,
-    /// The body.
+    /// The JSON body.
     pub body: Value,
 }
 
-/// Reads the bytes of an answer.
+/// Decodes the bytes of a response.
 ///
-/// Contract: however the bytes are cut, the same events and the same message come out. Errors go
-/// into the builder as its terminal event.
+/// Contract: events and message do not depend on how the bytes are cut. An error is the terminal
+/// event of the builder.
 pub trait Decoder: Send {
-    /// Reads on.
+    /// Decodes the next bytes.
     fn push(&mut self, bytes: &[u8], out: &mut MessageBuilder);
 
-    /// The body ended. If the answer is not complete, this is an error.
+    /// Ends the body. An incomplete answer becomes an error.
     fn finish(&mut self, out: &mut MessageBuilder);
 }
 
-/// The request cannot be written.
+/// A request cannot be encoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// There is no key, and no header that takes its place.
+    /// There is no key and no header that replaces it.
     #[error("No API key for provider: {0}")]
     MissingKey(String),
-    /// A tool demands something that this model or endpoint does not offer.
+    /// A tool requires a strict schema that the endpoint does not support.
     #[error("Tool \"{tool}\" requires JSON-schema constrained sampling, but {reason}.")]
     StrictTool {
-        /// The tool's name.
+        /// Name of the tool.
         tool: String,
-        /// Why it cannot be.
+        /// The reason, as a part of the error text.
         reason: String,
     },
-    /// A tool wants a grammar that cannot be sent.
+    /// A tool has a grammar that cannot be sent.
     #[error("Tool \"{tool}\" cannot use grammar constrained sampling: {reason}.")]
     GrammarTool {
-        /// The tool's name.
+        /// Name of the tool.
         tool: String,
-        /// Why it cannot be.
+        /// The reason, as a part of the error text.
         reason: &'static str,
     },
-    /// The model record asks for something the format does not know.
+    /// The model record has a value that the format does not support.
     #[error("{0}")]
     BadModel(String),
-    /// The conversation has nothing in it that could be sent.
+    /// The conversation has no content to send.
     #[error("contents are required")]
     NoContents,
 }
 
-/// The answer cannot be read on.
+/// An answer cannot be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StreamError {
-    /// The provider said so, in these words.
+    /// The provider reported an error.
     #[error("{0}")]
     Provider(String),
-    /// What arrived is not what the format prescribes.
+    /// The response violates the format.
     #[error("Could not read the provider's answer: {what}: {problem}; received: {received}")]
     Malformed {
-        /// Which part.
+        /// The part of the response.
         what: &'static str,
-        /// What is wrong with it.
+        /// The parse error.
         problem: String,
-        /// The beginning of it.
+        /// The beginning of the invalid text.
         received: String,
     },
-    /// The answer ended too early.
+    /// The response ended too early.
     #[error("{0}")]
     Truncated(&'static str),
-    /// An event without an end.
+    /// An event is too long.
     #[error(transparent)]
     TooLong(#[from] crate::sse::EventTooLong),
     /// A hook of the request panicked.
@@ -163,7 +162,7 @@ pub enum StreamError {
 }
 
 impl StreamError {
-    /// What arrived is not the JSON it should be.
+    /// Creates the error for an invalid part of a response.
     pub fn malformed(what: &'static str, problem: &impl ToString, received: &str) -> Self {
         let received = error_text::shorten(received, 200);
         Self::Malformed { what, problem: problem.to_string(), received }

@@ -1,4 +1,4 @@
-//! One line of the catalog to a [`Model`].
+//! Decodes a line of the catalog into a [`Model`].
 //!
 //! A line has five fields, separated by tabs:
 //!
@@ -6,10 +6,10 @@
 //! id  name  context-window max-tokens  input output cache-read cache-write  references
 //! ```
 //!
-//! An empty name repeats the id. Prices at the end that are 0 are left out, and so is the 0
-//! before a point. The references are letters with numbers, `rie2t0c5`: `r` reasons, `i` takes
-//! images, the others name a row of a table ([`Tables`]). Rows are JSON, and only the rows that
-//! a line names are parsed.
+//! An empty name repeats the id. Trailing prices of 0 are left out, and so is the 0 before a point.
+//! The references are letters with numbers, `rie2t0c5`: `r` marks reasoning, `i` image input, the
+//! others refer to a row of a table ([`Tables`]). Rows are JSON, and only the rows that a line
+//! refers to are parsed.
 //!
 //! The writer of this format is `xtask/src/catalog/encode.rs`; a test there decodes every
 //! record and compares it with its source.
@@ -17,10 +17,10 @@
 use pi_protocol::{CostTier, InputKind, Model, ModelCost};
 use serde::de::DeserializeOwned;
 
-/// What many models have in common: one row per line, the most used rows first.
+/// Data shared by many models: one row per line, the most used rows first.
 ///
-/// Rows are found by counting lines. That beats an index of offsets here because the rows that
-/// nearly all models name are among the first few.
+/// Rows are found by counting lines, which is faster than an index of offsets because nearly all
+/// models refer to the first few rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Tables {
     /// `e`: the wire format and the base URL.
@@ -29,9 +29,9 @@ pub(super) struct Tables {
     pub(super) thinking: &'static str,
     /// `l`: limits on the input.
     pub(super) limits: &'static str,
-    /// `c`: differences from the wire format's norm.
+    /// `c`: differences from the wire format.
     pub(super) compat: &'static str,
-    /// `h`: headers.
+    /// `h`: headers of every request.
     pub(super) headers: &'static str,
     /// `p`: lifetimes of cached prompts.
     pub(super) caches: &'static str,
@@ -39,7 +39,7 @@ pub(super) struct Tables {
     pub(super) tiers: &'static str,
 }
 
-/// The record of a line; `None` when the line is not in the form described above.
+/// Decodes a line; `None` if the line does not have the form described above.
 pub(super) fn model(provider: &str, line: &str, tables: &Tables) -> Option<Model> {
     let mut fields = line.split('\t');
     let id = fields.next()?;
@@ -74,7 +74,7 @@ fn prices(text: &str) -> Option<ModelCost> {
     words.next().is_none().then_some(cost)
 }
 
-/// Reads `rie2t0c5` and adds to the model what each reference stands for.
+/// Parses `rie2t0c5` and adds the data of each reference to the model.
 fn apply(mut references: &str, model: &mut Model, tables: &Tables) -> Option<()> {
     while let Some(kind) = references.chars().next() {
         let rest = references.get(kind.len_utf8()..)?;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_everything() {
+    fn a_line_with_all_fields_is_decoded() {
         check(
             "a/b c:1\tName\t200 100\t3 .5 0 .25\trie0t0l0c1h0p0k0",
             r#"{"id":"a/b c:1","name":"Name","provider":"p","api":"wire-a",
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_little() {
+    fn a_minimal_line_is_decoded() {
         check(
             "a\t\t8 4\t\te1",
             r#"{"id":"a","name":"a","provider":"p","api":"wire-b","input":["text"],
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_not_models() {
+    fn invalid_lines_are_rejected() {
         for line in [
             "",
             "a",

@@ -1,4 +1,4 @@
-//! The connection pool, built when the first request is made.
+//! The connection pool, built for the first request.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -8,7 +8,8 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
 
-/// Connection pools by what belongs to a pool and not to a request. In practice there is one.
+/// Connection pools by the settings that belong to a pool, not to a request. In practice there is
+/// one.
 #[derive(Clone, Default)]
 pub(crate) struct HttpClient {
     pools: Arc<Mutex<HashMap<PoolKey, reqwest::Client>>>,
@@ -17,14 +18,14 @@ pub(crate) struct HttpClient {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct PoolKey {
     connect: Option<Duration>,
-    /// Plain HTTP, as local servers speak it, must also work where no certificates are installed.
+    /// False for plain HTTP, which must also work without installed certificates.
     tls: bool,
-    /// A server on this machine is not asked through a proxy on another.
+    /// True for a server on this machine, which is not reached through a proxy.
     local: bool,
 }
 
 impl HttpClient {
-    /// The pool for requests to `url`. The error says what to do.
+    /// Returns the pool for requests to `url`. The error text includes a hint.
     pub(crate) fn pool(
         &self,
         url: &str,
@@ -42,8 +43,8 @@ impl HttpClient {
         let client = build(key).map_err(|error| {
             let cause = super::connect::cause(&error);
             format!(
-                "Could not set up TLS: {cause}. Install the certificates of the system \
-                 (often a package named ca-certificates), or set SSL_CERT_FILE."
+                "Could not set up TLS: {cause}. Install the CA certificates of the system \
+                 (often the package ca-certificates), or set SSL_CERT_FILE."
             )
         })?;
         pools.insert(key, client.clone());
@@ -64,7 +65,7 @@ fn is_loopback(host: &str) -> bool {
 }
 
 fn build(key: PoolKey) -> Result<reqwest::Client, reqwest::Error> {
-    // Fails only if a provider is installed already, by us or by the program around us.
+    // Fails only if a provider is already installed, by this crate or by the application.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .redirect(Policy::custom(follow_same_origin))
@@ -84,9 +85,9 @@ fn build(key: PoolKey) -> Result<reqwest::Client, reqwest::Error> {
     builder.build()
 }
 
-/// Follows a redirect that keeps the method and stays at the origin. Keys travel in headers that
-/// an HTTP client does not know to be secret (`x-api-key`, `x-goog-api-key`), so any other
-/// redirect is returned as the answer, and becomes an error there.
+/// Follows a redirect that keeps the method and stays at the origin. Keys are in headers that an
+/// HTTP client does not treat as secret (`x-api-key`, `x-goog-api-key`), so every other redirect is
+/// returned as the response and becomes an error.
 fn follow_same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let keeps_method =
         matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn knows_this_machine() {
+    fn loopback_hosts_are_recognized() {
         for local in
             ["localhost:8080", "localhost", "127.0.0.1:1", "127.1.2.3", "[::1]:80", "[::1]"]
         {

@@ -1,4 +1,4 @@
-//! Gets an answer to begin: sends, waits, retries, and turns every failure into its text.
+//! Sends a request and waits for the head of the response, with retries.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::{Duration, Instant, SystemTime};
@@ -13,27 +13,27 @@ use super::retry::{Attempt, Decision, Hints, decide};
 use crate::hooks::{self, HookPanicked};
 use crate::wire::{HttpFailure, HttpRequest};
 
-/// Error bodies are read up to here.
+/// Largest part of an error body that is read.
 const MAX_ERROR_BODY: usize = 1 << 20;
 
-/// An answer that has begun.
+/// A response whose head has arrived.
 pub(crate) struct Opened {
     pub(crate) response: Response,
-    /// When the request that it answers was sent.
+    /// Time at which the request was sent.
     pub(crate) sent: Instant,
 }
 
-/// Why there is no answer.
+/// The reason why there is no response to read.
 pub(crate) enum Failure {
-    /// The server answered with this.
+    /// The server responded with an error status.
     Status(HttpFailure),
-    /// There is nothing but this text.
+    /// The request failed without a response.
     Text(String),
-    /// The server wants a pause longer than allowed, after this failure.
+    /// The server requested a longer pause than allowed, after this failure.
     PauseTooLong { pause: Duration, allowed: Duration, failure: HttpFailure },
 }
 
-/// Sends `request`, with retries as `options` say.
+/// Sends `request`, with the retries of `options`.
 pub(crate) async fn open(
     http: &HttpClient,
     request: &HttpRequest,
@@ -41,7 +41,7 @@ pub(crate) async fn open(
 ) -> Result<Opened, Failure> {
     let client = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
     let body = serde_json::to_vec(&request.body)
-        .map_err(|error| Failure::Text(format!("Could not write the request: {error}")))?;
+        .map_err(|error| Failure::Text(format!("Could not serialize the request: {error}")))?;
     let body = bytes::Bytes::from(body);
     let headers = header_map(request).map_err(Failure::Text)?;
     let mut number = 0;
@@ -53,7 +53,7 @@ pub(crate) async fn open(
             Some(Ok(response)) => {
                 let arrived = Instant::now();
                 notify(options, &response).await.map_err(|error| Failure::Text(error.into()))?;
-                // The time that the hook takes does not count against the server.
+                // The run time of the hook does not count as waiting time.
                 sent += arrived.elapsed();
                 if response.status().is_success() {
                     return Ok(Opened { response, sent });
@@ -108,29 +108,32 @@ async fn notify(options: &StreamOptions, response: &Response) -> Result<(), Hook
 fn header_map(request: &HttpRequest) -> Result<HeaderMap, String> {
     let mut map = HeaderMap::new();
     map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    // The stream is wanted, but an error may come as JSON.
+    // The answer is a stream, but an error may be JSON.
     map.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
     for (name, value) in request.headers.iter() {
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| format!("\"{name}\" is not a valid header name"))?;
-        // The value may be a key: it is not repeated.
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| format!("The value of header \"{name}\" cannot be sent in a header"))?;
+        // The value may be a key, so the error does not quote it.
+        let mut value = HeaderValue::from_str(value).map_err(|_| {
+            format!(
+                "The value of header \"{name}\" has characters that are not allowed in a header"
+            )
+        })?;
         value.set_sensitive(true);
         map.insert(key, value);
     }
     Ok(map)
 }
 
-/// Reads the body of a failure, within bounds of size and time.
+/// Reads the body of a failure, limited in size and time.
 async fn read_failure(mut response: Response, timeouts: &Timeouts) -> HttpFailure {
     let status = response.status();
     if status.is_redirection() {
         let to = response.headers().get(LOCATION).and_then(|to| to.to_str().ok());
-        let to = to.unwrap_or("an unknown place");
+        let to = to.unwrap_or("an unknown location");
         let body = format!(
-            "The server redirects to {to}. Keys are not sent to another address: \
-             if you trust it, make it the provider's base URL."
+            "The server redirects to {to}. Keys are not sent to another origin; \
+             if you trust it, set it as the provider's base URL."
         );
         return HttpFailure { status: status.as_u16(), body };
     }
@@ -162,13 +165,13 @@ pub(super) fn first_byte_text(timeouts: &Timeouts) -> String {
     format!("Request timed out: no answer within {seconds} s")
 }
 
-/// The host and port of a URL, for error texts.
+/// Returns host and port of a URL, for error texts.
 pub(super) fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-/// The innermost cause: "connection refused" says more than "error sending request".
+/// Returns the innermost cause: "connection refused" is more useful than "error sending request".
 pub(super) fn cause(error: &dyn std::error::Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -177,7 +180,7 @@ pub(super) fn cause(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
-/// A number between 0 and 1 that differs from call to call: enough for jitter.
+/// Returns a number between 0 and 1 that differs from call to call, which is enough for jitter.
 fn jitter() -> f64 {
     let random = RandomState::new().build_hasher().finish();
     f64::from((random >> 32) as u32) / f64::from(u32::MAX)

@@ -1,12 +1,12 @@
-//! Content encodings of an answer.
+//! Content encodings of a response.
 //!
-//! None is asked for, since a compressing proxy delays a stream; some send one all the same.
+//! Requests ask for none, since a compressing proxy delays a stream; some servers use one anyway.
 
 use std::io::Write as _;
 
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 
-/// Undoes the content encoding of a body, piece by piece.
+/// Decoder of the content encoding of a body, chunk by chunk.
 pub(super) enum Encoding {
     Identity,
     Gzip(Box<MultiGzDecoder<Vec<u8>>>),
@@ -14,19 +14,17 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// The decoder for a `content-encoding` header.
+    /// Returns the decoder for a `content-encoding` header.
     pub(super) fn named(name: Option<&str>) -> Result<Self, String> {
         match name.map(str::trim).unwrap_or_default().to_ascii_lowercase().as_str() {
             "" | "identity" => Ok(Self::Identity),
             "gzip" | "x-gzip" => Ok(Self::Gzip(Box::new(MultiGzDecoder::new(Vec::new())))),
             "deflate" => Ok(Self::Deflate(Box::new(ZlibDecoder::new(Vec::new())))),
-            other => Err(format!(
-                "The server compressed its answer with \"{other}\", which was not asked for"
-            )),
+            other => Err(format!("The server used the unsupported content encoding \"{other}\"")),
         }
     }
 
-    /// Decodes one piece and hands over what came out of it.
+    /// Decodes a chunk and passes the result to `out`.
     pub(super) fn decode(
         &mut self,
         bytes: &[u8],
@@ -53,7 +51,7 @@ impl Encoding {
         Ok(())
     }
 
-    /// The body ended: hands over the rest, or says that the body was cut.
+    /// Ends the body: passes the rest to `out`. Fails if the body is truncated.
     pub(super) fn finish(&mut self, out: impl FnOnce(&[u8])) -> Result<(), std::io::Error> {
         match self {
             Self::Identity => {}

@@ -1,4 +1,4 @@
-//! Keeps secrets out of error texts: servers quote keys in their complaints.
+//! Keeps secrets out of error texts: servers quote keys in their error messages.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -8,7 +8,7 @@ use pi_protocol::{MessageBuilder, Source};
 /// Replaces secrets in a text.
 pub(crate) type RedactFn = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// The text without secrets.
+/// Returns the text without secrets.
 pub(crate) fn redacted(redact: Option<&RedactFn>, text: String) -> String {
     match redact {
         Some(redact) => redact(&text),
@@ -16,7 +16,7 @@ pub(crate) fn redacted(redact: Option<&RedactFn>, text: String) -> String {
     }
 }
 
-/// A source whose failures are redacted, wherever in the source they arise.
+/// A source whose failures are redacted, from every part of the source.
 pub(crate) struct Redacted<S> {
     source: S,
     redact: RedactFn,

@@ -1,37 +1,37 @@
-//! When to try again before an answer has begun. Pure: the clock and the jitter are arguments.
+//! Retry decisions before an answer begins. Pure: the clock and the jitter are arguments.
 
 use std::time::{Duration, SystemTime};
 
 use pi_protocol::RetryOptions;
 
-/// What is known of a failed attempt.
+/// A failed attempt.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attempt<'a> {
-    /// Attempts before this one.
+    /// Number of attempts before this one.
     pub(super) number: u32,
-    /// The status; `None` if there was no answer.
+    /// The HTTP status; `None` if there was no response.
     pub(super) status: Option<u16>,
     pub(super) hints: &'a Hints,
 }
 
-/// What the server says about trying again.
+/// Hints of the server about retries.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Hints {
-    /// `x-should-retry`.
+    /// The header `x-should-retry`.
     pub(super) should_retry: Option<bool>,
-    /// `retry-after-ms` or `retry-after`.
+    /// The header `retry-after-ms` or `retry-after`.
     pub(super) delay: Option<Duration>,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Decision {
     GiveUp,
-    /// The server wants a longer pause than the user allows.
+    /// The server requests a longer pause than allowed.
     TooLong(Duration),
     After(Duration),
 }
 
-/// Decides what follows a failed attempt. `jitter` is between 0 and 1.
+/// Decides whether to retry after a failed attempt. `jitter` is between 0 and 1.
 pub(super) fn decide(attempt: Attempt<'_>, options: &RetryOptions, jitter: f64) -> Decision {
     let retryable = attempt.hints.should_retry.unwrap_or(match attempt.status {
         None => true,
@@ -55,7 +55,7 @@ pub(super) fn decide(attempt: Attempt<'_>, options: &RetryOptions, jitter: f64) 
 }
 
 impl Hints {
-    /// Reads the headers. `get` looks one up; `now` is for a date in `retry-after`.
+    /// Reads the headers. `get` looks up a header; `now` is for a date in `retry-after`.
     pub(super) fn read<'h>(get: impl Fn(&str) -> Option<&'h str>, now: SystemTime) -> Self {
         let should_retry = match get("x-should-retry") {
             Some("true") => Some(true),
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions() {
+    fn status_hints_and_attempts_decide() {
         let hint = |should_retry, delay| Hints { should_retry, delay };
         let none = hint(None, None);
         let half = Decision::After(SECOND / 2);
@@ -103,13 +103,20 @@ mod tests {
             ("529", 0, Some(529), none.clone(), 1, Decision::After(SECOND / 2)),
             ("400", 0, Some(400), none.clone(), 1, Decision::GiveUp),
             ("401", 0, Some(401), none.clone(), 1, Decision::GiveUp),
-            ("used up", 1, Some(500), none.clone(), 1, Decision::GiveUp),
+            ("no retries left", 1, Some(500), none.clone(), 1, Decision::GiveUp),
             ("doubles", 2, Some(500), none.clone(), 9, Decision::After(2 * SECOND)),
             ("at most 8 s", 30, Some(500), none, 99, Decision::After(8 * SECOND)),
-            ("told not to", 0, Some(500), hint(Some(false), None), 1, Decision::GiveUp),
-            ("told to", 0, Some(400), hint(Some(true), None), 1, Decision::After(SECOND / 2)),
+            ("server forbids", 0, Some(500), hint(Some(false), None), 1, Decision::GiveUp),
             (
-                "told when",
+                "server asks for a retry",
+                0,
+                Some(400),
+                hint(Some(true), None),
+                1,
+                Decision::After(SECOND / 2),
+            ),
+            (
+                "server names a pause",
                 0,
                 Some(429),
                 hint(None, Some(3 * SECOND)),
@@ -136,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_takes_up_to_a_quarter() {
+    fn jitter_shortens_the_pause_by_up_to_a_quarter() {
         let hints = Hints::default();
         let attempt = Attempt { number: 1, status: None, hints: &hints };
         let decision = decide(attempt, &options(5), 1.0);
@@ -144,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_from_headers() {
+    fn hints_are_read_from_headers() {
         let now = httpdate::parse_http_date("Sun, 15 Nov 2026 12:00:00 GMT").unwrap();
         let cases: &[(&[(&str, &str)], Option<bool>, Option<Duration>)] = &[
             (&[], None, None),

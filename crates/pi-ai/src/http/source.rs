@@ -1,4 +1,4 @@
-//! Reads an answer: the [`Source`] behind every stream that comes from the network.
+//! Reads a response: the [`Source`] of every stream that comes from the network.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,7 +15,7 @@ use super::connect::{cause, first_byte_text};
 use super::encoding::Encoding;
 use crate::wire::Decoder;
 
-/// An exchange that has begun: the answer and how to read it.
+/// A response whose head has arrived, and its decoder.
 pub(crate) struct Exchange {
     pub(crate) opened: Opened,
     pub(crate) decoder: Box<dyn Decoder>,
@@ -24,7 +24,7 @@ pub(crate) struct Exchange {
 
 type Connecting = Pin<Box<dyn Future<Output = Result<Exchange, String>> + Send>>;
 
-/// Drives one request from the first byte sent to the last event decoded.
+/// Drives a request from the first byte sent to the last event decoded.
 pub(crate) struct HttpSource {
     state: State,
     timeouts: Timeouts,
@@ -43,8 +43,8 @@ struct Reading {
     watchdog: Watchdog,
 }
 
-/// Notices when nothing comes. A piece of data only notes the time; the timer itself is moved
-/// when it fires, so that thousands of small pieces do not cost thousands of timer changes.
+/// Detects that no data arrives. A chunk of data only records the time; the timer itself is reset
+/// when it fires, so that thousands of small chunks do not cost thousands of timer changes.
 struct Watchdog {
     timer: Option<Pin<Box<Sleep>>>,
     idle: Option<Duration>,
@@ -52,7 +52,7 @@ struct Watchdog {
 }
 
 impl HttpSource {
-    /// A source that makes its connection with `connect` when first polled.
+    /// Creates a source that connects with `connect` when first polled.
     pub(crate) fn new<F>(timeouts: Timeouts, connect: F) -> Self
     where
         F: Future<Output = Result<Exchange, String>> + Send + 'static,
@@ -116,15 +116,15 @@ impl Reading {
         Ok(Self { body: Box::pin(response.bytes_stream()), encoding, decoder, watchdog })
     }
 
-    /// Reads one piece of the body.
+    /// Reads one chunk of the body.
     fn poll(
         &mut self,
         cx: &mut Context<'_>,
         timeouts: &Timeouts,
         out: &mut MessageBuilder,
     ) -> Poll<Result<(), String>> {
-        let piece = match self.body.as_mut().poll_next(cx) {
-            Poll::Ready(piece) => piece,
+        let chunk = match self.body.as_mut().poll_next(cx) {
+            Poll::Ready(chunk) => chunk,
             Poll::Pending => {
                 return match self.watchdog.poll(cx) {
                     Poll::Ready(()) => Poll::Ready(Err(self.timeout_text(timeouts))),
@@ -132,7 +132,7 @@ impl Reading {
                 };
             }
         };
-        Poll::Ready(match piece {
+        Poll::Ready(match chunk {
             Some(Ok(bytes)) => {
                 self.watchdog.data();
                 self.push(&bytes, out)
@@ -154,8 +154,8 @@ impl Reading {
         Ok(())
     }
 
-    /// After the last event the body usually ends at once. Reading its end lets the connection be
-    /// used again; waiting for it would delay the answer.
+    /// Reads the end of the body if it is already there, so that the connection can be reused.
+    /// Waiting for it would delay the answer.
     fn drain(&mut self, cx: &mut Context<'_>) {
         while let Poll::Ready(Some(Ok(_))) = self.body.as_mut().poll_next(cx) {}
     }
@@ -177,7 +177,7 @@ impl Watchdog {
     fn data(&mut self) {
         let now = Instant::now();
         if self.last_data.replace(now).is_none() {
-            // From the wait for the first byte to the wait for the next.
+            // The limit for the first byte ends; the limit between chunks begins.
             self.timer = self.idle.map(|idle| timer(now + idle));
         }
     }

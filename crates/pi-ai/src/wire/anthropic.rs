@@ -1,9 +1,9 @@
-//! `anthropic-messages`: Anthropic's Messages API and the endpoints that speak it.
+//! `anthropic-messages`: Anthropic's Messages API and compatible endpoints.
 //!
-//! Request in `encode` (with `messages`, `tools` and `thinking`), answer in `decode`. What an
-//! endpoint lacks or adds is in `compat`, read from the model record.
+//! Requests are in `encode` (with `messages`, `tools` and `thinking`), answers in `decode`.
+//! Differences of an endpoint are in `compat`, read from the model record.
 //!
-//! OAuth tokens are sent as bearer tokens under our own name: no other client is imitated.
+//! OAuth tokens are sent as bearer tokens under our own name: no other client is impersonated.
 
 mod compat;
 mod decode;
@@ -23,7 +23,7 @@ use crate::wire::{
 #[derive(Debug)]
 pub struct AnthropicMessages;
 
-/// How the endpoint says that the strict tools together are too much for it.
+/// Error texts of an endpoint that cannot handle all strict tools of a request together.
 const STRICT_LIMITS: &[&str] = &[
     "The compiled grammar is too large",
     "Too many strict tools (",

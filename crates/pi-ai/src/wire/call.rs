@@ -1,4 +1,4 @@
-//! Everything an encoder may look at, resolved: no look-ups are left to do.
+//! The input of an encoder, with everything resolved.
 
 use std::sync::Arc;
 
@@ -10,23 +10,24 @@ use secrecy::{ExposeSecret, SecretString};
 use crate::estimate;
 use crate::wire::{EncodeError, identity};
 
-/// A request with everything resolved that depends on the outside world.
+/// A request with key, base URL and environment resolved.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Call {
-    /// The model, its base URL final.
+    /// The model, with its final base URL.
     pub model: Arc<Model>,
     /// The conversation; prompt and tools are in system messages.
     pub messages: Vec<Message>,
-    /// The options as given.
+    /// The options of the request.
     pub options: StreamOptions,
     /// The key, if one was found.
     pub api_key: Option<SecretString>,
-    /// How long to cache.
+    /// Requested lifetime of the cached prompt.
     pub cache: CacheRetention,
     /// The way in which the key is sent.
     pub key_scheme: KeyScheme,
-    /// Send preferred strict tools as ordinary ones; see [`super::WireFormat::fallback`].
+    /// Sends tools that prefer strict schemas as ordinary tools; see
+    /// [`super::WireFormat::fallback`].
     pub no_strict_tools: bool,
 }
 
@@ -34,10 +35,10 @@ pub struct Call {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum KeyScheme {
-    /// In the header that the wire format uses for API keys.
+    /// The header that the wire format uses for API keys.
     #[default]
     FormatDefault,
-    /// As a bearer token in the `Authorization` header, whatever the wire format uses otherwise.
+    /// A bearer token in the `Authorization` header.
     Bearer,
 }
 
@@ -45,8 +46,8 @@ pub enum KeyScheme {
 pub type EnvLookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl Call {
-    /// A call for `request` with this key. Variables are looked up in the request's own
-    /// overrides first, then with `env`.
+    /// Creates a call for `request` with this key. Variables are looked up in the overrides of the
+    /// request first, then with `env`.
     pub fn new(request: Request, api_key: Option<SecretString>, env: EnvLookup<'_>) -> Self {
         let Request { model, context, options, .. } = request;
         let long = || {
@@ -68,18 +69,18 @@ impl Call {
         }
     }
 
-    /// The level to think at, one that the model offers; `None` when thinking is off.
+    /// Returns the thinking level, clamped to the levels of the model; `None` if thinking is off.
     pub fn thinking(&self) -> Option<ThinkingLevel> {
         self.options.thinking_for(&self.model)
     }
 
-    /// The level as it was asked for; `None` when thinking is off. For a format whose words for
-    /// the levels have their own defaults.
+    /// Returns the requested thinking level; `None` if thinking is off. For formats that map every
+    /// level to a value of their own.
     pub fn requested_thinking(&self) -> Option<ThinkingLevel> {
         self.options.reasoning.filter(|level| *level != ThinkingLevel::Off)
     }
 
-    /// The key in clear, or an error unless one of `instead` is among the user's headers.
+    /// Returns the key. Without a key, fails unless one of the headers `instead` is set.
     pub fn require_key(&self, instead: &[&str]) -> Result<Option<&str>, EncodeError> {
         match &self.api_key {
             Some(key) => Ok(Some(key.expose_secret())),
@@ -97,18 +98,21 @@ impl Call {
         in_options || self.model.headers.keys().any(|key| key.eq_ignore_ascii_case(name))
     }
 
-    /// The session id, unless nothing may tie requests together.
+    /// Returns the session id, unless caching is off and requests must not be linked to each other.
     pub fn session_id(&self) -> Option<&str> {
-        self.options.session_id.as_deref().filter(|_| self.cache != CacheRetention::None)
+        match self.cache {
+            CacheRetention::None => None,
+            CacheRetention::Short | CacheRetention::Long => self.options.session_id.as_deref(),
+        }
     }
 
-    /// The session id as a cache key: at most 64 characters.
+    /// Returns the session id as a cache key of at most 64 characters.
     pub fn cache_key(&self) -> Option<String> {
         self.session_id().map(|id| id.chars().take(64).collect())
     }
 
-    /// The headers to send: who we are, below the format's own, below the model's, below the
-    /// user's.
+    /// Returns the headers to send. Those of the identity are overridden by those of the format,
+    /// then of the model, then of the options.
     pub fn headers(&self, format_headers: Headers) -> Headers {
         let mut headers = Headers::new();
         identity::add_headers(self, &mut headers);
@@ -124,7 +128,8 @@ impl Call {
         headers
     }
 
-    /// The headers that model and options add to those of the format; `None` removes a header.
+    /// Returns the headers that model and options add to those of the format; `None` removes a
+    /// header.
     pub fn added_headers(&self) -> HeaderChanges {
         let mut added = HeaderChanges::new();
         for (name, value) in &self.model.headers {
@@ -137,54 +142,58 @@ impl Call {
         added
     }
 
-    /// Output tokens to ask for: what was asked or the model allows, within what is left of the
-    /// context window. `None` if nobody knows a limit.
+    /// Returns the output tokens to request: those of the options or of the model, limited to the
+    /// free part of the context window. `None` if neither is known.
     pub fn max_tokens(&self) -> Option<u64> {
-        let known = Some(self.model.max_tokens).filter(|limit| *limit > 0);
-        self.options.max_tokens.or(known).map(|wanted| self.fit_max_tokens(wanted))
+        let requested = match (self.options.max_tokens, self.model.max_tokens) {
+            (Some(requested), _) => requested,
+            (None, 0) => return None,
+            (None, of_model) => of_model,
+        };
+        Some(self.fit_max_tokens(requested))
     }
 
-    /// `wanted`, within what is left of the context window.
-    pub fn fit_max_tokens(&self, wanted: u64) -> u64 {
-        estimate::fit_max_tokens(wanted, self.model.context_window, &self.messages)
+    /// Limits `requested` to the free part of the context window.
+    pub fn fit_max_tokens(&self, requested: u64) -> u64 {
+        estimate::fit_max_tokens(requested, self.model.context_window, &self.messages)
     }
 }
 
-/// Header fields. Names are case-insensitive; setting one replaces it whatever its case.
+/// Header fields with case-insensitive names.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    /// No headers.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a header, replacing one of the same name.
+    /// Sets a header and replaces one of the same name.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let name = name.into();
         self.remove(&name);
         self.0.push((name, value.into()));
     }
 
-    /// Removes a header.
+    /// Removes a header if it is set.
     pub fn remove(&mut self, name: &str) {
         self.0.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
     }
 
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 
-    /// All headers, in the order they were set.
+    /// Iterates over all headers in the order in which they were set.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 }
 
 impl std::fmt::Debug for Headers {
-    /// Names only: values may be credentials.
+    /// Prints names only, since values may be credentials.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
     }

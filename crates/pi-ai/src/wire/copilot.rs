@@ -1,4 +1,4 @@
-//! Headers that GitHub Copilot derives its billing and routing from.
+//! Headers that determine billing and routing at GitHub Copilot.
 
 use pi_protocol::{Message, MessageContent, UserBlock};
 

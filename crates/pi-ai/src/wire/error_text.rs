@@ -1,21 +1,21 @@
-//! The text of an HTTP failure: everything a user or a classifier needs, and not more.
+//! The text of an HTTP failure, for users and classifiers.
 
 use serde_json::Value;
 
-/// Bodies are cut here: an HTML error page says nothing more after this.
+/// Longest part of a body in an error text: the rest of an HTML error page is of no use.
 pub(crate) const MAX_BODY_CHARS: usize = 4000;
 
-/// An answer that is not 2xx.
+/// A response that is not 2xx.
 #[derive(Debug, Clone)]
 pub struct HttpFailure {
-    /// The status code.
+    /// The HTTP status code.
     pub status: u16,
     /// The body, as text.
     pub body: String,
 }
 
 impl HttpFailure {
-    /// `429 {"error": …}`: the whole body after the status, the form of Anthropic's API errors.
+    /// Formats the whole body after the status, as Anthropic's API errors: `429 {"error": …}`.
     pub fn plain(&self) -> String {
         let Self { status, body } = self;
         let body = body.trim();
@@ -29,8 +29,8 @@ impl HttpFailure {
         format!("{status} {}", shorten(message.as_deref().unwrap_or(body), MAX_BODY_CHARS))
     }
 
-    /// `429: {"message": …}`: the `error` object if there is one, the form of OpenAI-compatible
-    /// endpoints. With a prefix: `OpenAI API error (429): …`.
+    /// Formats the `error` object if there is one, as OpenAI-compatible endpoints:
+    /// `429: {"message": …}`. With a prefix: `OpenAI API error (429): …`.
     pub fn openai_style(&self, prefix: Option<&str>) -> String {
         let status = self.status;
         match (self.error_object(), prefix) {
@@ -41,7 +41,7 @@ impl HttpFailure {
         }
     }
 
-    /// The non-empty `error` object of a JSON body, or a body that is itself one, as JSON.
+    /// Returns the non-empty `error` object of a JSON body, or a body that is itself one, as JSON.
     fn error_object(&self) -> Option<String> {
         let json = parsed(self.body.trim())?;
         let error = match json.get("error") {
@@ -53,7 +53,7 @@ impl HttpFailure {
         text.map(|text| shorten(&text, MAX_BODY_CHARS))
     }
 
-    /// A field of the `error` object, if it is a string.
+    /// Returns a field of the `error` object, if it is a string.
     pub fn error_field(&self, field: &str) -> Option<String> {
         Some(parsed(self.body.trim())?.get("error")?.get(field)?.as_str()?.to_owned())
     }
@@ -63,7 +63,7 @@ fn parsed(body: &str) -> Option<Value> {
     serde_json::from_str(body).ok()
 }
 
-/// The first `max` characters, and how many are missing.
+/// Returns the first `max` characters and the number of missing ones.
 pub(crate) fn shorten(text: &str, max: usize) -> String {
     match text.char_indices().nth(max) {
         None => text.to_owned(),

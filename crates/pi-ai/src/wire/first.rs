@@ -1,14 +1,14 @@
-//! The first item of a list, without the list.
+//! Deserializes the first item of a list without the list.
 //!
-//! Formats answer with a list of candidates of which only one is ever asked for. A `Vec` would be
-//! allocated, with room for several, for every small delta.
+//! Formats answer with a list of candidates, but requests ask for one only. A `Vec` would be
+//! allocated, with capacity for several, for every small delta.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-/// The first item of a JSON array; `None` if it is empty.
+/// The first item of a JSON array; `None` if the array is empty.
 #[derive(Debug)]
 pub(crate) struct First<T>(pub(crate) Option<T>);
 

@@ -1,8 +1,8 @@
-//! How requests introduce themselves: honestly.
+//! Headers that identify the client. They are truthful: no other client is impersonated.
 
 use crate::wire::{Call, Headers};
 
-/// Adds the user agent and, where the provider credits applications, the attribution.
+/// Adds the user agent, and the attribution if the provider supports one.
 pub(crate) fn add_headers(call: &Call, headers: &mut Headers) {
     let identity = &call.options.identity;
     let user_agent = identity.user_agent.clone().unwrap_or_else(default_user_agent);

@@ -10,8 +10,8 @@ pub(crate) fn sanitize(id: &str) -> String {
         .collect()
 }
 
-/// Makes a sanitized id at most `max` characters long. A cut one ends in a hash of the whole, so
-/// that two long ids with the same beginning stay apart.
+/// Shortens a sanitized id to `max` characters. A shortened id ends in a hash of the whole, so that
+/// two long ids with the same beginning stay distinct.
 pub(crate) fn shorten(id: String, max: usize) -> String {
     if id.len() <= max {
         return id;
@@ -23,7 +23,7 @@ pub(crate) fn shorten(id: String, max: usize) -> String {
 
 const HASH_LENGTH: usize = 8;
 
-/// A short stable hash over UTF-16 units, in base 36. The figures are those of the TypeScript
+/// Returns a short stable hash over UTF-16 units, in base 36. It is equal to that of the TypeScript
 /// pi, so that both programs rewrite a history to the same ids and share prompt caches.
 pub(crate) fn short_hash(text: &str) -> String {
     let (mut h1, mut h2) = (0xdead_beef_u32, 0x41c6_ce57_u32);

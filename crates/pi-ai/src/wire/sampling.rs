@@ -5,8 +5,8 @@ use serde_json::{Map, Value};
 use crate::wire::Call;
 use pi_protocol::ThinkingLevel;
 
-/// Merges sampling parameters into a body, last: the model's, those of its thinking level, the
-/// request's.
+/// Merges sampling parameters into a complete body: those of the model, of its thinking level and of
+/// the request.
 pub(crate) fn apply(call: &Call, body: &mut Map<String, Value>) {
     let level = call.thinking().unwrap_or(ThinkingLevel::Off);
     let by_level = call.model.sampling_params_by_thinking_level.get(&level);

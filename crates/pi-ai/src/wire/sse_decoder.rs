@@ -1,7 +1,7 @@
-//! Joins the SSE parser to a format's event decoder.
+//! Connects the SSE parser to the event decoder of a format.
 //!
-//! Also notices an answer that is no event stream at all, whatever its headers say: a sign-in page,
-//! an error as plain JSON. What it says is then the error.
+//! Also detects a response that is not an event stream in spite of its headers: a login page, an
+//! error as plain JSON. The body then becomes the error.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::sse::{SseEvent, SseParser};
 use crate::wire::error_text::{MAX_BODY_CHARS, shorten};
 use crate::wire::{Call, Decoder, StreamError};
 
-/// Reads the events of a format that streams server-sent events.
+/// Decodes the events of a format that streams server-sent events.
 pub trait EventDecoder: Send {
-    /// One event.
+    /// Decodes an event.
     fn event(&mut self, event: SseEvent<'_>, out: &mut MessageBuilder) -> Result<(), StreamError>;
 
-    /// The body ended: finish the message, or say why it is not complete.
+    /// Ends the body: finishes the message, or returns the reason why it is incomplete.
     fn end(&mut self, out: &mut MessageBuilder) -> Result<(), StreamError>;
 }
 
@@ -29,16 +29,16 @@ pub struct SseDecoder<D> {
     beginning: Beginning,
 }
 
-/// What the answer began with.
+/// The beginning of the response.
 enum Beginning {
     Unknown,
     Stream,
-    /// JSON or HTML, as far as it has come.
+    /// The beginning of a JSON or HTML document.
     Document(Vec<u8>),
 }
 
 impl<D: EventDecoder> SseDecoder<D> {
-    /// Reads the answer to `call` with `decoder`.
+    /// Creates a decoder for the answer to `call` that passes events to `decoder`.
     pub fn new(call: &Call, decoder: D) -> Self {
         let on_event = call.options.hooks.on_provider_event.clone();
         Self { parser: SseParser::new(), decoder, on_event, beginning: Beginning::Unknown }
@@ -96,10 +96,10 @@ impl<D: EventDecoder> Decoder for SseDecoder<D> {
         if let Beginning::Document(body) = &self.beginning {
             return out.fail(StopReason::Error, not_a_stream(body));
         }
-        // The last event may lack its blank line. If its data is torn, the event never happened,
-        // and the decoder says that the answer is not complete.
+        // The last event may lack its blank line. If its data is truncated, the event is ignored,
+        // and the decoder reports an incomplete answer.
         self.run(out, |parser, on_event| {
-            parser.finish(|event| if is_torn(event.data) { Ok(()) } else { on_event(event) })
+            parser.finish(|event| if is_truncated(event.data) { Ok(()) } else { on_event(event) })
         });
         if !out.is_finished()
             && let Err(error) = self.decoder.end(out)
@@ -125,7 +125,7 @@ fn not_a_stream(body: &[u8]) -> String {
     format!("Expected an event stream, but the server answered: {body}")
 }
 
-fn is_torn(data: &str) -> bool {
+fn is_truncated(data: &str) -> bool {
     data.trim_start().starts_with(['{', '['])
         && data != "[DONE]"
         && serde_json::from_str::<serde::de::IgnoredAny>(data).is_err()

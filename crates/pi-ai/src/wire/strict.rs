@@ -25,15 +25,18 @@ const UNSUPPORTED: &[&str] = &[
     "else",
 ];
 
-/// The strict form of a tool's schema, if the tool wants one and it can be had.
+/// Converts a tool's schema to its strict form, if the tool requests it.
 ///
-/// `offered` says whether the endpoint does strict sampling at all. A tool that merely prefers it
-/// falls back silently; one that requires it fails the request.
-pub(crate) fn strict_parameters(tool: &Tool, offered: bool) -> Result<Option<Value>, EncodeError> {
+/// `supported` is true if the endpoint supports strict sampling at all. A tool that prefers strict
+/// sampling falls back without an error; a tool that requires it fails the request.
+pub(crate) fn strict_parameters(
+    tool: &Tool,
+    supported: bool,
+) -> Result<Option<Value>, EncodeError> {
     let Some(ConstrainedSampling::JsonSchema { strict }) = &tool.constrained_sampling else {
         return Ok(None);
     };
-    let converted = if offered {
+    let converted = if supported {
         convert_root(&tool.parameters)
     } else {
         Err("strict tools are unsupported".to_owned())
@@ -47,7 +50,7 @@ pub(crate) fn strict_parameters(tool: &Tool, offered: bool) -> Result<Option<Val
     }
 }
 
-/// The grammar of a grammar tool and the name of its only argument. Lark is preferred.
+/// Returns the grammar of a grammar tool and the name of its only argument. Lark is preferred.
 pub(crate) fn grammar(tool: &Tool) -> Option<(Value, &str)> {
     let Some(ConstrainedSampling::Grammar { variants }) = &tool.constrained_sampling else {
         return None;
@@ -62,10 +65,13 @@ pub(crate) fn grammar(tool: &Tool) -> Option<(Value, &str)> {
     Some((json!({"type": "grammar", "syntax": syntax, "definition": definition}), argument))
 }
 
-/// The name of the argument, if the schema has exactly one, a required string.
+/// Returns the name of the argument, if the schema has exactly one, which is a required string.
 pub(crate) fn only_string_argument(schema: &Value) -> Option<&str> {
     let properties = schema.get("properties")?.as_object()?;
-    let (name, property) = properties.iter().next().filter(|_| properties.len() == 1)?;
+    if properties.len() != 1 {
+        return None;
+    }
+    let (name, property) = properties.iter().next()?;
     let required = schema.get("required")?.as_array()?;
     let is_required = required.iter().any(|entry| entry == name);
     (is_required && property.get("type")? == "string").then_some(name)
@@ -120,7 +126,7 @@ fn convert_any_of(members: &Value, place: &str) -> Result<Value, String> {
         .collect()
 }
 
-/// Makes every property required; those that were optional may be null instead.
+/// Makes every property required; a property that was optional may be null instead.
 fn convert_properties(
     schema: &Map<String, Value>,
     out: &mut Map<String, Value>,

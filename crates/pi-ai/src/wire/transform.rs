@@ -1,8 +1,8 @@
-//! Makes a conversation acceptable to the model that is about to continue it.
+//! Adapts a conversation to the model that is about to continue it.
 //!
-//! Histories travel: between providers, between models of one provider, through failed turns and
-//! aborted tool calls. What another model signed is taken out, ids are rewritten consistently,
-//! failed turns are left out, and every call gets a result.
+//! A history can contain messages of other providers and models, failed turns and aborted tool
+//! calls. Signatures of other models are removed, ids are rewritten consistently, failed turns are
+//! left out, and every call gets a result.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -110,7 +110,7 @@ fn fit_assistant(
             AssistantBlock::Text(text) if !same => {
                 Some(AssistantBlock::Text(TextContent::new(text.text.clone())))
             }
-            // Thinking means something only to the model that thought it.
+            // Thinking is of use only to the model that produced it.
             AssistantBlock::Thinking(_) if !same => None,
             AssistantBlock::ToolCall(call) if !same => {
                 let id = normalize_id(&call.id, message);
@@ -126,7 +126,7 @@ fn fit_assistant(
     Message::Assistant(Arc::new(AssistantMessage { content, ..(**message).clone() }))
 }
 
-/// The block means something to the model that made it.
+/// Returns true if the block is of use to the model that produced it.
 fn is_kept(block: &AssistantBlock) -> bool {
     match block {
         AssistantBlock::Thinking(thinking) => {
@@ -139,7 +139,7 @@ fn is_kept(block: &AssistantBlock) -> bool {
     }
 }
 
-/// Leaves out failed turns and gives every unanswered call a result that says so.
+/// Leaves out failed turns and adds an error result for every call without one.
 fn close_calls(messages: Vec<Message>) -> Vec<Message> {
     let mut out = Vec::with_capacity(messages.len());
     let mut open = OpenCalls::default();
@@ -158,7 +158,7 @@ fn close_calls(messages: Vec<Message>) -> Vec<Message> {
                 open.answered.insert(result.tool_call_id.clone());
                 out.push(message);
             }
-            // Between a call and its result no provider accepts a system message.
+            // No provider accepts a system message between a call and its result.
             Message::System(_) if !open.calls.is_empty() => open.held_back.push(message),
             Message::System(_) => out.push(message),
             Message::User(_) => {
@@ -171,7 +171,7 @@ fn close_calls(messages: Vec<Message>) -> Vec<Message> {
     out
 }
 
-/// The calls of the last assistant message, until the next turn begins.
+/// The tool calls of the last assistant message, until the next turn begins.
 #[derive(Default)]
 struct OpenCalls {
     calls: Vec<(String, String)>,

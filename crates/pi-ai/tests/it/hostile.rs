@@ -442,7 +442,7 @@ async fn requests_that_cannot_be_made() {
         ),
         (
             keyless.models("cloudflare-workers-ai").into_iter().next().map(Arc::new).unwrap(),
-            "Provider is not configured: cloudflare-workers-ai. Set CLOUDFLARE_ACCOUNT_ID, which is part of its address.",
+            "Provider is not configured: cloudflare-workers-ai. Set CLOUDFLARE_ACCOUNT_ID, which is part of its base URL.",
         ),
         (
             model("openai-completions", "not a url"),

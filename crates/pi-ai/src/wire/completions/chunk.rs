@@ -28,7 +28,7 @@ pub(super) struct Chunk<'a> {
     pub error: Option<&'a RawValue>,
 }
 
-/// One of the answers. Requests ask for one only.
+/// A candidate answer. Requests ask for one only.
 #[derive(Deserialize)]
 pub(super) struct Choice<'a> {
     /// The added content; servers that cannot stream call it `message`.

@@ -30,7 +30,7 @@ pub(super) struct Chunk<'a> {
     pub(super) error: Option<Value>,
 }
 
-/// One of the answers. Requests ask for one only.
+/// A candidate answer. Requests ask for one only.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Candidate<'a> {
