@@ -17,23 +17,42 @@ mod unit;
 
 use std::io::Write;
 
-use crate::{Session, SessionError};
+use crate::{EffectsResolver, Session, SessionError};
 
 pub use markdown::{MarkdownOptions, ToolDetail};
 
 /// How a page is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct HtmlOptions {
     /// The title; the session's name or first message if not given.
     pub title: Option<String>,
     /// How many bytes of code are coloured. It costs about a second per 200 kB, so code beyond
     /// that is shown in one colour.
     pub highlight_limit: usize,
+    /// The effects of tool calls; without them a call is described by its arguments.
+    pub effects: EffectsResolver,
 }
 
 impl Default for HtmlOptions {
     fn default() -> Self {
-        Self { title: None, highlight_limit: 300 * 1024 }
+        Self { title: None, highlight_limit: 300 * 1024, effects: EffectsResolver::default() }
+    }
+}
+
+impl HtmlOptions {
+    /// Sets the title.
+    #[must_use]
+    pub fn title(mut self, title: impl Into<String>) -> Self {
+        self.title = Some(title.into());
+        self
+    }
+
+    /// Sets the resolver of effects, by which tool calls are described.
+    #[must_use]
+    pub fn effects(mut self, effects: EffectsResolver) -> Self {
+        self.effects = effects;
+        self
     }
 }
 

@@ -31,6 +31,7 @@
 //! short, `index` finds one among many, `export` (a feature) is what it looks like to people.
 
 pub mod compaction;
+mod effects;
 mod error;
 #[cfg(feature = "export")]
 mod export;
@@ -46,6 +47,7 @@ mod session;
 mod time;
 mod tree;
 
+pub use effects::EffectsResolver;
 pub use error::SessionError;
 #[cfg(feature = "export")]
 pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};

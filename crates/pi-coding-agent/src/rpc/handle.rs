@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use pi_agent::QueueMode;
 use pi_protocol::{AgentMessage, Entry, History, Model, ThinkingLevel};
-use pi_session::{ForkPosition, HtmlOptions, ListOptions, SessionError, SessionIndex};
+use pi_session::{
+    EffectsResolver, ForkPosition, HtmlOptions, ListOptions, SessionError, SessionIndex,
+};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -290,12 +292,13 @@ fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, Str
     );
     let path = session.workspace().resolve(&name);
     let cannot = |error: std::io::Error| format!("Cannot write {}: {error}", path.display());
-    let secrets = session.secrets();
+    let (secrets, effects) = (session.secrets(), session.effects_resolver());
     session.with_log(|log| {
         let mut out = BufWriter::new(std::fs::File::create(&path).map_err(cannot)?);
         let mut redacted = crate::redacted_session(log, &secrets).map_err(text)?;
         let shown = redacted.as_mut().unwrap_or(log);
-        shown.export_html(&HtmlOptions::default(), &mut out).map_err(text)?;
+        let options = HtmlOptions::default().effects(effects.clone());
+        shown.export_html(&options, &mut out).map_err(text)?;
         out.flush().map_err(cannot)
     })?;
     Ok(name)

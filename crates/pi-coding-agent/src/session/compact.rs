@@ -9,7 +9,6 @@ use pi_protocol::{
     AgentMessage, AssistantMessage, CancelToken, Compaction, Entry, EntryBody, Message, Model,
     Provider, StopReason, Usage,
 };
-use pi_session::SessionError;
 use pi_session::compaction::{
     CheckTime, CompactionCheck, CompactionDecision, CompactionError, CompactionOutcome,
     CompactionPlan, CompactionSettings, Overflow, Summarizer, SummaryError, compact, decide,
@@ -231,12 +230,13 @@ impl AgentSession {
     fn plan(&self, recovery: Option<&CompactionSettings>) -> Result<CompactionPlan, CompactError> {
         if let Some(settings) = recovery {
             let entries = self.log().projection()?;
-            let plan = plan_recovery(entries, settings).ok_or(CompactionError::NothingToCompact)?;
+            let plan = plan_recovery(entries, settings, &self.effects_resolver())
+                .ok_or(CompactionError::NothingToCompact)?;
             return Ok(plan);
         }
         let model = self.model().ok_or(CompactError::NoModel)?;
         let settings = self.compaction_settings(&model);
-        Ok(self.log().plan_compaction(&settings)?)
+        Ok(self.log().plan_compaction(&settings, &self.effects_resolver())?)
     }
 
     async fn make(
@@ -329,13 +329,11 @@ impl AgentSession {
         model: Arc<Model>,
         cancel: &CancelToken,
     ) -> Summarizer<'a> {
-        Summarizer {
-            provider,
-            model,
-            thinking_level: Some(self.thinking_level()),
-            cancel: cancel.clone(),
-            options: self.resources().options.clone(),
-        }
+        Summarizer::new(provider, model)
+            .thinking_level(self.thinking_level())
+            .cancel(cancel.clone())
+            .options(self.resources().options.clone())
+            .effects(self.effects_resolver())
     }
 
     async fn emit_end(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pi_agent::AgentTool;
 use pi_guard::secrets::Secrets;
 use pi_protocol::{Effects, Model, ThinkingLevel};
-use pi_session::SessionError;
+use pi_session::{EffectsResolver, SessionError};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -295,6 +295,15 @@ impl AgentSession {
     /// Declares the effects of a call of one of the session's tools, or of a recorded call.
     pub fn effects_of(&self, tool: &str, arguments: &Map<String, Value>) -> Effects {
         self.0.toolbox.effects(tool, arguments)
+    }
+
+    /// Returns the resolver of the effects of recorded calls.
+    pub fn effects_resolver(&self) -> EffectsResolver {
+        let this = self.downgrade();
+        EffectsResolver::new(move |tool, arguments| match this.upgrade() {
+            Some(session) => session.effects_of(tool, arguments),
+            None => pi_tools::toolset::effects_of(tool, arguments),
+        })
     }
 
     /// Reads the registry: models of its providers, and tools, which are active as soon as they

@@ -6,7 +6,7 @@ use pi_protocol::{AgentMessage, BranchSummary, ContextEdit, Entry, EntryBody, Me
 
 use super::summarize::record;
 use super::{BranchSummarySettings, FileOps, Summarizer, SummaryError, message_tokens, prompts};
-use crate::projection;
+use crate::{EffectsResolver, projection};
 
 /// The window of a model that does not tell.
 const DEFAULT_WINDOW: u64 = 128_000;
@@ -39,7 +39,11 @@ pub enum BranchInstructions<'a> {
 
 /// Chooses what to summarise of the entries of a branch, oldest first. The newest messages are
 /// taken first, up to `token_budget`; 0 is no limit.
-pub fn prepare_branch(entries: &[Entry], token_budget: u64) -> BranchPreparation {
+pub fn prepare_branch(
+    entries: &[Entry],
+    token_budget: u64,
+    effects: &EffectsResolver,
+) -> BranchPreparation {
     let mut prepared = BranchPreparation::default();
     let mut edits: HashMap<&str, &ContextEdit> = HashMap::new();
     for entry in entries {
@@ -63,7 +67,7 @@ pub fn prepare_branch(entries: &[Entry], token_budget: u64) -> BranchPreparation
         let Some(message) = messages.into_iter().find(is_summarized) else {
             continue;
         };
-        prepared.file_ops.add_message(&message);
+        prepared.file_ops.add_message(&message, effects);
         let tokens = message_tokens(&message);
         let total = prepared.total_tokens.saturating_add(tokens);
         if token_budget > 0 && total > token_budget {
@@ -98,7 +102,8 @@ pub async fn summarize_branch(
         0 => DEFAULT_WINDOW,
         window => window,
     };
-    let prepared = prepare_branch(entries, window.saturating_sub(settings.reserve_tokens).max(1));
+    let budget = window.saturating_sub(settings.reserve_tokens).max(1);
+    let prepared = prepare_branch(entries, budget, &summarizer.effects);
     if prepared.messages.is_empty() {
         return Ok(BranchSummary {
             summary: NOTHING.to_owned(),

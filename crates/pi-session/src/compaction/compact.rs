@@ -10,7 +10,7 @@ use super::{
     CompactionPreparation, FileLists, Summarizer, SummaryError, mechanical, message_tokens,
     prompts, restore, text_tokens,
 };
-use crate::SessionError;
+use crate::{EffectsResolver, SessionError};
 
 /// How a summary came to be what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +112,7 @@ pub async fn compact(
     custom_instructions: Option<&str>,
 ) -> Result<CompactionOutcome, CompactionError> {
     let preparation = &plan.preparation;
-    let task = Task::new(preparation);
+    let task = Task::new(preparation, &summarizer.effects);
     let mut attempts = 1;
     let draft = Draft::take(summarizer.summarize(preparation, custom_instructions).await, &task)?;
     let findings = draft.findings.clone();
@@ -153,7 +153,13 @@ pub async fn compact(
         return task.finish(text, usage, verdict);
     }
     let mut shortest = CompactionError::DoesNotShrink { summary: 0, replaced: 0 };
-    for fallback in plan.fallback.as_ref().map(Task::new).into_iter().chain([task]) {
+    for fallback in plan
+        .fallback
+        .as_ref()
+        .map(|preparation| Task::new(preparation, &summarizer.effects))
+        .into_iter()
+        .chain([task])
+    {
         let (facts, replaced) = (fallback.facts.clone(), fallback.replaced_tokens);
         let text = mechanical::summarize(fallback.preparation, &facts, replaced);
         let tokens = text_tokens(&text);
@@ -176,7 +182,7 @@ struct Task<'a> {
 }
 
 impl<'a> Task<'a> {
-    fn new(preparation: &'a CompactionPreparation) -> Self {
+    fn new(preparation: &'a CompactionPreparation, effects: &EffectsResolver) -> Self {
         let replaced: Vec<AgentMessage> =
             preparation.to_summarize.iter().chain(&preparation.turn_prefix).cloned().collect();
         let files = preparation.file_ops.lists();
@@ -187,6 +193,7 @@ impl<'a> Task<'a> {
             modified_files: &files.modified,
             previous_summary,
             previous: preparation.previous_facts.as_ref(),
+            effects,
         });
         let mut sections = Vec::new();
         if !preparation.to_summarize.is_empty() {

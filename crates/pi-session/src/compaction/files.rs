@@ -1,77 +1,74 @@
-//! Which files a conversation read and changed. A summary tells the model, so that it need not
-//! look everywhere again.
+//! The files that a conversation read and modified. A summary lists them, so that the model need
+//! not look for them again.
 
 use std::collections::BTreeSet;
 
-use pi_protocol::{AgentMessage, Message};
+use pi_protocol::{AgentMessage, Effects, Extent, Message};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-/// The files that tool calls named.
+use crate::EffectsResolver;
+
+/// The files of the tool calls in a part of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FileOps {
-    /// Of `read`.
+    /// Files whose content was read.
     pub read: BTreeSet<String>,
-    /// Of `write`.
-    pub written: BTreeSet<String>,
-    /// Of `edit`, and what an earlier summary lists as modified.
-    pub edited: BTreeSet<String>,
+    /// Files that were modified, including those that an earlier summary lists.
+    pub modified: BTreeSet<String>,
 }
 
-/// The files of a summary, as they are stored with it and shown to the model.
+/// The files of a summary, as stored in its `details` and shown to the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct FileLists {
-    /// Read and not modified, sorted.
+    /// Files that were read and not modified, sorted.
     #[serde(rename = "readFiles")]
     pub read: Vec<String>,
-    /// Written or edited, sorted.
+    /// Files that were modified, sorted.
     #[serde(rename = "modifiedFiles")]
     pub modified: Vec<String>,
 }
 
 impl FileOps {
-    /// Takes in the calls that a message contains: those of an answer, or those that a tool made
-    /// while it ran.
-    pub fn add_message(&mut self, message: &AgentMessage) {
+    /// Adds the calls of a message: those of an answer, or those that a tool made while it ran.
+    pub fn add_message(&mut self, message: &AgentMessage, effects: &EffectsResolver) {
         match message {
             AgentMessage::Llm(Message::Assistant(answer)) => {
                 for call in answer.tool_calls() {
-                    self.add_call(&call.name, call.arguments.get("path"));
+                    self.add_effects(effects.of_call(call));
                 }
             }
             AgentMessage::Llm(Message::ToolResult(result)) => {
                 let nested = result.extra.get("nestedCalls").and_then(|nested| nested.get("calls"));
+                let none = Map::new();
                 for call in nested.and_then(Value::as_array).into_iter().flatten() {
-                    let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-                    self.add_call(name, call.pointer("/arguments/path"));
+                    let tool = call.get("name").and_then(Value::as_str).unwrap_or_default();
+                    let arguments = call.get("arguments").and_then(Value::as_object);
+                    self.add_effects(effects.resolve(tool, arguments.unwrap_or(&none)));
                 }
             }
             _ => {}
         }
     }
 
-    /// Takes in the lists stored with an earlier summary.
+    /// Adds the lists stored with an earlier summary.
     pub fn add_details(&mut self, details: &Value) {
         self.read.extend(texts(details.get("readFiles")));
-        self.edited.extend(texts(details.get("modifiedFiles")));
+        self.modified.extend(texts(details.get("modifiedFiles")));
     }
 
-    /// The lists for a summary.
+    /// Returns the lists for a summary.
     pub fn lists(&self) -> FileLists {
-        let modified: BTreeSet<&String> = self.edited.union(&self.written).collect();
-        let read = self.read.iter().filter(|path| !modified.contains(path)).cloned().collect();
-        FileLists { read, modified: modified.into_iter().cloned().collect() }
+        let read = self.read.difference(&self.modified).cloned().collect();
+        FileLists { read, modified: self.modified.iter().cloned().collect() }
     }
 
-    fn add_call(&mut self, tool: &str, path: Option<&Value>) {
-        let Some(path) = path.and_then(Value::as_str) else { return };
-        let files = match tool {
-            "read" => &mut self.read,
-            "write" => &mut self.written,
-            "edit" => &mut self.edited,
-            _ => return,
-        };
-        files.insert(path.to_owned());
+    fn add_effects(&mut self, effects: Effects) {
+        let read = effects.reads.into_iter().filter(|file| file.extent == Extent::File);
+        self.read.extend(read.map(|file| file.path));
+        self.modified.extend(effects.writes.into_iter().map(|file| file.path));
     }
 }
 
@@ -89,7 +86,7 @@ impl FileLists {
         json!({ "readFiles": self.read, "modifiedFiles": self.modified })
     }
 
-    /// The lists as they end a summary; nothing for an empty list.
+    /// Returns the lists as they end a summary; an empty list is left out.
     pub fn to_tags(&self) -> String {
         let block = |tag: &str, files: &[String]| match files {
             [] => String::new(),

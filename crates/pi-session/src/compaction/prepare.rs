@@ -7,7 +7,7 @@ use pi_protocol::{AgentMessage, EntryBody};
 
 use super::cut::{Cut, find_cut, split_turn};
 use super::{CompactionSettings, Facts, FileOps, boundary, message_tokens, projected_tokens};
-use crate::ProjectedEntry;
+use crate::{EffectsResolver, ProjectedEntry};
 
 /// A compaction, ready to be summarised.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +38,7 @@ pub struct CompactionPreparation {
 pub fn prepare(
     entries: &[ProjectedEntry],
     settings: &CompactionSettings,
+    effects: &EffectsResolver,
 ) -> Option<CompactionPreparation> {
     let previous = boundary::previous(entries);
     if previous.is_some() && boundary::newer_than_compaction(entries) == entries.len() {
@@ -61,7 +62,10 @@ pub fn prepare(
     {
         file_ops.add_details(details);
     }
-    to_summarize.iter().chain(&turn_prefix).for_each(|message| file_ops.add_message(message));
+    to_summarize
+        .iter()
+        .chain(&turn_prefix)
+        .for_each(|message| file_ops.add_message(message, effects));
     Some(CompactionPreparation {
         first_kept,
         to_summarize,

@@ -9,13 +9,14 @@ use std::collections::HashSet;
 use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Extra, Message};
 
 use super::{CompactionPlan, CompactionSettings, boundary, prepare};
-use crate::ProjectedEntry;
+use crate::{EffectsResolver, ProjectedEntry};
 
 /// Plans the recovery from the last answer; `None` if compacting would not free anything, and
 /// then the answer must stay where it is.
 pub fn plan_recovery(
     mut entries: Vec<ProjectedEntry>,
     settings: &CompactionSettings,
+    effects: &EffectsResolver,
 ) -> Option<CompactionPlan> {
     let newer = boundary::newer_than_compaction(&entries);
     let attempt = newer + entries[newer..].iter().rposition(is_answer)?;
@@ -40,7 +41,11 @@ pub fn plan_recovery(
     }
     // The edits as they will be: counts from before them are no longer trusted.
     entries.extend(omit.iter().map(|id| future_edit(id)));
-    Some(CompactionPlan { preparation: prepare(&entries, settings)?, fallback: None, omit })
+    Some(CompactionPlan {
+        preparation: prepare(&entries, settings, effects)?,
+        fallback: None,
+        omit,
+    })
 }
 
 fn answer(projected: &ProjectedEntry) -> Option<&pi_protocol::AssistantMessage> {

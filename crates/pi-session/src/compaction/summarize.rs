@@ -11,20 +11,23 @@ use pi_protocol::{
 };
 
 use super::{CompactionPreparation, prompts, room, serialize_conversation};
-use crate::to_llm;
+use crate::{EffectsResolver, to_llm};
 
-/// A model that summarises.
+/// A model that summarizes, and what it needs for that.
+#[non_exhaustive]
 pub struct Summarizer<'a> {
-    /// Where to ask.
+    /// The provider that receives the requests.
     pub provider: &'a dyn Provider,
-    /// Whom to ask.
+    /// The model that writes the summaries.
     pub model: Arc<Model>,
-    /// How much to think, as in the session.
+    /// The thinking level, as in the session.
     pub thinking_level: Option<ThinkingLevel>,
-    /// Ends it early.
+    /// Cancels the requests.
     pub cancel: CancelToken,
-    /// Key, headers and the like. Caching is always off: no request is like another.
+    /// Key, headers and other options. Caching is always off, since no two requests share a prefix.
     pub options: StreamOptions,
+    /// The effects of tool calls, from which files and open errors are known.
+    pub effects: EffectsResolver,
 }
 
 /// What a model wrote, and what it took.
@@ -82,12 +85,52 @@ impl std::fmt::Debug for Summarizer<'_> {
     }
 }
 
-impl Summarizer<'_> {
+impl<'a> Summarizer<'a> {
+    /// Creates a summarizer without thinking, options and known effects.
+    pub fn new(provider: &'a dyn Provider, model: Arc<Model>) -> Self {
+        Self {
+            provider,
+            model,
+            thinking_level: None,
+            cancel: CancelToken::new(),
+            options: StreamOptions::default(),
+            effects: EffectsResolver::default(),
+        }
+    }
+
+    /// Sets the thinking level.
+    #[must_use]
+    pub fn thinking_level(mut self, level: ThinkingLevel) -> Self {
+        self.thinking_level = Some(level);
+        self
+    }
+
+    /// Sets the token that cancels the requests.
+    #[must_use]
+    pub fn cancel(mut self, cancel: CancelToken) -> Self {
+        self.cancel = cancel;
+        self
+    }
+
+    /// Sets the options of the requests.
+    #[must_use]
+    pub fn options(mut self, options: StreamOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// Sets the resolver of effects.
+    #[must_use]
+    pub fn effects(mut self, effects: EffectsResolver) -> Self {
+        self.effects = effects;
+        self
+    }
+
     /// Asks one question of the summarising model. `label` names what is being done, for errors.
     pub async fn ask(&self, label: &str, user_text: String) -> Result<SummaryText, SummaryError> {
         let context =
             Context::new().system(prompts::SYSTEM).user_blocks(vec![UserBlock::text(user_text)]);
-        let request = Request::new(Arc::clone(&self.model), context, self.options());
+        let request = Request::new(Arc::clone(&self.model), context, self.request_options());
         let answer = complete(self.provider, request, self.cancel.clone()).await;
         let label = label.to_owned();
         match &answer.stop_reason {
@@ -163,7 +206,7 @@ impl Summarizer<'_> {
         room::fit(record, room::room(&self.model, other))
     }
 
-    fn options(&self) -> StreamOptions {
+    fn request_options(&self) -> StreamOptions {
         let mut options = self.options.clone();
         options.cache_retention = Some(CacheRetention::None);
         options.session_id.get_or_insert_with(|| uuid::Uuid::now_v7().to_string());

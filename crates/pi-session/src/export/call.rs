@@ -1,83 +1,86 @@
-//! A tool call on one line: what it is about, for people who skim.
+//! A tool call for readers: one line that describes it, and what its effects say about showing it.
 
-use pi_protocol::ToolCall;
+use pi_protocol::{Effects, Extent, ToolCall};
 use serde_json::{Map, Value};
 
 use super::escape::one_line;
+use crate::EffectsResolver;
 
-/// Summaries are cut here.
+/// Number of characters after which a summary is cut.
 const LIMIT: usize = 160;
 
-/// What a call is about: a path, a command, a pattern; or its arguments.
-pub(super) fn summary(call: &ToolCall) -> String {
-    let arguments = &call.arguments;
-    let line = match call.name.as_str() {
-        "read" => path(arguments).map(|path| path.to_owned() + &lines(arguments)),
-        "bash" | "powershell" => text(arguments, "command").map(str::to_owned),
-        "edit" | "write" => path(arguments).map(str::to_owned),
-        "grep" => text(arguments, "pattern").map(|pattern| {
-            let glob = text(arguments, "glob").map(|glob| format!(" ({glob})")).unwrap_or_default();
-            format!("/{pattern}/{}{glob}", place(arguments))
-        }),
-        "find" => text(arguments, "pattern").map(|pattern| pattern.to_owned() + &place(arguments)),
-        "ls" => Some(path(arguments).unwrap_or(".").to_owned()),
-        _ => None,
-    };
-    match line {
-        Some(line) => one_line(&line, LIMIT),
-        None if arguments.is_empty() => String::new(),
-        None => one_line(&serde_json::to_string(arguments).unwrap_or_default(), LIMIT),
+/// A tool call and its effects.
+pub(super) struct DescribedCall<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) effects: Effects,
+    /// One line: what the tool says about the call, or its arguments as JSON.
+    pub(super) summary: String,
+}
+
+impl<'a> DescribedCall<'a> {
+    pub(super) fn new(call: &'a ToolCall, effects: &EffectsResolver) -> Self {
+        let effects = effects.of_call(call);
+        let summary = match &effects.summary {
+            Some(summary) => one_line(&summary.text, LIMIT),
+            None if call.arguments.is_empty() => String::new(),
+            None => one_line(&serde_json::to_string(&call.arguments).unwrap_or_default(), LIMIT),
+        };
+        Self { call, effects, summary }
     }
-}
 
-/// Whether [`summary`] says everything there is to say.
-pub(super) fn is_covered(call: &ToolCall) -> bool {
-    let known: &[&str] = match call.name.as_str() {
-        "read" => &["path", "file_path", "offset", "limit"],
-        "ls" => &["path"],
-        "grep" => &["pattern", "path", "glob"],
-        "find" => &["pattern", "path"],
-        // How long it may take says nothing about what it does.
-        "bash" | "powershell" => &["command", "timeout"],
-        _ => &[],
-    };
-    call.arguments.keys().all(|name| known.contains(&name.as_str()))
-        && !summary(call).ends_with('…')
-        && !text(&call.arguments, "command").is_some_and(|command| command.contains('\n'))
-}
+    /// Returns true if the summary shows every argument, uncut and unchanged.
+    pub(super) fn is_summary_complete(&self) -> bool {
+        let complete = match &self.effects.summary {
+            Some(summary) => summary.complete && !summary.text.contains('\n'),
+            None => false,
+        };
+        self.call.arguments.is_empty() || (complete && !self.summary.ends_with('…'))
+    }
 
-/// The file a call is about.
-pub(super) fn path(arguments: &Map<String, Value>) -> Option<&str> {
-    text(arguments, "path").or_else(|| text(arguments, "file_path"))
-}
+    /// Returns the shell script that the call runs.
+    pub(super) fn script(&self) -> Option<&str> {
+        self.effects.runs.first().map(String::as_str)
+    }
 
-/// A text argument.
-pub(super) fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
-    arguments.get(name)?.as_str()
-}
-
-/// The replacements of an `edit`, in the new and in the old form.
-pub(super) fn edits(arguments: &Map<String, Value>) -> Vec<(&str, &str)> {
-    let listed = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
-    let listed = listed.filter_map(Value::as_object);
-    listed
-        .chain(std::iter::once(arguments))
-        .filter_map(|edit| Some((text(edit, "oldText")?, text(edit, "newText")?)))
-        .collect()
-}
-
-fn place(arguments: &Map<String, Value>) -> String {
-    path(arguments).map(|path| format!(" in {path}")).unwrap_or_default()
-}
-
-fn lines(arguments: &Map<String, Value>) -> String {
-    let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
-    match (number("offset"), number("limit")) {
-        (None, None) => String::new(),
-        (offset, None) => format!(":{}", offset.unwrap_or(1)),
-        (offset, Some(limit)) => {
-            let first = offset.unwrap_or(1).max(1);
-            format!(":{first}-{}", first.saturating_add(limit).saturating_sub(1))
+    /// Returns the complete new content of the file that the call writes.
+    pub(super) fn new_content(&self) -> Option<&str> {
+        if self.effects.writes.is_empty() {
+            return None;
         }
+        text(&self.call.arguments, "content")
     }
+
+    /// Returns the replacements in the file that the call writes, as pairs of old and new text.
+    /// They are listed in `edits`; early versions had one pair, among the arguments.
+    pub(super) fn replacements(&self) -> Vec<(&str, &str)> {
+        if self.effects.writes.is_empty() {
+            return Vec::new();
+        }
+        let arguments = &self.call.arguments;
+        let listed = arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
+        listed
+            .filter_map(Value::as_object)
+            .chain(std::iter::once(arguments))
+            .filter_map(|edit| Some((text(edit, "oldText")?, text(edit, "newText")?)))
+            .collect()
+    }
+
+    /// Returns true if the result is the content of a file: the call reads one and does nothing
+    /// else.
+    pub(super) fn returns_file(&self) -> bool {
+        let [file] = self.effects.reads.as_slice() else { return false };
+        file.extent == Extent::File && self.effects.is_read_only()
+    }
+
+    /// Returns the extension of the file that the call reads or writes; empty if it has none.
+    pub(super) fn extension(&self) -> &str {
+        let file = self.effects.writes.first().or(self.effects.reads.first());
+        let path = file.map_or("", |file| &file.path);
+        let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        name.rsplit_once('.').map_or("", |(_, extension)| extension)
+    }
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    arguments.get(name)?.as_str()
 }

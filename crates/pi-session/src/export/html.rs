@@ -14,7 +14,7 @@ use super::tool::Outcome;
 use super::unit::{self, Row, Unit};
 use super::{HtmlOptions, escape};
 use crate::session::TreeNode;
-use crate::{Session, SessionError};
+use crate::{EffectsResolver, Session, SessionError};
 
 const STYLE: &str = include_str!("assets/page.css");
 /// One script in a block of its own, so that its names are nobody else's.
@@ -48,6 +48,7 @@ pub(super) fn write(
         out,
         buffer: String::new(),
         highlighter: Highlighter::new(options.highlight_limit),
+        effects: &options.effects,
         outline: Outline::default(),
         chunk: None,
     };
@@ -105,6 +106,7 @@ struct Page<'a, W> {
     /// What has been rendered and not written yet.
     buffer: String,
     highlighter: Highlighter,
+    effects: &'a EffectsResolver,
     outline: Outline,
     /// The chunk that is open: whether it is on the current branch, and how much it holds.
     chunk: Option<(bool, usize)>,
@@ -149,7 +151,7 @@ impl<W: Write> Page<'_, W> {
         results: &[Outcome],
     ) -> Result<(), SessionError> {
         let (label, on_branch) = (node.label, node.on_branch);
-        let unit = Unit { entry, label, on_branch, results };
+        let unit = Unit { entry, label, on_branch, results, effects: self.effects };
         let row = unit::write(&mut self.buffer, &unit, &mut self.highlighter);
         if row.is_some() {
             self.turn_chunk(on_branch)?;

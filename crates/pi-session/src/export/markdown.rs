@@ -10,15 +10,18 @@ use pi_protocol::{
     MessageContent, ToolCall, ToolResultMessage, UserBlock, UserContent,
 };
 
+use super::call::DescribedCall;
 use super::overview::{self, Overview};
-use super::{ansi, call, escape, tool};
+use super::{ansi, escape, tool};
+use crate::EffectsResolver;
 use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
 };
 use crate::{Session, SessionError};
 
 /// What goes into the Markdown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct MarkdownOptions {
     /// How much of tool calls and results.
     pub tools: ToolDetail,
@@ -26,6 +29,8 @@ pub struct MarkdownOptions {
     pub thinking: bool,
     /// System prompts and tool declarations.
     pub system: bool,
+    /// The effects of tool calls; without them a call is described by its arguments.
+    pub effects: EffectsResolver,
 }
 
 /// How much of tool calls and their results is written.
@@ -43,7 +48,42 @@ pub enum ToolDetail {
 
 impl Default for MarkdownOptions {
     fn default() -> Self {
-        Self { tools: ToolDetail::Lines(20), thinking: false, system: false }
+        Self {
+            tools: ToolDetail::Lines(20),
+            thinking: false,
+            system: false,
+            effects: EffectsResolver::default(),
+        }
+    }
+}
+
+impl MarkdownOptions {
+    /// Sets how much of tool calls and results is written.
+    #[must_use]
+    pub fn tools(mut self, tools: ToolDetail) -> Self {
+        self.tools = tools;
+        self
+    }
+
+    /// Includes or leaves out the thinking of the model.
+    #[must_use]
+    pub fn thinking(mut self, thinking: bool) -> Self {
+        self.thinking = thinking;
+        self
+    }
+
+    /// Includes or leaves out system prompts and tool declarations.
+    #[must_use]
+    pub fn system(mut self, system: bool) -> Self {
+        self.system = system;
+        self
+    }
+
+    /// Sets the resolver of effects, by which tool calls are described.
+    #[must_use]
+    pub fn effects(mut self, effects: EffectsResolver) -> Self {
+        self.effects = effects;
+        self
     }
 }
 
@@ -197,13 +237,15 @@ impl Writer<'_> {
     }
 
     fn call(&mut self, call: &ToolCall) {
-        let line = match call::summary(call) {
-            summary if summary.is_empty() => format!("**{}**", inline(&call.name)),
-            summary => format!("**{}** {}", inline(&call.name), code_span(&summary)),
-        };
+        let described = DescribedCall::new(call, &self.options.effects);
+        let mut line = format!("**{}**", inline(&call.name));
+        if !described.summary.is_empty() {
+            line.push(' ');
+            line.push_str(&code_span(&described.summary));
+        }
         match self.options.tools {
             ToolDetail::None => {}
-            ToolDetail::Full if !call::is_covered(call) => {
+            ToolDetail::Full if !described.is_summary_complete() => {
                 self.calls.insert(call.id.clone(), line.clone());
                 self.block(&line);
                 let arguments = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use pi_protocol::{ImageContent, ToolCall, ToolResultMessage, UserBlock};
+use pi_protocol::{ImageContent, ToolResultMessage, UserBlock};
 use serde_json::Value;
 
+use super::call::DescribedCall;
 use super::highlight::Highlighter;
 use super::prose::code_block;
-use super::{ansi, call, escape};
+use super::{ansi, escape};
 
 /// A diff of at most this many lines is open from the start.
 const SHORT_DIFF: usize = 24;
@@ -22,12 +23,13 @@ pub(super) struct Outcome {
 /// Appends a card. Either half may be missing.
 pub(super) fn card(
     out: &mut String,
-    call: Option<&ToolCall>,
+    described: Option<&DescribedCall<'_>>,
     outcome: Option<&Outcome>,
     highlighter: &mut Highlighter,
 ) {
     let result = outcome.map(|outcome| &*outcome.result);
-    let name = call.map(|call| &call.name).or(result.map(|result| &result.tool_name));
+    let name =
+        described.map(|described| &described.call.name).or(result.map(|result| &result.tool_name));
     let name = name.map_or("tool", String::as_str);
     let failed = result.is_some_and(|result| result.is_error);
     let diff = result.and_then(diff_of).filter(|_| !failed);
@@ -44,7 +46,7 @@ pub(super) fn card(
     out.push_str("><summary><span class=\"name\">");
     escape::text(out, name);
     out.push_str("</span> <span class=\"what\">");
-    escape::text(out, &call.map(call::summary).unwrap_or_default());
+    escape::text(out, described.map_or("", |described| &described.summary));
     out.push_str("</span>");
     if let Some(label) = outcome.and_then(|outcome| outcome.label.as_ref()) {
         out.push_str(" <span class=\"label\">");
@@ -53,12 +55,12 @@ pub(super) fn card(
     }
     state(out, result, failed);
     out.push_str("</summary>\n<div class=\"inside\">");
-    if let Some(call) = call {
-        arguments(out, call, diff.is_some(), highlighter);
+    if let Some(described) = described {
+        arguments(out, described, diff.is_some(), highlighter);
     }
     match (diff, result) {
         (Some(diff), _) => write_diff(out, diff.lines().map(|line| (kind_of(line), line))),
-        (None, Some(result)) => output(out, call, result, highlighter),
+        (None, Some(result)) => output(out, described, result, highlighter),
         (None, None) => {}
     }
     out.push_str("</div></details>\n");
@@ -78,56 +80,52 @@ fn state(out: &mut String, result: Option<&ToolResultMessage>, failed: bool) {
 }
 
 /// The arguments, as far as the summary does not say them and the result does not show them.
-fn arguments(out: &mut String, call: &ToolCall, shown: bool, highlighter: &mut Highlighter) {
+fn arguments(
+    out: &mut String,
+    described: &DescribedCall<'_>,
+    diff_shown: bool,
+    highlighter: &mut Highlighter,
+) {
+    let call = described.call;
     if let Some(problem) = &call.arguments_error {
         out.push_str("<pre class=\"error\">");
         escape::text(out, problem);
         out.push_str("</pre>\n");
     }
-    match call.name.as_str() {
-        _ if call::is_covered(call) => {}
-        "bash" if call::text(&call.arguments, "command").is_some() => {
-            let command = call::text(&call.arguments, "command").unwrap_or_default();
-            code_block(out, command, "sh", highlighter);
-        }
-        "write" if call::text(&call.arguments, "content").is_some() => {
-            let content = call::text(&call.arguments, "content").unwrap_or_default();
-            code_block(out, content, extension(call), highlighter);
-        }
-        "edit" if shown => {}
-        "edit" if !call::edits(&call.arguments).is_empty() => {
-            for (old, new) in call::edits(&call.arguments) {
-                let old = old.lines().map(|line| ("del", line));
-                write_diff(out, old.chain(new.lines().map(|line| ("add", line))));
-            }
-        }
-        _ => {
-            let json = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
-            code_block(out, &json, "json", highlighter);
+    if described.is_summary_complete() {
+        return;
+    }
+    let replacements = described.replacements();
+    if let Some(script) = described.script() {
+        code_block(out, script, "sh", highlighter);
+    } else if let Some(content) = described.new_content() {
+        code_block(out, content, described.extension(), highlighter);
+    } else if replacements.is_empty() {
+        let json = serde_json::to_string_pretty(&call.arguments).unwrap_or_default();
+        code_block(out, &json, "json", highlighter);
+    } else if !diff_shown {
+        for (old, new) in replacements {
+            let old = old.lines().map(|line| ("del", line));
+            write_diff(out, old.chain(new.lines().map(|line| ("add", line))));
         }
     }
 }
 
-/// The language of the file a call is about, as far as its name tells.
-fn extension(call: &ToolCall) -> &str {
-    let path = call::path(&call.arguments).unwrap_or_default();
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    name.rsplit_once('.').map_or("", |(_, extension)| extension)
-}
-
 fn output(
     out: &mut String,
-    call: Option<&ToolCall>,
+    described: Option<&DescribedCall<'_>>,
     result: &ToolResultMessage,
     highlighter: &mut Highlighter,
 ) {
+    let file = described.filter(|described| described.returns_file() && !result.is_error);
     for block in &result.content {
         match block {
             UserBlock::Text(text) if text.text.is_empty() => {}
-            UserBlock::Text(text) if result.tool_name == "read" && !result.is_error => {
-                code_block(out, &text.text, call.map_or("", extension), highlighter);
-            }
             UserBlock::Text(text) => {
+                if let Some(file) = file {
+                    code_block(out, &text.text, file.extension(), highlighter);
+                    continue;
+                }
                 let class = if result.is_error { "output error" } else { "output" };
                 out.push_str(&format!("<pre class=\"{class}\" tabindex=\"0\">"));
                 ansi::write(out, text.text.trim_end());

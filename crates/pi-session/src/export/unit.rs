@@ -10,10 +10,12 @@ use pi_protocol::{
     Message, MessageContent, StopReason, SystemMessage, UserBlock, UserContent,
 };
 
+use super::call::DescribedCall;
 use super::highlight::Highlighter;
 use super::prose::{self, Breaks};
 use super::tool::Outcome;
-use super::{ansi, call, escape, overview, tool};
+use super::{ansi, escape, overview, tool};
+use crate::EffectsResolver;
 use crate::projection::text_of;
 use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
@@ -30,6 +32,7 @@ pub(super) struct Unit<'a> {
     pub(super) on_branch: bool,
     /// The results that belong to it.
     pub(super) results: &'a [Outcome],
+    pub(super) effects: &'a EffectsResolver,
 }
 
 /// A line of the outline.
@@ -168,7 +171,8 @@ impl Writer<'_, '_> {
                         slot.is_some_and(|outcome| outcome.result.tool_call_id == call.id)
                     };
                     let outcome = results.iter_mut().find(answers).and_then(Option::take);
-                    tool::card(self.out, Some(call), outcome, self.highlighter);
+                    let described = DescribedCall::new(call, self.unit.effects);
+                    tool::card(self.out, Some(&described), outcome, self.highlighter);
                 }
                 AssistantBlock::Unknown(fields) => tool::raw(self.out, fields),
             }
@@ -182,8 +186,8 @@ impl Writer<'_, '_> {
         let mut calls = message.tool_calls();
         match (silent, calls.next()) {
             (true, Some(first)) => {
-                let line = format!("{} {}", first.name, call::summary(first));
-                Row::new(kind, &line)
+                let described = DescribedCall::new(first, self.unit.effects);
+                Row::new(kind, &format!("{} {}", first.name, described.summary))
             }
             (true, None) => Row::new(kind, "(no text)"),
             (false, _) if text.trim().is_empty() => Row::new(kind, "(failed)"),

@@ -1,6 +1,7 @@
 //! Compacting a session.
 
 use super::Session;
+use crate::EffectsResolver;
 use crate::compaction::{
     CompactionError, CompactionOutcome, CompactionPlan, CompactionSettings, Summarizer, compact,
     prepare,
@@ -16,7 +17,7 @@ impl Session {
         settings: &CompactionSettings,
         custom_instructions: Option<&str>,
     ) -> Result<CompactionOutcome, CompactionError> {
-        let plan = self.plan_compaction(settings)?;
+        let plan = self.plan_compaction(settings, &summarizer.effects)?;
         let outcome = compact(summarizer, &plan, custom_instructions).await?;
         self.append_compaction(outcome.compaction.clone())?;
         Ok(outcome)
@@ -26,12 +27,14 @@ impl Session {
     pub fn plan_compaction(
         &mut self,
         settings: &CompactionSettings,
+        effects: &EffectsResolver,
     ) -> Result<CompactionPlan, CompactionError> {
         if self.leaf.is_some_and(|leaf| self.tree.node(leaf).kind == Kind::Compaction) {
             return Err(CompactionError::AlreadyCompacted);
         }
         let entries = self.projection()?;
-        let preparation = prepare(&entries, settings).ok_or(CompactionError::NothingToCompact)?;
+        let preparation =
+            prepare(&entries, settings, effects).ok_or(CompactionError::NothingToCompact)?;
         // A summary that no model wrote loses more, so it should replace less.
         let cautious = CompactionSettings {
             keep_recent_tokens: settings
@@ -40,7 +43,7 @@ impl Session {
                 .min(preparation.tokens_before / 2),
             ..settings.clone()
         };
-        let fallback = prepare(&entries, &cautious);
+        let fallback = prepare(&entries, &cautious, effects);
         Ok(CompactionPlan { preparation, fallback, omit: Vec::new() })
     }
 }

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
+use crate::effects::resolver;
 use crate::page::{DOT, answer, call, result};
 
 fn html(session: &mut Session) -> String {
     let mut page = Vec::new();
-    session.export_html(&HtmlOptions::default(), &mut page).unwrap();
+    session.export_html(&HtmlOptions::default().effects(resolver()), &mut page).unwrap();
     String::from_utf8(page).unwrap()
 }
 
@@ -22,6 +23,10 @@ fn body(session: &mut Session) -> String {
     let page = html(session);
     let (_, rest) = page.split_once("<main>").unwrap();
     rest.split_once("</main>").unwrap().0.to_owned()
+}
+
+fn markdown_options() -> MarkdownOptions {
+    MarkdownOptions::default().effects(resolver())
 }
 
 fn markdown(session: &Session, options: &MarkdownOptions) -> String {
@@ -124,9 +129,10 @@ fn options_are_obeyed() {
     let code = "```rust\nlet a = 1;\n```";
     session.append_message(answer(vec![AssistantBlock::text(format!("{code}\n{code}"))])).unwrap();
     for (highlight_limit, coloured) in [(0, 0), (15, 1), (1000, 2)] {
-        let title = Some("An <own> title".to_owned());
         let mut page = Vec::new();
-        session.export_html(&HtmlOptions { title, highlight_limit }, &mut page).unwrap();
+        let mut options = HtmlOptions::default().title("An <own> title");
+        options.highlight_limit = highlight_limit;
+        session.export_html(&options, &mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
         assert_eq!(page.matches("<span class=\"k\">let").count(), coloured, "{highlight_limit}");
         assert!(page.contains("<title>An &lt;own&gt; title</title>"));
@@ -325,7 +331,7 @@ fn every_kind_of_entry_is_shown_once_or_not_at_all() {
     ] {
         assert_eq!(page.matches(text).count(), times, "{text}");
     }
-    let text = markdown(&session, &MarkdownOptions::default());
+    let text = markdown(&session, &markdown_options());
     assert!(text.contains("**edit** `a`\n\n```diff\n-1 x\n+1 y\n 2 z\n```\n"), "{text}");
     assert!(!text.contains("Successfully") && !text.contains("invisible"), "{text}");
 }
@@ -346,7 +352,7 @@ fn markdown_cannot_be_broken_out_of() {
     session.append_message(result("c2", "own", "two")).unwrap();
     session.append_message(answer(vec![AssistantBlock::text("Done.")])).unwrap();
     session.append_name("A [name]").unwrap();
-    let text = markdown(&session, &MarkdownOptions::default());
+    let text = markdown(&session, &markdown_options());
     let created = session.header().timestamp[..16].replace('T', " ");
     let lines = "line\n".repeat(19);
     let expected = format!(
@@ -364,7 +370,7 @@ fn markdown_cannot_be_broken_out_of() {
         (ToolDetail::Full, false, &["\"a\": 1", &"line\n".repeat(30)], &["more lines"]),
     ];
     for (tools, thinking, there, not_there) in cases {
-        let options = MarkdownOptions { tools, thinking, ..MarkdownOptions::default() };
+        let options = markdown_options().tools(tools).thinking(thinking);
         let text = markdown(&session, &options);
         assert!(there.iter().all(|part| text.contains(part)), "{tools:?}: {text}");
         assert!(!not_there.iter().any(|part| text.contains(part)), "{tools:?}: {text}");
@@ -454,7 +460,7 @@ fn damaged_lines_are_left_out_and_the_rest_is_not() {
     let path = directory.path().join("session.jsonl");
     std::fs::write(&path, lines.join("\n")).unwrap();
     let mut session = Session::open(&path, &OpenOptions::read()).unwrap();
-    let text = markdown(&session, &MarkdownOptions::default());
+    let text = markdown(&session, &markdown_options());
     let page = body(&mut session);
     let mut jsonl = Vec::new();
     session.export_jsonl(&mut jsonl).unwrap();

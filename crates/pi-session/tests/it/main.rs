@@ -6,6 +6,7 @@ mod compaction;
 mod compat;
 mod context;
 mod crash;
+mod effects;
 mod export;
 mod index;
 mod index_model;

@@ -7,6 +7,7 @@ use pi_session::{HtmlOptions, OpenOptions, Session};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::effects::resolver;
 use crate::webdriver::Browser;
 
 /// A picture of one red dot.
@@ -38,7 +39,7 @@ pub(crate) fn result(id: &str, name: &str, text: &str) -> Message {
 fn page(directory: &TempDir, name: &str, session: &mut Session) -> PathBuf {
     let path = directory.path().join(name);
     let mut file = std::io::BufWriter::new(std::fs::File::create_new(&path).unwrap());
-    session.export_html(&HtmlOptions::default(), &mut file).unwrap();
+    session.export_html(&HtmlOptions::default().effects(resolver()), &mut file).unwrap();
     path
 }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, EntryBody, Message, StopReason,
-    StreamOptions, ToolCall, UserBlock,
+    AgentMessage, AssistantBlock, AssistantMessage, EntryBody, Message, StopReason, ToolCall,
+    UserBlock,
 };
 use pi_session::Session;
 use pi_session::compaction::{
@@ -13,6 +13,8 @@ use pi_session::compaction::{
     Summarizer, SummaryStatus, check, text_tokens,
 };
 use serde_json::{Map, Value, json};
+
+use crate::effects::resolver;
 
 /// A conversation with a goal, demands, changes, a failure and a plan.
 fn conversation() -> Vec<Message> {
@@ -105,6 +107,7 @@ fn facts(kept: &[AgentMessage]) -> Facts {
         modified_files: &modified,
         previous_summary: None,
         previous: None,
+        effects: &resolver(),
     })
 }
 
@@ -277,13 +280,7 @@ fn settings() -> CompactionSettings {
 }
 
 fn summarizer(model: &Faux) -> Summarizer<'_> {
-    Summarizer {
-        provider: model,
-        model: Arc::new(Faux::model()),
-        thinking_level: None,
-        cancel: CancelToken::new(),
-        options: StreamOptions::default(),
-    }
+    Summarizer::new(model, Arc::new(Faux::model())).effects(resolver())
 }
 
 const LOSSY: &str = "## Goal\nRetry.\n## Constraints & Preferences\n(none)\n## Progress\n### Done\n- [x] backoff\n### In Progress\n(none)\n### Blocked\n(none)\n## Key Decisions\n(none)\n## Next Steps\n1. go on\n## Critical Context\n(none)";

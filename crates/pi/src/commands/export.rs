@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use pi_coding_agent::redacted_session;
-use pi_session::{HtmlOptions, MarkdownOptions, OpenOptions, Session};
+use pi_session::{EffectsResolver, HtmlOptions, MarkdownOptions, OpenOptions, Session};
 
 use super::{Done, Failure, success};
 use crate::exit::print;
@@ -126,9 +126,12 @@ pub(super) fn to_stdout(session: &mut Session, format: Format) -> Done {
 }
 
 fn write(session: &mut Session, format: Format, out: &mut impl Write) -> Result<(), Failure> {
+    let effects = EffectsResolver::new(pi_tools::toolset::effects_of);
     match format {
-        Format::Html => session.export_html(&HtmlOptions::default(), out)?,
-        Format::Markdown => session.export_markdown(&MarkdownOptions::default(), out)?,
+        Format::Html => session.export_html(&HtmlOptions::default().effects(effects), out)?,
+        Format::Markdown => {
+            session.export_markdown(&MarkdownOptions::default().effects(effects), out)?;
+        }
         Format::Jsonl => session.export_jsonl(out)?,
     }
     Ok(())

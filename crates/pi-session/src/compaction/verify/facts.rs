@@ -4,11 +4,14 @@
 //! Rules see less than a model does, but what they see they never forget. They err on the side
 //! of seeing too much: a fact that did not matter costs a line.
 
-use pi_protocol::{AgentMessage, Compaction, Message, ToolCall, ToolResultMessage, UserBlock};
+use pi_protocol::{
+    AgentMessage, Compaction, Extent, Message, ToolCall, ToolResultMessage, UserBlock,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 use super::words::{Statement, sentences, strip_marker};
+use crate::EffectsResolver;
 use crate::projection::text_of;
 use crate::roles::BashExecution;
 
@@ -61,6 +64,8 @@ pub struct FactSources<'a> {
     pub previous_summary: Option<&'a str>,
     /// The facts of what came before.
     pub previous: Option<&'a Facts>,
+    /// The effects of tool calls.
+    pub effects: &'a EffectsResolver,
 }
 
 impl Facts {
@@ -209,9 +214,9 @@ fn open_errors(range: &FactSources<'_>) -> Vec<OpenError> {
             }
             AgentMessage::Llm(Message::ToolResult(result)) => {
                 let Some(call) = calls.get(result.tool_call_id.as_str()) else { continue };
-                let subject = Subject::of(call);
+                let subject = Subject::of(call, range.effects);
                 open.retain(|(failed, _)| !failed.is_settled_by(&subject));
-                if result.is_error && !subject.fails_in_passing() {
+                if result.is_error && !subject.failure_is_an_answer() {
                     let message = telling_line(&result_text(result));
                     open.push((subject.clone(), OpenError { action: subject.action(), message }));
                 }
@@ -220,7 +225,7 @@ fn open_errors(range: &FactSources<'_>) -> Vec<OpenError> {
                 let Some(run) = message.as_custom::<BashExecution>() else { continue };
                 let subject = Subject::command(&run.command);
                 open.retain(|(failed, _)| !failed.is_settled_by(&subject));
-                if run.exit_code.is_some_and(|code| code != 0) && !subject.fails_in_passing() {
+                if run.exit_code.is_some_and(|code| code != 0) && !subject.failure_is_an_answer() {
                     let message = telling_line(&run.output);
                     open.push((subject.clone(), OpenError { action: subject.action(), message }));
                 }
@@ -241,15 +246,15 @@ enum Subject {
 }
 
 impl Subject {
-    fn of(call: &ToolCall) -> Self {
-        let text = |name| call.arguments.get(name).and_then(|value| value.as_str());
-        if let Some(command) = text("command") {
-            return Self::command(command);
+    fn of(call: &ToolCall, effects: &EffectsResolver) -> Self {
+        let effects = effects.of_call(call);
+        if let Some(script) = effects.runs.first() {
+            return Self::command(script);
         }
-        match (call.name.as_str(), text("path")) {
-            ("edit" | "write" | "read", Some(path)) => Self::File(path.to_owned()),
-            (name, Some(path)) => Self::Other(format!("{name} {path}")),
-            (name, None) => Self::Other(name.to_owned()),
+        match effects.writes.first().or(effects.reads.first()) {
+            Some(file) if file.extent == Extent::File => Self::File(file.path.clone()),
+            Some(directory) => Self::Other(format!("{} {}", call.name, directory.path)),
+            None => Self::Other(call.name.clone()),
         }
     }
 
@@ -282,7 +287,7 @@ impl Subject {
     }
 
     /// Commands whose failure is an answer: nothing found, files differ, no such thing.
-    fn fails_in_passing(&self) -> bool {
+    fn failure_is_an_answer(&self) -> bool {
         const ANSWERS: &[&str] = &[
             "grep", "rg", "test", "[", "diff", "cmp", "which", "command", "ls", "cat", "find",
             "stat", "false", "pgrep", "type",

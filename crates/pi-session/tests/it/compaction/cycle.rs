@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{
-    AgentMessage, AssistantBlock, AssistantMessage, CancelToken, Compaction, Message, StopReason,
-    StreamOptions, ToolCall, UserBlock,
+    AgentMessage, AssistantBlock, AssistantMessage, Compaction, Message, StopReason, ToolCall,
+    UserBlock,
 };
 use pi_session::compaction::{
     CompactionPreparation, CompactionSettings, FileLists, Summarizer, prepare, projected_tokens,
@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::fixture::{cases, path};
+use crate::effects::resolver;
 
 const SETTINGS: CompactionSettings =
     CompactionSettings { enabled: true, reserve_tokens: 100, keep_recent_tokens: 30 };
@@ -44,14 +45,8 @@ fn turn(session: &mut Session, number: usize) {
 }
 
 async fn compact(session: &mut Session, faux: &Faux) -> Option<(CompactionPreparation, FileLists)> {
-    let prepared = prepare(&session.projection().unwrap(), &SETTINGS)?;
-    let summarizer = Summarizer {
-        provider: faux,
-        model: Arc::new(Faux::model()),
-        thinking_level: None,
-        cancel: CancelToken::new(),
-        options: StreamOptions::default(),
-    };
+    let prepared = prepare(&session.projection().unwrap(), &SETTINGS, &resolver())?;
+    let summarizer = Summarizer::new(faux, Arc::new(Faux::model()));
     let summary = summarizer.summarize(&prepared, None).await.unwrap();
     let lists = prepared.file_ops.lists();
     let compaction = Compaction {
@@ -118,7 +113,11 @@ async fn a_session_is_compacted_again_and_again() {
         assert!(after < prepared.tokens_before, "{after} of {}", prepared.tokens_before);
         // However little is to be kept: it has just been compacted.
         let none = CompactionSettings { keep_recent_tokens: 0, ..SETTINGS };
-        assert_eq!(prepare(&session.projection().unwrap(), &none), None, "round {round}");
+        assert_eq!(
+            prepare(&session.projection().unwrap(), &none, &resolver()),
+            None,
+            "round {round}"
+        );
         session.append_label(&prepared.first_kept, Some("here")).unwrap();
     }
 }
@@ -126,15 +125,15 @@ async fn a_session_is_compacted_again_and_again() {
 #[test]
 fn an_entry_without_an_id_cannot_be_the_first_that_is_kept() {
     let mut entries = path(&json!([["user", 400], ["assistant", 4], ["user", 400]]));
-    assert!(prepare(&project(entries.clone()), &SETTINGS).is_some());
+    assert!(prepare(&project(entries.clone()), &SETTINGS, &resolver()).is_some());
     entries[2].id.clear();
-    assert_eq!(prepare(&project(entries), &SETTINGS), None);
+    assert_eq!(prepare(&project(entries), &SETTINGS, &resolver()), None);
 }
 
 #[test]
 fn what_is_left_behind_is_what_was_observed() {
     let directory = TempDir::new().unwrap();
-    for (number, case) in cases("abandoned_entries.json").iter().enumerate() {
+    for (number, case) in cases("left_behind.json").iter().enumerate() {
         let file = directory.path().join(format!("{number}.jsonl"));
         write_tree(&file, case["parents"].as_array().unwrap());
         let mut session = Session::open(&file, &OpenOptions::read()).unwrap();

@@ -9,6 +9,7 @@ use pi_session::project;
 use serde_json::json;
 
 use super::fixture::path;
+use crate::effects::resolver;
 
 const ENTRIES: usize = 100_000;
 /// A request is 2 tokens, a call 7, a result 2, and there are 20,000 of each.
@@ -32,7 +33,7 @@ fn a_long_session_is_prepared() {
         })
         .collect();
     let settings = CompactionSettings { keep_recent_tokens: HALF, ..Default::default() };
-    let branch = prepare_branch(&entries, 0);
+    let branch = prepare_branch(&entries, 0, &resolver());
     assert_eq!(branch.messages.len(), ENTRIES / kinds.len() * 2);
     let projected = project(entries);
     let all = projected_tokens(&projected);
@@ -44,7 +45,7 @@ fn a_long_session_is_prepared() {
     assert_eq!(cut.first_kept, ENTRIES / 2 - 2); // with the label and the edit before it
     // A budget larger than everything makes the walk go to the end.
     assert_eq!(find_cut(&projected, 0..projected.len(), u64::MAX).first_kept, 0);
-    let prepared = prepare(&projected, &settings).unwrap();
+    let prepared = prepare(&projected, &settings, &resolver()).unwrap();
     assert_eq!(prepared.kept.len(), ENTRIES / 2 / kinds.len() * 3);
-    assert_eq!(plan_recovery(projected, &settings).unwrap().omit.len(), 1);
+    assert_eq!(plan_recovery(projected, &settings, &resolver()).unwrap().omit.len(), 1);
 }

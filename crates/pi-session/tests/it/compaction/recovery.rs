@@ -5,6 +5,7 @@ use pi_session::{ProjectedEntry, Session, project};
 use serde_json::json;
 
 use super::fixture::path;
+use crate::effects::resolver;
 
 fn keeping(tokens: u64) -> CompactionSettings {
     CompactionSettings { keep_recent_tokens: tokens, ..Default::default() }
@@ -33,7 +34,7 @@ fn the_failed_attempt_goes_only_if_something_is_compacted() {
     ];
     for (name, short, keep, expected) in cases {
         let entries = project(path(&short));
-        let plan = plan_recovery(entries, &keeping(keep));
+        let plan = plan_recovery(entries, &keeping(keep), &resolver());
         let plan = plan.map(|plan| (plan.omit, plan.preparation.first_kept));
         let expected = expected.map(|(omit, kept)| {
             (omit.iter().map(ToString::to_string).collect::<Vec<_>>(), kept.to_owned())
@@ -59,13 +60,13 @@ fn the_plan_holds_after_the_edits() {
                 None => ids.push(session.append_label(&ids[0], Some("l")).unwrap()),
             }
         }
-        let plan = plan_recovery(session.projection().unwrap(), &keeping(keep));
+        let plan = plan_recovery(session.projection().unwrap(), &keeping(keep), &resolver());
         let omit = [ids[4].clone(), ids[5].clone()];
         for id in &omit {
             session.append_context_edit(id, None).unwrap();
         }
         let after: Vec<ProjectedEntry> = session.projection().unwrap();
-        let prepared: Option<CompactionPreparation> = prepare(&after, &keeping(keep));
+        let prepared: Option<CompactionPreparation> = prepare(&after, &keeping(keep), &resolver());
         assert_eq!(plan.as_ref().map(|plan| &plan.preparation), prepared.as_ref(), "{keep}");
         assert!(plan.is_none_or(|plan| plan.omit == omit), "{keep}");
     }

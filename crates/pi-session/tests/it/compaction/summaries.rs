@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::{
-    CacheRetention, CancelToken, Message, Model, Request, StopReason, StreamOptions, ThinkingLevel,
-    Usage, UserContent,
+    CacheRetention, Message, Model, Request, StopReason, StreamOptions, ThinkingLevel, Usage,
+    UserContent,
 };
 use pi_session::compaction::{
     BranchInstructions, BranchSummarySettings, CompactionSettings, Summarizer, SummaryError,
@@ -15,6 +15,7 @@ use pi_session::{project, text_of};
 use serde_json::{Value, json};
 
 use super::fixture::{cases, path};
+use crate::effects::resolver;
 
 fn usage() -> Usage {
     let cost =
@@ -40,13 +41,12 @@ fn summarizer<'a>(faux: &'a Faux, case: &Value) -> Summarizer<'a> {
     let session_id = case["sessionId"].as_str().map(str::to_owned);
     let mut options = StreamOptions::default();
     options.session_id = session_id;
-    Summarizer {
-        provider: faux,
-        model: Arc::new(Model { reasoning, context_window: 100_000, ..Faux::model() }),
-        thinking_level: case["level"].as_str().map(|level| level.parse().unwrap()),
-        cancel: CancelToken::new(),
-        options,
-    }
+    let model = Model { reasoning, context_window: 100_000, ..Faux::model() };
+    let mut summarizer = Summarizer::new(faux, Arc::new(model))
+        .options(options)
+        .effects(resolver());
+    summarizer.thinking_level = case["level"].as_str().map(|level| level.parse().unwrap());
+    summarizer
 }
 
 fn question(request: &Request) -> String {
@@ -83,7 +83,7 @@ async fn compactions_ask_and_join_as_observed() {
         let name = case["name"].as_str().unwrap();
         let keep_recent_tokens = case["keep"].as_u64().unwrap();
         let settings = CompactionSettings { keep_recent_tokens, ..Default::default() };
-        let prepared = prepare(&project(path(&case["path"])), &settings).unwrap();
+        let prepared = prepare(&project(path(&case["path"])), &settings, &resolver()).unwrap();
         let faux = counting();
         let summary =
             summarizer(&faux, &case).summarize(&prepared, case["focus"].as_str()).await.unwrap();
@@ -213,7 +213,7 @@ async fn cancelling_ends_the_first_request_and_prevents_the_second() {
     let summarizer = summarizer(&faux, &json!({}));
     let settings = CompactionSettings { keep_recent_tokens: 10, ..Default::default() };
     let short = json!([["user", 40], ["assistant", 40], ["user", 40], ["assistant", 40]]);
-    let prepared = prepare(&project(path(&short)), &settings).unwrap();
+    let prepared = prepare(&project(path(&short)), &settings, &resolver()).unwrap();
     assert!(prepared.is_split_turn && !prepared.to_summarize.is_empty());
     let cancel = summarizer.cancel.clone();
     let outcome = tokio::join!(summarizer.summarize(&prepared, None), async move {
@@ -231,7 +231,7 @@ async fn a_failed_history_spares_the_second_request() {
     faux.push(Reply::new().text("prefix"));
     let settings = CompactionSettings { keep_recent_tokens: 10, ..Default::default() };
     let short = json!([["user", 40], ["assistant", 40], ["user", 40], ["assistant", 40]]);
-    let prepared = prepare(&project(path(&short)), &settings).unwrap();
+    let prepared = prepare(&project(path(&short)), &settings, &resolver()).unwrap();
     let outcome = summarizer(&faux, &json!({})).summarize(&prepared, None).await;
     assert!(matches!(outcome, Err(SummaryError::Incomplete { .. })), "{outcome:?}");
     assert_eq!(faux.pending(), 1);

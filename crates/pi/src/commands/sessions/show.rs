@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use pi_session::{MarkdownOptions, Session, SessionInfo, ToolDetail};
+use pi_session::{EffectsResolver, MarkdownOptions, Session, SessionInfo, ToolDetail};
 use serde_json::{Value, json};
 
 use super::plain::{Plain, date};
@@ -36,7 +36,10 @@ pub(in crate::commands) fn show(given: &Given) -> Done {
             Some("full") => ToolDetail::Full,
             _ => ToolDetail::Lines(BRIEF),
         };
-        let options = MarkdownOptions { tools, thinking: given.has("thinking"), system: false };
+        let options = MarkdownOptions::default()
+            .tools(tools)
+            .thinking(given.has("thinking"))
+            .effects(EffectsResolver::new(pi_tools::toolset::effects_of));
         session.export_markdown(&options, &mut out)?;
     }
     out.flush()?;
