@@ -18,7 +18,6 @@ mod view;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pi_protocol::{AgentMessage, Entry, EntryBody, Extra, SessionHeader};
 use serde::de::IgnoredAny;
@@ -77,7 +76,7 @@ pub struct Session {
     directory: Option<PathBuf>,
     tree: Tree,
     leaf: Option<Index>,
-    labels: HashMap<Arc<str>, Label>,
+    labels: HashMap<String, Label>,
     labels_set: u64,
     name: Option<String>,
     /// A user or assistant message is there: the session is worth a file.
@@ -86,6 +85,8 @@ pub struct Session {
     /// How many entries have been proven to be sound JSON.
     verified: usize,
     live: Option<Live>,
+    /// The outline at the current entry, once it was asked for.
+    outline: Option<Outline>,
 }
 
 impl Session {
@@ -136,6 +137,7 @@ impl Session {
             damaged: Vec::new(),
             verified: 0,
             live: None,
+            outline: None,
         }
     }
 
@@ -199,13 +201,13 @@ impl Session {
 
     /// The id of the current entry; `None` before the first.
     pub fn leaf_id(&self) -> Option<&str> {
-        self.leaf.map(|leaf| &*self.tree.node(leaf).id)
+        self.leaf.map(|leaf| self.tree.id(leaf))
     }
 
     /// An entry of the current branch says how much the model thinks. Reads nothing.
     pub fn has_thinking_level(&self) -> bool {
-        let path = self.tree.path(self.leaf);
-        path.iter().any(|index| self.tree.node(*index).kind == Kind::ThinkingLevelChange)
+        let mut path = self.tree.walk_up(self.leaf);
+        path.any(|index| self.tree.node(index).kind == Kind::ThinkingLevelChange)
     }
 
     /// There is an entry with this id.
@@ -216,7 +218,7 @@ impl Session {
     /// The id of the parent of an entry.
     pub fn parent_id(&self, id: &str) -> Option<&str> {
         let parent = self.tree.parent(self.tree.find(id)?)?;
-        Some(&self.tree.node(parent).id)
+        Some(self.tree.id(parent))
     }
 
     /// The label of an entry.
@@ -254,7 +256,7 @@ impl Session {
     /// The ids from a root to `leaf`, or to the current entry.
     pub fn branch_ids(&self, leaf: Option<&str>) -> Result<Vec<&str>, SessionError> {
         let leaf = leaf.map(|id| self.find(id)).transpose()?.or(self.leaf);
-        Ok(self.tree.path(leaf).into_iter().map(|index| &*self.tree.node(index).id).collect())
+        Ok(self.tree.path(leaf).into_iter().map(|index| self.tree.id(index)).collect())
     }
 
     /// Reads what would be left behind by going to `target`: the entries after the deepest one
@@ -284,6 +286,7 @@ impl Session {
         if self.leaf != leaf {
             self.leaf = leaf;
             self.live = None;
+            self.outline = None;
         }
     }
 
@@ -343,13 +346,14 @@ impl Session {
             });
         }
         let mut entry = Entry::from_json(&text(line)).map_err(|error| SessionError::Damaged {
-            id: node.id.to_string(),
+            id: self.tree.id(index).to_owned(),
             reason: error.to_string(),
         })?;
         // Two lines that a crash made one may have two ids. The tree goes by the first.
-        if *entry.id != *node.id || entry.parent_id.as_deref() != node.parent_id.as_deref() {
-            entry.id = node.id.to_string();
-            entry.parent_id = node.parent_id.as_deref().map(str::to_owned);
+        let (id, parent_id) = (self.tree.id(index), self.tree.parent_id(index));
+        if entry.id != id || entry.parent_id.as_deref() != parent_id {
+            entry.id = id.to_owned();
+            entry.parent_id = parent_id.map(str::to_owned);
         }
         Ok(entry)
     }
@@ -362,11 +366,13 @@ impl Session {
             self.move_to(self.tree.parent(index));
         }
         self.live = None;
+        self.outline = None;
     }
 
     /// Takes in a line that is in the log.
     fn take_in(&mut self, head: &Head<'_>, span: crate::log::Span, line: &[u8]) -> Index {
         let index = self.tree.push(head, span);
+        self.outline = None;
         self.conversation |= head.kind.is_conversation();
         self.note(head, line);
         index

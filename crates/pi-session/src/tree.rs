@@ -3,26 +3,23 @@
 //! Entries name their parent, and everything else follows from that. Nothing here is recursive:
 //! a conversation is a path, and a long one would be as deep as it is long.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+mod ids;
 
 use crate::log::{Head, Kind, Span};
+use ids::{IdText, Ids};
 
-/// The place of an entry in the file's order.
+/// The position of an entry in the order of the file.
 pub(crate) type Index = u32;
 
 /// One entry, as far as the tree knows it.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
-    pub(crate) id: Arc<str>,
-    /// The id it names as its parent.
-    pub(crate) parent_id: Option<Arc<str>>,
     pub(crate) kind: Kind,
     pub(crate) span: Span,
     /// Milliseconds since the epoch; 0 if the time stamp cannot be read.
     pub(crate) time: i64,
     parent: Link,
-    /// Its line turned out to be unreadable. It keeps its place, so that what follows it is
+    /// The line turned out to be unreadable. The entry keeps its place, so that what follows it is
     /// still connected to what came before.
     pub(crate) damaged: bool,
 }
@@ -31,18 +28,18 @@ pub(crate) struct Node {
 enum Link {
     None,
     To(Index),
-    /// The parent is not in the file (so far).
-    Missing,
+    /// The parent with this id is not in the file, so far.
+    Missing(IdText),
 }
 
 /// The entries of a session, by file order, id and parent.
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
-    by_id: HashMap<Arc<str>, Index>,
-    /// Some links are not resolved, or an id was used twice: look links up again.
+    ids: Ids,
+    /// Some parents are missing, or an id was used twice: look parents up again.
     unresolved: bool,
-    /// Some id was used twice.
+    /// An id was used twice.
     reused: bool,
 }
 
@@ -55,50 +52,68 @@ impl Tree {
         &self.nodes[index as usize]
     }
 
-    /// Some id was used twice.
+    /// Returns the id of an entry.
+    pub(crate) fn id(&self, index: Index) -> &str {
+        self.ids.get(index)
+    }
+
+    /// Returns the id that an entry names as its parent.
+    pub(crate) fn parent_id(&self, index: Index) -> Option<&str> {
+        match self.node(index).parent {
+            Link::None => None,
+            Link::To(parent) => Some(self.ids.get(parent)),
+            Link::Missing(id) => Some(self.ids.text(id)),
+        }
+    }
+
+    /// Returns true if an id was used twice.
     pub(crate) fn has_reused_ids(&self) -> bool {
         self.reused
     }
 
-    /// All entries, in file order.
+    /// Returns all entries, in file order.
     pub(crate) fn indices(&self) -> impl DoubleEndedIterator<Item = Index> + use<> {
         0..Index::try_from(self.nodes.len()).unwrap_or(Index::MAX)
     }
 
+    /// Returns the entry with this id, unless it is damaged.
     pub(crate) fn find(&self, id: &str) -> Option<Index> {
-        self.by_id.get(id).copied().filter(|index| !self.node(*index).damaged)
+        self.ids.find(id).filter(|index| !self.node(*index).damaged)
     }
 
-    /// Whether the id is taken, be it by a damaged entry.
+    /// Returns true if the id is taken, even by a damaged entry.
     pub(crate) fn has_id(&self, id: &str) -> bool {
-        self.by_id.contains_key(id)
+        self.ids.find(id).is_some()
     }
 
-    /// Takes in an entry. Call [`Tree::resolve`] after the last of many.
+    /// Adds an entry. Call [`Tree::resolve`] after the last of many.
     pub(crate) fn push(&mut self, head: &Head<'_>, span: Span) -> Index {
         let index = Index::try_from(self.nodes.len()).unwrap_or(Index::MAX);
-        let id: Arc<str> = Arc::from(head.id.as_ref());
-        // Nearly every entry follows the one before it in the file.
-        let follows = |node: &&Node| !node.damaged && Some(&*node.id) == head.parent.as_deref();
-        let previous = self.nodes.last().filter(follows);
-        let (parent_id, parent) = match (&head.parent, previous) {
-            (None, _) => (None, Link::None),
-            (Some(_), Some(previous)) => (Some(Arc::clone(&previous.id)), Link::To(index - 1)),
-            (Some(parent), None) => {
-                let link = self.by_id.get(parent.as_ref()).copied().map_or(Link::Missing, Link::To);
-                self.unresolved |= link == Link::Missing;
-                (Some(Arc::from(parent.as_ref())), link)
-            }
+        let parent = match head.parent.as_deref() {
+            None => Link::None,
+            // Nearly every entry follows the one before it in the file.
+            Some(parent) if self.is_last_sound(parent) => Link::To(index - 1),
+            Some(parent) => match self.ids.find(parent) {
+                Some(parent) => Link::To(parent),
+                None => {
+                    self.unresolved = true;
+                    Link::Missing(self.ids.store(parent))
+                }
+            },
         };
         let time = crate::time::parse_ms(&head.timestamp).unwrap_or_default();
-        let (kind, damaged) = (head.kind, false);
-        let node = Node { id: Arc::clone(&id), parent_id, kind, span, time, parent, damaged };
-        self.nodes.push(node);
-        if self.by_id.insert(id, index).is_some() {
+        self.nodes.push(Node { kind: head.kind, span, time, parent, damaged: false });
+        if self.ids.push(&head.id).is_some() {
             self.reused = true;
             self.unresolved = true;
         }
         index
+    }
+
+    /// Returns true if the last entry is sound and has this id.
+    fn is_last_sound(&self, id: &str) -> bool {
+        let Some(last) = self.indices().next_back() else { return false };
+        !self.node(last).damaged && self.ids.get(last) == id
     }
 
     /// Resolves links to entries that come later in the file, or whose id was used again.
@@ -109,23 +124,24 @@ impl Tree {
         if self.reused {
             self.name_again();
         }
-        for index in 0..self.nodes.len() {
-            let parent = self.nodes[index].parent_id.as_ref().map(|id| self.by_id.get(id));
-            self.nodes[index].parent = match parent {
-                None => Link::None,
-                Some(Some(parent)) => Link::To(*parent),
-                Some(None) => Link::Missing,
+        for index in self.indices() {
+            let id = match self.node(index).parent {
+                Link::Missing(id) => self.ids.text(id),
+                Link::To(parent) if self.reused => self.ids.get(parent),
+                Link::None | Link::To(_) => continue,
             };
+            if let Some(parent) = self.ids.find(id) {
+                self.nodes[index as usize].parent = Link::To(parent);
+            }
         }
     }
 
-    /// Of entries with the same id the last one has it, unless it is damaged.
+    /// Of entries with the same id, the last one has it, unless it is damaged.
     fn name_again(&mut self) {
         for damaged in [true, false] {
             for index in self.indices() {
-                let node = &self.nodes[index as usize];
-                if node.damaged == damaged {
-                    self.by_id.insert(Arc::clone(&node.id), index);
+                if self.node(index).damaged == damaged {
+                    self.ids.name(index);
                 }
             }
         }
@@ -140,7 +156,7 @@ impl Tree {
 
     /// On the way to `leaf`, the first entry that is sound after the damaged one with this id.
     pub(crate) fn after_damaged(&self, id: &str, leaf: Index) -> Option<Index> {
-        let damaged = self.by_id.get(id).copied().filter(|index| self.node(*index).damaged)?;
+        let damaged = self.ids.find(id).filter(|index| self.node(*index).damaged)?;
         let mut after = None;
         let mut at = leaf;
         for _ in 0..self.nodes.len() {

@@ -140,39 +140,58 @@ impl Role {
     }
 }
 
-/// Reads the head if the line begins exactly as both programs write it. `None` means: look again.
+/// Reads the head if the line begins exactly as both programs write it; `None` if the line has to
+/// be parsed.
 fn glance(line: &[u8]) -> Option<Head<'_>> {
-    let (kind, mut head, rest) = split_head(line)?;
+    /// Heads are rarely longer than this.
+    const USUAL_LENGTH: usize = 256;
+    if line.last() != Some(&b'}') {
+        return None;
+    }
+    match line.get(..USUAL_LENGTH) {
+        Some(beginning) => glance_at(valid_text(beginning)).or_else(|| glance_at(valid_text(line))),
+        None => glance_at(valid_text(line)),
+    }
+}
+
+/// Reads the head of a line of which `beginning` is the first part.
+fn glance_at(beginning: &str) -> Option<Head<'_>> {
+    let (kind, mut head, rest) = split_head(beginning)?;
     let role = match kind {
-        "message" => Some(quoted(rest.strip_prefix(b",\"message\":{\"role\":\"")?)?.0),
+        "message" => Some(quoted(rest.strip_prefix(",\"message\":{\"role\":\"")?)?.0),
         _ => None,
     };
     head.kind = Kind::new(kind, role);
     Some(head)
 }
 
-/// The head and the message of a line that consists of these two and nothing else, if it is
-/// written as both programs write it.
+/// Returns the longest beginning that is UTF-8.
+fn valid_text(bytes: &[u8]) -> &str {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default(),
+    }
+}
+
+/// Returns the head and the message of a line that consists of these two and nothing else, if it
+/// is written as both programs write it.
 pub(crate) fn split_message(line: &[u8]) -> Option<(Head<'_>, &str)> {
+    let line = std::str::from_utf8(line).ok()?;
     let (kind, head, rest) = split_head(line)?;
-    let message = rest.strip_prefix(b",\"message\":")?.strip_suffix(b"}")?;
-    let message = std::str::from_utf8(message).ok()?;
+    let message = rest.strip_prefix(",\"message\":")?.strip_suffix('}')?;
     (kind == "message").then_some((head, message))
 }
 
-/// The type, the head without its kind, and what follows.
-fn split_head(line: &[u8]) -> Option<(&str, Head<'_>, &[u8])> {
-    if line.last() != Some(&b'}') {
-        return None;
-    }
-    let (kind, rest) = quoted(line.strip_prefix(b"{\"type\":\"")?)?;
-    let (id, rest) = quoted(rest.strip_prefix(b",\"id\":\"")?)?;
-    let rest = rest.strip_prefix(b",\"parentId\":")?;
-    let (parent, rest) = match rest.strip_prefix(b"\"") {
+/// Returns the type, the head without its kind, and what follows.
+fn split_head(line: &str) -> Option<(&str, Head<'_>, &str)> {
+    let (kind, rest) = quoted(line.strip_prefix("{\"type\":\"")?)?;
+    let (id, rest) = quoted(rest.strip_prefix(",\"id\":\"")?)?;
+    let rest = rest.strip_prefix(",\"parentId\":")?;
+    let (parent, rest) = match rest.strip_prefix('"') {
         Some(rest) => quoted(rest).map(|(parent, rest)| (Some(parent), rest))?,
-        None => (None, rest.strip_prefix(b"null")?),
+        None => (None, rest.strip_prefix("null")?),
     };
-    let (timestamp, rest) = quoted(rest.strip_prefix(b",\"timestamp\":\"")?)?;
+    let (timestamp, rest) = quoted(rest.strip_prefix(",\"timestamp\":\"")?)?;
     let head = Head {
         kind: Kind::Unknown,
         id: Cow::Borrowed(id),
@@ -182,12 +201,11 @@ fn split_head(line: &[u8]) -> Option<(&str, Head<'_>, &[u8])> {
     Some((kind, head, rest))
 }
 
-/// The text up to the closing quote, and what follows; `None` if there is an escape in it, or a
-/// character that JSON does not allow there.
-fn quoted(rest: &[u8]) -> Option<(&str, &[u8])> {
-    let end = memchr::memchr2(b'"', b'\\', rest)?;
-    if rest[end] != b'"' || rest[..end].iter().any(u8::is_ascii_control) {
-        return None;
-    }
-    Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
+/// Returns the text up to the closing quote, and what follows; `None` if there is an escape in it,
+/// or a character that JSON does not allow there.
+fn quoted(rest: &str) -> Option<(&str, &str)> {
+    let ends = |byte: u8| matches!(byte, b'"' | b'\\') || byte.is_ascii_control();
+    // These texts are short, so a loop is faster than a call of memchr.
+    let end = rest.bytes().position(ends)?;
+    (rest.as_bytes()[end] == b'"').then(|| (&rest[..end], &rest[end + 1..]))
 }

@@ -1,9 +1,8 @@
 //! New sessions from old ones: one branch of it, all of it, or a copy of its file.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pi_protocol::{EntryBody, Message};
 
@@ -144,47 +143,46 @@ impl Session {
         &self,
         path: &[Index],
         mut each: impl FnMut(&str) -> Result<(), SessionError>,
-    ) -> Result<Option<Arc<str>>, SessionError> {
+    ) -> Result<Option<&str>, SessionError> {
         let kept_instead = self.replaced_labels(path);
         let mut reader = self.log.reader();
-        let mut parent: Option<Arc<str>> = None;
+        let mut parent: Option<&str> = None;
         for index in path {
             let node = self.tree.node(*index);
             if node.kind == Kind::Label {
                 continue;
             }
             let line = self.raw_line(&mut reader, *index)?;
-            each(&rechain(&line, parent.as_deref(), node.kind, &kept_instead)?)?;
-            parent = Some(Arc::clone(&node.id));
+            each(&rechain(&line, parent, node.kind, &kept_instead)?)?;
+            parent = Some(self.tree.id(*index));
         }
         Ok(parent)
     }
 
     /// For every label on the path the next entry that is none.
-    fn replaced_labels(&self, path: &[Index]) -> HashMap<Arc<str>, Arc<str>> {
-        let mut next: Option<Arc<str>> = None;
+    fn replaced_labels(&self, path: &[Index]) -> HashMap<&str, &str> {
+        let mut next: Option<&str> = None;
         let mut replaced = HashMap::new();
         for index in path.iter().rev() {
-            let node = self.tree.node(*index);
-            if node.kind != Kind::Label {
-                next = Some(Arc::clone(&node.id));
-            } else if let Some(next) = &next {
-                replaced.insert(Arc::clone(&node.id), Arc::clone(next));
+            let id = self.tree.id(*index);
+            if self.tree.node(*index).kind != Kind::Label {
+                next = Some(id);
+            } else if let Some(next) = next {
+                replaced.insert(id, next);
             }
         }
         replaced
     }
 
     /// The labels of the entries on a path, in the order they were set.
-    pub(super) fn labels_on(&self, path: &[Index]) -> Vec<(&Arc<str>, &Label)> {
-        let on_path: std::collections::HashSet<&Arc<str>> = path
+    pub(super) fn labels_on(&self, path: &[Index]) -> Vec<(&str, &Label)> {
+        let on_path: HashSet<&str> = path
             .iter()
-            .map(|index| self.tree.node(*index))
-            .filter(|node| node.kind != Kind::Label)
-            .map(|node| &node.id)
+            .filter(|index| self.tree.node(**index).kind != Kind::Label)
+            .map(|index| self.tree.id(*index))
             .collect();
-        let mut labels: Vec<_> =
-            self.labels.iter().filter(|(target, _)| on_path.contains(target)).collect();
+        let labels = self.labels.iter().map(|(target, label)| (target.as_str(), label));
+        let mut labels: Vec<_> = labels.filter(|(target, _)| on_path.contains(target)).collect();
         labels.sort_by_key(|(_, label)| label.order);
         labels
     }
@@ -226,7 +224,7 @@ fn rechain(
     line: &str,
     parent: Option<&str>,
     kind: Kind,
-    kept_instead: &HashMap<Arc<str>, Arc<str>>,
+    kept_instead: &HashMap<&str, &str>,
 ) -> Result<String, SessionError> {
     let mut object = RawObject::parse(line)?;
     if object.value::<Option<String>>("parentId").flatten().as_deref() != parent {

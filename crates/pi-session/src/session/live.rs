@@ -71,7 +71,7 @@ impl Session {
     /// Reads next to nothing.
     pub fn context_ids(&self) -> Result<Vec<&str>, SessionError> {
         let selection = self.select(self.leaf, &mut self.log.reader())?;
-        Ok(selection.entries(self).map(|index| &*self.tree.node(index).id).collect())
+        Ok(selection.entries(self).map(|index| self.tree.id(index)).collect())
     }
 
     /// The entries that count at the current entry, with the messages they contribute.
@@ -141,7 +141,7 @@ impl Session {
             return Ok(Selection { path, compaction: None });
         };
         let first_kept = &*compaction.first_kept_entry_id;
-        let is_first = |index: &Index| *self.tree.node(*index).id == *first_kept;
+        let is_first = |index: &Index| self.tree.id(*index) == first_kept;
         let kept = path[..at].iter().position(is_first).or_else(|| {
             let after = self.tree.after_damaged(first_kept, path[at])?;
             path[..at].iter().position(|index| *index == after)

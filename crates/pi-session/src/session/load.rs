@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use pi_protocol::{Entry, EntryBody, SessionHeader};
 
@@ -181,7 +180,7 @@ impl Session {
                 let order =
                     self.labels.get(target_id.as_str()).map_or(self.labels_set, |old| old.order);
                 let label = Label { text, timestamp: entry.timestamp, order };
-                self.labels.insert(Arc::from(target_id), label);
+                self.labels.insert(target_id, label);
             }
             EntryBody::Label { target_id, .. } => drop(self.labels.remove(target_id.as_str())),
             _ => {}

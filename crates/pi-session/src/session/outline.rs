@@ -26,8 +26,15 @@ pub struct Outline {
 impl Session {
     /// The outline of the context at the current entry. Reads system messages, edits, the last
     /// compaction and what says which model it is, and nothing else.
+    ///
+    /// The outline is kept until the session changes, so a second call costs a copy.
     pub fn outline(&mut self) -> Result<Outline, SessionError> {
-        self.without_damage(Self::build_outline)
+        if let Some(outline) = &self.outline {
+            return Ok(outline.clone());
+        }
+        let outline = self.without_damage(Self::build_outline)?;
+        self.outline = Some(outline.clone());
+        Ok(outline)
     }
 
     fn build_outline(&self) -> Result<Outline, SessionError> {
@@ -43,7 +50,7 @@ impl Session {
         let compaction = selection.compaction.map(|(at, _)| selection.path[at]);
         for index in selection.entries(self) {
             let node = self.tree.node(index);
-            let edit = edits.get(&*node.id);
+            let edit = edits.get(self.tree.id(index));
             match node.kind {
                 Kind::Compaction if Some(index) != compaction => continue,
                 // One without a text says nothing.

@@ -65,7 +65,7 @@ impl<'a> TreeView<'a> {
         }
         self.walk().filter_map(move |step| match step {
             Step::Enter(index, depth) => {
-                let id = &*self.session.tree.node(index).id;
+                let id = self.session.tree.id(index);
                 let node = TreeNode {
                     id,
                     depth,
@@ -100,7 +100,7 @@ impl<'a> TreeView<'a> {
                 }
                 Step::Leave(index) => {
                     out.write_all(b"]").map_err(failed)?;
-                    let id = &self.session.tree.node(index).id;
+                    let id = self.session.tree.id(index);
                     if let Some(label) = self.session.labels.get(id) {
                         let text = serde_json::to_string(&label.text)?;
                         let timestamp = serde_json::to_string(&label.timestamp)?;
