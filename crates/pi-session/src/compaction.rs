@@ -46,10 +46,7 @@ pub use trigger::{
     CheckTime, CompactionCheck, CompactionDecision, Overflow, decide, estimated_tokens,
     should_compact,
 };
-pub use verify::{
-    Expectations, FactSources, Facts, Finding, OpenError, PREFIX_SECTIONS, SECTIONS, check,
-    lost_facts,
-};
+pub use verify::{Expectations, FactSources, Facts, Finding, OpenError, SECTIONS, check};
 
 /// When to compact, and how much to keep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -212,7 +212,6 @@ impl<'a> Task<'a> {
             facts: &self.facts,
             sections: &self.sections,
             replaced_tokens: self.replaced_tokens,
-            count: text_tokens,
         };
         verify::check(text, &expected)
     }

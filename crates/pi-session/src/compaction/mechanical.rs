@@ -1,6 +1,6 @@
-//! A summary that no model wrote: what the log itself says, in the usual sections.
+//! A summary written from the log, without a model: the last resort.
 //!
-//! The last resort. It knows what was asked, demanded, changed and broken, and nothing about why.
+//! It contains what was requested, required, modified and unresolved, but no reasons.
 
 use pi_protocol::{AgentMessage, Message};
 
@@ -9,98 +9,91 @@ use super::verify::Facts;
 use super::{CompactionPreparation, text_tokens};
 use crate::projection::text_of;
 
-/// A summary is never longer than this.
+/// The size that the summary does not exceed, in tokens.
 const MOST_TOKENS: u64 = 4000;
 
-/// Writes the summary of a preparation from the log. As long as it may be, and shorter than what
-/// it replaces by half.
+/// Writes the summary of a preparation. It is as long as allowed, and at most half as long as what
+/// it replaces, if facts and files leave room for that.
 pub(super) fn summarize(
     preparation: &CompactionPreparation,
     facts: &Facts,
     replaced_tokens: u64,
 ) -> String {
     let budget = MOST_TOKENS.min(replaced_tokens / 2);
-    // From generous to terse: the first that fits.
-    let lengths = [(3000, 20, 400), (1500, 10, 200), (600, 5, 120), (200, 0, 0)];
-    let write =
-        |(previous, requests, request)| write(preparation, facts, previous, requests, request);
-    lengths
-        .into_iter()
-        .map(write)
-        .find(|text| text_tokens(text) <= budget)
-        .unwrap_or_else(|| write((0, 0, 0)))
+    let mut text = String::new();
+    // From generous quotes to none.
+    for divisor in [1, 2, 5, 15, usize::MAX] {
+        text = write(preparation, facts, divisor);
+        if text_tokens(&text) <= budget {
+            break;
+        }
+    }
+    text
 }
 
-/// `previous` and `request` are lengths in characters, `requests` is a number of messages.
-fn write(
-    preparation: &CompactionPreparation,
-    facts: &Facts,
-    previous: usize,
-    requests: usize,
-    request: usize,
-) -> String {
+/// Writes the summary; what is quoted is shorter by the factor `divisor`.
+fn write(preparation: &CompactionPreparation, facts: &Facts, divisor: usize) -> String {
+    let (requests_shown, request_length) = (20 / divisor, 600 / divisor);
+    let (summary_length, answer_length) = (3000 / divisor, 1000 / divisor);
     let messages = || preparation.to_summarize.iter().chain(&preparation.turn_prefix);
-    let users: Vec<String> = messages().filter_map(user_text).collect();
-    let modified = preparation.file_ops.lists().modified;
-    let goal = match (&preparation.previous_summary, users.first()) {
+    let requests: Vec<String> = messages().filter_map(user_text).collect();
+    let goal = match (&preparation.previous_summary, requests.first()) {
         (Some(_), _) => "Stated in the earlier summary below.".to_owned(),
         (None, Some(first)) => cut(first, 600),
         (None, None) => "Not stated in this part of the conversation.".to_owned(),
     };
-    let recent = users.iter().rev().take(requests).rev();
-    let recent: Vec<String> = recent.map(|text| format!("- {}", cut(text, request))).collect();
-    let last_answer = messages().rev().find_map(answer_text);
-    let mut out = String::from(
-        "(Written from the log by rule, not by a model. It states what was asked, demanded, \
-         changed and broken; reasons are not recorded.)",
-    );
-    let mut section = |heading: &str, text: String| {
-        let text = if text.trim().is_empty() { "(none)".to_owned() } else { text };
-        out.push_str(&format!("\n\n{heading}\n{}", text.trim()));
-    };
-    section("## Goal", goal);
-    section("## Constraints & Preferences", list(&facts.constraints));
-    section("## Progress", format!("{} messages.", messages().count()));
-    section(
-        "### Done",
-        modified.iter().map(|path| format!("- [x] changed {path}\n")).collect::<String>(),
-    );
-    section("### In Progress", list(&recent));
-    let errors = facts.errors.iter().map(|e| format!("- `{}`: {}\n", e.action, e.message));
-    section("### Blocked", errors.collect());
-    section("## Key Decisions", String::new());
+    let recent = requests.iter().skip(requests.len().saturating_sub(requests_shown));
+    let modified = preparation.file_ops.lists().modified;
     let next = match facts.open_items.as_slice() {
-        [] => "1. Go on with the user's latest instruction.".to_owned(),
-        items => list(items),
+        [] => "1. Continue with the latest instruction of the user.".to_owned(),
+        items => list(items.iter().map(|item| format!("- [ ] {item}"))),
     };
-    section("## Next Steps", next);
-    let mut context = last_answer
-        .map(|answer| format!("- The agent last said: {}\n", cut(&answer, previous.min(1000))))
-        .filter(|_| previous > 0)
-        .unwrap_or_default();
-    if let Some(earlier) = preparation.previous_summary.as_deref().filter(|_| previous > 0) {
-        context.push_str(&format!(
-            "\n<earlier-summary>\n{}\n</earlier-summary>",
-            cut(earlier, previous)
-        ));
+    let mut context = String::new();
+    if summary_length > 0 {
+        if let Some(answer) = messages().rev().find_map(answer_text) {
+            let answer = cut(&answer, answer_length);
+            context.push_str(&format!("- The last answer of the agent: {answer}\n"));
+        }
+        if let Some(earlier) = &preparation.previous_summary {
+            let earlier = cut(earlier, summary_length);
+            context.push_str(&format!("\n<earlier-summary>\n{earlier}\n</earlier-summary>"));
+        }
     }
-    section("## Critical Context", context);
-    if let Some(instruction) = &facts.instruction {
-        let only = Facts { instruction: Some(instruction.clone()), ..Facts::default() };
-        out.push_str(&facts_as_markdown(&only));
-    }
-    out
+    let mut out = String::from(
+        "(Extracted from the log by rules, without a model. It states what was requested, \
+         required, modified and unresolved; reasons are not recorded.)",
+    );
+    let mut section = |heading: &str, text: &str| {
+        let text = if text.trim().is_empty() { "(none)" } else { text.trim() };
+        out.push_str(&format!("\n\n{heading}\n{text}"));
+    };
+    section("## Goal", &goal);
+    section(
+        "## Constraints & Preferences",
+        &list(facts.constraints.iter().map(|text| format!("- {text}"))),
+    );
+    section("## Progress", &format!("{} messages.", messages().count()));
+    section("### Done", &list(modified.iter().map(|path| format!("- [x] modified {path}"))));
+    section(
+        "### In Progress",
+        &list(recent.map(|text| format!("- {}", cut(text, request_length)))),
+    );
+    section(
+        "### Blocked",
+        &list(facts.errors.iter().map(|error| format!("- `{}`: {}", error.action, error.message))),
+    );
+    section("## Key Decisions", "");
+    section("## Next Steps", &next);
+    section("## Critical Context", &context);
+    let instruction = Facts { instruction: facts.instruction.clone(), ..Facts::default() };
+    out + &facts_as_markdown(&instruction)
 }
 
-fn list(items: &[String]) -> String {
-    let items = items.iter().map(|item| match item.strip_prefix("- ") {
-        Some(_) => format!("{item}\n"),
-        None => format!("- {item}\n"),
-    });
-    items.collect()
+fn list(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join("\n")
 }
 
-/// The beginning of a text, on one line if it is short.
+/// Returns the beginning of a text.
 fn cut(text: &str, longest: usize) -> String {
     let text = text.trim();
     if text.chars().count() <= longest {

@@ -1,9 +1,8 @@
-//! Checking a summary before it takes the place of history: by rule, not by hope.
+//! Checks of a summary before it replaces history.
 //!
-//! A summary is the only thing a model will know about what it replaces. The checks find what a
-//! rule can find: a shape that is wrong, and [facts](Facts) of the log that are missing or turned
-//! into their opposite. What is missing can be put back word for word; what has the wrong shape
-//! cannot be used.
+//! A summary is all that the model will know about what the summary replaces. The checks find what
+//! rules can find: a wrong shape, and [facts](Facts) that are missing. Missing facts are added
+//! verbatim; a summary of a wrong shape is not used.
 
 mod facts;
 mod words;
@@ -12,115 +11,82 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use words::{Carried, Statement, Text};
+use super::text_tokens;
+use words::Words;
 
 pub use facts::{FactSources, Facts, OpenError};
 
-/// Something wrong with a summary.
+/// A defect of a summary.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields repeat the variants; texts are quoted from the conversation.
 pub enum Finding {
-    /// There is no text.
+    /// The summary has no text.
     Empty,
-    /// It asks for a tool instead of summarising.
+    /// The summary is a tool call.
     ToolCall,
-    /// It breaks off.
-    Truncated {
-        /// How that shows.
-        sign: String,
-    },
-    /// It is not smaller than what it replaces.
-    TooLong {
-        /// Its size, in tokens.
-        tokens: u64,
-        /// The size of what it replaces.
-        replaced: u64,
-    },
-    /// Sections are missing.
-    MissingSections {
-        /// Their headings.
-        sections: Vec<String>,
-    },
+    /// The summary is incomplete; `sign` says how that shows.
+    Truncated { sign: String },
+    /// The summary is not smaller than what it replaces, in tokens.
+    TooLong { tokens: u64, replaced: u64 },
+    /// These headings are missing.
+    MissingSections { sections: Vec<String> },
     /// A modified file is not named.
-    MissingFile {
-        /// Its path.
-        path: String,
-    },
-    /// A constraint of the user is not carried over.
-    MissingConstraint {
-        /// In the user's words.
-        text: String,
-    },
-    /// A constraint of the user became its opposite.
-    ContradictedConstraint {
-        /// In the user's words.
-        text: String,
-    },
-    /// What the user last asked for is not carried over.
-    MissingInstruction {
-        /// In the user's words.
-        text: String,
-    },
-    /// A failure that was not put right is not mentioned.
-    MissingError {
-        /// The failure.
-        error: OpenError,
-    },
-    /// A planned step is not mentioned.
-    MissingStep {
-        /// The step.
-        text: String,
-    },
+    MissingFile { path: String },
+    /// A constraint of the user is missing.
+    MissingConstraint { text: String },
+    /// The latest instruction of the user is missing.
+    MissingInstruction { text: String },
+    /// An open error is missing.
+    MissingError { error: OpenError },
+    /// An open step is missing.
+    MissingStep { text: String },
 }
 
 impl Finding {
-    /// The summary cannot be used, whatever is added to it.
+    /// Returns true if the summary cannot be used, even with the missing facts added.
     pub fn is_fatal(&self) -> bool {
         match self {
             Self::Empty | Self::ToolCall | Self::Truncated { .. } | Self::TooLong { .. } => true,
-            // A missing heading is untidy. Without most of them it is not a summary.
+            // A missing heading is untidy. Without most of them the text is no summary.
             Self::MissingSections { sections } => sections.len() * 2 > SECTIONS.len(),
             _ => false,
         }
     }
 }
 
-/// What the model is told that it has to put right.
+/// Writes the defect as the model reads it in a request for repair.
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("There was no text."),
-            Self::ToolCall => f.write_str("It called a tool. Write text and nothing else."),
-            Self::Truncated { sign } => write!(f, "It is not complete: {sign}."),
+            Self::Empty => f.write_str("The summary has no text."),
+            Self::ToolCall => f.write_str("The summary calls a tool. Write text only."),
+            Self::Truncated { sign } => write!(f, "The summary is incomplete: {sign}."),
             Self::TooLong { tokens, replaced } => write!(
                 f,
-                "It is too long: about {tokens} tokens for a record of {replaced}. Stay below {}.",
+                "The summary is too long: about {tokens} tokens for a record of {replaced}. Use fewer than {}.",
                 replaced / 2
             ),
             Self::MissingSections { sections } => {
                 write!(f, "These sections are missing: {}.", sections.join(", "))
             }
-            Self::MissingFile { path } => write!(f, "This changed file is not named: {path}"),
+            Self::MissingFile { path } => write!(f, "This modified file is missing: {path}"),
             Self::MissingConstraint { text } => {
-                write!(f, "This demand of the user is not carried over: {text}")
-            }
-            Self::ContradictedConstraint { text } => {
-                write!(f, "This demand of the user is turned into its opposite: {text}")
+                write!(f, "This constraint of the user is missing: {text}")
             }
             Self::MissingInstruction { text } => {
-                write!(f, "What the user asked for last is not carried over: {text}")
+                write!(f, "The latest instruction of the user is missing: {text}")
             }
-            Self::MissingError { error } => write!(
-                f,
-                "This failure was not put right and is not mentioned: {}: {}",
-                error.action, error.message
-            ),
-            Self::MissingStep { text } => write!(f, "This open step is not mentioned: {text}"),
+            Self::MissingError { error } => {
+                write!(f, "This unresolved error is missing: {}: {}", error.action, error.message)
+            }
+            Self::MissingStep { text } => write!(f, "This open step is missing: {text}"),
         }
     }
 }
 
-/// The sections of a summary.
+/// The headings of a summary.
 pub const SECTIONS: &[&str] = &[
     "Goal",
     "Constraints & Preferences",
@@ -133,32 +99,34 @@ pub const SECTIONS: &[&str] = &[
     "Critical Context",
 ];
 
-/// The sections of the summary of the beginning of a turn.
-pub const PREFIX_SECTIONS: &[&str] =
+/// The headings of the summary of the beginning of a split turn.
+pub(super) const PREFIX_SECTIONS: &[&str] =
     &["Original Request", "Progress So Far", "Context Needed to Continue"];
 
 /// What a summary is checked against.
 #[derive(Debug, Clone)]
 pub struct Expectations<'a> {
-    /// What it has to carry over.
+    /// Facts that the summary has to contain.
     pub facts: &'a Facts,
-    /// The headings it has to have.
+    /// Headings that the summary has to have.
     pub sections: &'a [&'a str],
-    /// The size of what it replaces, in tokens.
+    /// Size of what the summary replaces, in tokens.
     pub replaced_tokens: u64,
-    /// Counts the tokens of a text, as the rest of compaction does.
-    pub count: fn(&str) -> u64,
 }
 
-/// Checks a summary. No findings means that it can be used as it is.
+/// Checks a summary. A summary without findings can be used as it is.
 pub fn check(summary: &str, expected: &Expectations<'_>) -> Vec<Finding> {
     if summary.trim().is_empty() {
         return vec![Finding::Empty];
     }
     let mut findings = Vec::new();
-    findings.extend(is_tool_call(summary).then_some(Finding::ToolCall));
-    findings.extend(truncation(summary).map(|sign| Finding::Truncated { sign: sign.to_owned() }));
-    let tokens = (expected.count)(summary);
+    if is_tool_call(summary) {
+        findings.push(Finding::ToolCall);
+    }
+    if let Some(sign) = truncation(summary) {
+        findings.push(Finding::Truncated { sign: sign.to_owned() });
+    }
+    let tokens = text_tokens(summary);
     if tokens >= expected.replaced_tokens {
         findings.push(Finding::TooLong { tokens, replaced: expected.replaced_tokens });
     }
@@ -166,46 +134,48 @@ pub fn check(summary: &str, expected: &Expectations<'_>) -> Vec<Finding> {
     if !sections.is_empty() {
         findings.push(Finding::MissingSections { sections });
     }
-    findings.extend(lost_facts(summary, expected.facts));
+    findings.extend(missing_facts(summary, expected.facts));
     findings
 }
 
-/// The facts that a summary does not carry over.
-pub fn lost_facts(summary: &str, facts: &Facts) -> Vec<Finding> {
-    let text = Text::new(summary);
+/// The part of the words of a constraint, error or step that one line has to repeat.
+const ENOUGH: f64 = 0.6;
+
+/// The part of the words of an instruction that the summary as a whole has to repeat.
+const ENOUGH_OF_INSTRUCTION: f64 = 0.4;
+
+/// Returns the facts that a summary does not contain.
+fn missing_facts(summary: &str, facts: &Facts) -> Vec<Finding> {
+    let lines: Vec<Words> = summary.lines().map(Words::of).collect();
+    let is_missing = |text: &str| {
+        let words = Words::of(text);
+        !words.is_empty() && !lines.iter().any(|line| line.cover(&words, ENOUGH))
+    };
     let mut findings = Vec::new();
     for path in facts.modified_files.iter().filter(|path| !names_file(summary, path, facts)) {
         findings.push(Finding::MissingFile { path: path.clone() });
     }
-    for constraint in &facts.constraints {
-        match text.carries(&Statement::new(constraint)) {
-            Carried::Yes => {}
-            Carried::No => {
-                findings.push(Finding::MissingConstraint { text: constraint.clone() });
-            }
-            Carried::Contradicted => {
-                findings.push(Finding::ContradictedConstraint { text: constraint.clone() });
-            }
-        }
+    for text in facts.constraints.iter().filter(|text| is_missing(text)) {
+        findings.push(Finding::MissingConstraint { text: text.clone() });
     }
-    if let Some(instruction) = &facts.instruction
-        && !carries_instruction(&text, instruction)
+    if let Some(text) = &facts.instruction
+        && !Words::of(summary).cover(&Words::of(text), ENOUGH_OF_INSTRUCTION)
     {
-        findings.push(Finding::MissingInstruction { text: instruction.clone() });
+        findings.push(Finding::MissingInstruction { text: text.clone() });
     }
-    for error in facts.errors.iter().filter(|error| !carries_error(&text, error)) {
-        findings.push(Finding::MissingError { error: error.clone() });
-    }
-    for item in &facts.open_items {
-        let statement = Statement::new(item);
-        if !statement.is_empty() && text.carries(&statement) == Carried::No {
-            findings.push(Finding::MissingStep { text: item.clone() });
+    for error in &facts.errors {
+        if is_missing(&error.message) && is_missing(&format!("{} failed", error.action)) {
+            findings.push(Finding::MissingError { error: error.clone() });
         }
+    }
+    for text in facts.open_items.iter().filter(|text| is_missing(text)) {
+        findings.push(Finding::MissingStep { text: text.clone() });
     }
     findings
 }
 
-/// Whether a path is named: in full, or by as much of its end as tells it from the others.
+/// Returns true if a path is named: in full, or by as much of its end as distinguishes it from the
+/// other files.
 fn names_file(summary: &str, path: &str, facts: &Facts) -> bool {
     let mut start = path.len();
     while let Some(at) = path[..start].rfind(['/', '\\']) {
@@ -223,7 +193,7 @@ fn names_file(summary: &str, path: &str, facts: &Facts) -> bool {
     contains_name(summary, path)
 }
 
-/// Whether `name` occurs, and not as a part of a longer name.
+/// Returns true if `name` occurs, and not as a part of a longer name.
 fn contains_name(text: &str, name: &str) -> bool {
     let in_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     text.match_indices(name).any(|(at, _)| {
@@ -233,22 +203,7 @@ fn contains_name(text: &str, name: &str) -> bool {
     })
 }
 
-/// An instruction may be rephrased freely. Its names have to be there, and half of its words.
-fn carries_instruction(text: &Text, instruction: &str) -> bool {
-    let statement = Statement::new(instruction);
-    let least = if instruction.len() > 600 { 0.35 } else { 0.5 };
-    statement.is_empty() || text.covers(&statement, least)
-}
-
-fn carries_error(text: &Text, error: &OpenError) -> bool {
-    let message = Statement::new(&error.message);
-    let action = Statement::new(&error.action);
-    let failed = Statement::new(&format!("{} failed", error.action));
-    (!message.is_empty() && text.carries(&message) != Carried::No)
-        || (!action.is_empty() && text.carries(&failed) != Carried::No)
-}
-
-/// A call for a tool, written out as text.
+/// Returns true if the summary is or contains a tool call written as text.
 fn is_tool_call(summary: &str) -> bool {
     const TAGS: &[&str] = &["<tool_call", "<function_call", "<invoke ", "<tool_use", "<|tool"];
     let start = summary.trim_start();
@@ -258,14 +213,14 @@ fn is_tool_call(summary: &str) -> bool {
         || TAGS.iter().any(|tag| summary.lines().any(|line| line.trim_start().starts_with(tag)))
 }
 
-/// The sign of a text that breaks off.
+/// Returns the sign by which a text is incomplete.
 fn truncation(summary: &str) -> Option<&'static str> {
     let fences = summary.lines().filter(|line| line.trim_start().starts_with("```")).count();
     if fences % 2 == 1 {
         return Some("a code block is not closed");
     }
     let last = summary.lines().rev().find(|line| !line.trim().is_empty())?.trim();
-    let bare = words::strip_marker(last);
+    let bare = strip_marker(last);
     if last.starts_with('#') {
         Some("it ends with a heading")
     } else if bare.is_empty() || matches!(bare, "-" | "*") {
@@ -279,7 +234,7 @@ fn truncation(summary: &str) -> Option<&'static str> {
     }
 }
 
-/// The headings that are not there.
+/// Returns the expected headings that a summary lacks.
 fn missing_sections(summary: &str, expected: &[&str]) -> Vec<String> {
     let bare = |text: &str| {
         let text = text.to_lowercase().replace(" and ", " & ");
@@ -292,4 +247,19 @@ fn missing_sections(summary: &str, expected: &[&str]) -> Vec<String> {
         .collect();
     let missing = expected.iter().filter(|section| !headings.contains(&bare(section)));
     missing.map(|section| (*section).to_owned()).collect()
+}
+
+/// Returns a line without its list marker, checkbox and heading marks.
+fn strip_marker(line: &str) -> &str {
+    let line = line.trim().trim_start_matches(['#', '>', ' ']);
+    let line =
+        line.strip_prefix(['-', '*', '+', '•']).filter(|l| l.starts_with(' ')).unwrap_or(line);
+    let digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let line = match digits.strip_prefix(['.', ')']) {
+        Some(rest) if digits.len() < line.len() && rest.starts_with(' ') => rest,
+        _ => line,
+    };
+    let line = line.trim();
+    let boxes = ["[ ]", "[x]", "[X]"];
+    boxes.iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim()
 }

@@ -112,10 +112,7 @@ fn facts(kept: &[AgentMessage]) -> Facts {
 }
 
 fn findings(summary: &str, facts: &Facts) -> Vec<Finding> {
-    check(
-        summary,
-        &Expectations { facts, sections: SECTIONS, replaced_tokens: 2000, count: text_tokens },
-    )
+    check(summary, &Expectations { facts, sections: SECTIONS, replaced_tokens: 2000 })
 }
 
 #[test]
@@ -142,12 +139,11 @@ fn facts_are_what_a_rule_can_know() {
 #[test]
 fn what_is_kept_settles_and_overrules() {
     let kept: Vec<AgentMessage> = vec![
-        Message::user("Don't use tabs for indentation after all.").into(),
+        Message::user("Now run the tests again.").into(),
         calls(&[("bash", json!({ "command": "cargo test retry -- --nocapture" }))], "").into(),
         result("bash", "ok", false).into(),
     ];
     let facts = facts(&kept);
-    assert!(!facts.constraints.iter().any(|text| text.contains("tabs")), "{facts:?}");
     assert_eq!(facts.errors, []);
     assert_eq!(facts.instruction, None, "the user's last message is kept");
 }
@@ -200,16 +196,6 @@ fn planted_omissions_are_caught() {
             "another number",
             GOOD.replace("30 seconds", "60 seconds"),
             |f| matches!(f, Finding::MissingConstraint { text } if text.contains("30 seconds")),
-        ),
-        (
-            "contradiction",
-            GOOD.replace("must not change", "can change"),
-            |f| matches!(f, Finding::ContradictedConstraint { text } if text.contains("public API")),
-        ),
-        (
-            "contradiction by denial",
-            GOOD.replace("- Indentation with tabs", "- No tabs for indentation"),
-            |f| matches!(f, Finding::ContradictedConstraint { text } if text.contains("tabs")),
         ),
         (
             "dropped instruction",
