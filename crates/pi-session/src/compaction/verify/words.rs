@@ -34,12 +34,12 @@ impl Words {
     }
 
     fn add(&mut self, word: &str) {
-        if is_name(word) {
-            self.names.insert(word.to_lowercase());
-        } else if word.chars().any(is_ideograph) {
+        if word.chars().any(is_ideograph) {
             // No spaces separate the words of these languages.
             let characters: Vec<char> = word.chars().collect();
             self.others.extend(characters.windows(2).map(|pair| pair.iter().collect::<String>()));
+        } else if is_name(word) {
+            self.names.insert(word.to_lowercase());
         } else if word.chars().count() >= SHORTEST {
             self.others.insert(word.to_lowercase().chars().take(COMPARED).collect());
         }
