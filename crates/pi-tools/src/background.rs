@@ -1,7 +1,12 @@
-//! Processes that are meant to outlive the call that starts them: a server, a watcher.
+//! Background processes: commands that outlive the call that started them, such as servers.
 //!
-//! They are managed: each has a handle, all can be listed, read and stopped, and none outlives
-//! the [`BackgroundProcesses`] that started it.
+//! # Life cycle
+//!
+//! An application creates one [`BackgroundProcesses`] per session and gives it to the workspace
+//! ([`Workspace::with_background`]). That adds the parameter `background` to the tool `bash`, and
+//! the tool `process` to those that the workspace supports. A process ends when the model stops it,
+//! when the session calls [`BackgroundProcesses::stop_all`], when the last reference to the
+//! `BackgroundProcesses` is dropped, or when this program ends, however that happens.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,12 +22,12 @@ use crate::executor::{Process, ProcessTree};
 use crate::truncate::Truncation;
 use crate::workspace::Workspace;
 
-/// The handle of a background process. Never given twice.
+/// The number of a background process. No number is used twice in a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BackgroundId(u64);
 
 impl BackgroundId {
-    /// The handle that a model names by its number.
+    /// Converts a number that a model wrote.
     pub(crate) fn from_number(number: f64) -> Option<Self> {
         (number >= 1.0 && number.fract() == 0.0).then_some(Self(number as u64))
     }
@@ -38,30 +43,32 @@ impl fmt::Display for BackgroundId {
     }
 }
 
-/// What is known about a background process.
+/// A background process in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BackgroundInfo {
-    /// Its handle.
+    /// Number of the process.
     pub id: BackgroundId,
-    /// The command, as it was given.
+    /// Command as it was given.
     pub command: String,
-    /// What it does, or did last.
+    /// Current state of the process.
     pub state: BackgroundState,
 }
 
-/// How a background process is.
+/// The state of a background process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BackgroundState {
-    /// It runs.
+    /// The process is running.
     Running,
-    /// It ended by itself, with this code where it is known. What it has started may still run,
-    /// until it is stopped.
+    /// The process ended by itself, with this code if it is known. Processes that it started may
+    /// still run until it is stopped.
     Exited(Option<i32>),
-    /// It was ended.
+    /// The process was stopped while it was running.
     Stopped,
 }
 
-/// The background processes of one agent. Dropping it ends them all.
+/// The background processes of one session. Dropping the value kills them.
 #[derive(Debug, Default)]
 pub struct BackgroundProcesses {
     entries: Mutex<Entries>,
@@ -78,9 +85,9 @@ struct Entry {
     command: String,
     output: Arc<Mutex<Output>>,
     state: watch::Receiver<BackgroundState>,
-    /// It ran when it was stopped.
+    /// The process was running when it was stopped.
     interrupted: bool,
-    /// Gone once it was stopped.
+    /// Absent once the process was stopped.
     tree: Option<ProcessTree>,
 }
 
@@ -92,7 +99,7 @@ impl Entry {
 }
 
 impl BackgroundProcesses {
-    /// Starts a command, with the settings of the workspace.
+    /// Starts a command in the shell of the workspace.
     pub async fn start(
         &self,
         workspace: &Workspace,
@@ -101,7 +108,7 @@ impl BackgroundProcesses {
         let Process { output: pipe, exit, tree } = bash::start(workspace, command).await?;
         let output = Arc::new(Mutex::new(Output::default()));
         let (ended, state) = watch::channel(BackgroundState::Running);
-        tokio::spawn(take_in(Arc::clone(&output), pipe, exit, ended));
+        tokio::spawn(collect(Arc::clone(&output), pipe, exit, ended));
         let command = command.to_owned();
         let entry = Entry { command, output, state, interrupted: false, tree: Some(tree) };
         let mut entries = lock(&self.entries);
@@ -111,7 +118,7 @@ impl BackgroundProcesses {
         Ok(id)
     }
 
-    /// Waits until a process has ended, but not longer than this.
+    /// Waits until a process has ended, at most for this long.
     pub(crate) async fn wait(&self, id: BackgroundId, longest: Duration) {
         let state = lock(&self.entries).by_id.get(&id).map(|entry| entry.state.clone());
         let Some(mut state) = state else { return };
@@ -119,30 +126,30 @@ impl BackgroundProcesses {
         let _ = tokio::time::timeout(longest, ended).await;
     }
 
-    /// All that were started and not removed, in the order of their start.
+    /// Returns all processes that were not removed, in the order of their start.
     pub fn list(&self) -> Vec<BackgroundInfo> {
         let entries = lock(&self.entries);
         entries.by_id.iter().map(|(id, entry)| entry.info(*id)).collect()
     }
 
-    /// What is known about one of them.
+    /// Returns one process of the list.
     pub fn info(&self, id: BackgroundId) -> Option<BackgroundInfo> {
         lock(&self.entries).by_id.get(&id).map(|entry| entry.info(id))
     }
 
-    /// The end of what a process has written so far.
+    /// Returns the end of the output of a process.
     pub fn output(&self, id: BackgroundId) -> Option<Truncation> {
         let output = lock(&self.entries).by_id.get(&id).map(|entry| Arc::clone(&entry.output))?;
         Some(lock(&output).tail())
     }
 
-    /// Ends a process with all it has started. Its output can still be read. False if there is no
-    /// such process.
+    /// Kills a process and everything it started. Its output can still be read. Returns false if
+    /// the process does not exist.
     pub async fn stop(&self, id: BackgroundId) -> bool {
         let tree = match lock(&self.entries).by_id.get_mut(&id) {
             Some(entry) => {
-                let runs = *entry.state.borrow() == BackgroundState::Running;
-                entry.interrupted |= runs && entry.tree.is_some();
+                let is_running = *entry.state.borrow() == BackgroundState::Running;
+                entry.interrupted |= is_running && entry.tree.is_some();
                 entry.tree.take()
             }
             None => return false,
@@ -153,16 +160,22 @@ impl BackgroundProcesses {
         true
     }
 
-    /// Ends a process and forgets it.
-    pub async fn remove(&self, id: BackgroundId) -> bool {
-        let stopped = self.stop(id).await;
+    /// Kills all processes and everything they started, and waits until they are gone.
+    pub async fn stop_all(&self) {
+        for BackgroundInfo { id, .. } in self.list() {
+            self.stop(id).await;
+        }
+    }
+
+    /// Kills a process and removes it from the list.
+    pub(crate) async fn remove(&self, id: BackgroundId) {
+        self.stop(id).await;
         lock(&self.entries).by_id.remove(&id);
-        stopped
     }
 }
 
-/// Takes in what a process writes, until it has ended and its output has too.
-async fn take_in(
+/// Collects the output of a process until the process and its output have ended.
+async fn collect(
     output: Arc<Mutex<Output>>,
     mut pipe: impl tokio::io::AsyncRead + Unpin,
     exit: impl Future<Output = std::io::Result<Option<i32>>>,
@@ -179,8 +192,8 @@ async fn take_in(
     };
     let wait = async {
         let code = exit.await.ok().flatten();
-        // Whoever hears of the end wants to see the last words too. What the process has left
-        // running may keep the output open for good.
+        // A reader of the state expects the last output too, but processes that were left running
+        // may keep the output open for good.
         let _ = tokio::time::timeout(bash::SILENCE, all_read.notified()).await;
         ended.send_replace(BackgroundState::Exited(code));
     };

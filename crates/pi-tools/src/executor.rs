@@ -3,11 +3,13 @@
 //! Tools name files by absolute paths of the executor and never ask the operating system
 //! themselves. What an executor promises is written down here and tested for each.
 
+mod connect;
 mod host;
 mod process;
 #[cfg(unix)]
 mod remote;
 pub(crate) mod replace;
+mod spec;
 
 use std::fmt;
 use std::io;
@@ -17,10 +19,10 @@ use std::time::SystemTime;
 
 pub use pi_agent::BoxFuture;
 
+pub use connect::{ConnectError, ConnectOptions, ConnectedExecutor, connect};
 pub use host::Host;
-pub use process::{BaseEnvironment, Command, Process, ProcessTree};
-#[cfg(unix)]
-pub use remote::{Container, Network, Remote, Ssh, Which};
+pub use process::{BaseEnvironment, Command, PipedProcess, Process, ProcessTree};
+pub use spec::{ExecutorSpec, ParseExecutorError};
 
 /// Access to files and processes, wherever they are.
 ///
@@ -53,6 +55,15 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Starts a process. It and all that it starts, however far removed, run no longer than its
     /// [`ProcessTree`], nor longer than this program.
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>>;
+
+    /// Starts a process with separate standard streams, under the same rules as
+    /// [`Executor::spawn`]. For servers that talk over standard input and output.
+    ///
+    /// The default implementation returns an error of the kind [`io::ErrorKind::Unsupported`].
+    fn spawn_piped<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<PipedProcess>> {
+        let _ = command;
+        Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
+    }
 
     /// The same file as this process would name it, if it can reach it directly.
     fn host_path(&self, path: &Path) -> Option<PathBuf>;

@@ -50,11 +50,10 @@ pub use bash::{BashSettings, CommandResult, bash, run_command};
 pub use edit::edit;
 pub use executor::replace::replace as replace_file;
 pub use executor::{
-    BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, PathPredicate,
-    Process, ProcessTree, Stat, TreeEntry,
+    BaseEnvironment, BoxFuture, Command, ConnectError, ConnectOptions, ConnectedExecutor,
+    DirectoryEntry, Executor, ExecutorSpec, FileKind, Host, ParseExecutorError, PathPredicate,
+    PipedProcess, Process, ProcessTree, Stat, TreeEntry, connect,
 };
-#[cfg(unix)]
-pub use executor::{Container, Network, Remote, Ssh, Which};
 pub use find::find;
 pub use grep::grep;
 pub use image::ImageSettings;
@@ -62,6 +61,6 @@ pub use ls::ls;
 pub use process::process;
 pub use read::read;
 pub use seen::ChangedFilePolicy;
-pub use truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, Truncation, format_size, head, tail};
+pub use truncate::{TruncatedBy, Truncation};
 pub use workspace::Workspace;
 pub use write::write;

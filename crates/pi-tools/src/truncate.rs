@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 /// Lines of a result that a model is shown.
-pub const MAX_LINES: usize = 2000;
+pub(crate) const MAX_LINES: usize = 2000;
 /// Bytes of a result that a model is shown.
-pub const MAX_BYTES: usize = 50 * 1024;
+pub(crate) const MAX_BYTES: usize = 50 * 1024;
 
 /// What is left of a text, and what was cut.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ pub enum TruncatedBy {
 }
 
 /// The beginning of a text.
-pub fn head(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
+pub(crate) fn head(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
     let whole = whole(text, max_lines, max_bytes);
     if !whole.truncated {
         return whole;
@@ -60,7 +60,7 @@ pub fn head(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
 }
 
 /// The end of a text.
-pub fn tail(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
+pub(crate) fn tail(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
     let whole = whole(text, max_lines, max_bytes);
     if !whole.truncated {
         return whole;
@@ -137,7 +137,7 @@ impl Truncation {
 }
 
 /// A size for people: `512B`, `50.0KB`, `1.2MB`.
-pub fn format_size(bytes: usize) -> String {
+pub(crate) fn format_size(bytes: usize) -> String {
     let bytes = bytes as f64;
     match bytes {
         _ if bytes < 1024.0 => format!("{bytes}B"),

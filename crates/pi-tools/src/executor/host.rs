@@ -1,9 +1,9 @@
 //! This machine.
 
-#[cfg(unix)]
-mod connection;
 mod directory;
 mod guarded;
+#[cfg(unix)]
+pub(super) mod piped;
 #[cfg(unix)]
 mod process;
 #[cfg(target_os = "linux")]
@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use pi_guard::confine::{Confined, ConfinementLevel};
 
-#[cfg(unix)]
-pub(super) use connection::{Connection, connect};
-
 use super::replace::replace;
-use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, Process, Stat};
+use super::{
+    BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, PipedProcess, Process,
+    Stat,
+};
 use crate::supervisor::Supervisor;
 
 /// The machine that this process runs on, with all the rights it has, or with what a confinement
@@ -167,6 +167,12 @@ impl Executor for Host {
             }
             process::spawn(command)
         })
+    }
+
+    #[cfg(unix)]
+    fn spawn_piped<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<PipedProcess>> {
+        let sandboxed = self.held().map(|confined| guarded::command(&confined, command));
+        Box::pin(async move { piped::spawn(self, sandboxed.as_ref().unwrap_or(command)).await })
     }
 
     #[cfg(not(unix))]

@@ -8,7 +8,7 @@ use std::io;
 use std::path::PathBuf;
 use std::pin::Pin;
 
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::BoxFuture;
 
@@ -78,16 +78,16 @@ impl Command {
     }
 }
 
-/// A running process, and whatever it starts.
+/// A running process with empty standard input and merged output.
 ///
-/// The parts are separate so that each can be waited for while the others are in use.
+/// The parts are separate so that each can be awaited while the others are in use.
 pub struct Process {
-    /// What it writes to standard output and standard error, in the order of writing.
+    /// Standard output and standard error, in the order of writing.
     pub output: Pin<Box<dyn AsyncRead + Send>>,
-    /// Resolves when the process has ended, with its exit code: 128 and the signal if one killed
-    /// it, nothing if that got lost. What the process has started may still run.
+    /// Resolves when the process has ended: the exit code, 128 plus the signal if a signal killed
+    /// it, `None` if the code was lost. Processes that it started may still run.
     pub exit: BoxFuture<'static, io::Result<Option<i32>>>,
-    /// Keeps all of it running.
+    /// The process and everything it started.
     pub tree: ProcessTree,
 }
 
@@ -97,22 +97,61 @@ impl fmt::Debug for Process {
     }
 }
 
-/// The right of a process, and of all it has started, to run. Dropping it kills them at once;
+/// A running process with separate standard streams, for servers that talk over them.
+///
+/// Drain `stdout` and `stderr`: a process whose output is not read blocks when the pipe is full.
+/// Dropping `tree` kills the process and everything it started, also while a stream is in use.
+#[non_exhaustive]
+pub struct PipedProcess {
+    /// Standard input. Dropping it closes the input, which asks most servers to exit.
+    pub stdin: Pin<Box<dyn AsyncWrite + Send>>,
+    /// Standard output.
+    pub stdout: Pin<Box<dyn AsyncRead + Send>>,
+    /// Standard error.
+    pub stderr: Pin<Box<dyn AsyncRead + Send>>,
+    /// Resolves when the process has ended, as [`Process::exit`].
+    pub exit: BoxFuture<'static, io::Result<Option<i32>>>,
+    /// The process and everything it started.
+    pub tree: ProcessTree,
+}
+
+impl PipedProcess {
+    /// Assembles a process, for implementations of [`Executor`](super::Executor).
+    pub fn new(
+        stdin: impl AsyncWrite + Send + 'static,
+        stdout: impl AsyncRead + Send + 'static,
+        stderr: impl AsyncRead + Send + 'static,
+        exit: BoxFuture<'static, io::Result<Option<i32>>>,
+        tree: ProcessTree,
+    ) -> Self {
+        let (stdin, stdout, stderr) = (Box::pin(stdin), Box::pin(stdout), Box::pin(stderr));
+        Self { stdin, stdout, stderr, exit, tree }
+    }
+}
+
+impl fmt::Debug for PipedProcess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PipedProcess").finish_non_exhaustive()
+    }
+}
+
+/// A process and everything it started. Dropping the value kills all of them;
 /// [`ProcessTree::kill`] also waits until they are gone.
 pub struct ProcessTree {
-    held: Box<dyn Any + Send + Sync>,
+    lease: Box<dyn Any + Send + Sync>,
     gone: BoxFuture<'static, ()>,
 }
 
 impl ProcessTree {
-    /// A tree that ends when `held` is dropped; `gone` resolves when nothing is left then.
-    pub fn new(held: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
-        Self { held: Box::new(held), gone }
+    /// A tree of processes that are killed when `lease` is dropped; `gone` resolves after that,
+    /// when no process is left.
+    pub fn new(lease: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
+        Self { lease: Box::new(lease), gone }
     }
 
-    /// Kills everything and waits until it is gone.
+    /// Kills all processes and waits until they are gone.
     pub async fn kill(self) {
-        drop(self.held);
+        drop(self.lease);
         self.gone.await;
     }
 }

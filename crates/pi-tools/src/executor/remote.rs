@@ -1,11 +1,13 @@
 //! Another machine or a container: anything where a shell script can be run.
 //!
-//! There are two ways to get there, [`Ssh`] and [`Container`], and both do no more than run `sh`
-//! with a script, bytes for it, and bytes back. All operations are such scripts, which need nothing
-//! but a POSIX shell and coreutils or busybox. Nothing is installed there and nothing is left.
+//! There are two transports, [`Ssh`] and [`Container`]. Both only run `sh` with a script, bytes for
+//! its input, and bytes back. All operations are such scripts, which need nothing but a POSIX shell
+//! and coreutils or busybox. Nothing is installed there and nothing is left behind.
 
 mod container;
 mod fetch;
+mod marked;
+mod piped;
 mod process;
 mod script;
 mod ssh;
@@ -19,95 +21,101 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::unix::OwnedWriteHalf;
 
-use super::host::{Connection, connect};
+use super::host::piped as host_piped;
 use super::{
-    BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, Process,
-    ProcessTree, Stat, TreeEntry,
+    BaseEnvironment, BoxFuture, Command, DirectoryEntry, Executor, FileKind, Host, PipedProcess,
+    Process, Stat, TreeEntry,
 };
 
-pub use container::{Container, Network, Which};
-pub use ssh::Ssh;
+pub(super) use container::Container;
+pub(super) use ssh::Ssh;
 
-/// The longest path that fits into the address of a socket, with what `ssh` adds to it.
+/// The longest path that fits into the address of a socket, with the suffix that `ssh` adds.
 const LONGEST_SOCKET: usize = 80;
-/// More than most paths are long.
+/// More than the length of most paths.
 const LONG_PATH: u64 = 512;
-/// Says that it is there, and stays as long as its input does.
+/// Reports that it runs, and stays until its input ends.
 const STAY: &str = "echo up; cat >/dev/null; :";
 
-/// Files and processes that are reached through a program of this machine.
+/// An executor whose files and processes are reached through a program of this machine.
 ///
-/// No path of it is a path of this machine. A process there starts with what the environment is
-/// there if its [`Command`] says so. One whose connection is lost has an error for an exit code.
-/// What neither is in the process group of its command nor has its environment is not found when
-/// the command ends (`env -i setsid …`), nor is anything of another user.
+/// No path of it is a path of this machine. If the connection to a process is lost, its exit code
+/// is an error. When a command ends, processes are killed that are in its process group or have
+/// its environment; others (`env -i setsid …`), and those of other users, are not found.
 #[derive(Debug)]
-pub struct Remote {
+pub(super) struct Remote {
     host: Host,
-    way: Way,
-    /// What ends with the executor: a connection or a container.
-    _kept: Option<Kept>,
+    transport: Transport,
+    _shared: Option<SharedConnection>,
 }
 
-/// How to get there.
 #[derive(Debug)]
-enum Way {
+enum Transport {
     Ssh { ssh: Ssh, socket: Option<PathBuf> },
-    Container { container: Container, name: String },
+    Container(Container),
 }
 
-/// A program that runs as long as the executor is there, and the directory of its socket.
+/// A connection of `ssh` that all commands of the executor use, and the directory of its socket.
 #[derive(Debug)]
-struct Kept {
-    _input: OwnedWriteHalf,
-    /// Never asked for; a tree by itself is for one thread.
-    _tree: Mutex<ProcessTree>,
-    _directory: Option<TempDir>,
+struct SharedConnection {
+    // Never locked: an executor is shared between threads, and the streams of a process are not.
+    _process: Mutex<PipedProcess>,
+    _directory: TempDir,
+}
+
+/// The directories of a user on the executor.
+#[derive(Debug)]
+pub(super) struct Login {
+    pub(super) home: Option<PathBuf>,
+    pub(super) cwd: PathBuf,
 }
 
 impl Remote {
-    /// Another machine. The programs that lead there run on `host`.
-    ///
-    /// An error says why it cannot be reached, in the words of `ssh`.
-    pub async fn ssh(host: Host, ssh: Ssh) -> io::Result<Self> {
+    /// Connects to another machine. `ssh` runs on `host`; the error has the message of `ssh`.
+    pub(super) async fn ssh(host: Host, ssh: Ssh) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("pi-ssh-").tempdir()?;
         let socket = directory.path().join("s");
-        if !ssh.shared || socket.as_os_str().len() > LONGEST_SOCKET {
-            return Ok(Self { host, way: Way::Ssh { ssh, socket: None }, _kept: None });
+        if socket.as_os_str().len() > LONGEST_SOCKET {
+            // Each command opens a connection of its own.
+            return Ok(Self {
+                host,
+                transport: Transport::Ssh { ssh, socket: None },
+                _shared: None,
+            });
         }
-        let command = ssh.shared_connection(&socket, STAY);
-        let kept = keep(&host, &command, Some(directory)).await?;
-        let way = Way::Ssh { ssh, socket: Some(socket) };
-        Ok(Self { host, way, _kept: Some(kept) })
+        let process = start_staying(&host, &ssh.shared_connection(&socket, STAY)).await?;
+        let shared = SharedConnection { _process: Mutex::new(process), _directory: directory };
+        let transport = Transport::Ssh { ssh, socket: Some(socket) };
+        Ok(Self { host, transport, _shared: Some(shared) })
     }
 
-    /// A container; a new one is started. The programs that lead there run on `host`.
-    pub async fn container(host: Host, container: Container) -> io::Result<Self> {
-        if let Which::Running(name) = &container.which {
-            let name = name.clone();
-            return Ok(Self { host, way: Way::Container { container, name }, _kept: None });
-        }
-        let name = script::mark();
-        let kept = match container.start(&name, STAY) {
-            Some(command) => Some(keep(&host, &command, None).await?),
-            None => None,
-        };
-        Ok(Self { host, way: Way::Container { container, name }, _kept: kept })
+    /// An executor in a running container. The program of the engine runs on `host`.
+    pub(super) fn container(host: Host, container: Container) -> Self {
+        Self { host, transport: Transport::Container(container), _shared: None }
     }
 
-    /// The home directory of the user there: what `~` stands for in its paths.
-    pub async fn home(&self) -> io::Result<PathBuf> {
-        let home = self.run("printf %s \"$HOME\"\nanswer ok", &[], b"").await?;
-        Ok(PathBuf::from(OsString::from_vec(home)))
+    /// Returns the home directory, and the directory that `directory` names there.
+    pub(super) async fn login(&self, directory: &str) -> io::Result<Login> {
+        let script = include_str!("remote/scripts/login.sh");
+        let answer = self.run(script, &[OsStr::new(directory)], b"").await?;
+        let mut paths = answer.splitn(2, |byte| *byte == 0);
+        let mut path = || PathBuf::from(OsStr::from_bytes(paths.next().unwrap_or_default()));
+        let (home, cwd) = (path(), path());
+        let home = if home.is_absolute() { Some(home) } else { None };
+        Ok(Login { home, cwd })
     }
 
     fn command(&self, script: &str, arguments: &[OsString]) -> Command {
-        match &self.way {
-            Way::Ssh { ssh, socket } => ssh.command(script, arguments, socket.as_deref()),
-            Way::Container { container, name } => container.command(name, script, arguments),
+        match &self.transport {
+            Transport::Ssh { ssh, socket } => ssh.command(script, arguments, socket.as_deref()),
+            Transport::Container(container) => container.command(script, arguments),
         }
+    }
+
+    /// Starts the local program that runs a script there.
+    async fn start(&self, script: &str, arguments: &[OsString]) -> io::Result<PipedProcess> {
+        host_piped::spawn(&self.host, &self.command(script, arguments)).await
     }
 
     /// Runs a script with these arguments and this input.
@@ -115,7 +123,7 @@ impl Remote {
         self.run_within(script, arguments, input, u64::MAX).await
     }
 
-    /// The same, with an error if there are more bytes in the answer than `limit`.
+    /// Runs a script. More than `limit` bytes of answer are an error.
     async fn run_within(
         &self,
         script: &str,
@@ -127,63 +135,64 @@ impl Remote {
         let mut words = vec![OsString::from(&mark)];
         words.extend(arguments.iter().map(|word| (*word).to_owned()));
         let script = [include_str!("remote/scripts/prelude.sh"), script].concat();
-        let connection = connect(&self.host, &self.command(&script, &words)).await?;
-        let Connection { input: mut to, output, mut messages, tree } = connection;
-        let (mut answer, mut said) = (Vec::new(), Vec::new());
+        let process = self.start(&script, &words).await?;
+        let PipedProcess { mut stdin, stdout, mut stderr, tree, .. } = process;
+        let (mut answer, mut messages) = (Vec::new(), Vec::new());
         let send = async {
-            // A script that needs no more of it ends before; its answer says what happened.
-            let _ = to.write_all(input).await;
-            drop(to);
+            // A script that needs less input ends early; its answer says what happened.
+            let _ = stdin.write_all(input).await;
+            drop(stdin);
             Ok(())
         };
-        let mut output = output.take(limit);
+        let mut stdout = stdout.take(limit);
         let receive = async {
-            let read = output.read_to_end(&mut answer).await;
-            // So ends a script that did not read all of its input; what it said comes after.
-            if read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::ConnectionReset) {
-                output.read_to_end(&mut answer).await?;
-            } else {
-                read?;
-            }
-            if output.limit() == 0 {
-                // Who is not read any more does not end, so nothing else is waited for.
+            stdout.read_to_end(&mut answer).await?;
+            if stdout.limit() == 0 {
+                // A script whose output is not read does not end, so nothing else is awaited.
                 return Err(io::Error::from(io::ErrorKind::FileTooLarge));
             }
             Ok(())
         };
-        tokio::try_join!(send, receive, messages.read_to_end(&mut said))?;
+        tokio::try_join!(send, receive, stderr.read_to_end(&mut messages))?;
         tree.kill().await;
-        script::answer(answer, &mark).unwrap_or_else(|| Err(lost(&said)))
+        script::answer(answer, &mark).unwrap_or_else(|| Err(lost(&messages)))
     }
 }
 
-/// Starts a program that stays, and waits until it says that it is up.
-async fn keep(host: &Host, command: &Command, directory: Option<TempDir>) -> io::Result<Kept> {
-    let Connection { input, output, mut messages, tree } = connect(host, command).await?;
-    let mut lines = BufReader::new(output).lines();
-    loop {
-        match lines.next_line().await? {
-            Some(line) if line == "up" => break,
-            // Shells greet.
-            Some(_) => {}
-            None => {
-                let mut said = Vec::new();
-                let _ = messages.read_to_end(&mut said).await;
-                return Err(lost(&said));
-            }
+/// Starts a program that runs [`STAY`], and waits until the other side answers.
+async fn start_staying(host: &Host, command: &Command) -> io::Result<PipedProcess> {
+    let mut process = host_piped::spawn(host, command).await?;
+    // Shells may print greetings first.
+    if !has_line(&mut process, "up").await? {
+        let mut messages = Vec::new();
+        let _ = process.stderr.read_to_end(&mut messages).await;
+        return Err(lost(&messages));
+    }
+    Ok(process)
+}
+
+/// Reads lines until one is `expected`; false if the output ends before.
+async fn has_line(process: &mut PipedProcess, expected: &str) -> io::Result<bool> {
+    let mut lines = BufReader::new(&mut process.stdout).lines();
+    while let Some(line) = lines.next_line().await? {
+        if line == expected {
+            return Ok(true);
         }
     }
-    Ok(Kept { _input: input, _tree: Mutex::new(tree), _directory: directory })
+    Ok(false)
 }
 
-/// The error for a connection that is not there, or no longer.
-fn lost(said: &[u8]) -> io::Error {
-    let said = script::shown(said);
-    let why = if said.is_empty() { String::new() } else { format!(": {said}") };
-    io::Error::new(io::ErrorKind::ConnectionAborted, format!("the connection was lost{why}"))
+/// The error of a connection that failed or was lost, with the messages of the local program.
+fn lost(messages: &[u8]) -> io::Error {
+    let messages = String::from_utf8_lossy(messages);
+    let text = match messages.trim() {
+        "" => "the connection was lost".to_owned(),
+        messages => format!("the connection was lost: {}", messages.trim_end_matches('.')),
+    };
+    io::Error::new(io::ErrorKind::ConnectionAborted, text)
 }
 
-/// A kind by its letter.
+/// Decodes the letter of a file kind.
 fn kind(letter: u8) -> FileKind {
     match letter {
         b'f' => FileKind::File,
@@ -193,10 +202,27 @@ fn kind(letter: u8) -> FileKind {
     }
 }
 
-/// Kinds and names, each before a zero byte.
+/// Splits a list of entries: a letter for the kind, a name, a zero byte.
 fn entries(bytes: &[u8]) -> impl Iterator<Item = (u8, &OsStr)> {
     let entries = bytes.split(|byte| *byte == 0).filter_map(|entry| entry.split_first());
     entries.map(|(letter, name)| (*letter, OsStr::from_bytes(name)))
+}
+
+/// Returns the arguments of the scripts that start a command.
+fn start_arguments(mark: &str, command: &Command) -> io::Result<Vec<OsString>> {
+    let program = command.program.as_os_str();
+    if program.as_bytes().contains(&b'=') {
+        // env(1) would take it for a variable.
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let clean = if command.base_environment == BaseEnvironment::Empty { "-i" } else { "" };
+    let mut words = vec![mark.into(), command.cwd.clone().into(), program.into(), clean.into()];
+    for (name, value) in &command.environment {
+        words.push([name.as_os_str(), "=".as_ref(), value].into_iter().collect());
+    }
+    words.push(program.to_owned());
+    words.extend(command.arguments.iter().cloned());
+    Ok(words)
 }
 
 impl Executor for Remote {
@@ -255,7 +281,7 @@ impl Executor for Remote {
         Box::pin(async move {
             let script = include_str!("remote/scripts/canonical.sh");
             let mut answer = self.run(script, &[path.as_os_str()], b"").await?;
-            // The line break after it; there may be others in it.
+            // Only the last line break is not part of the path.
             answer.pop();
             Ok(PathBuf::from(OsString::from_vec(answer)))
         })
@@ -269,25 +295,11 @@ impl Executor for Remote {
     }
 
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
-        Box::pin(async move {
-            let program = command.program.as_os_str();
-            if program.as_bytes().contains(&b'=') {
-                // env(1) would take it for a variable.
-                return Err(io::ErrorKind::InvalidInput.into());
-            }
-            let mark = script::mark();
-            let clean = if command.base_environment == BaseEnvironment::Empty { "-i" } else { "" };
-            let mut words =
-                script::words([mark.as_ref(), command.cwd.as_os_str(), program, clean.as_ref()]);
-            for (name, value) in &command.environment {
-                words.push([name.as_os_str(), "=".as_ref(), value].into_iter().collect());
-            }
-            words.push(program.to_owned());
-            words.extend(command.arguments.iter().cloned());
-            let script = include_str!("remote/scripts/spawn.sh");
-            let connection = connect(&self.host, &self.command(script, &words)).await?;
-            process::started(connection, &mark).await
-        })
+        Box::pin(process::spawn(self, command))
+    }
+
+    fn spawn_piped<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<PipedProcess>> {
+        Box::pin(piped::spawn(self, command))
     }
 
     fn host_path(&self, _: &Path) -> Option<PathBuf> {
@@ -307,12 +319,12 @@ impl Executor for Remote {
             if entries(&answer).nth(limit).is_some() {
                 return Err(io::ErrorKind::FileTooLarge.into());
             }
-            let found = |(letter, path): (u8, &OsStr)| TreeEntry {
+            let entry = |(letter, path): (u8, &OsStr)| TreeEntry {
                 path: PathBuf::from(path),
                 kind: kind(letter),
                 readable: letter != b'u',
             };
-            Ok(entries(&answer).map(found).collect())
+            Ok(entries(&answer).map(entry).collect())
         })
     }
 

@@ -1,34 +1,68 @@
-//! What a program and its supervisor tell each other.
+//! Messages between a program and its supervisor.
 //!
-//! One request (the program and its arguments), then replies of fixed length: one says whether it
-//! has started, one how it has ended.
+//! First one byte, to which the descriptor of the command's standard input may be attached. Then
+//! one request: the command and its arguments. The supervisor sends replies of fixed length: one
+//! when the command has started, one when it has ended.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read};
+use std::io::{self, IoSlice, IoSliceMut, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 
-/// Bytes of a reply: what it is about, and a number.
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+
+/// Bytes of a reply: its kind and a number.
 pub(crate) const REPLY: usize = 5;
 
 const STARTED: u8 = b's';
 const FAILED: u8 = b'f';
 const EXITED: u8 = b'x';
 
-/// What a program finds as its standard input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Input {
-    /// Nothing.
-    Empty = 0,
-    /// What its standard output is, which is a socket then and works in both directions.
-    Output = 1,
+/// Bytes that an attached descriptor takes.
+const ATTACHED: usize = rustix::cmsg_space!(ScmRights(1));
+
+/// Sends the standard input of the command; without one, its input is empty.
+///
+/// The descriptor travels through the socket because the three standard streams of the supervisor
+/// are taken: by this socket, and by the output and the errors of the command.
+pub(crate) fn send_input(socket: impl AsFd, input: Option<&OwnedFd>) -> io::Result<()> {
+    let descriptors = input.map(|input| [input.as_fd()]);
+    let mut space = [MaybeUninit::uninit(); ATTACHED];
+    let mut attached = SendAncillaryBuffer::new(&mut space);
+    if let Some(descriptors) = &descriptors {
+        attached.push(SendAncillaryMessage::ScmRights(descriptors));
+    }
+    sendmsg(socket, &[IoSlice::new(&[0])], &mut attached, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
-/// The request to run a program.
-pub(crate) fn request(input: Input, program: &Path, arguments: &[OsString]) -> Vec<u8> {
-    let mut request = vec![input as u8];
+/// Receives the standard input of the command. To be called before anything else is read.
+pub(crate) fn receive_input(socket: impl AsFd) -> io::Result<Option<OwnedFd>> {
+    let (mut byte, mut space) = ([0], [MaybeUninit::uninit(); ATTACHED]);
+    let mut attached = RecvAncillaryBuffer::new(&mut space);
+    let mut slices = [IoSliceMut::new(&mut byte)];
+    let received = recvmsg(socket, &mut slices, &mut attached, RecvFlags::CMSG_CLOEXEC)?;
+    if received.bytes == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    let mut input = None;
+    for message in attached.drain() {
+        if let RecvAncillaryMessage::ScmRights(mut descriptors) = message {
+            input = descriptors.next();
+        }
+    }
+    Ok(input)
+}
+
+/// Encodes the request to run a program.
+pub(crate) fn request(program: &Path, arguments: &[OsString]) -> Vec<u8> {
     let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
-    request.extend(length(1 + arguments.len()));
+    let mut request = length(1 + arguments.len()).to_vec();
     for word in std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsStr::new)) {
         request.extend(length(word.len()));
         request.extend(word.as_bytes());
@@ -36,11 +70,8 @@ pub(crate) fn request(input: Input, program: &Path, arguments: &[OsString]) -> V
     request
 }
 
-/// What a request says: the input, and the words.
-pub(crate) fn read_request(mut from: impl Read) -> io::Result<(Input, Vec<OsString>)> {
-    let mut input = [0];
-    from.read_exact(&mut input)?;
-    let input = if input == [Input::Output as u8] { Input::Output } else { Input::Empty };
+/// Reads a request: the program and its arguments.
+pub(crate) fn read_request(mut from: impl Read) -> io::Result<Vec<OsString>> {
     let count = read_number(&mut from)?;
     let mut words = Vec::new();
     for _ in 0..count {
@@ -48,7 +79,7 @@ pub(crate) fn read_request(mut from: impl Read) -> io::Result<(Input, Vec<OsStri
         from.read_exact(&mut word)?;
         words.push(OsString::from_vec(word));
     }
-    Ok((input, words))
+    Ok(words)
 }
 
 fn read_number(from: &mut impl Read) -> io::Result<u32> {
@@ -57,7 +88,7 @@ fn read_number(from: &mut impl Read) -> io::Result<u32> {
     Ok(u32::from_le_bytes(bytes))
 }
 
-/// The reply that it runs, or why it does not.
+/// Encodes the reply that the command has started, or the error that prevented it.
 pub(crate) fn reply_started(result: Result<(), &io::Error>) -> [u8; REPLY] {
     match result {
         Ok(()) => reply(STARTED, 0),
@@ -65,47 +96,68 @@ pub(crate) fn reply_started(result: Result<(), &io::Error>) -> [u8; REPLY] {
     }
 }
 
-/// The reply that it has ended.
+/// Encodes the reply that the command has ended.
 pub(crate) fn reply_exited(code: i32) -> [u8; REPLY] {
     reply(EXITED, code)
 }
 
-fn reply(about: u8, number: i32) -> [u8; REPLY] {
+fn reply(kind: u8, number: i32) -> [u8; REPLY] {
     let [a, b, c, d] = number.to_le_bytes();
-    [about, a, b, c, d]
+    [kind, a, b, c, d]
 }
 
-/// Whether a reply says that it runs.
-pub(crate) fn started([about, number @ ..]: [u8; REPLY]) -> io::Result<()> {
-    match about {
+/// Decodes the first reply: success, or the error that prevented the start.
+pub(crate) fn started([kind, number @ ..]: [u8; REPLY]) -> io::Result<()> {
+    match kind {
         STARTED => Ok(()),
         FAILED => Err(io::Error::from_raw_os_error(i32::from_le_bytes(number))),
         _ => Err(io::Error::other("this program is not a supervisor")),
     }
 }
 
-/// How a reply says that it has ended.
-pub(crate) fn exit_code([about, number @ ..]: [u8; REPLY]) -> Option<i32> {
-    (about == EXITED).then(|| i32::from_le_bytes(number))
+/// Decodes the exit code of the command.
+pub(crate) fn exit_code([kind, number @ ..]: [u8; REPLY]) -> Option<i32> {
+    (kind == EXITED).then(|| i32::from_le_bytes(number))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
     use super::*;
 
     #[test]
-    fn a_request_arrives_as_it_was_sent() {
+    fn request_round_trips() {
         let words = ["", "-c", "echo 'a\nb'", "\u{20ac}"].map(OsString::from);
-        let bytes = request(Input::Output, Path::new("shell"), &words);
-        let (input, arrived) = read_request(&bytes[..]).unwrap();
-        assert_eq!(input, Input::Output);
+        let bytes = request(Path::new("shell"), &words);
+        let arrived = read_request(&bytes[..]).unwrap();
         assert_eq!(arrived[0], "shell");
         assert_eq!(arrived[1..], words);
-        assert!(read_request(&bytes[..3]).is_err(), "the program died while asking");
+        assert!(read_request(&bytes[..3]).is_err(), "the program died while sending");
     }
 
     #[test]
-    fn replies() {
+    fn standard_input_arrives_before_the_request() {
+        let (mut program, supervisor) = UnixStream::pair().unwrap();
+        let (reader, mut writer) = io::pipe().unwrap();
+        send_input(&program, Some(&reader.into())).unwrap();
+        send_input(&program, None).unwrap();
+        program.write_all(&request(Path::new("shell"), &[])).unwrap();
+        let input = receive_input(&supervisor).unwrap().unwrap();
+        assert!(receive_input(&supervisor).unwrap().is_none());
+        assert_eq!(read_request(&supervisor).unwrap(), ["shell"]);
+        writer.write_all(b"text").unwrap();
+        drop(writer);
+        let mut text = String::new();
+        std::fs::File::from(input).read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+        drop(program);
+        assert!(receive_input(&supervisor).is_err(), "the program died before sending");
+    }
+
+    #[test]
+    fn replies_round_trip() {
         assert_eq!(exit_code(reply_exited(255)), Some(255));
         assert_eq!(exit_code(reply_started(Ok(()))), None);
         started(reply_started(Ok(()))).unwrap();

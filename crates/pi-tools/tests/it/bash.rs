@@ -11,11 +11,11 @@ use pi_tools::{BashSettings, Workspace, bash};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-use crate::place::{Place, supervised};
+use crate::env::{TestEnv, supervised_host};
 
-/// A workspace whose commands are supervised by the testbed.
+/// A workspace whose commands are supervised_host by the testbed.
 pub(crate) fn workspace(cwd: &Path, settings: BashSettings) -> Arc<Workspace> {
-    Arc::new(Workspace::new(Arc::new(supervised()), cwd.to_owned(), None).with_bash(settings))
+    Arc::new(Workspace::new(Arc::new(supervised_host()), cwd.to_owned(), None).with_bash(settings))
 }
 
 pub(crate) fn settings() -> BashSettings {
@@ -58,15 +58,15 @@ pub(crate) async fn run(workspace: &Arc<Workspace>, command: &str) -> String {
 
 #[tokio::test]
 async fn answers_are_those_of_the_typescript_pi() {
-    replay(&Place::host(), 1).await;
+    replay(&TestEnv::host(), 1).await;
 }
 
 /// Replays one of so many of the recorded calls.
-pub(crate) async fn replay(place: &Place, one_of: usize) {
+pub(crate) async fn replay(env: &TestEnv, one_of: usize) {
     let fixture = fs::read_to_string("tests/fixtures/bash.json").unwrap();
     let fixture: Value = serde_json::from_str(&fixture).unwrap();
-    let directory = place.directory();
-    let there = place.there(directory.path());
+    let directory = env.directory();
+    let remote = env.remote_path(directory.path());
     for (name, content) in fixture["files"].as_object().unwrap() {
         fs::write(directory.path().join(name), content.as_str().unwrap()).unwrap();
     }
@@ -74,11 +74,11 @@ pub(crate) async fn replay(place: &Place, one_of: usize) {
     let calls = fixture["calls"].as_array().unwrap();
     assert!(calls.len() > 80);
     for recorded in calls.iter().step_by(one_of) {
-        if place.except.iter().any(|name| recorded["name"] == *name) {
+        if env.except.iter().any(|name| recorded["name"] == *name) {
             continue;
         }
         let settings = settings_with(|s| s.output_directory = Some(logs.path().to_owned()));
-        let cwd = recorded["cwd"].as_str().map_or(there.clone(), |name| there.join(name));
+        let cwd = recorded["cwd"].as_str().map_or(remote.clone(), |name| remote.join(name));
         let cancel = CancelToken::new();
         let canceller = cancel.clone();
         let abort_when = recorded.get("abortWhenSeen").cloned();
@@ -92,12 +92,12 @@ pub(crate) async fn replay(place: &Place, one_of: usize) {
                 canceller.cancel();
             }
         };
-        let workspace = place.workspace(&cwd, settings);
+        let workspace = env.workspace(&cwd, settings);
         let found = match call(&workspace, recorded["arguments"].clone(), cancel, seen).await {
             Ok(output) => json!({ "ok": output }),
             Err(error) => json!({ "error": error.to_string() }),
         };
-        let places = [(logs.path(), "{log}"), (&there, "{cwd}")];
+        let places = [(logs.path(), "{log}"), (&remote, "{cwd}")];
         let expected = recorded.get("ours").unwrap_or(&recorded["result"]);
         assert_eq!(&comparable(&found, &places), expected, "{}", recorded["name"]);
     }
@@ -220,7 +220,7 @@ async fn progress_is_reported_and_ends_with_what_there_is() {
     let collector = Arc::clone(&seen);
     let gate = directory.path().join("gate");
     let opener = gate.clone();
-    // The command goes on when its first line was reported, so there is a report in between.
+    // The command goes on when its first line was reported, so remote is a report in between.
     let command = "echo one; until [ -e gate ]; do sleep 0.01; done; echo two";
     let workspace = workspace(directory.path(), settings());
     let done = call(&workspace, json!({ "command": command }), CancelToken::new(), move |update| {

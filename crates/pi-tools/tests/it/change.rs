@@ -40,33 +40,33 @@ async fn calls_on_one_file_wait_for_each_other() {
 }
 
 /// What happens to a file, and what is said when it is changed then.
-struct Story {
+struct Case {
     name: &'static str,
     before: &'static [&'static str],
     noticed: Option<&'static str>,
 }
 
-const STORIES: &[Story] = &[
-    Story { name: "never seen", before: &["other"], noticed: None },
-    Story { name: "read", before: &["read"], noticed: None },
-    Story { name: "read, changed", before: &["read", "other"], noticed: Some("changed") },
-    Story { name: "only touched", before: &["read", "same"], noticed: None },
-    Story { name: "read again", before: &["read", "other", "read"], noticed: None },
-    Story { name: "written", before: &["write"], noticed: None },
-    Story { name: "written, changed", before: &["write", "other"], noticed: Some("changed") },
-    Story { name: "edited, changed", before: &["edit", "other"], noticed: Some("changed") },
-    Story { name: "read, deleted", before: &["read", "delete"], noticed: Some("deleted") },
-    Story { name: "known to be deleted", before: &["read", "delete", "read"], noticed: None },
+const CASES: &[Case] = &[
+    Case { name: "never seen", before: &["other"], noticed: None },
+    Case { name: "read", before: &["read"], noticed: None },
+    Case { name: "read, changed", before: &["read", "other"], noticed: Some("changed") },
+    Case { name: "only touched", before: &["read", "same"], noticed: None },
+    Case { name: "read again", before: &["read", "other", "read"], noticed: None },
+    Case { name: "written", before: &["write"], noticed: None },
+    Case { name: "written, changed", before: &["write", "other"], noticed: Some("changed") },
+    Case { name: "edited, changed", before: &["edit", "other"], noticed: Some("changed") },
+    Case { name: "read, deleted", before: &["read", "delete"], noticed: Some("deleted") },
+    Case { name: "known to be deleted", before: &["read", "delete", "read"], noticed: None },
 ];
 
 #[tokio::test]
 async fn changes_by_others_are_noticed() {
-    for (story, refuse, by_edit) in STORIES
+    for (case, refuse, by_edit) in CASES
         .iter()
-        .flat_map(|story| [(story, false), (story, true)])
-        .flat_map(|(story, refuse)| [(story, refuse, false), (story, refuse, true)])
+        .flat_map(|case| [(case, false), (case, true)])
+        .flat_map(|(case, refuse)| [(case, refuse, false), (case, refuse, true)])
     {
-        let deleted = story.before.contains(&"delete");
+        let deleted = case.before.contains(&"delete");
         if by_edit && deleted {
             continue;
         }
@@ -82,7 +82,7 @@ async fn changes_by_others_are_noticed() {
             write(Arc::clone(&workspace)),
             edit(Arc::clone(&workspace)),
         ];
-        for step in story.before {
+        for step in case.before {
             match *step {
                 "read" => drop(call(&tools[0], &json!({ "path": "f" })).await),
                 "write" => {
@@ -103,7 +103,7 @@ async fn changes_by_others_are_noticed() {
             let answer = call(&tools[1], &json!({ "path": "f", "content": "new\n" })).await;
             (text(&answer), "Successfully wrote to f")
         };
-        let sentence = story.noticed.map(|what| {
+        let sentence = case.noticed.map(|what| {
             format!("f was {what} outside of this session since it was last read or written.")
         });
         let expected = match sentence {
@@ -115,7 +115,7 @@ async fn changes_by_others_are_noticed() {
             }
             Some(sentence) => format!("{done}\n\n[{sentence}]"),
         };
-        let (name, refused) = (story.name, refuse && story.noticed.is_some());
+        let (name, refused) = (case.name, refuse && case.noticed.is_some());
         assert_eq!(answer, expected, "{name}, refuse {refuse}, edit {by_edit}");
         assert_eq!(fs::read(&file).ok() == before, refused, "{name}, refuse {refuse}");
     }

@@ -9,13 +9,13 @@ use std::process::Command;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, ConflictReason, Limits};
 use tempfile::TempDir;
 
-pub(crate) struct World {
+pub(crate) struct Project {
     _directory: TempDir,
     pub(crate) root: PathBuf,
     store: PathBuf,
 }
 
-impl World {
+impl Project {
     pub(crate) fn new() -> Self {
         let directory = TempDir::new().unwrap();
         let (root, store) = (directory.path().join("work"), directory.path().join("store"));
@@ -70,14 +70,14 @@ fn describe(root: &Path, time: fn(&fs::Metadata) -> String) -> BTreeMap<String, 
 
 #[test]
 fn what_tools_and_commands_did_is_undone_and_redone() {
-    let world = World::new();
-    fs::write(world.path("kept"), "as it was").unwrap();
-    fs::write(world.path("edited"), "before").unwrap();
-    fs::create_dir_all(world.path("a/b")).unwrap();
-    fs::write(world.path("a/b/removed"), [0, 159, 146, 150]).unwrap();
-    symlink("kept", world.path("link")).unwrap();
-    let before = tree(&world.root);
-    let mut checkpoints = world.open(Limits::default());
+    let project = Project::new();
+    fs::write(project.path("kept"), "as it was").unwrap();
+    fs::write(project.path("edited"), "before").unwrap();
+    fs::create_dir_all(project.path("a/b")).unwrap();
+    fs::write(project.path("a/b/removed"), [0, 159, 146, 150]).unwrap();
+    symlink("kept", project.path("link")).unwrap();
+    let before = tree(&project.root);
+    let mut checkpoints = project.open(Limits::default());
     let first = checkpoints.take("before the run").unwrap();
     assert_eq!(checkpoints.take("nothing happened").unwrap(), first);
 
@@ -85,52 +85,52 @@ fn what_tools_and_commands_did_is_undone_and_redone() {
     assert!(
         Command::new("sh")
             .args(["-c", script])
-            .current_dir(&world.root)
+            .current_dir(&project.root)
             .status()
             .unwrap()
             .success()
     );
-    let after = tree(&world.root);
+    let after = tree(&project.root);
     let second = checkpoints.take("after the run").unwrap();
     let changed: Vec<String> =
         checkpoints.diff(first, second).unwrap().into_iter().map(|change| change.path).collect();
     assert_eq!(changed, ["a", "a/b", "a/b/removed", "edited", "link", "new", "new/file"]);
 
     // Also after the program was started again.
-    let mut checkpoints = world.open(Limits::default());
+    let mut checkpoints = project.open(Limits::default());
     let undone = checkpoints.undo().unwrap();
     assert_eq!((undone.paths.len(), undone.conflicts.as_slice()), (7, &[][..]));
-    assert_eq!(tree(&world.root), before);
+    assert_eq!(tree(&project.root), before);
     let nothing = checkpoints.undo();
     assert!(matches!(nothing, Err(CheckpointError::NothingToUndo)), "{nothing:?}");
     checkpoints.redo().unwrap();
-    assert_eq!(tree(&world.root), after);
+    assert_eq!(tree(&project.root), after);
     assert_eq!(checkpoints.content(first, "edited").unwrap().as_deref(), Some(&b"before"[..]));
 }
 
 #[test]
 fn what_somebody_else_changed_since_is_left_alone() {
-    let world = World::new();
+    let project = Project::new();
     for name in ["mine", "theirs", "gone"] {
-        fs::write(world.path(name), "1").unwrap();
+        fs::write(project.path(name), "1").unwrap();
     }
-    let mut checkpoints = world.open(Limits::default());
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("before").unwrap();
     for name in ["mine", "theirs", "gone", "new"] {
-        fs::write(world.path(name), "22").unwrap();
+        fs::write(project.path(name), "22").unwrap();
     }
     checkpoints.take("after").unwrap();
-    fs::write(world.path("theirs"), "edited by the user").unwrap();
-    fs::write(world.path("new"), "edited by the user").unwrap();
-    fs::remove_file(world.path("gone")).unwrap();
+    fs::write(project.path("theirs"), "edited by the user").unwrap();
+    fs::write(project.path("new"), "edited by the user").unwrap();
+    fs::remove_file(project.path("gone")).unwrap();
     let restored = checkpoints.undo().unwrap();
     let conflicts: Vec<&str> = restored.conflicts.iter().map(|c| c.path.as_str()).collect();
     assert_eq!(
         (restored.paths, conflicts),
         (vec!["mine".to_owned()], vec!["new", "gone", "theirs"])
     );
-    assert_eq!(fs::read_to_string(world.path("mine")).unwrap(), "1");
-    assert_eq!(fs::read_to_string(world.path("theirs")).unwrap(), "edited by the user");
+    assert_eq!(fs::read_to_string(project.path("mine")).unwrap(), "1");
+    assert_eq!(fs::read_to_string(project.path("theirs")).unwrap(), "edited by the user");
 }
 
 /// Linux lets a name be any bytes; macOS does not.
@@ -139,14 +139,14 @@ fn what_somebody_else_changed_since_is_left_alone() {
 fn names_and_targets_that_are_no_text_come_back() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
-    let world = World::new();
-    let path = |name: &[u8]| world.root.join(OsStr::from_bytes(name));
+    let project = Project::new();
+    let path = |name: &[u8]| project.root.join(OsStr::from_bytes(name));
     fs::create_dir(path(b"d\xff")).unwrap();
     fs::write(path(b"d\xff/caf\xe9"), "1").unwrap();
     fs::write(path(b"gone\xf0\x9f"), "1").unwrap();
     symlink(OsStr::from_bytes(b"caf\xe9"), path(b"d\xff/link")).unwrap();
-    let before = tree(&world.root);
-    let mut checkpoints = world.open(Limits::default());
+    let before = tree(&project.root);
+    let mut checkpoints = project.open(Limits::default());
     let first = checkpoints.take("before").unwrap();
     fs::write(path(b"d\xff/caf\xe9"), "22").unwrap();
     // Names that a lossy text could not tell apart.
@@ -154,32 +154,32 @@ fn names_and_targets_that_are_no_text_come_back() {
     fs::remove_file(path(b"gone\xf0\x9f")).unwrap();
     fs::remove_file(path(b"d\xff/link")).unwrap();
     symlink(OsStr::from_bytes(b"caf\xe8"), path(b"d\xff/link")).unwrap();
-    let after = tree(&world.root);
+    let after = tree(&project.root);
     checkpoints.take("after").unwrap();
     let changed = ["d\0ff/caf\0e8", "d\0ff/caf\0e9", "d\0ff/link", "gone\0f0\09f"];
-    let mut checkpoints = world.open(Limits::default());
+    let mut checkpoints = project.open(Limits::default());
     let content = checkpoints.content(first, changed[3]).unwrap();
     assert_eq!(content.as_deref(), Some(&b"1"[..]));
     let mut undone = checkpoints.undo().unwrap();
     undone.paths.sort();
     assert_eq!((undone.paths, undone.conflicts), (changed.map(str::to_owned).to_vec(), vec![]));
-    assert_eq!(tree(&world.root), before);
+    assert_eq!(tree(&project.root), before);
     checkpoints.redo().unwrap();
-    assert_eq!(tree(&world.root), after);
+    assert_eq!(tree(&project.root), after);
 }
 
 #[test]
 fn nothing_is_written_behind_a_link() {
-    let world = World::new();
+    let project = Project::new();
     let elsewhere = TempDir::new().unwrap();
-    fs::create_dir(world.path("d")).unwrap();
-    fs::write(world.path("d/x"), "1").unwrap();
-    let mut checkpoints = world.open(Limits::default());
+    fs::create_dir(project.path("d")).unwrap();
+    fs::write(project.path("d/x"), "1").unwrap();
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("before").unwrap();
-    fs::remove_file(world.path("d/x")).unwrap();
+    fs::remove_file(project.path("d/x")).unwrap();
     checkpoints.take("after").unwrap();
-    fs::remove_dir(world.path("d")).unwrap();
-    symlink(elsewhere.path(), world.path("d")).unwrap();
+    fs::remove_dir(project.path("d")).unwrap();
+    symlink(elsewhere.path(), project.path("d")).unwrap();
     let restored = checkpoints.undo().unwrap();
     assert_eq!(restored.paths, [] as [&str; 0]);
     assert_eq!(restored.conflicts[0].reason, ConflictReason::BehindLink);
@@ -188,62 +188,62 @@ fn nothing_is_written_behind_a_link() {
 
 #[test]
 fn git_and_what_it_ignores_are_not_touched() {
-    let world = World::new();
-    fs::create_dir_all(world.path(".git")).unwrap();
-    fs::create_dir_all(world.path("target")).unwrap();
-    fs::write(world.path(".gitignore"), "target/\n").unwrap();
-    fs::write(world.path("target/out"), "1").unwrap();
-    fs::write(world.path(".git/index"), "1").unwrap();
-    let mut checkpoints = world.open(Limits::default());
+    let project = Project::new();
+    fs::create_dir_all(project.path(".git")).unwrap();
+    fs::create_dir_all(project.path("target")).unwrap();
+    fs::write(project.path(".gitignore"), "target/\n").unwrap();
+    fs::write(project.path("target/out"), "1").unwrap();
+    fs::write(project.path(".git/index"), "1").unwrap();
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("before").unwrap();
-    fs::write(world.path("target/out"), "2").unwrap();
-    fs::write(world.path(".git/index"), "2").unwrap();
-    fs::write(world.path(".hidden"), "2").unwrap();
+    fs::write(project.path("target/out"), "2").unwrap();
+    fs::write(project.path(".git/index"), "2").unwrap();
+    fs::write(project.path(".hidden"), "2").unwrap();
     checkpoints.take("after").unwrap();
     let restored = checkpoints.undo().unwrap();
     assert_eq!(restored.paths, [".hidden"]);
-    assert_eq!(fs::read_to_string(world.path("target/out")).unwrap(), "2");
-    assert_eq!(fs::read_to_string(world.path(".git/index")).unwrap(), "2");
+    assert_eq!(fs::read_to_string(project.path("target/out")).unwrap(), "2");
+    assert_eq!(fs::read_to_string(project.path(".git/index")).unwrap(), "2");
 }
 
 #[test]
 fn the_store_is_bounded_and_the_latest_is_never_forgotten() {
-    let world = World::new();
+    let project = Project::new();
     let limits = Limits { file_bytes: 1000, store_bytes: 2500 };
-    let mut checkpoints = world.open(limits);
-    fs::write(world.path("large"), vec![7; 2000]).unwrap();
+    let mut checkpoints = project.open(limits);
+    fs::write(project.path("large"), vec![7; 2000]).unwrap();
     for round in 0..10_u8 {
-        fs::write(world.path("file"), vec![round; 900]).unwrap();
+        fs::write(project.path("file"), vec![round; 900]).unwrap();
         checkpoints.take(&format!("round {round}")).unwrap();
     }
     let kept = checkpoints.list();
     assert!((1..=3).contains(&kept.len()), "{kept:?}");
     assert_eq!(kept.last().unwrap().label, "round 9");
     checkpoints.undo().unwrap();
-    assert_eq!(fs::read(world.path("file")).unwrap(), vec![8; 900]);
-    assert_eq!(fs::read(world.path("large")).unwrap(), vec![7; 2000]);
-    let mut again = world.open(limits);
+    assert_eq!(fs::read(project.path("file")).unwrap(), vec![8; 900]);
+    assert_eq!(fs::read(project.path("large")).unwrap(), vec![7; 2000]);
+    let mut again = project.open(limits);
     again.redo().unwrap();
-    assert_eq!(fs::read(world.path("file")).unwrap(), vec![9; 900]);
+    assert_eq!(fs::read(project.path("file")).unwrap(), vec![9; 900]);
 }
 
 #[test]
 fn a_torn_journal_loses_only_what_nobody_was_told_of() {
-    let world = World::new();
-    let mut checkpoints = world.open(Limits::default());
-    fs::write(world.path("file"), "1").unwrap();
+    let project = Project::new();
+    let mut checkpoints = project.open(Limits::default());
+    fs::write(project.path("file"), "1").unwrap();
     checkpoints.take("one").unwrap();
-    fs::write(world.path("file"), "22").unwrap();
+    fs::write(project.path("file"), "22").unwrap();
     checkpoints.take("two").unwrap();
-    let journal = world.store.join("journal");
+    let journal = project.store.join("journal");
     let whole = fs::read(&journal).unwrap();
     for cut in [whole.len() - 1, whole.len() - 20] {
         fs::write(&journal, &whole[..cut]).unwrap();
-        let mut again = world.open(Limits::default());
+        let mut again = project.open(Limits::default());
         let labels: Vec<String> = again.list().into_iter().map(|c| c.label).collect();
         let expected: &[&str] = if cut + 1 == whole.len() { &["one", "two"] } else { &["one"] };
         assert_eq!(labels, expected);
         again.take("three").unwrap();
-        assert_eq!(world.open(Limits::default()).list(), again.list());
+        assert_eq!(project.open(Limits::default()).list(), again.list());
     }
 }

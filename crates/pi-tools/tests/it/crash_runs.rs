@@ -30,13 +30,13 @@ const FILES: [(&str, u32); 4] =
 const SIZES: [usize; 5] = [0, 100, 20_000, 300_000, 2_000_000];
 
 /// Numbers that look random and are the same every time.
-struct Dice(u64);
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self, below: usize) -> usize {
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % below
+        (self.0 >> 33) as usize % limit
     }
 }
 
@@ -60,14 +60,14 @@ fn content(path: &str, version: usize, size: usize) -> String {
 
 /// What a writer does. Files are named without links here.
 fn plan(seed: u64) -> Vec<Change> {
-    let (mut dice, mut contents, mut changes) = (Dice(seed), before(), Vec::new());
+    let (mut random, mut contents, mut changes) = (Random(seed), before(), Vec::new());
     for version in 1..=CHANGES {
-        let path = match dice.roll(FILES.len() + 1) {
-            FILES_AND_ONE => format!("new/{}", dice.roll(5)),
+        let path = match random.below(FILES.len() + 1) {
+            FILES_AND_ONE => format!("new/{}", random.below(5)),
             known => FILES[known].0.to_owned(),
         };
-        let size = SIZES[dice.roll(SIZES.len())];
-        let old = contents.get(&path).filter(|_| dice.roll(3) == 0);
+        let size = SIZES[random.below(SIZES.len())];
+        let old = contents.get(&path).filter(|_| random.below(3) == 0);
         let change = match old.and_then(|old| old.split_once('\n')) {
             Some((first, rest)) => {
                 let new = format!("{path} {version}");
@@ -150,11 +150,11 @@ async fn kill_one(seed: u64) -> usize {
     let root = directory.path();
     prepare(root);
     let changes = plan(seed);
-    let mut dice = Dice(!seed);
+    let mut random = Random(!seed);
     let mut writer = writer("crash_runs::change_until_killed", root, seed).spawn().unwrap();
     let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map(Result::unwrap);
     // After some change, and a moment into the next one.
-    let due = format!("made {}", dice.roll(CHANGES));
+    let due = format!("made {}", random.below(CHANGES));
     let mut made = 0;
     let made_in = |line: &str| line.strip_prefix("made ")?.parse::<usize>().ok();
     for line in lines.by_ref() {
@@ -163,7 +163,7 @@ async fn kill_one(seed: u64) -> usize {
             break;
         }
     }
-    let moment = Instant::now() + Duration::from_micros(dice.roll(4000) as u64);
+    let moment = Instant::now() + Duration::from_micros(random.below(4000) as u64);
     while Instant::now() < moment {
         std::thread::yield_now();
     }
@@ -239,12 +239,12 @@ async fn change_without_room() {
     prepare(root);
     // Such a file is written in place.
     fs::hard_link(root.join("program"), root.join("other name")).unwrap();
-    let (mut dice, mut refused) = (Dice(!seed), 0);
+    let (mut random, mut refused) = (Random(!seed), 0);
     let mut expected = before();
     expected.insert("other name".to_owned(), expected["program"].clone());
     for mut change in plan(seed) {
         // As much as there is room for, of what was rolled.
-        let filling = vec![0; dice.roll(6_000_000)];
+        let filling = vec![0; random.below(6_000_000)];
         let _ = fs::write(root.join(FILLING), filling);
         if change.edited.is_some() {
             // What it edits may never have been written.

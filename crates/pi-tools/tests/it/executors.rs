@@ -9,36 +9,36 @@ use std::path::Path;
 
 use pi_tools::{Executor, FileKind, TreeEntry};
 
-use crate::place::{Place, rungs};
+use crate::env::{TestEnv, sandboxes};
 
 #[tokio::test]
 async fn here() {
-    keeps_its_promises(&Place::host()).await;
+    keeps_its_promises(&TestEnv::host()).await;
 }
 
 #[tokio::test]
 async fn on_another_machine() {
-    keeps_its_promises(&Place::ssh().await).await;
+    keeps_its_promises(&TestEnv::ssh().await).await;
 }
 
 #[tokio::test]
 async fn in_a_container() {
-    keeps_its_promises(&Place::container().await).await;
+    keeps_its_promises(&TestEnv::container().await).await;
 }
 
 #[tokio::test]
-async fn confined() {
-    for machine in rungs() {
-        keeps_its_promises(&Place::confined(&machine)).await;
+async fn sandboxed_host() {
+    for machine in sandboxes() {
+        keeps_its_promises(&TestEnv::sandboxed(&machine)).await;
     }
 }
 
-async fn keeps_its_promises(place: &Place) {
-    let directory = place.directory();
-    let there = place.there(directory.path());
-    names(&*place.executor, directory.path(), &there).await;
-    replacements(place, directory.path(), &there).await;
-    refusals(&*place.executor, directory.path(), &there).await;
+async fn keeps_its_promises(env: &TestEnv) {
+    let directory = env.directory();
+    let there = env.remote_path(directory.path());
+    names(&*env.executor, directory.path(), &there).await;
+    replacements(env, directory.path(), &there).await;
+    refusals(&*env.executor, directory.path(), &there).await;
 }
 
 /// Any name is a name, and any byte is content.
@@ -84,8 +84,8 @@ async fn names(executor: &dyn Executor, here: &Path, there: &Path) {
 }
 
 /// Mode, links and other names of a file stay.
-async fn replacements(place: &Place, here: &Path, there: &Path) {
-    let executor = &*place.executor;
+async fn replacements(env: &TestEnv, here: &Path, there: &Path) {
+    let executor = &*env.executor;
     fs::write(here.join("f"), "old").unwrap();
     fs::set_permissions(here.join("f"), fs::Permissions::from_mode(0o751)).unwrap();
     symlink("f", here.join("to f")).unwrap();
@@ -96,7 +96,7 @@ async fn replacements(place: &Place, here: &Path, there: &Path) {
 
     fs::hard_link(here.join("f"), here.join("f too")).unwrap();
     executor.replace(&there.join("f"), b"newer").await.unwrap();
-    let other: &[u8] = if place.keeps_names { b"newer" } else { b"new" };
+    let other: &[u8] = if env.keeps_names { b"newer" } else { b"new" };
     assert_eq!(fs::read(here.join("f too")).unwrap(), other);
 
     // The link to nothing is from before.

@@ -9,29 +9,31 @@ mod bash;
 mod call;
 mod change;
 mod checkpoint;
-#[cfg(target_os = "linux")]
-mod confined;
-#[cfg(target_os = "linux")]
-mod confined_processes;
-#[cfg(target_os = "linux")]
-mod confined_races;
+mod connect;
 mod crash;
 #[cfg(target_os = "linux")]
 mod crash_runs;
 mod declarations;
+mod env;
 mod executors;
 #[cfg(feature = "images")]
 mod images;
-#[cfg(unix)]
-mod observed;
-mod observed_elsewhere;
-#[cfg(feature = "images")]
-mod observed_images;
-mod observed_search;
-mod place;
+mod piped;
 mod processes;
-mod processes_elsewhere;
 mod read;
+#[cfg(unix)]
+mod recorded;
+#[cfg(feature = "images")]
+mod recorded_images;
+mod recorded_remote;
+mod recorded_search;
+mod remote_processes;
+#[cfg(target_os = "linux")]
+mod sandbox;
+#[cfg(target_os = "linux")]
+mod sandbox_processes;
+#[cfg(target_os = "linux")]
+mod sandbox_races;
 mod search;
 mod toolset;
 #[cfg(target_os = "linux")]

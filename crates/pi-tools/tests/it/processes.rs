@@ -1,5 +1,7 @@
 //! Whatever a command starts ends with it, with its abort, and with the program.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -14,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::bash::{call, run, settings, text, workspace};
-use crate::place::TESTBED;
+use crate::env::TESTBED;
 
 /// Ways to leave something behind.
 pub(crate) const LEFT_BEHIND: &[&str] = &[
@@ -145,7 +147,7 @@ fn nothing_is_left_when_the_program_dies() {
             let ready = directory.path().join(format!("{marker}ready"));
             let command =
                 format!("export M={marker}\n{command}\n: > {}; sleep 1000", ready.display());
-            let mut program = testbed(&["run", &command]);
+            let mut program = testbed(&["run", &command], &BTreeMap::new());
             wait_until("the command runs", || ready.exists());
             kill_process(Pid::from_child(&program), signal).unwrap();
             program.wait().unwrap();
@@ -244,21 +246,28 @@ async fn background_processes_are_listed_read_and_stopped() {
     assert!(marked(&marker).is_empty());
     assert_eq!(background.list()[0].state, BackgroundState::Stopped);
     assert_eq!(background.output(server).unwrap().content, "up\n", "it can still be read");
-    assert!(background.remove(server).await);
-    assert!(!background.stop(server).await, "it is not known any more");
-    assert_eq!(background.output(server), None);
+
+    for _ in 0..2 {
+        background.start(&workspace, command).await.unwrap();
+    }
+    assert!(!marked(&marker).is_empty());
+    background.stop_all().await;
+    assert!(marked(&marker).is_empty());
+    let other = BackgroundProcesses::default();
+    assert!(!other.stop(server).await, "another session does not know the process");
+    assert_eq!(other.output(server), None);
 
     background.start(&workspace, command).await.unwrap();
     assert!(!marked(&marker).is_empty());
     drop(background);
-    wait_until("dropping ends them all", || marked(&marker).is_empty());
+    wait_until("dropping kills all processes", || marked(&marker).is_empty());
 }
 
 #[test]
 fn background_processes_die_with_the_program() {
     let marker = marker();
     let command = format!("setsid sleep 1000 & export M={marker}; sleep 1000");
-    let mut program = testbed(&["background", &command]);
+    let mut program = testbed(&["background", &command], &BTreeMap::new());
     let mut started = [0; 8];
     std::io::Read::read_exact(program.stdout.as_mut().unwrap(), &mut started).unwrap();
     assert_eq!(&started, b"started\n");
@@ -269,7 +278,10 @@ fn background_processes_die_with_the_program() {
 
 #[test]
 fn many_commands_leave_no_descriptors_threads_or_children() {
-    let counted = answer(testbed(&["many", "echo a; setsid sleep 1000 >/dev/null 2>&1 &", "200"]));
+    let counted = answer(testbed(
+        &["many", "echo a; setsid sleep 1000 >/dev/null 2>&1 &", "200"],
+        &BTreeMap::new(),
+    ));
     assert_eq!(counted["before"], counted["after"]);
 }
 
@@ -277,7 +289,7 @@ fn many_commands_leave_no_descriptors_threads_or_children() {
 fn a_lot_of_output_takes_little_memory() {
     let kilobytes = |megabytes: u32| {
         let command = format!("head -c {megabytes}M /dev/zero | tr '\\0' '\\n'");
-        let answer = answer(testbed(&["memory", &command]));
+        let answer = answer(testbed(&["memory", &command], &BTreeMap::new()));
         let lines = answer["result"]["details"]["truncation"]["totalLines"].as_u64();
         assert_eq!(lines, Some(u64::from(megabytes) * 1024 * 1024));
         answer["kilobytes"].as_u64().unwrap()
@@ -286,12 +298,14 @@ fn a_lot_of_output_takes_little_memory() {
     assert!(much < little + 4096, "{much} KB instead of {little} KB");
 }
 
-pub(crate) fn testbed(arguments: &[&str]) -> Child {
-    // Whoever runs the tests may ignore signals (`nohup` does), and children inherit that.
+/// Starts the testbed with these arguments and additional variables.
+pub(crate) fn testbed(arguments: &[&str], variables: &BTreeMap<OsString, OsString>) -> Child {
+    // The tests may run with ignored signals (`nohup` does that), which children inherit.
     let mut command = Command::new("env");
     command
         .args(["--default-signal", TESTBED])
         .args(arguments)
+        .envs(variables)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped());
     command.spawn().unwrap()

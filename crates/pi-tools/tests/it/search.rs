@@ -15,7 +15,7 @@ use pi_tools::{
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::observed_search::{call, text};
+use crate::recorded_search::{call, text};
 
 fn workspace(directory: &Path) -> Arc<Workspace> {
     Arc::new(Workspace::new(Arc::new(Host::default()), directory.to_owned(), None))
@@ -175,9 +175,9 @@ async fn a_search_under_way_can_be_cancelled() {
 
 /// An executor that this process cannot reach into.
 #[derive(Debug, Default)]
-struct Elsewhere(Host);
+struct RemoteHost(Host);
 
-impl Executor for Elsewhere {
+impl Executor for RemoteHost {
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>> {
         self.0.stat(path)
     }
@@ -224,7 +224,7 @@ async fn elsewhere_is_searched_like_here() {
         Arc::new(Workspace::new(executor, directory.path().to_owned(), None))
     };
     let here = workspace(Arc::new(Host::default()));
-    let elsewhere = workspace(Arc::new(Elsewhere::default()));
+    let elsewhere = workspace(Arc::new(RemoteHost::default()));
     for (tool, arguments) in [
         (ls as fn(Arc<Workspace>) -> FnTool, json!({})),
         (find, json!({ "pattern": "*.txt" })),

@@ -13,8 +13,8 @@ use serde_json::json;
 
 use crate::bash::{run, settings, workspace};
 use crate::call::call;
-use crate::checkpoint::{World, timeless_tree};
-use crate::place::{confined, rungs};
+use crate::checkpoint::{Project, timeless_tree};
+use crate::env::{sandboxed_host, sandboxes};
 
 /// Ignored, like all that it may contain.
 const IGNORED: &str = "noise.log";
@@ -57,9 +57,9 @@ fn step() -> impl Strategy<Value = Step> {
 type Tree = BTreeMap<String, String>;
 
 /// What undo is about, and what it leaves alone.
-fn split(world: &World) -> (Tree, Tree) {
+fn split(project: &Project) -> (Tree, Tree) {
     let is_ignored = |path: &str| path.split('/').next() == Some(IGNORED);
-    timeless_tree(&world.root).into_iter().partition(|(path, _)| !is_ignored(path))
+    timeless_tree(&project.root).into_iter().partition(|(path, _)| !is_ignored(path))
 }
 
 /// The paths at which two trees differ.
@@ -98,17 +98,17 @@ proptest! {
         runs in prop::collection::vec(prop::collection::vec(step(), 1..6), 1..5),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let world = World::new();
-        let confiner = rungs().into_iter().next();
-        fs::write(world.path(".gitignore"), format!("{IGNORED}\n")).unwrap();
-        let mut checkpoints = world.open(Limits::default());
-        let mut states = vec![(checkpoints.take("start").unwrap(), split(&world).0)];
+        let project = Project::new();
+        let confiner = sandboxes().into_iter().next();
+        fs::write(project.path(".gitignore"), format!("{IGNORED}\n")).unwrap();
+        let mut checkpoints = project.open(Limits::default());
+        let mut states = vec![(checkpoints.take("start").unwrap(), split(&project).0)];
         for (number, run) in runs.iter().enumerate() {
-            let workspace = workspace(&world.root, settings());
+            let workspace = workspace(&project.root, settings());
             // Every other run is confined, where that is possible.
             let workspace = match confiner.as_ref().filter(|_| number % 2 == 1) {
                 Some(machine) => {
-                    let host = confined(&world.root, machine, |wanted| wanted.protected.clear());
+                    let host = sandboxed_host(&project.root, machine, |wanted| wanted.protected.clear());
                     Arc::new(Workspace::clone(&workspace).with_executor(Arc::new(host)))
                 }
                 None => workspace,
@@ -117,7 +117,7 @@ proptest! {
                 runtime.block_on(perform(&workspace, step));
             }
             let number = checkpoints.take("run").unwrap();
-            let tree = split(&world).0;
+            let tree = split(&project).0;
             if states.iter().any(|(known, _)| *known == number) {
                 prop_assert_eq!(&tree, &states.last().unwrap().1);
             } else {
@@ -134,15 +134,15 @@ proptest! {
         let back = states.iter().rev().skip(1).map(|state| (state, false));
         let forth = states.iter().skip(1).map(|state| (state, true));
         for ((_, expected), redo) in back.chain(forth) {
-            let ignored = split(&world).1;
+            let ignored = split(&project).1;
             let went = if redo { checkpoints.redo() } else { checkpoints.undo() };
             prop_assert_eq!(went.unwrap().conflicts, vec![]);
-            let (tree, untouched) = split(&world);
+            let (tree, untouched) = split(&project);
             prop_assert_eq!(&tree, expected);
             prop_assert_eq!(untouched, ignored);
             // A store that is opened again sees the same state.
             let position = states.iter().position(|(_, tree)| std::ptr::eq(tree, expected)).unwrap();
-            let taken = world.open(Limits::default()).take("unchanged").unwrap();
+            let taken = project.open(Limits::default()).take("unchanged").unwrap();
             prop_assert_eq!(taken, states[position].0);
         }
     }
@@ -150,110 +150,110 @@ proptest! {
 
 #[test]
 fn other_names_of_a_file_are_not_changed_with_it() {
-    let world = World::new();
-    fs::write(world.path("x"), "x").unwrap();
-    fs::write(world.path("y"), "y").unwrap();
-    let mut checkpoints = world.open(Limits::default());
+    let project = Project::new();
+    fs::write(project.path("x"), "x").unwrap();
+    fs::write(project.path("y"), "y").unwrap();
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("two files").unwrap();
-    fs::remove_file(world.path("x")).unwrap();
-    fs::hard_link(world.path("y"), world.path("x")).unwrap();
+    fs::remove_file(project.path("x")).unwrap();
+    fs::hard_link(project.path("y"), project.path("x")).unwrap();
     checkpoints.take("one file with two names").unwrap();
     assert_eq!(checkpoints.undo().unwrap().paths, ["x"]);
-    assert_eq!(fs::read_to_string(world.path("x")).unwrap(), "x");
-    assert_eq!(fs::read_to_string(world.path("y")).unwrap(), "y");
+    assert_eq!(fs::read_to_string(project.path("x")).unwrap(), "x");
+    assert_eq!(fs::read_to_string(project.path("y")).unwrap(), "y");
 }
 
 #[test]
 fn what_was_ignored_survives_a_change_of_the_rules() {
-    let world = World::new();
-    fs::write(world.path(".gitignore"), "secret\n").unwrap();
-    fs::write(world.path("secret"), "mine").unwrap();
-    let mut checkpoints = world.open(Limits::default());
+    let project = Project::new();
+    fs::write(project.path(".gitignore"), "secret\n").unwrap();
+    fs::write(project.path("secret"), "mine").unwrap();
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("ignored").unwrap();
-    fs::remove_file(world.path(".gitignore")).unwrap();
+    fs::remove_file(project.path(".gitignore")).unwrap();
     checkpoints.take("not ignored").unwrap();
     let undone = checkpoints.undo().unwrap();
     assert_eq!(undone.paths, [".gitignore"]);
     assert_eq!(undone.conflicts[0].reason, ConflictReason::Ignored);
-    assert_eq!(fs::read_to_string(world.path("secret")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(project.path("secret")).unwrap(), "mine");
     // Changed where nobody looks, it is nobody's to write over.
-    fs::write(world.path("secret"), "changed").unwrap();
+    fs::write(project.path("secret"), "changed").unwrap();
     assert_eq!(checkpoints.redo().unwrap().conflicts[0].path, "secret");
-    assert_eq!(fs::read_to_string(world.path("secret")).unwrap(), "changed");
+    assert_eq!(fs::read_to_string(project.path("secret")).unwrap(), "changed");
 }
 
 #[test]
 fn what_is_ignored_by_now_is_still_undone() {
-    let world = World::new();
-    fs::write(world.path("file"), "1").unwrap();
-    let mut checkpoints = world.open(Limits::default());
+    let project = Project::new();
+    fs::write(project.path("file"), "1").unwrap();
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("before").unwrap();
-    fs::write(world.path(".gitignore"), "file\n").unwrap();
-    fs::write(world.path("file"), "22").unwrap();
+    fs::write(project.path(".gitignore"), "file\n").unwrap();
+    fs::write(project.path("file"), "22").unwrap();
     checkpoints.take("after").unwrap();
     checkpoints.undo().unwrap();
-    assert_eq!(fs::read_to_string(world.path("file")).unwrap(), "1");
-    assert!(!world.path(".gitignore").exists());
+    assert_eq!(fs::read_to_string(project.path("file")).unwrap(), "1");
+    assert!(!project.path(".gitignore").exists());
     checkpoints.redo().unwrap();
-    assert_eq!(fs::read_to_string(world.path("file")).unwrap(), "22");
+    assert_eq!(fs::read_to_string(project.path("file")).unwrap(), "22");
 }
 
 #[test]
 fn a_directory_with_something_ignored_stays_where_a_file_was() {
-    let world = World::new();
-    fs::write(world.path(".gitignore"), "*.log\n").unwrap();
-    fs::write(world.path("d"), "a file").unwrap();
-    fs::write(world.path("z"), "1").unwrap();
-    let mut checkpoints = world.open(Limits::default());
+    let project = Project::new();
+    fs::write(project.path(".gitignore"), "*.log\n").unwrap();
+    fs::write(project.path("d"), "a file").unwrap();
+    fs::write(project.path("z"), "1").unwrap();
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("a file").unwrap();
-    fs::remove_file(world.path("d")).unwrap();
-    fs::create_dir(world.path("d")).unwrap();
-    fs::write(world.path("d/kept.log"), "mine").unwrap();
-    fs::write(world.path("z"), "22").unwrap();
+    fs::remove_file(project.path("d")).unwrap();
+    fs::create_dir(project.path("d")).unwrap();
+    fs::write(project.path("d/kept.log"), "mine").unwrap();
+    fs::write(project.path("z"), "22").unwrap();
     checkpoints.take("a directory").unwrap();
     let undone = checkpoints.undo().unwrap();
     let conflict = &undone.conflicts[0];
     assert_eq!((conflict.path.as_str(), conflict.reason), ("d", ConflictReason::NotEmpty));
     assert_eq!(undone.paths, ["z"]);
-    assert_eq!(fs::read_to_string(world.path("d/kept.log")).unwrap(), "mine");
+    assert_eq!(fs::read_to_string(project.path("d/kept.log")).unwrap(), "mine");
 }
 
 /// For root nothing is read-only, so there this shows only that modes come back.
 #[test]
 fn read_only_files_and_directories_come_back_with_what_is_in_them() {
-    let world = World::new();
+    let project = Project::new();
     let mode = |path: &str, mode| {
-        fs::set_permissions(world.path(path), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(project.path(path), fs::Permissions::from_mode(mode)).unwrap();
     };
-    fs::create_dir_all(world.path("closed/below")).unwrap();
-    fs::write(world.path("closed/below/file"), "1").unwrap();
-    fs::write(world.path("closed/changed"), "1").unwrap();
-    symlink("nowhere", world.path("closed/dangling")).unwrap();
-    fs::write(world.path("fixed"), "1").unwrap();
+    fs::create_dir_all(project.path("closed/below")).unwrap();
+    fs::write(project.path("closed/below/file"), "1").unwrap();
+    fs::write(project.path("closed/changed"), "1").unwrap();
+    symlink("nowhere", project.path("closed/dangling")).unwrap();
+    fs::write(project.path("fixed"), "1").unwrap();
     let old = SystemTime::UNIX_EPOCH - Duration::from_secs(1_000_000);
-    fs::File::options().write(true).open(world.path("fixed")).unwrap().set_modified(old).unwrap();
+    fs::File::options().write(true).open(project.path("fixed")).unwrap().set_modified(old).unwrap();
     mode("fixed", 0o400);
     mode("closed/below", 0o555);
     mode("closed", 0o500);
-    let mut checkpoints = world.open(Limits::default());
+    let mut checkpoints = project.open(Limits::default());
     checkpoints.take("closed").unwrap();
-    let before = timeless_tree(&world.root);
+    let before = timeless_tree(&project.root);
     mode("closed", 0o700);
     mode("closed/below", 0o700);
-    fs::write(world.path("closed/changed"), "22").unwrap();
-    fs::remove_dir_all(world.path("closed/below")).unwrap();
-    fs::remove_file(world.path("closed/dangling")).unwrap();
-    fs::remove_file(world.path("fixed")).unwrap();
-    fs::write(world.path("fixed"), "22").unwrap();
+    fs::write(project.path("closed/changed"), "22").unwrap();
+    fs::remove_dir_all(project.path("closed/below")).unwrap();
+    fs::remove_file(project.path("closed/dangling")).unwrap();
+    fs::remove_file(project.path("fixed")).unwrap();
+    fs::write(project.path("fixed"), "22").unwrap();
     mode("fixed", 0o444);
     mode("closed", 0o500);
     checkpoints.take("changed").unwrap();
-    let after = timeless_tree(&world.root);
+    let after = timeless_tree(&project.root);
     assert_eq!(checkpoints.undo().unwrap().conflicts, []);
-    assert_eq!(timeless_tree(&world.root), before);
-    assert_eq!(fs::metadata(world.path("fixed")).unwrap().modified().unwrap(), old);
+    assert_eq!(timeless_tree(&project.root), before);
+    assert_eq!(fs::metadata(project.path("fixed")).unwrap().modified().unwrap(), old);
     assert_eq!(checkpoints.redo().unwrap().conflicts, []);
-    assert_eq!(timeless_tree(&world.root), after);
+    assert_eq!(timeless_tree(&project.root), after);
     // So that the directory can be removed.
     mode("closed", 0o700);
 }

@@ -2,15 +2,14 @@
 //!
 //! `run COMMAND` runs a command and prints the result; `background COMMAND` starts one, says so and
 //! waits for the end of its input; `many COMMAND N` runs one N times and prints what that leaves
-//! behind; `memory COMMAND` prints the most memory that running one took. `ssh CONFIG COMMAND` and
-//! `container ENGINE DIRECTORY COMMAND` run one elsewhere and print its progress. `confined RUNG
+//! behind; `memory COMMAND` prints the most memory that running one took. `remote SPEC COMMAND` runs
+//! one on another executor and prints its progress. `confined RUNG
 //! DIRECTORY` before any of these has the commands of this machine confined to a directory. `flip A
 //! B` exchanges two names for as long as it lives; `swap NAME TARGET` makes a name a file and a link,
 //! in turns.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
-use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,9 +18,7 @@ use pi_agent::{AgentTool, Invocation, ToolOutput, Updates};
 use pi_guard::confine::{self, Confinement, ConfinementLevel, Machine, Mode};
 use pi_protocol::CancelToken;
 use pi_tools::supervisor::{self, Supervisor};
-use pi_tools::{
-    BaseEnvironment, BashSettings, Container, Host, Network, Remote, Ssh, Which, Workspace, bash,
-};
+use pi_tools::{BashSettings, ConnectOptions, Host, Workspace, bash, connect};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use serde_json::{Value, json};
 
@@ -60,28 +57,7 @@ async fn perform(arguments: &[String]) -> Value {
     let workspace = Arc::new(Workspace::new(Arc::new(here), directory, None).with_bash(settings));
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["ssh", config, command] => {
-            let ssh = Ssh { options: vec!["-F".into(), config.into()], ..Ssh::new("box") };
-            elsewhere(Remote::ssh(host(), ssh).await.unwrap(), command).await
-        }
-        ["container", engine, directory, command] => {
-            let path = "/usr/sbin:/usr/bin:/sbin:/bin";
-            let container = Container {
-                program: engine.into(),
-                environment: BTreeMap::from([
-                    ("PATH".into(), path.into()),
-                    ("ENGINE_STATE".into(), directory.into()),
-                ]),
-                which: Which::New {
-                    image: "image".to_owned(),
-                    network: Network::Usual,
-                    options: Vec::new(),
-                },
-                mounts: Vec::new(),
-                user: None,
-            };
-            elsewhere(Remote::container(host(), container).await.unwrap(), command).await
-        }
+        ["remote", spec, command] => remote(spec, command).await,
         ["run", command] => run(&workspace, command).await,
         ["background", command] => {
             let workspace = Workspace::clone(&workspace).with_background(Arc::default());
@@ -130,10 +106,13 @@ fn confined(rung: &str, directory: &str) -> Host {
     host().with_sandbox(Arc::new(confined))
 }
 
-async fn elsewhere(executor: Remote, command: &str) -> Value {
+async fn remote(spec: &str, command: &str) -> Value {
+    let mut options = ConnectOptions::new(host(), "/");
+    options.environment = std::env::vars_os().collect();
+    let connected = connect(&spec.parse().unwrap(), options).await.unwrap();
     let mut settings = BashSettings::default();
-    settings.base_environment = BaseEnvironment::Executor;
-    let workspace = Workspace::new(Arc::new(executor), "/".into(), None).with_bash(settings);
+    settings.base_environment = connected.base_environment;
+    let workspace = Workspace::new(connected.executor, connected.cwd, None).with_bash(settings);
     call(&Arc::new(workspace), &json!({ "command": command }), |update| {
         for block in &update.content {
             print!("{}", block.as_text().unwrap_or_default());

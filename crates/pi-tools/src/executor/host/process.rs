@@ -14,7 +14,7 @@ use crate::executor::{BaseEnvironment, BoxFuture, Command, Process, ProcessTree}
 pub(super) fn spawn(command: &Command) -> io::Result<Process> {
     let mut start = std::process::Command::new(&command.program);
     start.args(&command.arguments).stdin(Stdio::null());
-    let output = one_output(&mut start)?;
+    let output = merged_output(&mut start)?;
     let (exit, tree) = run(start, command)?;
     Ok(Process { output, exit, tree })
 }
@@ -39,19 +39,26 @@ pub(super) fn run(mut start: std::process::Command, command: &Command) -> io::Re
 /// A process: its exit code to come, and its tree.
 pub(super) type Running = (BoxFuture<'static, io::Result<Option<i32>>>, ProcessTree);
 
-/// What a pipe holds: four times the usual, so that who writes and who reads wait less often for
-/// each other. With more, what is read has left the caches.
+/// Capacity of a pipe: four times the default, so that writer and reader wait less often for each
+/// other. With a larger pipe, the data has left the CPU caches before it is read.
 #[cfg(target_os = "linux")]
 const PIPE: usize = 256 * 1024;
 
-/// Has everything written into one pipe.
-pub(super) fn one_output(
+/// Enlarges a pipe that may carry much output.
+pub(super) fn enlarge(pipe: &io::PipeReader) {
+    // The system may refuse this to a user with many pipes.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, PIPE);
+    #[cfg(not(target_os = "linux"))]
+    let _ = pipe;
+}
+
+/// Sends standard output and standard error into one pipe, in the order of writing.
+pub(super) fn merged_output(
     start: &mut std::process::Command,
 ) -> io::Result<std::pin::Pin<Box<dyn tokio::io::AsyncRead + Send>>> {
     let (output, input) = io::pipe()?;
-    // A system may refuse so much to somebody who has many pipes already.
-    #[cfg(target_os = "linux")]
-    let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE);
+    enlarge(&output);
     start.stdout(input.try_clone()?).stderr(input);
     Ok(Box::pin(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?))
 }

@@ -1,180 +1,135 @@
-//! Processes that are elsewhere. What happens there is written in `scripts/spawn.sh`.
+//! Commands on the other side, with merged output. `scripts/spawn.sh` is the part that runs there.
 
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
-use tokio::net::unix::{OwnedReadHalf, pipe};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::super::host::Connection;
-use super::super::{Process, ProcessTree};
-use super::{lost, script};
+use super::super::{Command, PipedProcess, Process, ProcessTree};
+use super::marked::Marked;
+use super::{Remote, lost, script, start_arguments};
 
-/// How long is waited, at the end of a command that was broken off, for those elsewhere to say
-/// that it is gone. They end it in any case, also when the connection is cut.
-const ABORTED: Duration = Duration::from_millis(25);
-/// The same for one that ended by itself: only a connection that hangs takes longer.
-const ENDED: Duration = Duration::from_secs(5);
+/// The longest wait for the report that a killed command is gone. The other side ends the command
+/// in any case, even if the connection is cut.
+const KILLED: Duration = Duration::from_millis(25);
+/// The longest wait after a command has ended; only a connection that hangs takes longer.
+pub(super) const ENDED: Duration = Duration::from_secs(5);
 /// Bytes of messages that are kept for an error.
 const MESSAGES: usize = 4096;
 
-/// Waits until a command has started at the other end of a connection.
-pub(super) async fn started(connection: Connection, mark: &str) -> io::Result<Process> {
-    let Connection { mut input, mut output, mut messages, tree } = connection;
-    let mut head = Vec::with_capacity(4096);
-    let reply = loop {
-        if let Some(line) = reply(&mut head, mark) {
-            break line;
-        }
-        if output.read_buf(&mut head).await? == 0 {
-            let mut said = Vec::new();
-            let _ = messages.read_to_end(&mut said).await;
-            return Err(lost(&said));
-        }
-    };
-    let Some(group) = reply.strip_prefix("started ") else { return Err(script::error(&reply)) };
-    // Told back to those who will end it; they could not learn it otherwise.
-    input.write_all(format!("{group}\n").as_bytes()).await?;
+/// Starts a command there and waits until it runs.
+pub(super) async fn spawn(remote: &Remote, command: &Command) -> io::Result<Process> {
+    let mark = script::mark();
+    let words = start_arguments(&mark, command)?;
+    let script = [include_str!("scripts/end.sh"), include_str!("scripts/spawn.sh")].concat();
+    let mut process = remote.start(&script, &words).await?;
+    let Started { group, output } = started(&mut process, &mark).await?;
+    let PipedProcess { mut stdin, stdout, stderr, tree, .. } = process;
+    // The script that will kill the group cannot find out its number itself.
+    stdin.write_all(format!("{group}\n").as_bytes()).await?;
 
     let (send_exit, exit) = oneshot::channel();
     let (send_gone, gone) = oneshot::channel();
     let has_exited = Arc::new(AtomicBool::new(false));
-    tokio::spawn(listen(messages, mark.to_owned(), send_exit, send_gone, Arc::clone(&has_exited)));
+    let reports = Reports { exit: Some(send_exit), gone: Some(send_gone) };
+    tokio::spawn(listen(stderr, mark.clone(), reports, Arc::clone(&has_exited)));
     let exit = async { exit.await.unwrap_or_else(|_| Err(lost(b""))) };
     let gone = async move {
-        let patience = if has_exited.load(Ordering::Relaxed) { ENDED } else { ABORTED };
+        let patience = if has_exited.load(Ordering::Relaxed) { ENDED } else { KILLED };
         let _ = timeout(patience, gone).await;
-        // Ends the program of this machine that holds the connection, and with it the output.
+        // Ends the local program that has the connection, and with it the output.
         drop(tree);
     };
-    let end = [b"\x01", mark.as_bytes(), b"\n"].concat();
-    let output = Output { from: output, held: head, given: 0, end, state: State::Open };
     Ok(Process {
-        output: Box::pin(output),
+        output: Box::pin(Marked::new(stdout, output, &mark)),
         exit: Box::pin(exit),
-        tree: ProcessTree::new(input, Box::pin(gone)),
+        tree: ProcessTree::new(std::sync::Mutex::new(stdin), Box::pin(gone)),
     })
 }
 
-/// The first line that is for us, if it is there; what precedes it is a greeting.
-fn reply(head: &mut Vec<u8>, mark: &str) -> Option<String> {
-    let start = script::find(head, mark.as_bytes())? + mark.len() + 1;
-    let end = start + head.get(start..)?.iter().position(|byte| *byte == b'\n')?;
-    let line = String::from_utf8_lossy(&head[start..end]).into_owned();
-    head.drain(..=end);
+/// The report that a command has started.
+pub(super) struct Started {
+    /// Number of its process group; empty if the command has none of its own.
+    pub(super) group: String,
+    /// The beginning of its output.
+    pub(super) output: Vec<u8>,
+}
+
+/// Waits for the report that a command has started, or for the error that prevented it.
+pub(super) async fn started(process: &mut PipedProcess, mark: &str) -> io::Result<Started> {
+    let mut output = Vec::with_capacity(4096);
+    let line = loop {
+        if let Some(line) = first_report(&mut output, mark) {
+            break line;
+        }
+        if process.stdout.read_buf(&mut output).await? == 0 {
+            let mut messages = Vec::new();
+            let _ = process.stderr.read_to_end(&mut messages).await;
+            return Err(lost(&messages));
+        }
+    };
+    match line.strip_prefix("started") {
+        Some(group) => Ok(Started { group: group.trim().to_owned(), output }),
+        None => Err(script::error(&line)),
+    }
+}
+
+/// Takes the first complete report out of `output`, with everything before it: shells greet.
+fn first_report(output: &mut Vec<u8>, mark: &str) -> Option<String> {
+    let start = script::find(output, mark.as_bytes())? + mark.len() + 1;
+    let end = start + output.get(start..)?.iter().position(|byte| *byte == b'\n')?;
+    let line = String::from_utf8_lossy(&output[start..end]).into_owned();
+    output.drain(..=end);
     Some(line)
 }
 
-/// Takes in what is said beside the output: how the command ended, and that nothing is left.
-async fn listen(
-    mut messages: pipe::Receiver,
+/// Receivers of the reports that a script sends beside the output.
+pub(super) struct Reports {
+    /// The exit code of the command.
+    pub(super) exit: Option<oneshot::Sender<io::Result<Option<i32>>>>,
+    /// No process of the command is left.
+    pub(super) gone: Option<oneshot::Sender<()>>,
+}
+
+/// Forwards reports until the messages end.
+pub(super) async fn listen(
+    mut stderr: Pin<Box<dyn AsyncRead + Send>>,
     mark: String,
-    exit: oneshot::Sender<io::Result<Option<i32>>>,
-    gone: oneshot::Sender<()>,
+    mut reports: Reports,
     has_exited: Arc<AtomicBool>,
 ) {
-    let (mut exit, mut gone) = (Some(exit), Some(gone));
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     loop {
-        let more = matches!(messages.read_buf(&mut said).await, Ok(1..));
-        while let Some(line) = reply_between(&mut said, &mark) {
+        let more = matches!(stderr.read_buf(&mut messages).await, Ok(1..));
+        while let Some(line) = next_report(&mut messages, &mark) {
             if line == "gone" {
-                gone.take().map(|gone| gone.send(()));
+                reports.gone.take().map(|gone| gone.send(()));
             } else if let Some(code) = line.strip_prefix("exit ") {
                 has_exited.store(true, Ordering::Relaxed);
-                exit.take().map(|exit| exit.send(Ok(code.parse().ok())));
+                reports.exit.take().map(|exit| exit.send(Ok(code.parse().ok())));
             }
         }
         if !more {
             break;
         }
-        if said.len() > MESSAGES {
-            said.drain(..said.len() - MESSAGES);
+        if messages.len() > MESSAGES {
+            messages.drain(..messages.len() - MESSAGES);
         }
     }
-    // Whoever waits for the end of it all learns it by what is dropped here.
-    exit.take().map(|exit| exit.send(Err(lost(&said))));
+    // A receiver of `gone` learns the end by the drop of its sender.
+    reports.exit.take().map(|exit| exit.send(Err(lost(&messages))));
 }
 
-/// A line that is for us, taken out of the messages.
-fn reply_between(said: &mut Vec<u8>, mark: &str) -> Option<String> {
-    let start = script::find(said, mark.as_bytes())?;
-    let mut rest = said.split_off(start);
-    let line = reply(&mut rest, mark);
-    said.append(&mut rest);
+/// Takes a complete report out of the messages.
+fn next_report(messages: &mut Vec<u8>, mark: &str) -> Option<String> {
+    let start = script::find(messages, mark.as_bytes())?;
+    let mut rest = messages.split_off(start);
+    let line = first_report(&mut rest, mark);
+    messages.append(&mut rest);
     line
-}
-
-/// What a command writes, up to the mark behind it.
-struct Output {
-    from: OwnedReadHalf,
-    /// What was read, and how much of it was given on.
-    held: Vec<u8>,
-    given: usize,
-    end: Vec<u8>,
-    state: State,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Open,
-    /// The mark was found: what is held is the rest.
-    Ended,
-}
-
-impl Output {
-    /// How many of the held bytes are certain not to belong to the mark.
-    fn certain(&mut self) -> usize {
-        if self.state == State::Ended {
-            return self.held.len();
-        }
-        if let Some(at) = script::find(&self.held, &self.end) {
-            self.held.truncate(at);
-            self.state = State::Ended;
-            return at;
-        }
-        let tail = self.held.len().saturating_sub(self.end.len());
-        let begins = |at: &usize| self.end.starts_with(&self.held[*at..]);
-        (tail..self.held.len()).find(begins).unwrap_or(self.held.len())
-    }
-}
-
-impl AsyncRead for Output {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        loop {
-            let certain = self.certain();
-            let given = self.given;
-            if certain > given {
-                let count = into.remaining().min(certain - given);
-                into.put_slice(&self.held[given..given + count]);
-                self.given += count;
-                return Poll::Ready(Ok(()));
-            }
-            if self.state == State::Ended {
-                return Poll::Ready(Ok(()));
-            }
-            self.held.drain(..given);
-            self.given = 0;
-            let mut chunk = [0; 16 * 1024];
-            let mut chunk = ReadBuf::new(&mut chunk);
-            match Pin::new(&mut self.from).poll_read(context, &mut chunk) {
-                Poll::Ready(Ok(())) if chunk.filled().is_empty() => {
-                    // Never to be taken for all there was.
-                    return Poll::Ready(Err(lost(b"the output was cut off")));
-                }
-                Poll::Ready(Ok(())) => self.held.extend(chunk.filled()),
-                other => return other,
-            }
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! Scripts for a shell that is elsewhere: how they get there whole, and what their answers mean.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -101,16 +101,6 @@ pub(super) fn error(name: &str) -> io::Error {
     number.into()
 }
 
-/// Text of others, without the space around it.
-pub(super) fn shown(messages: &[u8]) -> String {
-    String::from_utf8_lossy(messages).trim().to_owned()
-}
-
-/// Words as arguments.
-pub(super) fn words<const N: usize>(words: [&OsStr; N]) -> Vec<OsString> {
-    words.into_iter().map(OsStr::to_owned).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,7 +123,7 @@ mod tests {
             for argument in &arguments {
                 expected.extend([b"<", argument.as_bytes(), b">"].concat());
             }
-            assert_eq!(shown.stdout, expected, "{shell}: {}", super::shown(&shown.stderr));
+            assert_eq!(shown.stdout, expected, "{shell}: {:?}", shown.stderr);
         }
     }
 

@@ -1,42 +1,33 @@
-//! Another machine, through the user's own `ssh`, which knows keys, jumps and names.
+//! Another machine, through the user's own `ssh`, which has the keys, jump hosts and aliases.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use super::super::{BaseEnvironment, Command};
+use super::super::Command;
 use super::script;
 
-/// A machine that `ssh` reaches without asking.
+/// Options that must hold, whatever the user's configuration says: no prompts, and no command or
+/// port forwarding of its own.
+const FIXED: [&str; 3] = ["BatchMode=yes", "RemoteCommand=none", "ClearAllForwardings=yes"];
+/// Options that end a connection to a machine that does not answer.
+const PATIENCE: [&str; 3] =
+    ["ConnectTimeout=15", "ServerAliveInterval=15", "ServerAliveCountMax=3"];
+
+/// A machine that `ssh` reaches without prompting.
 #[derive(Debug, Clone)]
-pub struct Ssh {
-    /// The program `ssh`.
-    pub program: PathBuf,
-    /// Whom it is called for: a host, `user@host`, or a name of its configuration.
-    pub destination: String,
-    /// Further options, such as `-p 2222` or `-F file`, each word by itself.
-    pub options: Vec<OsString>,
-    /// The environment of `ssh` itself, on this machine: it needs `HOME` and, for an agent with
-    /// keys, `SSH_AUTH_SOCK`.
-    pub environment: BTreeMap<OsString, OsString>,
-    /// One connection is opened and used by all that follows. Without, each opens its own.
-    pub shared: bool,
+pub(in crate::executor) struct Ssh {
+    /// Path of `ssh`.
+    pub(in crate::executor) program: PathBuf,
+    /// A host, `user@host`, or an alias of the user's configuration.
+    pub(in crate::executor) destination: String,
+    /// Environment of `ssh` on this machine: `HOME` and, for an agent with keys, `SSH_AUTH_SOCK`.
+    pub(in crate::executor) environment: BTreeMap<OsString, OsString>,
 }
 
 impl Ssh {
-    /// The machine `destination`, with nothing said about it beside what the user's configuration
-    /// says.
-    pub fn new(destination: impl Into<String>) -> Self {
-        Self {
-            program: PathBuf::from("/usr/bin/ssh"),
-            destination: destination.into(),
-            options: Vec::new(),
-            environment: BTreeMap::new(),
-            shared: true,
-        }
-    }
-
-    /// The command that runs a script there, through the connection behind `socket` if that is up.
+    /// Returns the command that runs a script there, through the shared connection behind `socket`
+    /// if that is up.
     pub(super) fn command(
         &self,
         script: &str,
@@ -47,35 +38,25 @@ impl Ssh {
         self.call(["ControlMaster=no".into(), control_path(path)], script, arguments)
     }
 
-    /// The command that opens a connection for others behind `socket`.
+    /// Returns the command that opens a shared connection behind `socket`.
     pub(super) fn shared_connection(&self, socket: &Path, script: &str) -> Command {
         let control = ["ControlMaster=yes".into(), control_path(socket.as_os_str())];
         self.call(control, script, &[])
     }
 
     fn call(&self, control: [OsString; 2], script: &str, arguments: &[OsString]) -> Command {
-        // The first that is said counts: these, then what the user says, then what is only a
-        // default.
-        let fixed = ["BatchMode=yes", "RemoteCommand=none", "ClearAllForwardings=yes"];
-        let defaults = ["ServerAliveInterval=15", "ServerAliveCountMax=3"];
-        let option = |option: OsString| [OsString::from("-o"), option];
-        let mut words = vec![OsString::from("-T")];
-        words.extend(fixed.map(OsString::from).into_iter().chain(control).flat_map(option));
-        words.extend(self.options.iter().cloned());
-        words.extend(defaults.map(OsString::from).into_iter().flat_map(option));
-        words.extend(["--".into(), OsString::from(&self.destination)]);
-        words.push(script::line(script, arguments));
-        Command {
-            program: self.program.clone(),
-            arguments: words,
-            cwd: PathBuf::from("/"),
-            environment: self.environment.clone(),
-            base_environment: BaseEnvironment::Empty,
-        }
+        let options = FIXED.into_iter().chain(PATIENCE).map(OsString::from).chain(control);
+        let options = options.flat_map(|option| [OsString::from("-o"), option]);
+        Command::new(&self.program, "/")
+            .arguments(["-T"])
+            .arguments(options)
+            .arguments(["--", &self.destination])
+            .arguments([script::line(script, arguments)])
+            .environment(self.environment.clone())
     }
 }
 
-/// The option for the socket; percent signs have a meaning in it.
+/// Returns the option for the socket; percent signs are special in it.
 fn control_path(path: &OsStr) -> OsString {
     OsString::from(format!("ControlPath={}", path.to_string_lossy().replace('%', "%%")))
 }

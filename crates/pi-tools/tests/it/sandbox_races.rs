@@ -12,24 +12,25 @@ use pi_guard::confine::Machine;
 use pi_tools::{Command, Executor, Host, Process, Workspace, edit, grep, read, write};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::AsyncReadExt;
 
 use crate::call::{call, text};
-use crate::place::{TESTBED, confined, rungs};
+use crate::env::{TESTBED, sandboxed_host, sandboxes};
 
 /// How often each tool is called, at least.
 const TIMES: usize = 1500;
 
-struct Arena {
-    _folder: TempDir,
+struct RaceEnv {
+    _directory: TempDir,
     base: PathBuf,
     host: Arc<Host>,
     workspace: Arc<Workspace>,
 }
 
-impl Arena {
+impl RaceEnv {
     fn new(machine: &Machine) -> Self {
-        let folder = TempDir::new().unwrap();
-        let base = folder.path().canonicalize().unwrap();
+        let directory = TempDir::new().unwrap();
+        let base = directory.path().canonicalize().unwrap();
         for name in ["ws/work", "outside/deep", "hidden"] {
             fs::create_dir_all(base.join(name)).unwrap();
         }
@@ -40,11 +41,11 @@ impl Arena {
         fs::hard_link(base.join("outside/f"), base.join("outside/too")).unwrap();
         fs::write(base.join("hidden/f"), "planted\n").unwrap();
         let hidden = base.join("hidden");
-        let host = confined(&base.join("ws"), machine, |wanted| wanted.hidden.push(hidden));
+        let host = sandboxed_host(&base.join("ws"), machine, |wanted| wanted.hidden.push(hidden));
         let host = Arc::new(host);
         let executor = Arc::clone(&host);
         let workspace = Arc::new(Workspace::new(executor, base.join("ws/work"), None));
-        Self { _folder: folder, base, host, workspace }
+        Self { _directory: directory, base, host, workspace }
     }
 
     fn work(&self, name: &str) -> PathBuf {
@@ -75,18 +76,30 @@ impl Arena {
     }
 }
 
-/// Calls a tool again and again, until both happened often enough: it was done, and it was not.
-async fn both(tool: &dyn AgentTool, arguments: impl Fn(usize) -> Value, seen: impl Fn(&str)) {
+/// Calls a tool until it has succeeded and failed, and often enough.
+async fn both(
+    racer: &mut Process,
+    tool: &dyn AgentTool,
+    arguments: impl Fn(usize) -> Value,
+    seen: impl Fn(&str),
+) {
     let patience = Instant::now() + Duration::from_secs(120);
     let (mut done, mut refused) = (0, 0);
     while done + refused < TIMES || done == 0 || refused == 0 {
-        let told = text(&call(tool, &arguments(done + refused)).await);
-        seen(&told);
-        match told.starts_with("error: ") {
+        let answer = text(&call(tool, &arguments(done + refused)).await);
+        seen(&answer);
+        match answer.starts_with("error: ") {
             true => refused += 1,
             false => done += 1,
         }
-        assert!(Instant::now() < patience, "{done} done, {refused} refused; the last: {told}");
+        if Instant::now() > patience {
+            let mut output = vec![0; 4096];
+            let read = tokio::time::timeout(Duration::from_secs(1), racer.output.read(&mut output));
+            let racer = read
+                .await
+                .map(|read| String::from_utf8_lossy(&output[..read.unwrap()]).into_owned());
+            panic!("{done} done, {refused} refused; the last: {answer}; the racer: {racer:?}");
+        }
     }
 }
 
@@ -96,55 +109,56 @@ fn replacement(path: &str) -> Value {
 
 #[tokio::test]
 async fn a_directory_becomes_a_link() {
-    for machine in rungs() {
-        let arena = Arena::new(&machine);
-        fs::create_dir_all(arena.work("d/deep")).unwrap();
-        symlink("../../outside", arena.work("link")).unwrap();
+    for machine in sandboxes() {
+        let env = RaceEnv::new(&machine);
+        fs::create_dir_all(env.work("d/deep")).unwrap();
+        symlink("../../outside", env.work("link")).unwrap();
         for name in ["d/f", "d/deep/f"] {
-            fs::write(arena.work(name), "one inside\n").unwrap();
+            fs::write(env.work(name), "one inside\n").unwrap();
         }
-        let before = arena.outside();
-        let racer = arena.race(["flip", "d", "link"]).await;
-        let (write, edit) = (write(arena.workspace.clone()), edit(arena.workspace.clone()));
+        let before = env.outside();
+        let mut racer = env.race(["flip", "d", "link"]).await;
+        let (write, edit) = (write(env.workspace.clone()), edit(env.workspace.clone()));
         let names = ["d/f", "d/deep/f", "d/new"];
         let content = |number: usize| json!({ "path": names[number % 3], "content": "one x\n" });
-        both(&write, content, |_| {}).await;
-        both(&edit, |number| replacement(names[number % 2]), |_| {}).await;
+        both(&mut racer, &write, content, |_| {}).await;
+        both(&mut racer, &edit, |number| replacement(names[number % 2]), |_| {}).await;
         // Directories that have to be made on the way.
         let made = |number: usize| json!({ "path": format!("d/{number}/a/f"), "content": "x" });
-        both(&write, made, |_| {}).await;
+        both(&mut racer, &write, made, |_| {}).await;
         drop(racer);
-        assert_eq!(arena.outside(), before, "{}", machine.level());
+        assert_eq!(env.outside(), before, "{}", machine.level());
     }
 }
 
 #[tokio::test]
 async fn a_file_becomes_a_link() {
-    for machine in rungs() {
-        let arena = Arena::new(&machine);
-        let before = arena.outside();
-        let racer = arena.race(["swap", "f", "../../outside/f"]).await;
-        let (write, edit) = (write(arena.workspace.clone()), edit(arena.workspace.clone()));
-        both(&write, |_| json!({ "path": "f", "content": "one x\n" }), |_| {}).await;
-        both(&edit, |_| replacement("f"), |_| {}).await;
+    for machine in sandboxes() {
+        let env = RaceEnv::new(&machine);
+        let before = env.outside();
+        let mut racer = env.race(["swap", "f", "../../outside/f"]).await;
+        let (write, edit) = (write(env.workspace.clone()), edit(env.workspace.clone()));
+        both(&mut racer, &write, |_| json!({ "path": "f", "content": "one x\n" }), |_| {}).await;
+        both(&mut racer, &edit, |_| replacement("f"), |_| {}).await;
         drop(racer);
-        assert_eq!(arena.outside(), before, "{}", machine.level());
+        assert_eq!(env.outside(), before, "{}", machine.level());
     }
 }
 
 #[tokio::test]
 async fn what_is_hidden_is_not_shown_by_a_quick_link() {
-    for machine in rungs() {
-        let arena = Arena::new(&machine);
-        fs::create_dir(arena.work("d")).unwrap();
-        fs::write(arena.work("d/f"), "one inside\n").unwrap();
-        symlink("../../hidden", arena.work("link")).unwrap();
-        let racer = arena.race(["flip", "d", "link"]).await;
-        let not_shown = |told: &str| assert!(!told.contains("planted"), "{told}");
-        let read = read(arena.workspace.clone());
-        both(&read, |_| json!({ "path": "d/f" }), not_shown).await;
-        let grep = grep(arena.workspace.clone());
-        both(&grep, |_| json!({ "path": "d/f", "pattern": "plant|one" }), not_shown).await;
+    for machine in sandboxes() {
+        let env = RaceEnv::new(&machine);
+        fs::create_dir(env.work("d")).unwrap();
+        fs::write(env.work("d/f"), "one inside\n").unwrap();
+        symlink("../../hidden", env.work("link")).unwrap();
+        let mut racer = env.race(["flip", "d", "link"]).await;
+        let not_shown = |answer: &str| assert!(!answer.contains("planted"), "{answer}");
+        let read = read(env.workspace.clone());
+        both(&mut racer, &read, |_| json!({ "path": "d/f" }), not_shown).await;
+        let grep = grep(env.workspace.clone());
+        both(&mut racer, &grep, |_| json!({ "path": "d/f", "pattern": "plant|one" }), not_shown)
+            .await;
         for _ in 0..TIMES {
             not_shown(&text(&call(&grep, &json!({ "pattern": "plant|one" })).await));
         }
@@ -155,12 +169,12 @@ async fn what_is_hidden_is_not_shown_by_a_quick_link() {
 #[tokio::test]
 async fn these_races_can_be_lost() {
     // The same without confinement: the first write through the link changes what is outside.
-    let Some(machine) = rungs().into_iter().next() else { return };
-    let arena = Arena::new(&machine);
-    symlink("../../outside", arena.work("d")).unwrap();
-    let free = Workspace::clone(&arena.workspace).with_executor(Arc::new(Host::default()));
-    let before = arena.outside();
+    let Some(machine) = sandboxes().into_iter().next() else { return };
+    let env = RaceEnv::new(&machine);
+    symlink("../../outside", env.work("d")).unwrap();
+    let free = Workspace::clone(&env.workspace).with_executor(Arc::new(Host::default()));
+    let before = env.outside();
     call(&write(Arc::new(free)), &json!({ "path": "d/f", "content": "x" })).await.unwrap();
-    assert_ne!(arena.outside(), before);
-    assert_eq!(fs::read(Path::new(&arena.base).join("outside/f")).unwrap(), b"x");
+    assert_ne!(env.outside(), before);
+    assert_eq!(fs::read(Path::new(&env.base).join("outside/f")).unwrap(), b"x");
 }

@@ -1,5 +1,6 @@
 //! Whatever a confined command starts ends as it would unconfined, on every rung.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,31 +13,31 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::bash::{call, run, text};
-use crate::place::{TESTBED, confined, rungs};
+use crate::env::{TESTBED, sandboxed_host, sandboxes};
 use crate::processes::{LEFT_BEHIND, marked, marked_settings, marker, testbed, wait_until};
 
 /// A workspace with a directory in it in which anything can be made.
-struct Bench {
-    folder: TempDir,
+struct SandboxEnv {
+    directory: TempDir,
     machine: Machine,
 }
 
-impl Bench {
+impl SandboxEnv {
     fn all() -> Vec<Self> {
-        let bench = |machine| {
-            let folder = TempDir::new().unwrap();
-            std::fs::create_dir(folder.path().join("work")).unwrap();
-            Self { folder, machine }
+        let env = |machine| {
+            let directory = TempDir::new().unwrap();
+            std::fs::create_dir(directory.path().join("work")).unwrap();
+            Self { directory, machine }
         };
-        rungs().into_iter().map(bench).collect()
+        sandboxes().into_iter().map(env).collect()
     }
 
     fn work(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("work")
+        self.directory.path().canonicalize().unwrap().join("work")
     }
 
     fn host(&self) -> Host {
-        confined(self.folder.path(), &self.machine, |_| {})
+        sandboxed_host(self.directory.path(), &self.machine, |_| {})
     }
 
     fn workspace(&self, host: Host, settings: BashSettings) -> Arc<Workspace> {
@@ -54,38 +55,38 @@ impl Bench {
 
 #[tokio::test]
 async fn nothing_is_left_when_a_command_returns() {
-    for bench in Bench::all() {
+    for env in SandboxEnv::all() {
         for command in LEFT_BEHIND {
             let marker = marker();
-            let workspace = bench.marked(&marker);
+            let workspace = env.marked(&marker);
             assert_eq!(run(&workspace, &format!("{command}\necho ready")).await, "ready\n");
-            assert!(marked(&marker).is_empty(), "{}, {command}", bench.rung());
+            assert!(marked(&marker).is_empty(), "{}, {command}", env.rung());
         }
     }
 }
 
 #[tokio::test]
 async fn nothing_is_left_when_a_command_times_out() {
-    for bench in Bench::all() {
+    for env in SandboxEnv::all() {
         for command in LEFT_BEHIND {
             let marker = marker();
             let default_timeout = Some(Duration::from_millis(500));
             let mut settings = marked_settings(&marker);
             settings.default_timeout = default_timeout;
-            let workspace = bench.workspace(bench.host(), settings);
+            let workspace = env.workspace(env.host(), settings);
             let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
             assert_eq!(found, "Command timed out after 0.5 seconds");
-            assert!(marked(&marker).is_empty(), "{}, {command}", bench.rung());
+            assert!(marked(&marker).is_empty(), "{}, {command}", env.rung());
         }
     }
 }
 
 #[tokio::test]
 async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
-    for bench in Bench::all() {
+    for env in SandboxEnv::all() {
         for command in LEFT_BEHIND {
             let (marker, cancel) = (marker(), CancelToken::new());
-            let workspace = bench.marked(&marker);
+            let workspace = env.marked(&marker);
             let arguments = json!({ "command": format!("{command}\necho ready; sleep 1000") });
             let canceller = cancel.clone();
             let aborted = call(&workspace, arguments.clone(), cancel, move |update| {
@@ -94,7 +95,7 @@ async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
                 }
             });
             assert_eq!(aborted.await.unwrap_err().to_string(), "ready\n\n\nCommand aborted");
-            assert!(marked(&marker).is_empty(), "{}, {command}", bench.rung());
+            assert!(marked(&marker).is_empty(), "{}, {command}", env.rung());
 
             let ready = Arc::new(tokio::sync::Notify::new());
             let notifier = Arc::clone(&ready);
@@ -116,15 +117,17 @@ async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
 
 #[test]
 fn nothing_is_left_when_the_program_dies() {
-    for bench in Bench::all() {
-        let rung = if bench.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
+    for env in SandboxEnv::all() {
+        let rung = if env.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         for (number, command) in LEFT_BEHIND.iter().enumerate() {
             let marker = marker();
-            let ready = bench.work().join(format!("{number}"));
+            let ready = env.work().join(format!("{number}"));
             let command = format!("export M={marker}\n{command}\n: > work/{number}; sleep 1000");
-            let directory = bench.folder.path().canonicalize().unwrap();
-            let mut program =
-                testbed(&["confined", rung, directory.to_str().unwrap(), "run", &command]);
+            let directory = env.directory.path().canonicalize().unwrap();
+            let mut program = testbed(
+                &["confined", rung, directory.to_str().unwrap(), "run", &command],
+                &BTreeMap::new(),
+            );
             wait_until("the command runs", || ready.exists());
             kill_process(Pid::from_child(&program), Signal::KILL).unwrap();
             program.wait().unwrap();
@@ -135,56 +138,57 @@ fn nothing_is_left_when_the_program_dies() {
 
 #[tokio::test]
 async fn background_processes_and_commands_of_the_user_are_confined_too() {
-    for bench in Bench::all() {
+    for env in SandboxEnv::all() {
         let marker = marker();
-        let workspace = bench.marked(&marker);
+        let workspace = env.marked(&marker);
         let outside = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let outside = outside.path().canonicalize().unwrap();
         let attempt = format!("echo x > {}/made", outside.display());
         let background = BackgroundProcesses::default();
         let command = format!("{attempt}; touch mine; setsid sleep 1000 & wait; sleep 1000");
         let id = background.start(&workspace, &command).await.unwrap();
-        let mine = bench.work().join("mine");
+        let mine = env.work().join("mine");
         wait_until("the process runs", || mine.exists());
         assert_eq!(background.info(id).unwrap().state, BackgroundState::Running);
         assert!(!marked(&marker).is_empty());
         assert!(background.stop(id).await);
-        assert!(marked(&marker).is_empty(), "{}", bench.rung());
+        assert!(marked(&marker).is_empty(), "{}", env.rung());
 
         let (chunks, _told) = tokio::sync::mpsc::channel(100);
         let result = run_command(&workspace, &attempt, &CancelToken::new(), chunks).await.unwrap();
-        assert_eq!(result.exit_code, Some(1), "{}: {}", bench.rung(), result.output);
-        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{}", bench.rung());
+        assert_eq!(result.exit_code, Some(1), "{}: {}", env.rung(), result.output);
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{}", env.rung());
     }
 }
 
 #[tokio::test]
 async fn without_a_supervisor_commands_are_confined_too() {
-    for bench in Bench::all() {
+    for env in SandboxEnv::all() {
         let marker = marker();
-        let host = bench.host().with_supervisor(None);
-        let workspace = bench.workspace(host, marked_settings(&marker));
+        let host = env.host().with_supervisor(None);
+        let workspace = env.workspace(host, marked_settings(&marker));
         let found = run(&workspace, "sleep 1000 & echo x > ../beside; echo x > in; exit 3").await;
         assert!(found.ends_with("Command exited with code 3"), "{found}");
-        assert!(bench.work().join("in").exists(), "{}: {found}", bench.rung());
+        assert!(env.work().join("in").exists(), "{}: {found}", env.rung());
         // Landlock alone cannot tell what may be made beside something protected.
-        let beside = bench.folder.path().join("beside").exists();
-        assert_eq!(beside, bench.rung() == ConfinementLevel::Bubblewrap, "{found}");
+        let beside = env.directory.path().join("beside").exists();
+        assert_eq!(beside, env.rung() == ConfinementLevel::Bubblewrap, "{found}");
         wait_until("the group ends", || marked(&marker).is_empty());
     }
 }
 
 #[tokio::test]
 async fn many_confined_commands_leave_no_descriptors_threads_or_children() {
-    for bench in Bench::all() {
-        let rung = if bench.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
-        let directory = bench.folder.path().canonicalize().unwrap();
+    for env in SandboxEnv::all() {
+        let rung = if env.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
+        let directory = env.directory.path().canonicalize().unwrap();
         let command = "echo a; setsid sleep 1000 >/dev/null 2>&1 &";
         let directory = directory.to_str().unwrap();
-        let program = testbed(&["confined", rung, directory, "many", command, "30"]);
+        let program =
+            testbed(&["confined", rung, directory, "many", command, "30"], &BTreeMap::new());
         let output = program.wait_with_output().unwrap();
         assert!(output.status.success(), "{TESTBED}");
         let counted: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(counted["before"], counted["after"], "{}", bench.rung());
+        assert_eq!(counted["before"], counted["after"], "{}", env.rung());
     }
 }

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::call::call;
-use crate::place::Place;
+use crate::env::TestEnv;
 
 pub(crate) const EDITS: &str = include_str!("../fixtures/edit.json");
 pub(crate) const WRITES: &str = include_str!("../fixtures/write.json");
@@ -68,53 +68,54 @@ struct Call {
 
 #[tokio::test]
 async fn edits() {
-    replay(EDITS, &Place::host(), 1).await;
+    replay(EDITS, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
 async fn writes() {
-    replay(WRITES, &Place::host(), 1).await;
+    replay(WRITES, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
 async fn reads() {
-    replay(READS, &Place::host(), 1).await;
+    replay(READS, &TestEnv::host(), 1).await;
 }
 
 /// Replays one of so many cases.
-pub(crate) async fn replay(fixture: &str, place: &Place, one_of: usize) {
+pub(crate) async fn replay(fixture: &str, env: &TestEnv, one_of: usize) {
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
     let mut wrong = Vec::new();
     for case in fixture.cases.iter().step_by(one_of) {
-        wrong.extend(run(case, place).await);
+        wrong.extend(run(case, env).await);
     }
     assert!(wrong.is_empty(), "{}\n{} differ", wrong.join("\n"), wrong.len());
 }
 
 /// Runs a case; says what is not as expected.
-async fn run(case: &Case, place: &Place) -> Vec<String> {
-    let (cwd, home) = (place.directory(), place.directory());
-    let places = Places { cwd: cwd.path().to_owned(), home: home.path().to_owned() };
-    let there = Places { cwd: place.there(&places.cwd), home: place.there(&places.home) };
+async fn run(case: &Case, env: &TestEnv) -> Vec<String> {
+    let (cwd, home) = (env.directory(), env.directory());
+    let local = Directories { cwd: cwd.path().to_owned(), home: home.path().to_owned() };
+    let remote =
+        Directories { cwd: env.remote_path(&local.cwd), home: env.remote_path(&local.home) };
     for file in &case.files {
-        create(&places.path(&file.path), file);
+        create(&local.path(&file.path), file);
     }
     let mut wrong = Vec::new();
     let mut differs = false;
     for call_made in &case.calls {
         // Every call by itself: what was seen before is a feature that the other pi has not.
         let workspace = Workspace::new(
-            Arc::clone(&place.executor),
-            there.cwd.clone(),
-            Some(there.home.clone()),
+            Arc::clone(&env.executor),
+            remote.cwd.clone(),
+            Some(remote.home.clone()),
         );
         let tool = tool(&call_made.tool, Arc::new(workspace));
-        let arguments = there.real(&call_made.args);
+        let arguments = remote.real(&call_made.args);
         let found = match call(&tool, &arguments).await {
             Ok(output) => json!({ "ok": output }),
             Err(error) => json!({ "error": error.to_string() }),
         };
-        let found = there.shown(&found);
+        let found = remote.shown(&found);
         let observed = match (&call_made.ok, &call_made.error) {
             (Some(ok), _) => json!({ "ok": ok }),
             (None, error) => json!({ "error": error }),
@@ -126,8 +127,8 @@ async fn run(case: &Case, place: &Place) -> Vec<String> {
             wrong.push(format!("{name} {args}\n  expected {expected}\n  found    {found}"));
         }
     }
-    let mut after = look(&places.cwd, "");
-    after.extend(look(&places.home, "~/"));
+    let mut after = look(&local.cwd, "");
+    after.extend(look(&local.home, "~/"));
     after.sort_by_key(|file| file["path"].to_string());
     let expected = case.ours.as_ref().unwrap_or(&case.after);
     differs |= expected != &case.after;
@@ -194,12 +195,12 @@ fn look(directory: &Path, prefix: &str) -> Vec<Value> {
 }
 
 /// The directories that fixtures call `{cwd}` and `{home}`.
-struct Places {
+struct Directories {
     cwd: PathBuf,
     home: PathBuf,
 }
 
-impl Places {
+impl Directories {
     fn path(&self, name: &str) -> PathBuf {
         name.strip_prefix("~/").map_or_else(|| self.cwd.join(name), |rest| self.home.join(rest))
     }

@@ -15,7 +15,7 @@ use pi_tools::{Workspace, find, grep, ls};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::place::Place;
+use crate::env::TestEnv;
 
 #[derive(Deserialize)]
 struct Fixture {
@@ -90,17 +90,17 @@ pub(crate) fn text(output: &ToolOutput) -> String {
 
 #[tokio::test]
 async fn ls_does_as_observed() {
-    replay(&LS, &Place::host(), 1).await;
+    replay(&LS, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
 async fn find_does_as_observed() {
-    replay(&FIND, &Place::host(), 1).await;
+    replay(&FIND, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
 async fn grep_does_as_observed() {
-    replay(&GREP, &Place::host(), 1).await;
+    replay(&GREP, &TestEnv::host(), 1).await;
 }
 
 /// A tool, what was observed of it, and how its results are compared.
@@ -118,18 +118,18 @@ pub(crate) const GREP: Observed =
     Observed { fixture: include_str!("../fixtures/grep.json"), tool: grep, comparable: sorted };
 
 /// Replays one of so many calls, and at least one of each group.
-pub(crate) async fn replay(observed: &Observed, place: &Place, one_of: usize) {
+pub(crate) async fn replay(observed: &Observed, env: &TestEnv, one_of: usize) {
     let Observed { fixture, tool, comparable } = observed;
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
     let mut wrong = Vec::new();
     for group in &fixture.groups {
-        let directory = place.directory();
-        let there = place.there(directory.path());
+        let directory = env.directory();
+        let there = env.remote_path(directory.path());
         let root = there.to_str().unwrap();
         for entry in &group.files {
             create(directory.path(), entry);
         }
-        let workspace = Workspace::new(Arc::clone(&place.executor), there.clone(), None);
+        let workspace = Workspace::new(Arc::clone(&env.executor), there.clone(), None);
         let tool = tool(Arc::new(workspace));
         for case in group.calls.iter().step_by(one_of) {
             let arguments = case.arguments.to_string().replace("ROOT", root);

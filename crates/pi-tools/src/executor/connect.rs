@@ -1,0 +1,176 @@
+//! Connecting to the executor that a specification names.
+//!
+//! A remote executor is checked before it is returned: one command finds out the home directory
+//! and the working directory there. So a wrong host, a stopped container or a missing directory is
+//! an error at the start of a session, not of the first tool call.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{BaseEnvironment, Executor, ExecutorSpec, Host};
+
+/// Parameters of [`connect`].
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConnectOptions {
+    /// The executor of [`ExecutorSpec::Local`]. Its supervisor also owns the processes of `ssh`,
+    /// `docker` and `podman`, which run outside of its sandbox.
+    pub host: Host,
+    /// Working directory for [`ExecutorSpec::Local`].
+    pub cwd: PathBuf,
+    /// Home directory for [`ExecutorSpec::Local`].
+    pub home: Option<PathBuf>,
+    /// Environment of `ssh`, `docker` and `podman` on this machine, usually that of the user. Needs
+    /// `PATH`, in which they are searched, and `HOME`.
+    pub environment: BTreeMap<OsString, OsString>,
+}
+
+impl ConnectOptions {
+    /// Options with an empty environment and without a home directory.
+    pub fn new(host: Host, cwd: impl Into<PathBuf>) -> Self {
+        Self { host, cwd: cwd.into(), home: None, environment: BTreeMap::new() }
+    }
+}
+
+/// An executor that answered.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConnectedExecutor {
+    /// The executor. Dropping the last reference closes the connection.
+    pub executor: Arc<dyn Executor>,
+    /// Working directory, as a path of the executor.
+    pub cwd: PathBuf,
+    /// Home directory, as a path of the executor.
+    pub home: Option<PathBuf>,
+    /// Environment that commands should start from; see
+    /// [`BashSettings::base_environment`](crate::BashSettings::base_environment).
+    pub base_environment: BaseEnvironment,
+}
+
+/// Reasons why an executor cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectError {
+    /// The program that connects is not installed.
+    #[error(
+        "cannot connect to {spec}: {program} was not found. Install {program}, or add its directory to PATH."
+    )]
+    ProgramNotFound {
+        /// The executor.
+        spec: ExecutorSpec,
+        /// Name of the program.
+        program: &'static str,
+    },
+    /// The machine or container does not answer.
+    #[error("cannot connect to {spec}: {source}. {}", check(spec))]
+    Unreachable {
+        /// The executor.
+        spec: ExecutorSpec,
+        /// Error of the connection.
+        source: io::Error,
+    },
+    /// The directory does not exist there or cannot be entered.
+    #[error("cannot use the directory of {spec}: {source}. Create it there, or name another one.")]
+    Directory {
+        /// The executor.
+        spec: ExecutorSpec,
+        /// Error of the directory.
+        source: io::Error,
+    },
+}
+
+/// The command with which a user finds out why an executor does not answer.
+fn check(spec: &ExecutorSpec) -> String {
+    let command = match spec {
+        ExecutorSpec::Local => return String::new(),
+        ExecutorSpec::Ssh { host, .. } => format!("ssh -o BatchMode=yes {host} true"),
+        ExecutorSpec::Docker { container, .. } => format!("docker exec {container} true"),
+        ExecutorSpec::Podman { container, .. } => format!("podman exec {container} true"),
+    };
+    format!("Check that `{command}` succeeds.")
+}
+
+/// Connects to an executor and finds its working directory and home directory.
+pub async fn connect(
+    spec: &ExecutorSpec,
+    options: ConnectOptions,
+) -> Result<ConnectedExecutor, ConnectError> {
+    let ConnectOptions { host, cwd, home, environment } = options;
+    if *spec == ExecutorSpec::Local {
+        let base_environment = BaseEnvironment::Empty;
+        return Ok(ConnectedExecutor { executor: Arc::new(host), cwd, home, base_environment });
+    }
+    elsewhere(spec, host, environment).await
+}
+
+#[cfg(not(unix))]
+async fn elsewhere(
+    spec: &ExecutorSpec,
+    _: Host,
+    _: BTreeMap<OsString, OsString>,
+) -> Result<ConnectedExecutor, ConnectError> {
+    Err(ConnectError::Unreachable { spec: spec.clone(), source: io::ErrorKind::Unsupported.into() })
+}
+
+#[cfg(unix)]
+async fn elsewhere(
+    spec: &ExecutorSpec,
+    host: Host,
+    environment: BTreeMap<OsString, OsString>,
+) -> Result<ConnectedExecutor, ConnectError> {
+    use super::remote::{Container, Remote, Ssh};
+
+    /// The longest wait for an answer.
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
+
+    let (program, name, directory) = match spec {
+        ExecutorSpec::Ssh { host, directory } => ("ssh", host, directory),
+        ExecutorSpec::Docker { container, directory } => ("docker", container, directory),
+        ExecutorSpec::Podman { container, directory } => ("podman", container, directory),
+        ExecutorSpec::Local => unreachable!("handled by the caller"),
+    };
+    let Some(path) = find_program(program, &environment) else {
+        return Err(ConnectError::ProgramNotFound { spec: spec.clone(), program });
+    };
+    let connected = async {
+        let remote = if program == "ssh" {
+            Remote::ssh(host, Ssh { program: path, destination: name.clone(), environment }).await?
+        } else {
+            Remote::container(host, Container { program: path, name: name.clone(), environment })
+        };
+        let login = remote.login(directory.as_deref().unwrap_or_default()).await?;
+        Ok((remote, login))
+    };
+    let no_answer = |_| {
+        let text = format!("no answer within {} seconds", PATIENCE.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, text))
+    };
+    let connected = tokio::time::timeout(PATIENCE, connected).await.unwrap_or_else(no_answer);
+    let (remote, login) = connected.map_err(|source| {
+        let spec = spec.clone();
+        match source.kind() {
+            io::ErrorKind::ConnectionAborted | io::ErrorKind::TimedOut => {
+                ConnectError::Unreachable { spec, source }
+            }
+            _ if directory.is_some() => ConnectError::Directory { spec, source },
+            _ => ConnectError::Unreachable { spec, source },
+        }
+    })?;
+    Ok(ConnectedExecutor {
+        executor: Arc::new(remote),
+        cwd: login.cwd,
+        home: login.home,
+        base_environment: BaseEnvironment::Executor,
+    })
+}
+
+/// Searches a program in `PATH`.
+#[cfg(unix)]
+fn find_program(name: &str, environment: &BTreeMap<OsString, OsString>) -> Option<PathBuf> {
+    let path = environment.get(std::ffi::OsStr::new("PATH"))?;
+    let mut candidates = std::env::split_paths(path).map(|directory| directory.join(name));
+    candidates.find(|program| program.is_absolute() && program.is_file())
+}
