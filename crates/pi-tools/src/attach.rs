@@ -1,4 +1,4 @@
-//! Files that a user puts beside a prompt.
+//! Files that a user attaches to a prompt.
 
 use std::path::PathBuf;
 

@@ -194,7 +194,7 @@ async fn collect(
         let code = exit.await.ok().flatten();
         // A reader of the state expects the last output too, but processes that were left running
         // may keep the output open for good.
-        let _ = tokio::time::timeout(bash::SILENCE, all_read.notified()).await;
+        let _ = tokio::time::timeout(bash::QUIET_PERIOD, all_read.notified()).await;
         ended.send_replace(BackgroundState::Exited(code));
     };
     tokio::join!(read, wait);

@@ -1,7 +1,7 @@
-//! `bash`: runs a command, and ends whatever is left of it.
+//! The tool `bash`: runs a command, and kills the processes that it leaves behind.
 //!
-//! The text for the model is what the command wrote, terminal controls included. Whoever shows it
-//! on a terminal takes those out first.
+//! The text for the model is the raw output, including terminal controls. A program that shows it
+//! on a terminal must remove them first.
 
 mod decode;
 mod detached;
@@ -32,24 +32,25 @@ use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::Workspace;
 
 pub(crate) use output::Output;
-use report::{End, Report};
+use report::{CommandEnd, Report};
 pub use settings::BashSettings;
 pub(crate) use shell::start;
 use spill::{Spill, Spilled};
-use user::Teller;
+use user::UserOutput;
 pub use user::{CommandResult, run_command};
 
-/// The longest timeout: what the timers of the TypeScript pi can count, in seconds.
+/// The longest timeout in seconds: the range of the timers of the TypeScript pi.
 const MAX_TIMEOUT: f64 = 2_147_483.647;
-/// Between two reports of progress.
+/// Minimum time between two progress updates.
 const UPDATE: Duration = Duration::from_millis(100);
-/// How long the output may be silent after the command has ended while something keeps it open.
-pub(crate) const SILENCE: Duration = Duration::from_millis(100);
-/// How long what was left behind may go on writing after the command has ended.
-const AFTERMATH: Duration = Duration::from_secs(2);
-/// How long is waited for what was killed. Only a process that hangs in the kernel takes longer.
-const DEATH: Duration = Duration::from_secs(5);
-/// Bytes read at once. More would leave the nearer caches before it is written to a file.
+/// How long an open output may be silent after the command has ended.
+pub(crate) const QUIET_PERIOD: Duration = Duration::from_millis(100);
+/// How long processes that were left behind may go on writing after the command has ended.
+const MAX_TRAILING: Duration = Duration::from_secs(2);
+/// How long to wait for killed processes. Only a process that hangs in the kernel takes longer.
+const KILL_WAIT: Duration = Duration::from_secs(5);
+/// Maximum number of bytes read at once. Larger chunks leave the nearer CPU caches before they are
+/// written to a file.
 pub(crate) const CHUNK: usize = 64 * 1024;
 
 /// The arguments of `bash`.
@@ -61,9 +62,9 @@ struct Arguments {
     timeout: Option<f64>,
 }
 
-/// The arguments of `bash` where there is a place for background processes.
+/// The arguments of `bash` in workspaces with background processes.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct ArgumentsOrBackground {
+struct BackgroundArguments {
     #[serde(flatten)]
     arguments: Arguments,
     /// Start the command in the background and return after one second. For servers and watchers. Cannot be combined with timeout
@@ -80,21 +81,21 @@ pub(crate) const BUILTIN: Builtin = Builtin {
 
 fn effects(arguments: &Map<String, Value>) -> Effects {
     let Some(command) = call::text(arguments, "command") else { return Effects::unknown() };
-    // How long the command may take says nothing about what it does.
+    // A timeout has no influence on the effects.
     let complete = call::has_only(arguments, &["command", "timeout"]);
     Effects::none().run(command).summary(command, complete)
 }
 
-/// The tool `bash`.
+/// Creates the tool `bash`.
 pub fn bash(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
         "Run a shell command in the working directory. Returns stdout and stderr, truncated to the last {MAX_LINES} lines or {}; if truncated, the result names a file with the full output. Processes that the command leaves running are killed when it ends.",
         format_size(MAX_BYTES)
     );
     let tool = if let Some(background) = workspace.background().cloned() {
-        FnTool::typed("bash", description, move |arguments: ArgumentsOrBackground, invocation| {
+        FnTool::typed("bash", description, move |arguments: BackgroundArguments, invocation| {
             let (workspace, background) = (Arc::clone(&workspace), Arc::clone(&background));
-            let ArgumentsOrBackground { arguments, background: detach } = arguments;
+            let BackgroundArguments { arguments, background: detach } = arguments;
             Box::pin(async move {
                 if detach == Some(true) {
                     detached::execute(&workspace, &background, &arguments, &invocation).await
@@ -133,7 +134,7 @@ async fn execute(
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),
-        taken_in: 0,
+        bytes_read: 0,
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel: &invocation.cancel,
@@ -156,79 +157,79 @@ fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
     Ok(Some(Duration::from_secs_f64(seconds)))
 }
 
-/// A command while it runs.
+/// A running command.
 struct Run<'a> {
     pipe: Pin<Box<dyn AsyncRead + Send>>,
     chunk: Vec<u8>,
-    /// Bytes so far.
-    taken_in: usize,
+    /// Bytes read so far.
+    bytes_read: usize,
     output: Output,
     spill: Spill,
     cancel: &'a CancelToken,
     progress: Progress<'a>,
 }
 
-/// Who is told while a command runs.
+/// Receivers of output while a command runs.
 enum Progress<'a> {
-    /// A model's program: what there is so far, now and then.
+    /// The agent loop: the current output, at intervals.
     Updates(&'a Updates),
-    /// The user: every piece, as text.
-    Text(Box<Teller>),
+    /// The user: all output, as text.
+    Text(Box<UserOutput>),
 }
 
 impl Run<'_> {
-    /// Takes in what is written until the command and all it has started are gone.
+    /// Reads output until the command and all its processes have ended.
     async fn until_end(
         &mut self,
         exit: impl Future<Output = std::io::Result<Option<i32>>>,
         tree: ProcessTree,
         started: Instant,
         limit: Option<Duration>,
-    ) -> End {
+    ) -> CommandEnd {
         let end = self.until_silence(exit, started, limit).await;
-        // What does not die in time is not waited for; it is killed nevertheless.
-        if end == End::Aborted {
-            self.last_words(started);
+        // A process that does not die in time is not awaited, but it is killed.
+        if end == CommandEnd::Aborted {
+            self.report_abort(started);
         }
-        let _ = timeout(DEATH, tree.kill()).await;
-        // Nobody can write any more, so this ends at once.
-        let _ = timeout(SILENCE, async { while self.take_in().await {} }).await;
+        let _ = timeout(KILL_WAIT, tree.kill()).await;
+        // No process can write any more, so this ends at once.
+        let _ = timeout(QUIET_PERIOD, async { while self.read_chunk().await {} }).await;
         end
     }
 
-    /// Takes in what is written until the command has ended and nothing more is to be expected.
+    /// Reads output until the command has ended and no more output is expected.
     async fn until_silence(
         &mut self,
         exit: impl Future<Output = std::io::Result<Option<i32>>>,
         started: Instant,
         limit: Option<Duration>,
-    ) -> End {
+    ) -> CommandEnd {
         let cancelled = self.cancel.cancelled();
         tokio::pin!(exit, cancelled);
-        let mut exited: Option<(End, Instant)> = None;
-        let (mut open, mut news) = (true, false);
+        let mut exited: Option<(CommandEnd, Instant)> = None;
+        let (mut open, mut unreported) = (true, false);
         let mut update = started;
         let mut silent = started;
         loop {
             let timeout = limit.map(|limit| started + limit);
             tokio::select! {
                 biased;
-                () = &mut cancelled => return End::Aborted,
+                () = &mut cancelled => return CommandEnd::Aborted,
                 () = sleep_until(timeout.unwrap_or(started)), if timeout.is_some() => {
-                    return End::TimedOut(limit.unwrap_or_default());
+                    return CommandEnd::TimedOut(limit.unwrap_or_default());
                 }
-                () = sleep_until(update), if news => {
+                () = sleep_until(update), if unreported => {
                     self.report_progress();
-                    (update, news) = (Instant::now() + UPDATE, false);
+                    (update, unreported) = (Instant::now() + UPDATE, false);
                 }
                 code = &mut exit, if exited.is_none() => {
-                    silent = Instant::now() + SILENCE;
-                    let end = code.map_or_else(|error| End::Lost(error.to_string()), End::Exited);
-                    exited = Some((end, Instant::now() + AFTERMATH));
+                    silent = Instant::now() + QUIET_PERIOD;
+                    let end = code.map_or_else(|error| CommandEnd::Lost(error.to_string()), CommandEnd::Exited);
+                    exited = Some((end, Instant::now() + MAX_TRAILING));
                 }
-                more = self.take_in(), if open => {
-                    (open, news) = (more, news || more);
-                    silent = Instant::now() + SILENCE;
+                more = self.read_chunk(), if open => {
+                    (open, unreported) = (more, unreported || more);
+                    silent = Instant::now() + QUIET_PERIOD;
                 }
                 () = sleep_until(silent), if open && exited.is_some() => open = false,
             }
@@ -239,40 +240,42 @@ impl Run<'_> {
         }
     }
 
-    /// Takes in one piece of output; false at its end. A piece is never lost half way.
-    async fn take_in(&mut self) -> bool {
+    /// Reads one chunk of output; false at the end. A chunk is never lost when the future is
+    /// dropped.
+    async fn read_chunk(&mut self) -> bool {
         self.chunk.clear();
-        // Up to the end of a chunk of the whole: file systems take aligned pieces more easily.
-        let room = CHUNK - self.taken_in % CHUNK;
+        // Reads up to the next multiple of the chunk size: file systems prefer aligned writes.
+        let room = CHUNK - self.bytes_read % CHUNK;
         let read = (&mut self.pipe).take(room as u64).read_buf(&mut self.chunk).await;
-        // A pipe that cannot be read is as good as closed.
+        // An unreadable pipe counts as closed.
         if !matches!(read, Ok(1..)) {
             return false;
         }
-        self.taken_in += self.chunk.len();
-        let Progress::Text(teller) = &mut self.progress else {
+        self.bytes_read += self.chunk.len();
+        let Progress::Text(user) = &mut self.progress else {
             self.output.push(&self.chunk);
             self.spill.push(&self.chunk, self.output.exceeds());
             return true;
         };
-        let text = teller.text(&self.chunk);
+        let text = user.text(&self.chunk);
         self.output.push(text.as_bytes());
         self.spill.push(text.as_bytes(), self.output.exceeds());
         if !text.is_empty()
-            && let Some(chunks) = &teller.chunks
+            && let Some(chunks) = &user.chunks
             && chunks.send(text).await.is_err()
         {
-            teller.chunks = None;
+            user.chunks = None;
         }
         true
     }
 
-    /// What the result will be, for whoever does not wait until everything is gone.
-    fn last_words(&self, started: Instant) {
+    /// Sends the result of an aborted command to a caller that does not wait until all processes
+    /// are gone.
+    fn report_abort(&self, started: Instant) {
         let Progress::Updates(updates) = self.progress else { return };
         let spilled = Spilled { path: self.spill.path().map(Path::to_owned), incomplete: None };
         let elapsed = started.elapsed();
-        let report = Report { output: &self.output, spilled, end: End::Aborted, elapsed };
+        let report = Report { output: &self.output, spilled, end: CommandEnd::Aborted, elapsed };
         if let Err(error) = report.into_result() {
             updates.send(ToolOutput::text(error.to_string()));
         }

@@ -1,4 +1,5 @@
-//! One change of a file: waited for, compared with what the model saw, made, remembered.
+//! One change of a file: waits for its turn, compares the file with what the model saw, writes it,
+//! and records the new content.
 
 use std::future::Future;
 use std::io;
@@ -13,19 +14,19 @@ use crate::os_error;
 use crate::seen::Fingerprint;
 use crate::workspace::{Workspace, aborted, check_abort};
 
-/// The right to change a file.
+/// Exclusive access of a call to a file that it will change.
 #[derive(Debug)]
-pub(crate) struct Change<'a> {
+pub(crate) struct FileChange<'a> {
     workspace: &'a Workspace,
     path: &'a Path,
-    /// The path as the model wrote it.
+    /// Path as the model wrote it.
     shown: &'a str,
     real: PathBuf,
     _turn: OwnedMutexGuard<()>,
 }
 
-impl<'a> Change<'a> {
-    /// Waits until nobody else changes the file.
+impl<'a> FileChange<'a> {
+    /// Waits until no other call changes the file.
     pub(crate) async fn begin(
         workspace: &'a Workspace,
         path: &'a Path,
@@ -34,7 +35,7 @@ impl<'a> Change<'a> {
     ) -> Result<Self, ToolError> {
         let real = match workspace.real_path(path).await {
             Ok(real) => real,
-            // What is to be done next will fail, and says it better.
+            // The next operation will fail with a better message.
             Err(error)
                 if matches!(
                     error.kind(),
@@ -49,18 +50,19 @@ impl<'a> Change<'a> {
         Ok(Self { workspace, path, shown, real, _turn: turn })
     }
 
-    /// The model knows, or believes to know, what is in it.
+    /// Returns true if the model has read or written the file in this session.
     pub(crate) fn is_of_seen_file(&self) -> bool {
         self.workspace.seen.get(&self.real).is_some()
     }
 
-    /// Compares what is in the file with what the model saw. The result is a note for the model,
-    /// or a refusal.
+    /// Compares the content of the file with what the model saw. Returns a note for the model, or
+    /// an error that refuses the change.
     pub(crate) fn compare(&self, current: Option<&[u8]>) -> Result<Option<String>, ToolError> {
         self.workspace.check_seen(&self.real, self.shown, current.map(Fingerprint::of))
     }
 
-    /// Makes the change. After an abort there is none; once begun, it is made.
+    /// Replaces the content of the file. Nothing is written after an abort; a write that has begun
+    /// is completed.
     pub(crate) async fn replace(
         &self,
         content: &[u8],
@@ -74,9 +76,9 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Lets work end even if nobody waits for it any more: whoever is next in line must not find a
-/// file that is still being written.
-pub(crate) async fn settled<T: Send + 'static>(
+/// Runs work to its end even if the caller is dropped: the next call in line must not find a file
+/// that is still being written.
+pub(crate) async fn run_to_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, ToolError>> + Send + 'static,
 ) -> Result<T, ToolError> {
     match tokio::spawn(work).await {
@@ -88,7 +90,7 @@ pub(crate) async fn settled<T: Send + 'static>(
     }
 }
 
-/// Waits for something, but not longer than the run goes on.
+/// Waits for work until the run is aborted.
 pub(crate) async fn unless_aborted<T>(
     cancel: &CancelToken,
     work: impl Future<Output = T>,
@@ -103,7 +105,7 @@ pub(crate) async fn unless_aborted<T>(
     .await
 }
 
-/// A result, and what else the model should know.
+/// Returns a result with an additional note for the model.
 pub(crate) fn with_note(mut text: String, note: Option<String>) -> ToolOutput {
     if let Some(note) = note {
         text.push_str("\n\n");

@@ -1,17 +1,16 @@
-//! The order of names that people expect: `_a`, `-a`, `.a`, `1`, `a`, `Ä`, `b`, `日`.
+//! Collation of file names as users expect it: `_a`, `-a`, `.a`, `1`, `a`, `Ä`, `b`, `日`.
 //!
-//! The TypeScript pi compares by the Unicode collation algorithm. This is the part of it that file
-//! names show: blanks, then punctuation, then symbols, then digits, then letters of which accents
-//! count only between names that are equal otherwise. Letters of one script are in the order of
-//! their code points.
+//! The TypeScript pi uses the Unicode collation algorithm. This is the part of it that matters for
+//! file names: blanks, punctuation, symbols, digits, letters. Accents only decide between names
+//! that are equal otherwise. Letters of one script are in the order of their code points.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Punctuation in its order, as far as names have it.
+/// Punctuation that occurs in names, in its order.
 const PUNCTUATION: &str = "_-‐‑‒–—―,;:!?.'‹›\"«»()[]{}§¶@*/\\&#%`´˜^+±<=>|~";
 
-/// A name made ready to be compared.
+/// A name prepared for comparison.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SortKey {
     letters: Vec<(Class, u32)>,
@@ -30,7 +29,7 @@ enum Class {
 }
 
 impl SortKey {
-    /// A key for `name`.
+    /// Prepares a name for comparison.
     pub fn new(name: &str) -> Self {
         let mut letters = Vec::with_capacity(name.len());
         let mut accents = String::new();
@@ -40,7 +39,8 @@ impl SortKey {
                     letters.extend([(Class::Letter, 's' as u32); 2]);
                     accents.push(c);
                 }
-                // Quotation marks have accents too, so to speak.
+                // Typographic quotation marks differ from plain ones as accented letters do from
+                // plain letters.
                 '‘' | '’' | '‚' => {
                     letters.push(primary('\''));
                     accents.push(c);
@@ -61,7 +61,7 @@ impl SortKey {
     }
 }
 
-/// What decides first.
+/// Returns the primary weight of a character.
 fn primary(c: char) -> (Class, u32) {
     let class = match c {
         _ if c.is_whitespace() => Class::Blank,

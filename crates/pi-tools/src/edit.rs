@@ -1,4 +1,4 @@
-//! `edit`: exact pieces of a file replaced by others.
+//! The tool `edit`: replaces exact pieces of text in a file.
 
 mod arguments;
 mod diff;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::call;
-use crate::change::{Change, settled, unless_aborted, with_note};
+use crate::change::{FileChange, run_to_end, unless_aborted, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
 use crate::toolset::{Builtin, STRICT};
@@ -54,12 +54,12 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().write(path, "path").summary(path, false)
 }
 
-/// The tool `edit`.
+/// Creates the tool `edit`.
 pub fn edit(workspace: Arc<Workspace>) -> FnTool {
     let description = "Replace text in one file. Each oldText must match exactly one place in the file, including whitespace. Combine overlapping or adjacent changes into a single edit. Put all changes to one file into one call.";
     FnTool::typed("edit", description, move |arguments: Arguments, invocation| {
         let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
-        settled(async move { execute(&workspace, arguments, &cancel).await })
+        run_to_end(async move { execute(&workspace, arguments, &cancel).await })
     })
     .prepare(|raw| Ok(arguments::prepare(raw)))
     .effects(effects)
@@ -89,18 +89,18 @@ async fn execute(
     }
     check_abort(cancel)?;
     let path = workspace.resolve(&shown);
-    let change = Change::begin(workspace, &path, &shown, cancel).await?;
+    let change = FileChange::begin(workspace, &path, &shown, cancel).await?;
     let content = unless_aborted(cancel, content(workspace, &path, &shown)).await??;
     let note = change.compare(Some(&content))?;
 
     let original = Original::new(&content);
-    let placed = matching::place(&original.text, &edits)
-        .map_err(|problem| problem.describe(&shown, edits.len() > 1))?;
-    let result = original.replace(&placed, &edits);
+    let located = matching::locate(&original.text, &edits)
+        .map_err(|error| error.describe(&shown, edits.len() > 1))?;
+    let result = original.replace(&located, &edits);
     let text = Original::new(&result).text;
-    // Bytes that are not text may still have become others; nobody asked for that.
+    // Invalid UTF-8 may still have changed, but no edit asked for that.
     if text == original.text {
-        return Err(matching::Problem::NoChange.describe(&shown, edits.len() > 1));
+        return Err(matching::EditError::NoChange.describe(&shown, edits.len() > 1));
     }
     let diff = diff::diff(&shown, &original.text, &text);
     change.replace(&result, cancel).await?;
@@ -112,7 +112,7 @@ async fn execute(
     })))
 }
 
-/// What is in a file that may be changed.
+/// Reads the content of a file that may be changed.
 async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<u8>, ToolError> {
     let executor = workspace.executor();
     let refuse = |error: std::io::Error| {
@@ -131,7 +131,7 @@ async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<
             )));
         }
         FileKind::File => executor.check_writable(path).await.map_err(refuse)?,
-        // Reading it says what it is.
+        // Reading it fails with an error that names the kind.
         FileKind::Directory | FileKind::Link => {}
     }
     executor.read(path, u64::MAX).await.map_err(|error| os_error::bare(&error, "read"))

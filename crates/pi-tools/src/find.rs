@@ -1,4 +1,4 @@
-//! `find`: files and directories by a pattern of their names.
+//! The tool `find`: finds files and directories by name.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::listing::{Limit, Listing};
 use crate::mirror::Mirror;
 use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
-use crate::walk::{self, Start, Visit};
+use crate::walk::{self, SearchRoot, Visit};
 use crate::workspace::Workspace;
 
 const DEFAULT_LIMIT: f64 = 1000.0;
@@ -48,7 +48,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().read(path, "path", Extent::Tree).summary(summary, complete)
 }
 
-/// The tool `find`.
+/// Creates the tool `find`.
 pub fn find(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
         "Find files and directories by name with a glob. Returns paths relative to the searched directory, sorted. Includes hidden files; skips files that .gitignore excludes. Returns at most {DEFAULT_LIMIT} results or {}.",
@@ -68,51 +68,52 @@ async fn execute(
     arguments: Arguments,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
-    let start = Start::find(workspace, arguments.path.as_deref(), cancel).await?;
-    if start.kind != FileKind::Directory {
-        return Err(ToolError::new(format!("Not a directory: {}", start.path.display())));
+    let root = SearchRoot::find(workspace, arguments.path.as_deref(), cancel).await?;
+    if root.kind != FileKind::Directory {
+        return Err(ToolError::new(format!("Not a directory: {}", root.path.display())));
     }
     let pattern = Pattern::new(&arguments.pattern)?;
     let limit = Limit::new(arguments.limit, DEFAULT_LIMIT);
-    walk::blocking(cancel, move |cancel| search(&start, &pattern, limit, cancel)).await
+    walk::blocking(cancel, move |cancel| search(&root, &pattern, limit, cancel)).await
 }
 
 fn search(
-    start: &Start,
+    root: &SearchRoot,
     pattern: &Pattern,
     limit: Limit,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
-    let mut builder = start.builder();
-    builder.add_custom_ignore_filename(".fdignore").require_git(is_in_repository(start));
-    let (lines, unread) = walk::first(&builder, start, limit.count(), cancel, || {
+    let mut builder = root.builder();
+    builder.add_custom_ignore_filename(".fdignore").require_git(is_in_repository(root));
+    let results = walk::first_results(&builder, root, limit.count(), cancel, || {
         |entry, path: &Path| {
-            if !pattern.matches(&start.path, path) {
+            if !pattern.matches(&root.path, path) {
                 return Visit::Nothing;
             }
             let mark = if entry.file_type().is_some_and(|kind| kind.is_dir()) { "/" } else { "" };
             Visit::Found(path.to_string_lossy().into_owned() + mark, 1)
         }
     })?;
-    let reached = lines.len() >= limit.count();
-    let mut listing = Listing::new(&lines, "No files found matching pattern");
+    let reached = results.found.len() >= limit.count();
+    let mut listing = Listing::new(&results.found, "No files found matching pattern");
     if reached {
         let notice = limit.notice("results") + ", or refine pattern";
         listing.remark(notice, "resultLimitReached", limit.value());
     }
     listing.limit_bytes();
-    listing.unread(unread);
+    listing.unread(results.unread);
     Ok(listing.finish())
 }
 
-/// Outside of repositories .gitignore files count too; inside, those above it do not.
-fn is_in_repository(start: &Start) -> bool {
-    let top = start.mirror.as_ref().map_or(Path::new(""), Mirror::root);
-    let mut directories = start.host.ancestors().take_while(|path| path.starts_with(top));
+/// Returns true if the search root is in a git repository. `.gitignore` files count outside of
+/// repositories too; inside, those above the repository do not.
+fn is_in_repository(root: &SearchRoot) -> bool {
+    let top = root.mirror.as_ref().map_or(Path::new(""), Mirror::root);
+    let mut directories = root.host.ancestors().take_while(|path| path.starts_with(top));
     directories.any(|directory| directory.join(".git").exists())
 }
 
-/// A glob for names, or for whole paths if it has a slash.
+/// A glob for names, or for whole paths if it contains a slash.
 #[derive(Debug)]
 enum Pattern {
     All,
@@ -131,7 +132,7 @@ impl Pattern {
         let glob = if anywhere { format!("**/{text}") } else { text.to_owned() };
         let matcher = GlobBuilder::new(&glob)
             .literal_separator(true)
-            // Capitals are written on purpose.
+            // Upper case letters make the pattern case-sensitive.
             .case_insensitive(!text.chars().any(char::is_uppercase))
             .build()
             .map_err(|error| ToolError::new(error.to_string()))?

@@ -1,4 +1,4 @@
-//! `grep`: lines of files that match a regular expression.
+//! The tool `grep`: searches files for lines that match a regular expression.
 
 mod lines;
 
@@ -23,12 +23,13 @@ use crate::executor::FileKind;
 use crate::listing::{Limit, Listing};
 use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
-use crate::walk::{self, Start, Visit};
-use crate::workspace::Workspace;
-use lines::{MAX_LINE, Matches, Wanted, search_file};
+use crate::walk::{self, SearchRoot, Visit, WalkResults};
+use crate::workspace::{Workspace, aborted};
+use lines::{MAX_LINE, Matches, SearchLimits, search_file};
 
 const DEFAULT_LIMIT: f64 = 100.0;
-/// A line is searched in memory; a longer one, as in the image of a disk, is not searched.
+/// Maximum length of a searched line, which is held in memory. Files with longer lines, such as
+/// disk images, are not searched.
 const MAX_SEARCHED_LINE: usize = 64 * 1024 * 1024;
 
 /// The arguments of `grep`.
@@ -69,7 +70,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().read(path, "path", Extent::Tree).summary(summary, complete)
 }
 
-/// The tool `grep`.
+/// Creates the tool `grep`.
 pub fn grep(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
         "Search file contents for a pattern. Returns path, line number and text of each matching line, sorted by path. Searches hidden files; skips files that .gitignore excludes. Returns at most {DEFAULT_LIMIT} matches or {}; truncates lines to {MAX_LINE} characters.",
@@ -89,27 +90,27 @@ async fn execute(
     arguments: &Arguments,
     cancel: &CancelToken,
 ) -> Result<ToolOutput, ToolError> {
-    let start = Start::find(workspace, arguments.path.as_deref(), cancel).await?;
-    if start.kind == FileKind::Other {
+    let root = SearchRoot::find(workspace, arguments.path.as_deref(), cancel).await?;
+    if root.kind == FileKind::Other {
         // Reading a pipe or a device may never end.
-        return Err(ToolError::new(format!("Not a file or directory: {}", start.path.display())));
+        return Err(ToolError::new(format!("Not a file or directory: {}", root.path.display())));
     }
     let matcher = matcher(arguments)?;
-    let globs_from = start.host_path(workspace.executor(), workspace.cwd());
+    let globs_from = root.host_path(workspace.executor(), workspace.cwd());
     let mut search = Search {
         matcher,
         globs: globs(arguments, &globs_from)?,
         context: arguments.context.map_or(0, |lines| lines as usize),
         limit: Limit::new(arguments.limit, DEFAULT_LIMIT),
-        start,
+        root,
     };
-    if search.start.mirror.is_some() {
+    if search.root.mirror.is_some() {
         search.fetch(workspace, cancel).await?;
     }
     walk::blocking(cancel, move |cancel| search.run(cancel)).await
 }
 
-/// The pattern, as `rg` would understand it.
+/// Compiles the pattern as `rg` does.
 fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolError> {
     RegexMatcherBuilder::new()
         .multi_line(true)
@@ -125,7 +126,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, ToolError> {
         })
 }
 
-/// The glob for files, seen from the working directory.
+/// Compiles the glob for files, relative to the working directory.
 fn globs(arguments: &Arguments, from: &Path) -> Result<Override, ToolError> {
     let error = |error: ignore::Error| ToolError::new(error.to_string());
     let mut globs = OverrideBuilder::new(from);
@@ -135,10 +136,10 @@ fn globs(arguments: &Arguments, from: &Path) -> Result<Override, ToolError> {
     globs.build().map_err(error)
 }
 
-/// A search that can begin.
+/// A search with checked arguments.
 #[derive(Debug)]
 struct Search {
-    start: Start,
+    root: SearchRoot,
     matcher: RegexMatcher,
     globs: Override,
     context: usize,
@@ -147,40 +148,40 @@ struct Search {
 
 impl Search {
     fn run(&self, cancel: &CancelToken) -> Result<ToolOutput, ToolError> {
-        let (found, unread) = match self.start.kind {
+        let results = match self.root.kind {
             FileKind::Directory => self.directory(cancel)?,
             _ => self.file(cancel)?,
         };
-        Ok(self.show(&found, unread))
+        Ok(self.show(&results))
     }
 
-    /// Has the contents copied that are to be searched.
+    /// Copies the contents of the files to search from the executor.
     async fn fetch(
         &mut self,
         workspace: &Workspace,
         cancel: &CancelToken,
     ) -> Result<(), ToolError> {
-        let files = match self.start.kind {
+        let files = match self.root.kind {
             FileKind::Directory => {
-                let (walk, root) = (self.walk(), self.start.host.clone());
+                let (walk, root) = (self.walk(), self.root.host.clone());
                 walk::blocking(cancel, move |cancel| walk::files(&walk, &root, cancel)).await?
             }
             _ => vec![PathBuf::new()],
         };
-        let Some(mirror) = &mut self.start.mirror else { return Ok(()) };
-        let filled = mirror.fill(workspace.executor(), &files, &self.start.host);
+        let Some(mirror) = &mut self.root.mirror else { return Ok(()) };
+        let filled = mirror.fill(workspace.executor(), &files, &self.root.host);
         unless_aborted(cancel, filled).await?
     }
 
     fn walk(&self) -> WalkBuilder {
-        let mut builder = self.start.builder();
+        let mut builder = self.root.builder();
         builder.add_custom_ignore_filename(".rgignore").overrides(self.globs.clone());
         builder
     }
 
-    fn directory(&self, cancel: &CancelToken) -> Result<Found, ToolError> {
-        walk::first(&self.walk(), &self.start, self.limit.count(), cancel, || {
-            // A file with a zero byte is not text; what follows that byte is not looked at.
+    fn directory(&self, cancel: &CancelToken) -> Result<FileMatches, ToolError> {
+        walk::first_results(&self.walk(), &self.root, self.limit.count(), cancel, || {
+            // A file with a zero byte is binary; the search stops there.
             let mut searcher = self.searcher(BinaryDetection::quit(0));
             move |entry, path: &Path| {
                 if !entry.file_type().is_some_and(|kind| kind.is_file()) {
@@ -198,18 +199,18 @@ impl Search {
         })
     }
 
-    /// A file that was named is searched whatever is in it.
-    fn file(&self, cancel: &CancelToken) -> Result<Found, ToolError> {
+    /// Searches a file that the call names, even if it is binary.
+    fn file(&self, cancel: &CancelToken) -> Result<FileMatches, ToolError> {
         let mut searcher = self.searcher(BinaryDetection::none());
-        let matches = self.matches(&mut searcher, &self.start.host, cancel);
+        let matches = self.matches(&mut searcher, &self.root.host, cancel);
         if cancel.is_cancelled() {
-            return Err(walk::aborted());
+            return Err(aborted());
         }
         let matches = matches.map_err(|error| {
-            ToolError::new(format!("Cannot search {}: {error}", self.start.path.display()))
+            ToolError::new(format!("Cannot search {}: {error}", self.root.path.display()))
         })?;
-        let name = self.start.path.file_name().unwrap_or_default();
-        Ok((vec![(PathBuf::from(name), matches)], 0))
+        let name = self.root.path.file_name().unwrap_or_default();
+        Ok(FileMatches { found: vec![(PathBuf::from(name), matches)], unread: 0 })
     }
 
     fn searcher(&self, binary: BinaryDetection) -> Searcher {
@@ -228,19 +229,19 @@ impl Search {
         path: &Path,
         cancel: &CancelToken,
     ) -> io::Result<Matches> {
-        let wanted = Wanted { matches: self.limit.count(), context: self.context as u64 };
+        let wanted = SearchLimits { matches: self.limit.count(), context: self.context as u64 };
         let file = File::open(path)?;
-        if !self.start.may_show(&file, path) {
+        if !self.root.may_show(&file, path) {
             let why = "a policy rule forbids reading this file";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
         }
         search_file(searcher, &self.matcher, file, wanted, cancel)
     }
 
-    fn show(&self, found: &[(PathBuf, Matches)], unread: usize) -> ToolOutput {
+    fn show(&self, results: &FileMatches) -> ToolOutput {
         let (mut lines, mut is_cut) = (Vec::new(), false);
         let mut left = self.limit.count();
-        for (path, matches) in found {
+        for (path, matches) in &results.found {
             is_cut |= matches.show(&path.to_string_lossy(), left, &mut lines);
             left -= matches.count().min(left);
         }
@@ -256,10 +257,10 @@ impl Search {
             );
             listing.remark(notice, "linesTruncated", Value::Bool(true));
         }
-        listing.unread(unread);
+        listing.unread(results.unread);
         listing.finish()
     }
 }
 
-/// Files with their matches, and how many could not be read.
-type Found = (Vec<(PathBuf, Matches)>, usize);
+/// Files and their matches.
+type FileMatches = WalkResults<(PathBuf, Matches)>;

@@ -1,4 +1,4 @@
-//! ImageSettings in files: recognised by what they contain, shown as models can take them.
+//! Images in files: recognized by their content, converted and scaled for models.
 
 #[cfg(feature = "images")]
 mod fit;
@@ -26,7 +26,7 @@ impl Default for ImageSettings {
     }
 }
 
-/// An image that can be sent, and what the model should know of it.
+/// An image that can be sent, with notes for the model.
 #[derive(Debug)]
 pub(crate) struct Shown {
     pub(crate) bytes: Vec<u8>,
@@ -34,7 +34,7 @@ pub(crate) struct Shown {
     pub(crate) hints: Vec<String>,
 }
 
-/// Why an image cannot be sent: which step failed, for whatever reason.
+/// The step that failed when an image cannot be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Omitted {
     #[error("[Image omitted: could not be converted to a supported inline image format.]")]
@@ -43,10 +43,11 @@ pub(crate) enum Omitted {
     NotResized,
 }
 
-/// The only format that is recognised and that models do not take.
+/// The only recognized format that models do not accept.
 const BITMAP: &str = "image/bmp";
 
-/// The MIME type of an image. Names do not count, and an animation is not an image to models.
+/// Returns the MIME type of an image, by its content. Animations count as binary files: models do
+/// not accept them.
 pub(crate) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0xff, 0xd8, 0xff, 0xf7, ..] => None,
@@ -62,7 +63,7 @@ pub(crate) fn mime_type(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Two letters are not much; the second header tells a bitmap from prose.
+/// Checks the second header, because two letters are not enough to recognize a bitmap.
 fn is_bitmap(bytes: &[u8]) -> bool {
     let number = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let (planes, depth) = match (number(14), number(16)) {
@@ -73,21 +74,21 @@ fn is_bitmap(bytes: &[u8]) -> bool {
     planes == Some(1) && matches!(depth, Some(1 | 4 | 8 | 16 | 24 | 32))
 }
 
-/// Whether a PNG file says that it is an animation, which it has to do before the first picture.
+/// Returns true if a PNG file declares an animation, which it must do before the first frame.
 fn is_animated(mut chunks: &[u8]) -> bool {
     while let [l0, l1, l2, l3, kind @ ..] = chunks {
         let length = u32::from_be_bytes([*l0, *l1, *l2, *l3]) as usize;
         match kind.get(..4) {
             Some(b"acTL") => return true,
             Some(b"IDAT") | None => return false,
-            // The kind itself and a check sum.
+            // Skips the chunk type and the checksum.
             Some(_) => chunks = kind.get(length.saturating_add(8)..).unwrap_or_default(),
         }
     }
     false
 }
 
-/// The result of reading an image. Takes a while for big ones.
+/// Creates the result of reading an image. Large images take a while.
 pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &ImageSettings) -> ToolOutput {
     let fitted = if images.resize.is_some() || mime_type == BITMAP {
         fitted(bytes, mime_type, images.resize.as_ref())
@@ -122,7 +123,7 @@ pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &ImageSettin
 #[cfg(feature = "images")]
 use fit::fitted;
 
-/// Without a decoder nobody knows how big an image is.
+/// Without a decoder the size of an image is unknown.
 #[cfg(not(feature = "images"))]
 fn fitted(_: Vec<u8>, mime_type: &'static str, _: Option<&ImageResize>) -> Result<Shown, Omitted> {
     Err(if mime_type == BITMAP { Omitted::NotConverted } else { Omitted::NotResized })

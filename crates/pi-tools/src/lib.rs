@@ -1,19 +1,19 @@
-//! What pi can do: the seven coding tools, exact in their results and atomic in their effects.
+//! The coding tools of pi: exact in their results and atomic in their effects.
 //!
-//! A [`Workspace`] is a directory on an [`Executor`]; the tools of one agent share it. Each tool
-//! is an [`AgentTool`](pi_agent::AgentTool): parameters, result texts and `details` are those of
-//! the TypeScript pi, so that sessions, exports and extensions keep working. Descriptions are our
-//! own.
+//! A [`Workspace`] is a directory on an [`Executor`]; the tools of one agent share it. Each tool is
+//! an [`AgentTool`](pi_agent::AgentTool). Parameters, result texts and `details` are those of the
+//! TypeScript pi, so that sessions, exports and extensions keep working. Descriptions are our own.
 //!
 //! # What this crate must not know
 //!
-//! Models, sessions, terminals, settings files, the environment and the home directory: whoever
-//! makes a workspace says what is needed of them.
+//! Models, sessions, terminals, settings files, the environment and the home directory. The
+//! application that creates a workspace passes in what the tools need of them.
 //!
 //! # Where to start reading
 //!
-//! `executor.rs` is where files are, `workspace.rs` is what tools share, `read.rs` is a tool;
-//! the others have the same shape. `supervisor.rs` is how processes come to an end.
+//! `executor.rs` gives access to files and processes, `workspace.rs` is the state that tools share,
+//! `read.rs` is a tool; the others have the same shape. `toolset.rs` lists them. `supervisor.rs`
+//! ends processes.
 
 mod attach;
 mod background;
@@ -33,11 +33,11 @@ mod ls;
 mod mirror;
 mod os_error;
 mod paths;
-mod plain;
 mod process;
 mod read;
 mod seen;
 pub mod supervisor;
+mod terminal_text;
 pub mod toolset;
 mod truncate;
 mod walk;

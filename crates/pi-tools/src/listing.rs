@@ -1,15 +1,14 @@
-//! Results that are lists of lines: how many are wanted, how many are shown, and what is said
-//! about the rest.
+//! Results that are lists of lines, with limits and notices about omitted lines.
 
 use pi_agent::ToolOutput;
 use serde_json::{Map, Value};
 
 use crate::truncate::{MAX_BYTES, format_size, head};
 
-/// Lines are counted by the caller already. This is "no limit" as the TypeScript pi writes it.
+/// No limit, as the TypeScript pi writes it in `details`. The caller has already counted the lines.
 const ANY_LINES: usize = 9_007_199_254_740_991;
 
-/// How many results are wanted. Models write numbers of any kind; at least one is meant.
+/// The number of results that a call asks for. Models write any number; the minimum is one.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limit(f64);
 
@@ -18,23 +17,23 @@ impl Limit {
         Self(asked.unwrap_or(default).max(1.0))
     }
 
-    /// The most results to show.
+    /// Returns the maximum number of results.
     pub(crate) fn count(self) -> usize {
         self.0.ceil() as usize
     }
 
-    /// As it is named in `details`.
+    /// Returns the limit as a value for `details`.
     pub(crate) fn value(self) -> Value {
         if self.0.fract() == 0.0 { Value::from(self.0 as u64) } else { Value::from(self.0) }
     }
 
-    /// What to say when it was reached.
+    /// Returns the notice for a limit that was reached.
     pub(crate) fn notice(self, what: &str) -> String {
         format!("{} {what} limit reached. Use limit={} for more", self.0, self.0 * 2.0)
     }
 }
 
-/// A result in the making: lines, and remarks that follow them.
+/// A list of lines and the notices that follow it.
 #[derive(Debug)]
 pub(crate) struct Listing {
     text: String,
@@ -43,19 +42,19 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    /// A list of lines; `nothing` is what an empty one says.
+    /// A list of lines, or the text `nothing` if the list is empty.
     pub(crate) fn new(lines: &[String], nothing: &str) -> Self {
         let text = if lines.is_empty() { nothing.to_owned() } else { lines.join("\n") };
         Self { text, notices: Vec::new(), details: Map::new() }
     }
 
-    /// A remark for the model, and the same for programs.
+    /// Adds a notice for the model and the same fact for programs.
     pub(crate) fn remark(&mut self, notice: impl Into<String>, key: &str, value: Value) {
         self.notices.push(notice.into());
         self.details.insert(key.to_owned(), value);
     }
 
-    /// Cuts the lines to the bytes that may be shown.
+    /// Truncates the lines to the maximum size of a result.
     pub(crate) fn limit_bytes(&mut self) {
         let cut = head(&self.text, ANY_LINES, MAX_BYTES);
         if cut.truncated {
@@ -65,14 +64,14 @@ impl Listing {
         }
     }
 
-    /// What went unread is said, so that an empty result is not taken for proof.
+    /// Reports files that could not be read, so that an empty result is not taken for proof.
     pub(crate) fn unread(&mut self, count: usize) {
         if count > 0 {
             self.notices.push(format!("{count} files or directories could not be read"));
         }
     }
 
-    /// The result.
+    /// Assembles the result of the tool.
     pub(crate) fn finish(self) -> ToolOutput {
         let mut text = self.text;
         if !self.notices.is_empty() {
@@ -88,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_number_is_a_limit() {
+    fn any_number_is_accepted_as_a_limit() {
         let cases =
             [(None, 7, "7"), (Some(0.0), 1, "1"), (Some(-3.0), 1, "1"), (Some(2.5), 3, "2.5")];
         for (asked, count, value) in cases {
@@ -100,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_read_is_said() {
+    fn unread_files_are_reported() {
         let mut listing = Listing::new(&[], "Nothing");
         listing.unread(0);
         listing.unread(2);

@@ -1,7 +1,7 @@
-//! One change of a file at a time.
+//! Locks on files.
 //!
-//! Calls of one turn run beside each other. Two that change the same file, by whatever name, wait
-//! for each other; others do not.
+//! Calls of one turn run in parallel. Two calls that change the same file, by any of its names,
+//! wait for each other; others do not.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// The files that are being changed, by their real paths.
+/// Locks by the real paths of files.
 #[derive(Debug, Default)]
 pub(crate) struct Locks(Mutex<HashMap<PathBuf, Weak<tokio::sync::Mutex<()>>>>);
 
 impl Locks {
-    /// Waits for its turn. The file is free again when the guard is dropped.
+    /// Waits for the lock on a file. Dropping the guard releases it.
     pub(crate) async fn lock(&self, path: &Path) -> OwnedMutexGuard<()> {
         let file = {
             let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            // Only files that somebody holds or waits for are kept, so the table stays small.
+            // Only files that are locked or awaited are kept, so the table stays small.
             files.retain(|_, file| file.strong_count() > 0);
             let known = files.get(path).and_then(Weak::upgrade);
             known.unwrap_or_else(|| {
@@ -39,12 +39,12 @@ mod tests {
     use std::task::{Context, Waker};
 
     #[test]
-    fn one_file_waits_another_does_not_and_nothing_stays() {
+    fn calls_on_one_file_wait_and_no_lock_stays() {
         let locks = Locks::default();
         let mut context = Context::from_waker(Waker::noop());
         let mut first = pin!(locks.lock(Path::new("/a")));
         let std::task::Poll::Ready(guard) = first.as_mut().poll(&mut context) else {
-            panic!("nobody holds it")
+            panic!("the file is not locked")
         };
         let mut second = pin!(locks.lock(Path::new("/a")));
         assert!(second.as_mut().poll(&mut context).is_pending());

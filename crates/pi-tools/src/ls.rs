@@ -1,4 +1,4 @@
-//! `ls`: what is in a directory.
+//! The tool `ls`: lists a directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use crate::listing::{Limit, Listing};
 use crate::os_error;
 use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
-use crate::walk::{aborted, not_found};
-use crate::workspace::Workspace;
+use crate::walk::not_found;
+use crate::workspace::{Workspace, aborted};
 
 const DEFAULT_LIMIT: f64 = 500.0;
 
@@ -44,7 +44,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().read(path, "path", Extent::Listing).summary(path, complete)
 }
 
-/// The tool `ls`.
+/// Creates the tool `ls`.
 pub fn ls(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
         "List the entries of a directory in alphabetical order, including hidden ones. Names of directories end with `/`. Returns at most {DEFAULT_LIMIT} entries or {}.",
@@ -97,7 +97,7 @@ async fn execute(
     Ok(listing.finish())
 }
 
-/// How an entry is shown; a link as what it leads to, if that exists.
+/// Formats an entry. A link is shown as its target, and not at all if that does not exist.
 async fn line(workspace: &Workspace, directory: &Path, entry: DirectoryEntry) -> Option<String> {
     let kind = match entry.kind {
         FileKind::Link => workspace.executor().stat(&directory.join(&entry.name)).await.ok()?.kind,

@@ -1,9 +1,10 @@
-//! A copy of what a search needs, for executors whose files this process cannot reach.
+//! A local copy of the files that a search needs, for executors whose files this process cannot
+//! reach.
 //!
-//! First there is a skeleton: every directory, file and link below the place to search, empty, and
-//! the files that say what is ignored, with their contents, also those above it. Which files count
-//! is then decided by the same walk as on this machine, and only their contents are fetched. So the
-//! results are the same by construction. The copy disappears with the search.
+//! The copy starts as a skeleton: every directory, file and link below the search root, without
+//! content, and the ignore files with their content, including those above the root. The same walk
+//! as on this machine then selects the files, and only their contents are fetched. So the results
+//! are the same by construction. The copy is removed after the search.
 
 use std::collections::HashSet;
 use std::fs;
@@ -16,27 +17,27 @@ use tempfile::TempDir;
 use crate::executor::{Executor, FileKind, TreeEntry};
 use crate::truncate::format_size;
 
-/// How many files and directories are copied.
+/// Maximum number of copied files and directories.
 const MAX_FILES: usize = 200_000;
-/// Bytes of files that are copied.
+/// Maximum size of all copied contents.
 const MAX_BYTES: usize = 256 * 1024 * 1024;
-/// The files that say what is ignored.
+/// Files with patterns of ignored files.
 const IGNORE_FILES: &[&str] = &[".gitignore", ".ignore", ".rgignore", ".fdignore"];
-/// The same, of a repository.
+/// File with patterns of ignored files in a repository.
 const EXCLUDE: &str = ".git/info/exclude";
 
-/// The copy of a part of an executor's files.
+/// A partial copy of the files of an executor.
 #[derive(Debug)]
 pub(crate) struct Mirror {
     directory: TempDir,
-    /// The place to search, without links.
+    /// Canonical path of the search root on the executor.
     real: PathBuf,
-    /// What could not be read there, as paths of this machine.
+    /// Local paths of files and directories that could not be read.
     unreadable: HashSet<PathBuf>,
 }
 
 impl Mirror {
-    /// A copy of a file, or the skeleton of a directory.
+    /// Copies a file, or the skeleton of a directory.
     pub(crate) async fn new(
         executor: &dyn Executor,
         path: &Path,
@@ -50,31 +51,31 @@ impl Mirror {
         if kind == FileKind::Directory {
             mirror.copy_skeleton(executor).await.map_err(failed)?;
         } else {
-            let place = mirror.place(&mirror.real.clone());
-            let parent = place.parent().unwrap_or(&place);
-            fs::create_dir_all(parent).and_then(|()| fs::write(&place, "")).map_err(failed)?;
+            let local = mirror.local_path(&mirror.real.clone());
+            let parent = local.parent().unwrap_or(&local);
+            fs::create_dir_all(parent).and_then(|()| fs::write(&local, "")).map_err(failed)?;
         }
         mirror.link(path).map_err(failed)?;
         Ok(mirror)
     }
 
-    /// Where a path of the executor is in the copy.
-    pub(crate) fn place(&self, path: &Path) -> PathBuf {
+    /// Returns the local path of a path of the executor.
+    pub(crate) fn local_path(&self, path: &Path) -> PathBuf {
         self.directory.path().join(path.strip_prefix("/").unwrap_or(path))
     }
 
-    /// Where the copy begins.
+    /// Returns the root directory of the copy.
     pub(crate) fn root(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Whether a file or directory was there and could not be read.
-    pub(crate) fn is_unreadable(&self, place: &Path) -> bool {
-        self.unreadable.contains(place)
+    /// Returns true if a file or directory could not be read.
+    pub(crate) fn is_unreadable(&self, local: &Path) -> bool {
+        self.unreadable.contains(local)
     }
 
-    /// Fetches the contents of files, given as paths seen from the place to search; the place
-    /// itself is the empty path.
+    /// Fetches the contents of files, given relative to the search root; the root itself is the
+    /// empty path.
     pub(crate) async fn fill(
         &mut self,
         executor: &dyn Executor,
@@ -91,7 +92,8 @@ impl Mirror {
         for (file, (path, content)) in files.iter().zip(paths.iter().zip(contents)) {
             match content {
                 Ok(content) => {
-                    fs::write(self.place(path), content).map_err(|error| failed(&error, path))?;
+                    fs::write(self.local_path(path), content)
+                        .map_err(|error| failed(&error, path))?;
                 }
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {
                     return Err(failed(&error, path));
@@ -109,46 +111,46 @@ impl Mirror {
         for above in self.real.ancestors().skip(1) {
             found.extend(self.above(executor, above, &mut ignore_files).await);
         }
-        let says = |found: &&TreeEntry| says_what_is_ignored(&found.path);
-        ignore_files.extend(found.iter().filter(says).map(|found| found.path.clone()));
+        let is_ignore_file = |found: &&TreeEntry| is_ignore_file(&found.path);
+        ignore_files.extend(found.iter().filter(is_ignore_file).map(|found| found.path.clone()));
         let contents = executor.read_many(&ignore_files, MAX_BYTES as u64).await?;
-        fs::create_dir_all(self.place(&self.real))?;
+        fs::create_dir_all(self.local_path(&self.real))?;
         for found in &found {
-            let place = self.place(&found.path);
+            let local = self.local_path(&found.path);
             match found.kind {
-                FileKind::Directory => fs::create_dir_all(&place)?,
-                FileKind::File => fs::write(&place, "")?,
-                FileKind::Link | FileKind::Other => link_to_nothing(&place)?,
+                FileKind::Directory => fs::create_dir_all(&local)?,
+                FileKind::File => fs::write(&local, "")?,
+                FileKind::Link | FileKind::Other => dangling_link(&local)?,
             }
             if !found.readable {
-                self.unreadable.insert(place);
+                self.unreadable.insert(local);
             }
         }
         for (number, (path, content)) in ignore_files.iter().zip(contents).enumerate() {
             let Ok(content) = content else { continue };
-            let place = self.place(path);
-            if place.is_symlink() {
-                // It stays a link: links are not searched, but what they lead to is obeyed.
+            let local = self.local_path(path);
+            if local.is_symlink() {
+                // Links are not searched, so it stays a link; but its content has an effect.
                 let aside = self.directory.path().join(format!("\u{1}{number}"));
                 fs::write(&aside, content)?;
-                fs::remove_file(&place)?;
-                symlink(&aside, &place)?;
+                fs::remove_file(&local)?;
+                symlink(&aside, &local)?;
             } else {
-                fs::create_dir_all(place.parent().unwrap_or(&place))?;
-                fs::write(&place, content)?;
+                fs::create_dir_all(local.parent().unwrap_or(&local))?;
+                fs::write(&local, content)?;
             }
         }
         Ok(())
     }
 
-    /// What counts of a directory above the place to search.
+    /// Returns the ignore files of a directory above the search root.
     async fn above(
         &self,
         executor: &dyn Executor,
         directory: &Path,
         ignore_files: &mut Vec<PathBuf>,
     ) -> Vec<TreeEntry> {
-        // One that may not be listed has nothing to say on this machine either.
+        // A directory that cannot be listed has no effect on this machine either.
         let entries = executor.list(directory).await.unwrap_or_default();
         let mut found = Vec::new();
         for entry in entries {
@@ -163,23 +165,23 @@ impl Mirror {
         found
     }
 
-    /// Makes the place to be found under the name that it was asked for.
+    /// Makes the search root available under the path that the call named.
     fn link(&self, path: &Path) -> io::Result<()> {
-        let place = self.place(path);
-        if path == self.real || place.exists() {
+        let local = self.local_path(path);
+        if path == self.real || local.exists() {
             return Ok(());
         }
-        fs::create_dir_all(place.parent().unwrap_or(&place))?;
-        symlink(&self.place(&self.real), &place)
+        fs::create_dir_all(local.parent().unwrap_or(&local))?;
+        symlink(&self.local_path(&self.real), &local)
     }
 }
 
-fn says_what_is_ignored(path: &Path) -> bool {
+fn is_ignore_file(path: &Path) -> bool {
     let is_named = |name: &std::ffi::OsStr| IGNORE_FILES.iter().any(|file| name == *file);
     path.file_name().is_some_and(is_named) || path.ends_with(EXCLUDE)
 }
 
-/// A walk also obeys what is above the copy, on this machine; there must be nothing.
+/// Refuses a temporary directory below ignore files of this machine: the walk would apply them.
 fn check_above(directory: &Path) -> Result<(), ToolError> {
     for above in directory.ancestors().skip(1) {
         let named = IGNORE_FILES.iter().chain(&[".git"]).find(|name| above.join(name).exists());
@@ -204,13 +206,13 @@ fn failed(error: &io::Error, path: &Path) -> ToolError {
     ToolError::new(format!("Cannot search {path}: {error}"))
 }
 
-fn link_to_nothing(place: &Path) -> io::Result<()> {
-    symlink(Path::new("\u{1}"), place)
+fn dangling_link(local: &Path) -> io::Result<()> {
+    symlink(Path::new("\u{1}"), local)
 }
 
 #[cfg(unix)]
-fn symlink(to: &Path, place: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(to, place)
+fn symlink(to: &Path, local: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, local)
 }
 
 #[cfg(not(unix))]

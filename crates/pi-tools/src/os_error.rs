@@ -1,7 +1,7 @@
-//! Errors of the operating system in the words that sessions and models are used to.
+//! Errors of the operating system in the format of the TypeScript pi.
 //!
-//! The TypeScript pi reports what its runtime says: a code, a description, the call that failed
-//! and, mostly, the path. Models have learnt to read these.
+//! It reports the errors of its runtime: a code, a description, the system call and, mostly, the
+//! path. Models have learned to read these.
 
 use std::io;
 use std::path::Path;
@@ -9,27 +9,27 @@ use std::path::Path;
 use pi_agent::ToolError;
 use pi_guard::confine::Denial;
 
-/// An error of a call on a path.
+/// Describes an error of a system call on a path.
 pub(crate) fn on_path(error: &io::Error, call: &str, path: &Path) -> ToolError {
     ToolError::new(format!("{}, {call} '{}'{}", describe(error), path.display(), rule(error)))
 }
 
-/// An error of a call on something already open.
+/// Describes an error of a system call on an open file.
 pub(crate) fn bare(error: &io::Error, call: &str) -> ToolError {
     ToolError::new(format!("{}, {call}{}", describe(error), rule(error)))
 }
 
-/// What was denied by which rule, if that is what this error is about.
+/// Returns the denial of the sandbox, if there is one in this error.
 pub(crate) fn denial(error: &io::Error) -> Option<&Denial> {
     error.get_ref()?.downcast_ref()
 }
 
-/// The rule that was broken, as the end of a sentence.
+/// Returns the denial as the end of a sentence.
 fn rule(error: &io::Error) -> String {
     denial(error).map(|denial| format!(": {denial}")).unwrap_or_default()
 }
 
-/// The code and what it means.
+/// Returns the code and the description of an error.
 fn describe(error: &io::Error) -> String {
     match code(error) {
         Some((code, meaning)) => format!("{code}: {meaning}"),
@@ -37,7 +37,7 @@ fn describe(error: &io::Error) -> String {
     }
 }
 
-/// The symbolic code of an error, with its description.
+/// Returns the symbolic code of an error and its description.
 pub(crate) fn code(error: &io::Error) -> Option<(&'static str, &'static str)> {
     use io::ErrorKind::*;
     Some(match error.kind() {

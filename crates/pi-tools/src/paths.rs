@@ -1,13 +1,13 @@
-//! Paths as models write them, and the files they mean.
+//! Paths as models write them.
 
 use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
 
-/// The path that a model means, absolute: seen from `cwd`, with `~` for `home`.
+/// Resolves a path of a model to an absolute path, relative to `cwd` and with `~` for `home`.
 pub(crate) fn resolve(path: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     let path: String = path.chars().map(|c| if is_space(c) { ' ' } else { c }).collect();
-    // Models copy the mark with which users point at files.
+    // Models copy the `@` with which users refer to files.
     let path = path.strip_prefix('@').unwrap_or(&path);
     let path = from_url(path).unwrap_or_else(|| path.to_owned());
     let expanded = match (path.strip_prefix('~'), home) {
@@ -20,7 +20,8 @@ pub(crate) fn resolve(path: &str, cwd: &Path, home: Option<&Path>) -> PathBuf {
     normalize(&cwd.join(expanded))
 }
 
-/// Other spellings of a path that does not exist: what file systems and people make of names.
+/// Returns other Unicode spellings of a path that does not exist: file systems and users change
+/// names in these ways.
 pub(crate) fn variants(path: &Path) -> Vec<PathBuf> {
     let Some(text) = path.to_str() else { return Vec::new() };
     let decomposed: String = text.nfd().collect();
@@ -36,12 +37,12 @@ pub(crate) fn variants(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Spaces that are not the space of the keyboard.
+/// Returns true for Unicode spaces other than the plain one.
 fn is_space(c: char) -> bool {
     matches!(c, '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}')
 }
 
-/// The path of a `file:` URL.
+/// Returns the path of a `file:` URL.
 fn from_url(text: &str) -> Option<String> {
     let rest = text.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);
@@ -67,7 +68,7 @@ fn hex(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// The path without `.` and `..`, by its text alone.
+/// Removes `.` and `..` without access to the file system.
 fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for component in path.components() {
@@ -85,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_models_write() {
+    fn paths_of_models_are_resolved() {
         let cases = [
             ("a.txt", "/w/a.txt"),
             ("./b/../a.txt", "/w/a.txt"),
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn other_spellings() {
+    fn unicode_variants_are_returned() {
         let found = variants(Path::new("/d/Capture d'écran 3.04 PM.png"));
         assert!(found.contains(&PathBuf::from("/d/Capture d'écran 3.04\u{202f}PM.png")));
         assert!(found.contains(&PathBuf::from("/d/Capture d\u{2019}écran 3.04 PM.png")));

@@ -1,7 +1,6 @@
-//! `process`: what became of commands that `bash` left running.
+//! The tool `process`: lists, reads and stops background processes.
 //!
-//! Not one of the seven: the TypeScript pi has no such tool. It is offered with a [`BackgroundProcesses`]
-//! only.
+//! The TypeScript pi has no such tool. It exists only in workspaces with [`BackgroundProcesses`].
 
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ enum Action {
     Stop,
 }
 
-/// `process` in the list of built-in tools, for workspaces with a place for background processes.
+/// `process` in the list of built-in tools, for workspaces with background processes.
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "process",
     active_by_default: false,
@@ -40,14 +39,14 @@ pub(crate) const BUILTIN: Builtin = Builtin {
     effects,
 };
 
-/// The tool only touches processes that `bash` started for this session.
+/// The tool only affects processes that `bash` started in this session.
 fn effects(arguments: &Map<String, Value>) -> Effects {
     let Some(action) = call::text(arguments, "action") else { return Effects::unknown() };
     let id = arguments.get("id").map(|id| format!(" {id}")).unwrap_or_default();
     Effects::none().summary(format!("{action}{id}"), true)
 }
 
-/// The tool `process`, for the processes of a [`BackgroundProcesses`].
+/// Creates the tool `process` for these background processes.
 pub fn process(background: Arc<BackgroundProcesses>) -> FnTool {
     let description = "List background processes, read their output and stop them. Background processes are commands that bash started with background: true. They run until they are stopped or the session ends.";
     FnTool::typed("process", description, move |arguments: Arguments, _| {
@@ -123,7 +122,7 @@ fn list(processes: &[BackgroundInfo]) -> ToolOutput {
     ToolOutput::text(text).with_details(details)
 }
 
-/// What the model is told about a state.
+/// Describes a state for the model.
 pub(crate) fn describe(state: BackgroundState) -> String {
     match state {
         BackgroundState::Running => "is running".to_owned(),
@@ -133,7 +132,7 @@ pub(crate) fn describe(state: BackgroundState) -> String {
     }
 }
 
-/// A process, for programs.
+/// Describes a process for programs.
 pub(crate) fn data(info: &BackgroundInfo) -> Value {
     let (state, code) = match info.state {
         BackgroundState::Running => ("running", None),

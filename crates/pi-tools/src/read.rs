@@ -1,4 +1,4 @@
-//! `read`: the content of a file.
+//! The tool `read`: reads text files and images.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().read(path, "path", Extent::File).summary(format!("{path}{lines}"), complete)
 }
 
-/// The tool `read`.
+/// Creates the tool `read`.
 pub fn read(workspace: Arc<Workspace>) -> FnTool {
     let description = format!(
         "Read a text file or an image (PNG, JPEG, GIF, WebP, BMP). Returns at most {MAX_LINES} lines or {} of text; the result names the offset for the rest.",
@@ -92,7 +92,7 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
             Err(_) => aborted(),
         });
     }
-    // Text is not copied; what is not text has to be.
+    // Valid text is not copied.
     let text = String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let (shown, truncation) = select(&text, arguments)?;
@@ -101,7 +101,7 @@ async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOut
         .with_structured_content(Value::String(shown)))
 }
 
-/// The file, by its name or another spelling of it, and what it is.
+/// Finds a file by its path or another Unicode spelling of it.
 async fn find(workspace: &Workspace, path: &str) -> Result<(PathBuf, FileKind), ToolError> {
     let wanted = workspace.resolve(path);
     let missing = match workspace.executor().stat(&wanted).await {
@@ -119,9 +119,9 @@ async fn find(workspace: &Workspace, path: &str) -> Result<(PathBuf, FileKind), 
     Err(os_error::on_path(&missing, "access", &wanted))
 }
 
-/// The lines that were asked for, as many as may be shown, and what to do about the rest.
+/// Selects the requested lines, as many as fit into a result, and adds a notice about the rest.
 fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), ToolError> {
-    // A line break at the end begins a line of its own here, an empty one.
+    // Unlike in a truncation, a final line break starts an empty line here.
     let total = text.split('\n').count();
     let first = whole(arguments.offset).map_or(0, |offset| offset.saturating_sub(1));
     if first >= total {
@@ -170,7 +170,7 @@ fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), 
     Ok((cut.content, None))
 }
 
-/// The lines of a text from `first` to before `end`, without the last line break.
+/// Returns the lines from `first` up to `end`, without the last line break.
 fn lines(text: &str, first: usize, end: usize) -> &str {
     if first >= end {
         return "";
@@ -181,12 +181,12 @@ fn lines(text: &str, first: usize, end: usize) -> &str {
     &text[start..stop]
 }
 
-/// A number of lines. Fractions are rounded down; a negative number is none at all.
+/// Converts a number of lines: fractions are rounded down, negative numbers count as absent.
 fn whole(number: Option<f64>) -> Option<usize> {
     number.filter(|number| *number >= 0.0).map(|number| number as usize)
 }
 
-/// A number as JavaScript writes it.
+/// Formats a number as JavaScript does.
 fn number(number: f64) -> String {
     if number.abs() < 1e21 { number.to_string() } else { format!("{number:e}").replace('e', "e+") }
 }

@@ -1,27 +1,28 @@
-//! What the model has seen of files, to notice when somebody else changed them since.
+//! The files that the model has seen, to detect changes by other programs.
 //!
-//! Content is remembered as its length and a hash. Times are not compared: they are too coarse to
-//! show that nothing happened, and a file that was only touched has not changed.
+//! Content is recorded as its length and a hash. Times are not compared: they are too coarse to
+//! prove that a file is unchanged, and a file that was only touched has not changed.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Files that are remembered; the one seen longest ago is forgotten first.
-const MOST: usize = 4096;
+/// Number of recorded files; the one seen longest ago is dropped first.
+const CAPACITY: usize = 4096;
 
-/// What happens to a file that changed since the model saw it.
+/// The policy for changing a file that another program has changed since the model saw it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChangedFilePolicy {
-    /// It is changed again, and the result says so.
+    /// The file is changed, and the result mentions the other change.
     #[default]
     Note,
-    /// It is left alone, and the model has to read it first.
+    /// The call fails, and the model must read the file again.
     Refuse,
 }
 
-/// The content of a file, as far as it is remembered.
+/// A fingerprint of the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Fingerprint {
     pub(crate) size: u64,
@@ -47,13 +48,13 @@ struct Table {
 }
 
 impl Seen {
-    /// The model knows this content.
+    /// Records that the model knows this content.
     pub(crate) fn record(&self, path: PathBuf, content: Fingerprint) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.clock += 1;
         let now = table.clock;
         table.files.insert(path, (content, now));
-        if table.files.len() > MOST {
+        if table.files.len() > CAPACITY {
             let oldest = table.files.iter().min_by_key(|(_, (_, when))| *when);
             if let Some(oldest) = oldest.map(|(path, _)| path.clone()) {
                 table.files.remove(&oldest);
@@ -61,13 +62,13 @@ impl Seen {
         }
     }
 
-    /// What the model knows of a file.
+    /// Returns the content that the model knows.
     pub(crate) fn get(&self, path: &Path) -> Option<Fingerprint> {
         let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         table.files.get(path).map(|(content, _)| *content)
     }
 
-    /// The model knows that there is no such file.
+    /// Records that the model knows the file to be gone.
     pub(crate) fn forget(&self, path: &Path) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).files.remove(path);
     }
@@ -78,11 +79,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_is_forgotten_first() {
+    fn oldest_file_is_dropped_first() {
         let seen = Seen::default();
-        for number in 0..=MOST {
+        for number in 0..=CAPACITY {
             seen.record(PathBuf::from(number.to_string()), Fingerprint::of(b"x"));
-            // Looked at again and again, so never the oldest.
+            // Recorded again each time, so never the oldest.
             seen.record(PathBuf::from("0"), Fingerprint::of(b"y"));
         }
         assert_eq!(seen.get(Path::new("0")), Some(Fingerprint::of(b"y")));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::workspace::Workspace;
 use crate::{bash, edit, find, grep, ls, process, read, write};
 
-/// All built-in tools, in the order in which models are told of them.
+/// All built-in tools, in the order of the system prompt.
 pub const BUILTIN_TOOLS: &[Builtin] = &[
     read::BUILTIN,
     bash::BUILTIN,
@@ -21,8 +21,8 @@ pub const BUILTIN_TOOLS: &[Builtin] = &[
     process::BUILTIN,
 ];
 
-/// For tools that change files or are called often: the provider constrains the model to the
-/// schema where it can.
+/// Constrains the model to the schema if the provider can. For tools that change files or are
+/// called often.
 pub(crate) const STRICT: ConstrainedSampling =
     ConstrainedSampling::JsonSchema { strict: StrictMode::Prefer };
 
@@ -64,9 +64,10 @@ pub fn find_builtin(name: &str) -> Option<&'static Builtin> {
     BUILTIN_TOOLS.iter().find(|builtin| builtin.name == name)
 }
 
-/// Declares the effects of a recorded call of a built-in tool; unknown for other tools.
+/// Declares the effects of a recorded call of a built-in tool; the effects of other tools are
+/// unknown.
 ///
-/// Sessions of the TypeScript pi on Windows call `bash` `powershell`.
+/// On Windows, sessions of the TypeScript pi call `powershell` instead of `bash`.
 pub fn effects_of(name: &str, arguments: &Map<String, Value>) -> Effects {
     let name = if name == "powershell" { bash::BUILTIN.name } else { name };
     find_builtin(name).map_or_else(Effects::unknown, |builtin| (builtin.effects)(arguments))

@@ -1,51 +1,47 @@
-//! Cutting long results: whole lines, from the beginning or the end, and a record of what was cut.
+//! Truncation of long results to whole lines, from the start or the end.
 
 use serde::Serialize;
 
-/// Lines of a result that a model is shown.
+/// Maximum number of lines of a result.
 pub(crate) const MAX_LINES: usize = 2000;
-/// Bytes of a result that a model is shown.
+/// Maximum number of bytes of a result.
 pub(crate) const MAX_BYTES: usize = 50 * 1024;
 
-/// What is left of a text, and what was cut.
+/// A truncated text and a record of the truncation, as sessions store it in `details`.
+///
+/// `total_*` count the text before truncation, `output_*` count it after; `max_*` are the limits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // The comment above covers the fields.
+#[non_exhaustive]
 pub struct Truncation {
-    /// What is left.
     pub content: String,
-    /// Something was cut.
     pub truncated: bool,
-    /// Which limit came first.
+    /// Limit that was exceeded first.
     pub truncated_by: Option<TruncatedBy>,
-    /// Lines before.
     pub total_lines: usize,
-    /// Bytes before.
     pub total_bytes: usize,
-    /// Lines left.
     pub output_lines: usize,
-    /// Bytes left.
     pub output_bytes: usize,
-    /// The last line is there in part: its end.
+    /// The output is the end of a single line that exceeds the limit.
     pub last_line_partial: bool,
-    /// The first line alone is too long; nothing is left.
+    /// The first line alone exceeds the limit; the output is empty.
     pub first_line_exceeds_limit: bool,
-    /// The limit.
     pub max_lines: usize,
-    /// The limit.
     pub max_bytes: usize,
 }
 
-/// Which limit came first.
+/// The limit that was exceeded first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TruncatedBy {
-    /// That of lines.
+    /// Number of lines.
     Lines,
-    /// That of bytes.
+    /// Number of bytes.
     Bytes,
 }
 
-/// The beginning of a text.
+/// Truncates a text to its first lines.
 pub(crate) fn head(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
     let whole = whole(text, max_lines, max_bytes);
     if !whole.truncated {
@@ -59,27 +55,25 @@ pub(crate) fn head(text: &str, max_lines: usize, max_bytes: usize) -> Truncation
     whole.with(text[..bytes].to_owned(), kept, truncated_by)
 }
 
-/// The end of a text.
+/// Truncates a text to its last lines.
 pub(crate) fn tail(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {
     let whole = whole(text, max_lines, max_bytes);
     if !whole.truncated {
         return whole;
     }
     let (kept, bytes, truncated_by) = fitting(lines(text).rev(), max_lines, max_bytes);
-    match lines(text).next_back().filter(|_| kept == 0) {
-        Some(last) => {
-            let end = &last[last.ceil_char_boundary(last.len() - max_bytes.min(last.len()))..];
-            let part = whole.with(end.to_owned(), 1, TruncatedBy::Bytes);
-            Truncation { last_line_partial: true, ..part }
-        }
-        None => {
-            let body = text.strip_suffix('\n').unwrap_or(text);
-            whole.with(body[body.len() - bytes..].to_owned(), kept, truncated_by)
-        }
+    if kept == 0
+        && let Some(last) = lines(text).next_back()
+    {
+        let end = &last[last.ceil_char_boundary(last.len() - max_bytes.min(last.len()))..];
+        let part = whole.with(end.to_owned(), 1, TruncatedBy::Bytes);
+        return Truncation { last_line_partial: true, ..part };
     }
+    let body = text.strip_suffix('\n').unwrap_or(text);
+    whole.with(body[body.len() - bytes..].to_owned(), kept, truncated_by)
 }
 
-/// How many lines fit, how many bytes they are, and which limit came first.
+/// Returns the number of lines that fit, their size, and the limit that was exceeded first.
 fn fitting<'a>(
     lines: impl Iterator<Item = &'a str>,
     max_lines: usize,
@@ -96,11 +90,11 @@ fn fitting<'a>(
         }
         (kept, bytes) = (kept + 1, more);
     }
-    // All lines fit; it was the line break at the end that did not.
+    // All lines fit; only the final line break does not.
     (kept, bytes, TruncatedBy::Lines)
 }
 
-/// The lines of a text. A line break at the end does not begin another one.
+/// Splits a text into lines. A final line break does not start another line.
 fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
     body.split('\n').filter(|_| !text.is_empty())
@@ -136,7 +130,7 @@ impl Truncation {
     }
 }
 
-/// A size for people: `512B`, `50.0KB`, `1.2MB`.
+/// Formats a size: `512B`, `50.0KB`, `1.2MB`.
 pub(crate) fn format_size(bytes: usize) -> String {
     let bytes = bytes as f64;
     match bytes {
@@ -151,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_break_that_does_not_fit_takes_no_line_with_it() {
+    fn only_a_final_line_break_is_cut_off() {
         let cut = head("abcd\n", 9, 4);
         assert_eq!((cut.content.as_str(), cut.truncated_by), ("abcd", Some(TruncatedBy::Lines)));
         let cut = tail("ab\nd\n", 9, 4);

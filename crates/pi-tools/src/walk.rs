@@ -1,10 +1,10 @@
-//! Walking a tree, and the first results by path out of it.
+//! Walks over directory trees that return the first results by path.
 //!
-//! Which files there are is decided by the crate `ignore`, as for `rg` and `fd`. Results are in
-//! the order of their paths. The walk begins in that order, on one thread: a search that many
-//! entries satisfy is over before there would be a second one. A search that is not goes on with
-//! several, in any order: once there are enough results, everything that would come after the last
-//! of them is left out, whole directories unread.
+//! The crate `ignore` decides which files are visited, as in `rg` and `fd`. Results are sorted by
+//! path. The walk begins in that order on a single thread: a search with many results ends before
+//! more threads would pay off. Otherwise the walk continues on several threads, in any order. Once
+//! there are enough results, entries that would come after the last of them are skipped, including
+//! whole directories.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -26,48 +26,43 @@ use crate::change::unless_aborted;
 use crate::executor::{Executor, FileKind, PathPredicate};
 use crate::mirror::Mirror;
 use crate::os_error;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, aborted};
 
-/// More threads than this wait for each other and for the disk.
+/// Maximum number of threads; more wait for each other and for the disk.
 const MAX_THREADS: usize = 8;
-/// Entries that are looked at in order before there are several threads: twice what `find` shows.
+/// Entries that are visited in order before more threads start: twice the default limit of `find`.
 const IN_ORDER: usize = 2000;
 
-/// What a tool says that was told to stop.
-pub(crate) fn aborted() -> ToolError {
-    ToolError::new("Operation aborted")
-}
-
-/// Where a search begins: the path as the model knows it, and as this process does.
+/// The root of a search: its path for the model and its path for this process.
 #[derive(Debug)]
-pub(crate) struct Start {
+pub(crate) struct SearchRoot {
     pub(crate) path: PathBuf,
     pub(crate) host: PathBuf,
     pub(crate) kind: FileKind,
-    /// The copy that the path leads to, if this process cannot reach the original.
+    /// The copy at `host`, if this process cannot reach the original.
     pub(crate) mirror: Option<Mirror>,
-    hidden: Hidden,
+    hidden: HiddenPaths,
 }
 
-/// Real paths, and what must not be looked into among them.
+/// Real paths that a search must not show.
 #[derive(Clone, Default)]
-struct Hidden {
-    /// Where the search begins, without links.
+struct HiddenPaths {
+    /// Canonical path of the search root.
     real: PathBuf,
-    /// What nobody may look into: not even names are shown.
+    /// Paths that must not be entered; not even their names are shown.
     closed: Option<PathPredicate>,
     /// Files whose names are shown, but not their content.
     unreadable: Option<PathPredicate>,
 }
 
-impl fmt::Debug for Hidden {
+impl fmt::Debug for HiddenPaths {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hidden").field("real", &self.real).finish_non_exhaustive()
+        f.debug_struct("HiddenPaths").field("real", &self.real).finish_non_exhaustive()
     }
 }
 
-impl Start {
-    /// Finds the place to search.
+impl SearchRoot {
+    /// Resolves the path of a search.
     pub(crate) async fn find(
         workspace: &Workspace,
         path: Option<&str>,
@@ -78,7 +73,7 @@ impl Start {
         let found = unless_aborted(cancel, executor.stat(&path)).await?;
         let kind = found.map_err(|error| not_found(&error, &path))?.kind;
         let (closed, unreadable) = (executor.hidden_paths(), workspace.unreadable().cloned());
-        let mut hidden = Hidden { real: PathBuf::new(), closed, unreadable };
+        let mut hidden = HiddenPaths { real: PathBuf::new(), closed, unreadable };
         if hidden.closed.is_some() || hidden.unreadable.is_some() {
             let real = unless_aborted(cancel, executor.canonical(&path)).await?;
             hidden.real = real.map_err(|error| not_found(&error, &path))?;
@@ -87,70 +82,70 @@ impl Start {
             return Ok(Self { path, host, kind, mirror: None, hidden });
         }
         if kind == FileKind::Other {
-            // Not to be searched by anyone.
+            // Callers refuse to search it.
             return Ok(Self { host: PathBuf::new(), path, kind, mirror: None, hidden });
         }
         let mirror = unless_aborted(cancel, Mirror::new(executor, &path, kind)).await??;
-        Ok(Self { host: mirror.place(&path), path, kind, mirror: Some(mirror), hidden })
+        Ok(Self { host: mirror.local_path(&path), path, kind, mirror: Some(mirror), hidden })
     }
 
-    /// A walk that sees what `rg --hidden` and `fd --hidden` see, but not what is in directories
-    /// that nobody may look into.
+    /// Creates a walk that visits the same files as `rg --hidden` and `fd --hidden`, without
+    /// directories that must not be entered.
     pub(crate) fn builder(&self) -> WalkBuilder {
         let mut builder = builder(&self.host);
         if let Some(closed) = self.hidden.closed.clone() {
             let (host, real) = (self.host.clone(), self.hidden.real.clone());
             builder.filter_entry(move |entry| {
                 let inside = entry.path().strip_prefix(&host).ok().and_then(Path::parent);
-                // Its own name may be known.
+                // The name of a closed directory is visible in its parent.
                 !inside.is_some_and(|directory| closed(&real.join(directory)))
             });
         }
         builder
     }
 
-    /// Whether the content of an open file may be shown. Asked after it was opened: its name may
-    /// lead elsewhere at any moment.
-    pub(crate) fn may_show(&self, file: &File, place: &Path) -> bool {
-        let Hidden { real, closed, unreadable } = &self.hidden;
+    /// Returns true if the content of an open file may be shown. To be called after opening: before
+    /// that, the name may be changed to lead to another file.
+    pub(crate) fn may_show(&self, file: &File, local: &Path) -> bool {
+        let HiddenPaths { real, closed, unreadable } = &self.hidden;
         let mut tests = closed.iter().chain(unreadable).peekable();
         if tests.peek().is_none() {
             return true;
         }
         let real = match &self.mirror {
-            // Nobody exchanges anything there, and there are no links.
-            Some(_) => place.strip_prefix(&self.host).ok().map(|inside| match inside.as_os_str() {
+            // No other process changes the copy, and it has no links to files.
+            Some(_) => local.strip_prefix(&self.host).ok().map(|inside| match inside.as_os_str() {
                 inside if inside.is_empty() => real.clone(),
                 inside => real.join(inside),
             }),
-            None => path_of(file, place),
+            None => path_of(file, local),
         };
         real.is_some_and(|real| !tests.any(|test| test(&real)))
     }
 
-    /// Where this process sees another path of the executor.
+    /// Returns the local path of another path of the executor.
     pub(crate) fn host_path(&self, executor: &dyn Executor, path: &Path) -> PathBuf {
-        let mirrored = || self.mirror.as_ref().map(|mirror| mirror.place(path));
+        let mirrored = || self.mirror.as_ref().map(|mirror| mirror.local_path(path));
         executor.host_path(path).or_else(mirrored).unwrap_or_default()
     }
 
-    fn is_unreadable(&self, place: &Path) -> bool {
-        self.mirror.as_ref().is_some_and(|mirror| mirror.is_unreadable(place))
+    fn is_unreadable(&self, local: &Path) -> bool {
+        self.mirror.as_ref().is_some_and(|mirror| mirror.is_unreadable(local))
     }
 }
 
-/// What a tool says about a path that it cannot begin with.
+/// Describes the error of a search root.
 pub(crate) fn not_found(error: &std::io::Error, path: &Path) -> ToolError {
     match error.kind() {
-        // Nothing is known about the path then.
+        // The path may exist.
         std::io::ErrorKind::ConnectionAborted => ToolError::new(error.to_string()),
         _ if os_error::denial(error).is_some() => os_error::on_path(error, "access", path),
         _ => ToolError::new(format!("Path not found: {}", path.display())),
     }
 }
 
-/// Does something on a thread that may wait. Nobody waits for it once it is to stop: `work` gets
-/// a token that is cancelled then, or when the result is no longer wanted.
+/// Runs `work` on a thread that may block. The returned future does not wait for it after an abort:
+/// `work` receives a token that is canceled then, or when the future is dropped.
 pub(crate) async fn blocking<T: Send + 'static>(
     cancel: &CancelToken,
     work: impl FnOnce(&CancelToken) -> Result<T, ToolError> + Send + 'static,
@@ -173,28 +168,28 @@ pub(crate) async fn blocking<T: Send + 'static>(
         None => Err(aborted()),
         Some(Ok(result)) => result,
         Some(Err(error)) => match error.try_into_panic() {
-            // A panic in there goes on out here; the loop makes a result of it.
+            // The panic continues here; the agent loop turns it into a result.
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(_) => Err(aborted()),
         },
     }
 }
 
-/// The real path of an open file.
-fn path_of(file: &File, place: &Path) -> Option<PathBuf> {
+/// Returns the real path of an open file.
+fn path_of(file: &File, local: &Path) -> Option<PathBuf> {
     #[cfg(target_os = "linux")]
     {
         use std::os::fd::AsRawFd;
         use std::os::unix::fs::MetadataExt;
-        let _ = place;
-        // What was removed meanwhile has no path that could be judged.
+        let _ = local;
+        // A file that was removed has no path to test.
         file.metadata().ok().filter(|metadata| metadata.nlink() > 0)?;
         std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()
     }
     #[cfg(not(target_os = "linux"))]
     {
         let _ = file;
-        std::fs::canonicalize(place).ok()
+        std::fs::canonicalize(local).ok()
     }
 }
 
@@ -203,47 +198,54 @@ fn builder(root: &Path) -> WalkBuilder {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     builder
         .hidden(false)
-        // The user's own list of ignored files is found through the environment, which is not
-        // for libraries to read.
+        // The user's global list of ignored files is found through the environment, which this
+        // library must not read.
         .git_global(false)
         .sort_by_file_name(order_of_names)
         .threads(cores.min(MAX_THREADS));
     builder
 }
 
-/// Walks, and gives each entry below the root to the visitor of its thread, which returns what it
-/// found there and how much that counts. The first findings by path that count at least `limit`
-/// together are returned, and how many entries were unreadable.
-pub(crate) fn first<T: Send, V>(
+/// Walks a tree and passes each entry below the root to the visitor of its thread. Returns the
+/// first results by path whose weights add up to at least `limit`.
+pub(crate) fn first_results<T: Send, V>(
     builder: &WalkBuilder,
-    start: &Start,
+    root: &SearchRoot,
     limit: usize,
     cancel: &CancelToken,
     visitor: impl Fn() -> V,
-) -> Result<(Vec<T>, usize), ToolError>
+) -> Result<WalkResults<T>, ToolError>
 where
     V: FnMut(&DirEntry, &Path) -> Visit<T> + Send,
 {
-    let walk = Walk { start, cancel, first: First::new(limit), unread: AtomicUsize::new(0) };
+    let walk = Walk { root, cancel, first: FirstResults::new(limit), unread: AtomicUsize::new(0) };
     if let Some(done) = walk.in_order(builder, visitor()) {
         walk.in_parallel(builder, &done, visitor);
     }
     if cancel.is_cancelled() {
         return Err(aborted());
     }
-    Ok((walk.first.into_found(), walk.unread.into_inner()))
+    Ok(WalkResults { found: walk.first.into_results(), unread: walk.unread.into_inner() })
 }
 
-/// A walk and what it has found.
+/// The results of a walk.
+#[derive(Debug)]
+pub(crate) struct WalkResults<T> {
+    pub(crate) found: Vec<T>,
+    /// Number of entries that could not be read.
+    pub(crate) unread: usize,
+}
+
+/// A walk and its results.
 struct Walk<'a, T> {
-    start: &'a Start,
+    root: &'a SearchRoot,
     cancel: &'a CancelToken,
-    first: First<T>,
+    first: FirstResults<T>,
     unread: AtomicUsize,
 }
 
 impl<T: Send> Walk<'_, T> {
-    /// Walks in order. Returns the last path if neither the tree nor the search ended with it.
+    /// Visits entries in order. Returns the last path if both the tree and the search continue.
     fn in_order(
         &self,
         builder: &WalkBuilder,
@@ -268,7 +270,7 @@ impl<T: Send> Walk<'_, T> {
         None
     }
 
-    /// Walks what comes after a path.
+    /// Visits the entries after a path.
     fn in_parallel<V>(&self, builder: &WalkBuilder, done: &Path, visitor: impl Fn() -> V)
     where
         V: FnMut(&DirEntry, &Path) -> Visit<T> + Send,
@@ -282,7 +284,8 @@ impl<T: Send> Walk<'_, T> {
                 let Some(entry) = self.readable(entry) else { return WalkState::Continue };
                 let Some(path) = self.inside(&entry) else { return WalkState::Continue };
                 if order(path, done) != Ordering::Greater {
-                    // Of what was looked at, only the way to the last has anything new below it.
+                    // Among the visited directories, only the parents of the last path have
+                    // unvisited entries.
                     return if done.starts_with(path) {
                         WalkState::Continue
                     } else {
@@ -305,9 +308,9 @@ impl<T: Send> Walk<'_, T> {
         entry.ok()
     }
 
-    /// The path from the root on; nothing for the root itself.
+    /// Returns the path relative to the root; `None` for the root itself.
     fn inside<'e>(&self, entry: &'e DirEntry) -> Option<&'e Path> {
-        let path = entry.path().strip_prefix(&self.start.host).ok()?;
+        let path = entry.path().strip_prefix(&self.root.host).ok()?;
         (!path.as_os_str().is_empty()).then_some(path)
     }
 
@@ -317,7 +320,7 @@ impl<T: Send> Walk<'_, T> {
         path: &Path,
         visit: &mut impl FnMut(&DirEntry, &Path) -> Visit<T>,
     ) {
-        if self.start.is_unreadable(entry.path()) {
+        if self.root.is_unreadable(entry.path()) {
             self.unread.fetch_add(1, Memory::Relaxed);
             if entry.file_type().is_some_and(|kind| kind.is_file()) {
                 return;
@@ -331,7 +334,7 @@ impl<T: Send> Walk<'_, T> {
     }
 }
 
-/// The files of a walk, seen from its root.
+/// Returns the files of a walk, relative to its root.
 pub(crate) fn files(
     builder: &WalkBuilder,
     root: &Path,
@@ -342,7 +345,7 @@ pub(crate) fn files(
         if cancel.is_cancelled() {
             return Err(aborted());
         }
-        // What cannot be read here will not be read either by the walk that counts.
+        // The walk of the search reports unreadable entries.
         let Ok(entry) = entry else { continue };
         if entry.file_type().is_some_and(|kind| kind.is_file())
             && let Ok(path) = entry.path().strip_prefix(root)
@@ -353,38 +356,38 @@ pub(crate) fn files(
     Ok(files)
 }
 
-/// What a visitor made of an entry.
+/// The result of visiting an entry.
 #[derive(Debug)]
 pub(crate) enum Visit<T> {
     Nothing,
-    /// It could not be read.
+    /// The entry could not be read.
     Unread,
-    /// A finding, and how much it counts.
+    /// A result and its weight.
     Found(T, usize),
 }
 
-/// The first findings so far.
+/// The first results so far.
 #[derive(Debug)]
-struct First<T> {
+struct FirstResults<T> {
     limit: usize,
-    /// Whether there are enough: asked for each entry, so not behind the lock.
+    /// Enough results were found. Checked for each entry, so not behind the lock.
     full: AtomicBool,
-    found: Mutex<Found<T>>,
+    found: Mutex<Collected<T>>,
 }
 
 #[derive(Debug)]
-struct Found<T> {
-    by_path: BTreeMap<Place, (T, usize)>,
+struct Collected<T> {
+    by_path: BTreeMap<OrderedPath, (T, usize)>,
     weight: usize,
 }
 
-impl<T> First<T> {
+impl<T> FirstResults<T> {
     fn new(limit: usize) -> Self {
-        let found = Found { by_path: BTreeMap::new(), weight: 0 };
+        let found = Collected { by_path: BTreeMap::new(), weight: 0 };
         Self { limit, full: AtomicBool::new(false), found: Mutex::new(found) }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Found<T>> {
+    fn lock(&self) -> MutexGuard<'_, Collected<T>> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -392,7 +395,7 @@ impl<T> First<T> {
         self.full.load(Memory::Relaxed)
     }
 
-    /// Whether nothing at or below a path can be among the first any more.
+    /// Returns true if no result at or below a path can be among the first.
     fn comes_too_late(&self, path: &Path) -> bool {
         self.is_full()
             && self.lock().by_path.last_key_value().is_some_and(|(last, _)| last.is_before(path))
@@ -400,7 +403,7 @@ impl<T> First<T> {
 
     fn insert(&self, path: &Path, finding: T, weight: usize) {
         let mut found = self.lock();
-        found.by_path.insert(Place(path.to_owned()), (finding, weight));
+        found.by_path.insert(OrderedPath(path.to_owned()), (finding, weight));
         found.weight += weight;
         while let Some(last) = found.by_path.last_entry() {
             let weight = last.get().1;
@@ -413,30 +416,30 @@ impl<T> First<T> {
         self.full.store(found.weight >= self.limit, Memory::Relaxed);
     }
 
-    fn into_found(self) -> Vec<T> {
+    fn into_results(self) -> Vec<T> {
         let found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.by_path.into_values().map(|(finding, _)| finding).collect()
     }
 }
 
-/// A path in the order of results: name by name, so that what is in a directory stays together.
-/// `.git` comes last: whoever looks into a project does not want the first hundred of its objects.
+/// A path in the order of results: name by name, so that the entries of a directory stay together.
+/// `.git` comes last, because its objects are rarely wanted.
 #[derive(Debug, PartialEq, Eq)]
-struct Place(PathBuf);
+struct OrderedPath(PathBuf);
 
-impl Place {
+impl OrderedPath {
     fn is_before(&self, path: &Path) -> bool {
         order(&self.0, path) == Ordering::Less
     }
 }
 
-impl Ord for Place {
+impl Ord for OrderedPath {
     fn cmp(&self, other: &Self) -> Ordering {
         order(&self.0, &other.0)
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for OrderedPath {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -450,7 +453,7 @@ fn order(a: &Path, b: &Path) -> Ordering {
     names(a).cmp(names(b))
 }
 
-/// The same for what is in one directory.
+/// Compares two names in one directory.
 fn order_of_names(a: &OsStr, b: &OsStr) -> Ordering {
     name_key(a.as_encoded_bytes()).cmp(&name_key(b.as_encoded_bytes()))
 }
@@ -475,13 +478,13 @@ mod tests {
 
     #[test]
     fn the_first_are_kept_whatever_comes_first() {
-        let first = First::new(3);
+        let first = FirstResults::new(3);
         for (path, weight) in [("d", 1), ("c", 2), ("e", 5), ("b", 1)] {
             first.insert(Path::new(path), path, weight);
         }
         assert!(first.comes_too_late(Path::new("c/below")) && first.comes_too_late(Path::new("d")));
         assert!(!first.comes_too_late(Path::new("b/x")));
         first.insert(Path::new("a"), "a", 1);
-        assert_eq!(first.into_found(), ["a", "b", "c"]);
+        assert_eq!(first.into_results(), ["a", "b", "c"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the tools of one agent share: where they work, on what, and what they know of it.
+//! The state that the tools of one agent share: executor, working directory and settings.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -17,7 +17,9 @@ use crate::locks::Locks;
 use crate::paths;
 use crate::seen::{ChangedFilePolicy, Fingerprint, Seen};
 
-/// A directory on an executor. Clones share what is known of its files.
+/// A working directory on an executor, with the settings of its tools.
+///
+/// Clones share the record of the files that the model has seen.
 #[derive(Clone)]
 pub struct Workspace {
     executor: Arc<dyn Executor>,
@@ -41,7 +43,7 @@ impl fmt::Debug for Workspace {
 }
 
 impl Workspace {
-    /// A workspace at `cwd`, which is absolute. `home` is what `~` stands for.
+    /// A workspace at the absolute path `cwd`. A leading `~` in paths means `home`.
     pub fn new(executor: Arc<dyn Executor>, cwd: PathBuf, home: Option<PathBuf>) -> Self {
         let changed_files = ChangedFilePolicy::default();
         let (images, locks, seen) = (Arc::default(), Arc::default(), Arc::default());
@@ -62,91 +64,93 @@ impl Workspace {
         }
     }
 
-    /// Says how commands run.
+    /// Sets the settings of commands.
     #[must_use]
     pub fn with_bash(self, bash: BashSettings) -> Self {
         Self { bash, ..self }
     }
 
-    /// Lets `bash` leave commands running there, until the last owner of it is dropped.
+    /// Enables background processes: adds the parameter `background` to `bash` and enables the tool
+    /// `process`. See [`BackgroundProcesses`] for the life cycle.
     #[must_use]
     pub fn with_background(self, background: Arc<BackgroundProcesses>) -> Self {
         Self { background: Some(background), ..self }
     }
 
-    /// The same workspace through another executor, which has the same files.
+    /// Replaces the executor by another one with access to the same files.
     #[must_use]
     pub fn with_executor(self, executor: Arc<dyn Executor>) -> Self {
         Self { executor, ..self }
     }
 
-    /// Says of which files, by their real paths, the content must not be shown: `grep` passes over
-    /// them and says how many there were. Their names are no secret.
+    /// Hides the content of files, tested by their real paths. `grep` skips them and reports their
+    /// number; their names stay visible.
     #[must_use]
     pub fn with_unreadable(self, unreadable: PathPredicate) -> Self {
         Self { unreadable: Some(unreadable), ..self }
     }
 
-    /// Says what happens to files that changed since the model saw them.
+    /// Sets the policy for files that other programs have changed since the model saw them.
     #[must_use]
     pub fn with_changed_files(self, changed_files: ChangedFilePolicy) -> Self {
         Self { changed_files, ..self }
     }
 
-    /// Says what the model can do with images from now on; models change.
+    /// Replaces the image settings. They can change during a session, with the model.
     pub fn set_image_settings(&self, images: ImageSettings) {
         *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
 
-    /// Sets variables of commands, beside those of the settings; others stay as they are.
+    /// Sets environment variables of commands in addition to those of the settings; others stay as
+    /// they are.
     pub fn set_variables(&self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
         self.variables.lock().unwrap_or_else(PoisonError::into_inner).extend(variables);
     }
 
-    /// All variables of commands.
+    /// Returns all environment variables of commands.
     pub(crate) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut environment = self.bash.environment.clone();
         environment.extend(self.variables.lock().unwrap_or_else(PoisonError::into_inner).clone());
         environment
     }
 
-    /// What the model can do with images.
+    /// Returns the image settings.
     pub(crate) fn image_settings(&self) -> ImageSettings {
         self.images.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The directory that relative paths are seen from.
+    /// Returns the working directory, from which relative paths are resolved.
     pub fn cwd(&self) -> &Path {
         &self.cwd
     }
 
-    /// Where files are.
+    /// Returns the executor.
     pub fn executor(&self) -> &dyn Executor {
         &*self.executor
     }
 
-    /// How commands run.
+    /// Returns the settings of commands.
     pub fn bash(&self) -> &BashSettings {
         &self.bash
     }
 
-    /// Where commands can be left running.
+    /// Returns the background processes, if they are enabled.
     pub fn background(&self) -> Option<&Arc<BackgroundProcesses>> {
         self.background.as_ref()
     }
 
-    /// Which files must not be shown.
+    /// Returns the test for files whose content is hidden.
     pub(crate) fn unreadable(&self) -> Option<&PathPredicate> {
         self.unreadable.as_ref()
     }
 
-    /// The file that a path of a model means.
+    /// Resolves a path that a model wrote.
     pub fn resolve(&self, path: &str) -> PathBuf {
         self.executor.map_command_path(paths::resolve(path, &self.cwd, self.home.as_deref()))
     }
 
-    /// The one name of a file that has several. One that does not exist yet is named after its
-    /// directory.
+    /// Returns the canonical path of a file. For a file that does not exist yet, its directory is
+    /// resolved.
     pub(crate) async fn real_path(&self, path: &Path) -> std::io::Result<PathBuf> {
         let missing = match self.executor.canonical(path).await {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => error,
@@ -158,8 +162,8 @@ impl Workspace {
         Ok(self.executor.canonical(parent).await?.join(name))
     }
 
-    /// Compares a file with what the model saw of it; `current` is `None` if it is gone. The
-    /// result is a note for the model, or a refusal.
+    /// Compares a file with what the model saw of it; `current` is `None` if the file is gone.
+    /// Returns a note for the model, or an error that refuses the change.
     pub(crate) fn check_seen(
         &self,
         real: &Path,
@@ -182,12 +186,12 @@ impl Workspace {
     }
 }
 
-/// An error if the run was aborted.
+/// Returns an error if the run was aborted.
 pub(crate) fn check_abort(cancel: &CancelToken) -> Result<(), ToolError> {
     if cancel.is_cancelled() { Err(aborted()) } else { Ok(()) }
 }
 
-/// What a call says that was aborted.
+/// The error of a call that was aborted.
 pub(crate) fn aborted() -> ToolError {
     ToolError::new("Operation aborted")
 }

@@ -1,4 +1,4 @@
-//! `write`: a whole file, new or in the place of an old one.
+//! The tool `write`: creates a file or replaces its whole content.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::call;
-use crate::change::{Change, settled, with_note};
+use crate::change::{FileChange, run_to_end, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
 use crate::toolset::{Builtin, STRICT};
@@ -38,12 +38,12 @@ fn effects(arguments: &Map<String, Value>) -> Effects {
     Effects::none().write(path, "path").summary(path, false)
 }
 
-/// The tool `write`.
+/// Creates the tool `write`.
 pub fn write(workspace: Arc<Workspace>) -> FnTool {
     let description = "Write a file. Creates the file and its parent directories, or replaces the whole content. To change part of a file, use edit.";
     FnTool::typed("write", description, move |arguments: Arguments, invocation| {
         let (workspace, cancel) = (Arc::clone(&workspace), invocation.cancel);
-        settled(async move { execute(&workspace, &arguments, &cancel).await })
+        run_to_end(async move { execute(&workspace, &arguments, &cancel).await })
     })
     .effects(effects)
     .prompt_snippet("Create files or replace their whole content")
@@ -63,7 +63,7 @@ async fn execute(
     check_abort(cancel)?;
     let created = workspace.executor().create_directory(parent).await;
     created.map_err(|error| os_error::on_path(&error, "mkdir", parent))?;
-    let change = Change::begin(workspace, &path, &arguments.path, cancel).await?;
+    let change = FileChange::begin(workspace, &path, &arguments.path, cancel).await?;
     let note = if change.is_of_seen_file() {
         change.compare(current(workspace, &path).await.as_deref())?
     } else {
@@ -73,7 +73,7 @@ async fn execute(
     Ok(with_note(format!("Successfully wrote to {}", arguments.path), note))
 }
 
-/// What is in a file, if it is there and is one.
+/// Returns the content of a path if it is a file.
 async fn current(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
     let stat = workspace.executor().stat(path).await.ok()?;
     if stat.kind != FileKind::File {

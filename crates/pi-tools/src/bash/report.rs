@@ -12,7 +12,7 @@ use crate::truncate::{MAX_BYTES, TruncatedBy, Truncation, format_size};
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum End {
+pub(super) enum CommandEnd {
     /// By itself, with a code if that is known.
     Exited(Option<i32>),
     /// Nobody knows: this came between.
@@ -28,7 +28,7 @@ pub(super) enum End {
 pub(super) struct Report<'a> {
     pub(super) output: &'a Output,
     pub(super) spilled: Spilled,
-    pub(super) end: End,
+    pub(super) end: CommandEnd,
     pub(super) elapsed: Duration,
 }
 
@@ -40,16 +40,18 @@ impl Report<'_> {
         let mut text =
             if cut.truncated { cut.content.clone() + &self.notice(&cut) } else { cut.content };
         let status = match &self.end {
-            End::Exited(Some(0)) => None,
-            End::Exited(Some(code)) => Some(format!("Command exited with code {code}")),
-            End::Exited(None) => Some("Command terminated without an exit code".to_owned()),
-            End::Lost(error) => Some(format!("Command terminated without an exit code: {error}")),
-            End::Aborted => Some("Command aborted".to_owned()),
-            End::TimedOut(limit) => {
+            CommandEnd::Exited(Some(0)) => None,
+            CommandEnd::Exited(Some(code)) => Some(format!("Command exited with code {code}")),
+            CommandEnd::Exited(None) => Some("Command terminated without an exit code".to_owned()),
+            CommandEnd::Lost(error) => {
+                Some(format!("Command terminated without an exit code: {error}"))
+            }
+            CommandEnd::Aborted => Some("Command aborted".to_owned()),
+            CommandEnd::TimedOut(limit) => {
                 Some(format!("Command timed out after {} seconds", limit.as_secs_f64()))
             }
         };
-        let by_itself = matches!(self.end, End::Exited(_) | End::Lost(_));
+        let by_itself = matches!(self.end, CommandEnd::Exited(_) | CommandEnd::Lost(_));
         if text.is_empty() && by_itself {
             text.push_str("(no output)");
         }
@@ -101,7 +103,7 @@ impl Report<'_> {
         if let Some(path) = self.spilled.path.as_ref().filter(|_| truncated) {
             fields.insert("full_output_path".to_owned(), path.to_string_lossy().into());
         }
-        let code = if let End::Exited(code) = self.end { code } else { None };
+        let code = if let CommandEnd::Exited(code) = self.end { code } else { None };
         fields.insert("exit_code".to_owned(), code.into());
         let tenths = (self.elapsed.as_secs_f64() * 10.0).round() / 10.0;
         fields.insert("wall_time_seconds".to_owned(), tenths.into());

@@ -9,10 +9,10 @@ use tokio::time::Instant;
 
 use super::decode::Decoder;
 use super::output::Output;
-use super::report::End;
+use super::report::CommandEnd;
 use super::spill::Spill;
 use super::{CHUNK, Progress, Run, start};
-use crate::plain::Plain;
+use crate::terminal_text::TerminalFilter;
 use crate::workspace::Workspace;
 
 /// What came of a command.
@@ -32,14 +32,14 @@ pub struct CommandResult {
 
 /// What the user is told: text without terminal controls.
 #[derive(Debug, Default)]
-pub(super) struct Teller {
+pub(super) struct UserOutput {
     decoder: Decoder,
-    plain: Plain,
+    plain: TerminalFilter,
     /// Nobody listening is no reason to stop.
     pub(super) chunks: Option<Sender<String>>,
 }
 
-impl Teller {
+impl UserOutput {
     /// The text of a piece.
     pub(super) fn text(&mut self, bytes: &[u8]) -> String {
         let mut text = String::with_capacity(bytes.len());
@@ -60,19 +60,22 @@ pub async fn run_command(
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),
-        taken_in: 0,
+        bytes_read: 0,
         output: Output::default(),
         spill: Spill::new(workspace.bash()),
         cancel,
-        progress: Progress::Text(Box::new(Teller { chunks: Some(chunks), ..Teller::default() })),
+        progress: Progress::Text(Box::new(UserOutput {
+            chunks: Some(chunks),
+            ..UserOutput::default()
+        })),
     };
     let end = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     let cut = output.tail();
     let exit_code = match &end {
-        End::Exited(code) => *code,
-        End::Aborted | End::TimedOut(_) => None,
-        End::Lost(reason) => {
+        CommandEnd::Exited(code) => *code,
+        CommandEnd::Aborted | CommandEnd::TimedOut(_) => None,
+        CommandEnd::Lost(reason) => {
             return Err(ToolError::new(format!(
                 "The exit status of the command is unknown: {reason}"
             )));
@@ -81,7 +84,7 @@ pub async fn run_command(
     Ok(CommandResult {
         output: cut.content,
         exit_code,
-        cancelled: end == End::Aborted,
+        cancelled: end == CommandEnd::Aborted,
         truncated: cut.truncated,
         full_output_path: spilled.path,
     })

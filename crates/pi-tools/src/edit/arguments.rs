@@ -1,8 +1,8 @@
-//! Shapes of arguments that models send instead of the declared one.
+//! Other shapes of arguments that models send.
 
 use serde_json::{Map, Value, json};
 
-/// The declared shape, if `raw` has another one that is understood.
+/// Converts arguments of another known shape to the declared one.
 pub(super) fn prepare(raw: &Map<String, Value>) -> Option<Map<String, Value>> {
     let mut arguments = raw.clone();
     if let Some(Value::String(text)) = raw.get("edits")
@@ -14,7 +14,7 @@ pub(super) fn prepare(raw: &Map<String, Value>) -> Option<Map<String, Value>> {
         let edits = json!([edit]);
         arguments.insert("edits".to_owned(), edits);
     }
-    // Before there could be several edits, the texts of the only one stood at the top.
+    // Older versions had a single edit, with its texts at the top level.
     if let (Some(old @ Value::String(_)), Some(new @ Value::String(_))) =
         (raw.get("oldText"), raw.get("newText"))
     {

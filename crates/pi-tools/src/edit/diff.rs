@@ -1,25 +1,25 @@
-//! What an edit changed: numbered lines for people, a unified diff for programs.
+//! Diffs of edits: numbered lines for users, unified diffs for programs.
 
 use std::fmt::Write;
 use std::ops::Range;
 
 use imara_diff::{Algorithm, Hunk, InternedInput};
 
-/// Unchanged lines shown around a change.
+/// Unchanged lines around a change.
 const CONTEXT: u32 = 4;
 
-/// What is different between two texts.
+/// The differences between two texts.
 #[derive(Debug)]
 pub(super) struct Diff {
-    /// Lines with a sign and a number, `...` where some are left out.
+    /// Lines with a sign and a number; `...` stands for omitted lines.
     pub(super) display: String,
-    /// A unified diff.
+    /// Unified diff of the file.
     pub(super) patch: String,
-    /// From 1, in the new text.
+    /// Number of the first changed line of the new text, from 1.
     pub(super) first_changed_line: Option<u32>,
 }
 
-/// Compares two texts, the content of `path` before and after.
+/// Compares the old and the new content of `path`.
 pub(super) fn diff(path: &str, old: &str, new: &str) -> Diff {
     let input = InternedInput::new(old, new);
     let mut difference = imara_diff::Diff::compute(Algorithm::Myers, &input);
@@ -38,7 +38,7 @@ pub(super) fn diff(path: &str, old: &str, new: &str) -> Diff {
     }
 }
 
-/// Changes that are shown together, and the old lines that are shown with them.
+/// Changes that are shown together, with the lines around them.
 struct Block<'a> {
     changes: &'a [Hunk],
     old: Range<u32>,
@@ -57,7 +57,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Tells every line in order: its sign, its number from 0, and whether it is an old one.
+    /// Calls `row` for every line: its sign, its number from 0, and true if it is an old line.
     fn each(&self, mut row: impl FnMut(char, u32, bool)) {
         let mut at = self.old.start;
         for change in self.changes {
@@ -71,7 +71,7 @@ impl<'a> Block<'a> {
 }
 
 fn display(blocks: &[Block<'_>], old: &[&str], new: &[&str]) -> String {
-    // A line break at the end counts as the beginning of one more line here.
+    // A final line break counts as the start of another line here.
     let count = |lines: &[&str]| {
         lines.len() + usize::from(lines.last().is_none_or(|last| last.ends_with('\n')))
     };
@@ -114,7 +114,7 @@ fn patch(path: &str, blocks: &[Block<'_>], old: &[&str], new: &[&str]) -> String
     patch
 }
 
-/// The first line and the number of lines. Nothing is after the line before it.
+/// Formats the first line and the number of lines. An empty range starts at the line before it.
 fn span(lines: &Range<u32>) -> String {
     let start = lines.start + u32::from(!lines.is_empty());
     format!("{start},{}", lines.len())

@@ -1,24 +1,24 @@
-//! A file as lines: one form of it to search in, and the bytes to keep.
+//! A file as lines: normalized text for matching, and the original bytes.
 //!
-//! Texts of models have line feeds; files have what they have. Lines that no replacement touches
-//! keep their bytes, whatever these are: other line ends, typographic quotes, bytes that are not
-//! text. A line that is touched is written as it was searched in, with the line end it had.
+//! Models write line feeds; files have various line ends. Lines that no replacement touches keep
+//! their bytes, including line ends, typographic quotes and invalid UTF-8. A touched line is
+//! written as normalized text with its original line end.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Edit;
-use super::matching::Placed;
+use super::matching::Located;
 
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
-/// The content of a file.
+/// The original content of a file.
 #[derive(Debug)]
 pub(super) struct Original<'a> {
     bytes: &'a [u8],
-    /// Where each line is in `bytes`, its end included.
+    /// Ranges of the lines in `bytes`, including their line ends.
     lines: Vec<Range<usize>>,
-    /// The same lines as text that ends them with a line feed, without a byte order mark.
+    /// The lines as text with line feeds, without a byte order mark.
     pub(super) text: String,
 }
 
@@ -30,29 +30,29 @@ impl<'a> Original<'a> {
         Self { bytes, lines: split(bytes, start), text }
     }
 
-    /// The bytes after the replacements.
-    pub(super) fn replace(&self, placed: &Placed<'_>, edits: &[Edit]) -> Vec<u8> {
-        let searched = starts(&placed.text);
+    /// Returns the content after the replacements.
+    pub(super) fn replace(&self, located: &Located<'_>, edits: &[Edit]) -> Vec<u8> {
+        let searched = starts(&located.text);
         let line_of = |at: usize| searched.partition_point(|start| *start <= at) - 1;
         let mut result = Vec::with_capacity(self.bytes.len());
         let mut kept_to = 0;
-        let mut places = placed.places.iter().peekable();
-        while let Some(place) = places.next() {
-            let first = line_of(place.range.start);
-            let mut last = line_of(place.range.end - 1);
+        let mut locations = located.locations.iter().peekable();
+        while let Some(location) = locations.next() {
+            let first = line_of(location.range.start);
+            let mut last = line_of(location.range.end - 1);
             let mut region = String::new();
-            region.push_str(&placed.text[searched[first]..place.range.start]);
-            region.push_str(&edits[place.edit].new_text);
-            let mut at = place.range.end;
+            region.push_str(&located.text[searched[first]..location.range.start]);
+            region.push_str(&edits[location.edit].new_text);
+            let mut at = location.range.end;
             // Replacements that share a line are written together.
-            while let Some(next) = places.next_if(|next| line_of(next.range.start) <= last) {
-                region.push_str(&placed.text[at..next.range.start]);
+            while let Some(next) = locations.next_if(|next| line_of(next.range.start) <= last) {
+                region.push_str(&located.text[at..next.range.start]);
                 region.push_str(&edits[next.edit].new_text);
                 at = next.range.end;
                 last = line_of(at - 1);
             }
-            let end = searched.get(last + 1).map_or(placed.text.len(), |start| *start);
-            region.push_str(&placed.text[at..end]);
+            let end = searched.get(last + 1).map_or(located.text.len(), |start| *start);
+            region.push_str(&located.text[at..end]);
 
             result.extend_from_slice(&self.bytes[kept_to..self.lines[first].start]);
             result.extend_from_slice(region.replace('\n', self.line_end(first)).as_bytes());
@@ -62,7 +62,7 @@ impl<'a> Original<'a> {
         result
     }
 
-    /// How a line ends; the last one, which need not, as the one before it.
+    /// Returns the line end of a line. A last line without one gets that of the line before.
     fn line_end(&self, line: usize) -> &'static str {
         let end = |line: &Range<usize>| match &self.bytes[line.clone()] {
             [.., b'\r', b'\n'] => Some("\r\n"),
@@ -76,7 +76,7 @@ impl<'a> Original<'a> {
     }
 }
 
-/// The text with every line end as a line feed.
+/// Converts all line ends to line feeds.
 pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     if text.contains('\r') {
         Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
@@ -85,7 +85,7 @@ pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Where lines are in bytes, from `start`.
+/// Returns the ranges of lines, beginning at `from`.
 fn split(bytes: &[u8], from: usize) -> Vec<Range<usize>> {
     let mut lines = Vec::new();
     let mut start = from;
@@ -106,7 +106,7 @@ fn split(bytes: &[u8], from: usize) -> Vec<Range<usize>> {
     lines
 }
 
-/// Where lines begin in a text.
+/// Returns the offsets at which lines start.
 fn starts(text: &str) -> Vec<usize> {
     let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
     std::iter::once(0).chain(breaks).filter(|start| *start < text.len()).collect()

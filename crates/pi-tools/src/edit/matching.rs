@@ -1,8 +1,8 @@
-//! Where the texts of edits are: exactly, or but for differences that models do not see.
+//! Locates the texts of edits in a file: exactly, or ignoring differences that models do not see.
 //!
-//! Models write plain quotes, dashes and spaces where a file has typographic ones, compose
-//! letters, and lose spaces at the ends of lines. If one text is only found with these ignored,
-//! all are looked up that way, so that they are found in one and the same text.
+//! Models write plain quotes, dashes and spaces where a file has typographic ones, compose letters,
+//! and drop spaces at the ends of lines. If one edit only matches with these differences ignored,
+//! all edits are matched that way, so that all of them refer to one text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -12,26 +12,26 @@ use unicode_normalization::{UnicodeNormalization, is_nfkc};
 
 use super::Edit;
 
-/// Edits and where they belong.
+/// All edits, located in a text.
 #[derive(Debug)]
-pub(super) struct Placed<'a> {
-    /// The text that they were found in: as many lines as the one they were searched in.
+pub(super) struct Located<'a> {
+    /// The text in which the edits were located; it has as many lines as the original.
     pub(super) text: Cow<'a, str>,
-    /// In the order of the text; none overlap.
-    pub(super) places: Vec<Place>,
+    /// Locations in the order of the text, without overlaps.
+    pub(super) locations: Vec<Location>,
 }
 
-/// Where an edit belongs.
+/// The location of an edit.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Location {
     pub(super) range: Range<usize>,
-    /// Its number.
+    /// Index of the edit.
     pub(super) edit: usize,
 }
 
-/// Why edits cannot be made.
+/// Reasons why edits cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Problem {
+pub(super) enum EditError {
     Empty { edit: usize },
     Missing { edit: usize },
     Ambiguous { edit: usize, count: usize },
@@ -39,42 +39,42 @@ pub(super) enum Problem {
     NoChange,
 }
 
-/// Finds the place of every edit in a text.
-pub(super) fn place<'a>(text: &'a str, edits: &[Edit]) -> Result<Placed<'a>, Problem> {
+/// Locates all edits in a text.
+pub(super) fn locate<'a>(text: &'a str, edits: &[Edit]) -> Result<Located<'a>, EditError> {
     if let Some(edit) = edits.iter().position(|edit| edit.old_text.is_empty()) {
-        return Err(Problem::Empty { edit });
+        return Err(EditError::Empty { edit });
     }
     let plain = plain(text);
     let exact = edits.iter().all(|edit| text.contains(&edit.old_text));
     let searched = if exact { Cow::Borrowed(text) } else { plain.clone() };
-    let mut places = Vec::with_capacity(edits.len());
+    let mut locations = Vec::with_capacity(edits.len());
     for (number, edit) in edits.iter().enumerate() {
         let plain_old = self::plain(&edit.old_text);
         let old = if exact { edit.old_text.as_str() } else { &*plain_old };
         let start = searched.find(old).filter(|_| !old.is_empty());
-        let start = start.ok_or(Problem::Missing { edit: number })?;
-        // What differs only in what models do not see is not unique for them.
+        let start = start.ok_or(EditError::Missing { edit: number })?;
+        // Texts that differ only in ways that models do not see are duplicates for them.
         let count = if plain_old.is_empty() {
             text.matches(&edit.old_text).count()
         } else {
             plain.matches(&*plain_old).count()
         };
         if count > 1 {
-            return Err(Problem::Ambiguous { edit: number, count });
+            return Err(EditError::Ambiguous { edit: number, count });
         }
-        places.push(Place { range: start..start + old.len(), edit: number });
+        locations.push(Location { range: start..start + old.len(), edit: number });
     }
-    places.sort_by_key(|place| place.range.start);
-    for pair in places.windows(2) {
+    locations.sort_by_key(|location| location.range.start);
+    for pair in locations.windows(2) {
         if pair[1].range.start < pair[0].range.end {
-            return Err(Problem::Overlap { first: pair[0].edit, second: pair[1].edit });
+            return Err(EditError::Overlap { first: pair[0].edit, second: pair[1].edit });
         }
     }
-    Ok(Placed { text: searched, places })
+    Ok(Located { text: searched, locations })
 }
 
-impl Problem {
-    /// What the model is told. With one edit there is no need to say which.
+impl EditError {
+    /// Describes the error for the model. A single edit needs no index.
     pub(super) fn describe(self, path: &str, several: bool) -> ToolError {
         let which = |edit: usize, alone: &str| {
             if several { format!("edits[{edit}]") } else { alone.to_owned() }
@@ -107,7 +107,7 @@ impl Problem {
     }
 }
 
-/// The text without what models do not see. It has the same number of lines.
+/// Normalizes a text: removes differences that models do not see. The number of lines stays.
 fn plain(text: &str) -> Cow<'_, str> {
     let is_plain = |line: &str| line.is_ascii() && !line.ends_with(is_space);
     if text.split('\n').all(is_plain) {
@@ -119,18 +119,18 @@ fn plain(text: &str) -> Cow<'_, str> {
             plain.push('\n');
         }
         let line = if is_nfkc(line) { Cow::Borrowed(line) } else { line.nfkc().collect() };
-        plain.extend(line.trim_end_matches(is_space).chars().map(on_the_keyboard));
+        plain.extend(line.trim_end_matches(is_space).chars().map(plain_character));
     }
     Cow::Owned(plain)
 }
 
-/// White space as the TypeScript pi takes it away at the ends of lines.
+/// Returns true for the white space that the TypeScript pi removes at the ends of lines.
 fn is_space(c: char) -> bool {
     c == '\u{feff}' || c.is_whitespace() && c != '\u{85}'
 }
 
-/// The character that a keyboard has for one that it has not.
-fn on_the_keyboard(c: char) -> char {
+/// Converts a typographic character to the plain one.
+fn plain_character(c: char) -> char {
     match c {
         '\u{2018}'..='\u{201b}' => '\'',
         '\u{201c}'..='\u{201f}' => '"',

@@ -1,4 +1,4 @@
-//! The matches of one file: found with ripgrep's searcher, shown as `NAME:LINE: text`.
+//! Matches in one file: found with the searcher of ripgrep, shown as `NAME:LINE: text`.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,26 +8,26 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use pi_protocol::CancelToken;
 
-/// Characters of a line that are shown, counted in UTF-16 as everywhere in results.
+/// Maximum number of shown characters of a line, counted in UTF-16 as in all results.
 pub(super) const MAX_LINE: usize = 500;
-/// Bytes of a line that are looked at to show it.
+/// Bytes of a line that are decoded to show it.
 const ENOUGH_BYTES: usize = 8 * 1024;
 
-/// Searches a file. An error means that it could not be read to its end.
+/// Searches a file. An error means that the file could not be read to its end.
 pub(super) fn search_file(
     searcher: &mut Searcher,
     matcher: &RegexMatcher,
     file: File,
-    wanted: Wanted,
+    limits: SearchLimits,
     cancel: &CancelToken,
 ) -> io::Result<Matches> {
-    let mut matches = Matches { wanted, numbers: Vec::new(), lines: BTreeMap::new() };
+    let mut matches = Matches { limits, numbers: Vec::new(), lines: BTreeMap::new() };
     let file = Cancellable { file, cancel };
     searcher.search_reader(matcher, file, &mut matches)?;
     Ok(matches)
 }
 
-/// A file whose end comes early when nobody wants it any more.
+/// A file that ends early after an abort.
 #[derive(Debug)]
 struct Cancellable<'a> {
     file: File,
@@ -43,17 +43,17 @@ impl Read for Cancellable<'_> {
     }
 }
 
-/// How much of a file is of interest.
+/// The number of matches and context lines to collect.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct SearchLimits {
     pub(super) matches: usize,
     pub(super) context: u64,
 }
 
-/// The lines of a file that match, and those around them.
+/// Matching lines of a file and the lines around them.
 #[derive(Debug)]
 pub(super) struct Matches {
-    wanted: Wanted,
+    limits: SearchLimits,
     numbers: Vec<u64>,
     lines: BTreeMap<u64, Line>,
 }
@@ -62,7 +62,7 @@ pub(super) struct Matches {
 struct Line {
     text: String,
     is_cut: bool,
-    /// Another line follows, maybe an empty one at the end of the file.
+    /// Another line follows, possibly the empty one after a final line break.
     has_next: bool,
 }
 
@@ -71,13 +71,13 @@ impl Matches {
         self.numbers.len()
     }
 
-    /// Adds the first `count` matches to a list, each with its own surroundings, and returns
-    /// whether lines of them were cut.
+    /// Appends the first `count` matches to a list, each with its context. Returns true if a line
+    /// was truncated.
     pub(super) fn show(&self, name: &str, count: usize, list: &mut Vec<String>) -> bool {
         let mut is_cut = false;
         for &at in self.numbers.iter().take(count) {
             let around =
-                at.saturating_sub(self.wanted.context)..=at.saturating_add(self.wanted.context);
+                at.saturating_sub(self.limits.context)..=at.saturating_add(self.limits.context);
             let mut end = None;
             for (number, line) in self.lines.range(around.clone()) {
                 let mark = if *number == at { ':' } else { '-' };
@@ -85,7 +85,7 @@ impl Matches {
                 is_cut |= line.is_cut;
                 end = line.has_next.then_some(number + 1);
             }
-            // The empty line after the last line break counts as context.
+            // The empty line after a final line break counts as context.
             if let Some(number) = end.filter(|number| around.contains(number)) {
                 list.push(format!("{name}-{number}- "));
             }
@@ -93,13 +93,13 @@ impl Matches {
         is_cut
     }
 
-    /// Keeps a line, and says whether more are needed.
+    /// Stores a line. Returns true if more lines are needed.
     fn keep(&mut self, number: Option<u64>, bytes: &[u8]) -> bool {
         let number = number.unwrap_or_default();
         self.lines.insert(number, Line::new(bytes));
-        let is_enough = self.numbers.len() >= self.wanted.matches;
+        let is_enough = self.numbers.len() >= self.limits.matches;
         let last = self.numbers.last().copied().unwrap_or_default();
-        !is_enough || number < last.saturating_add(self.wanted.context)
+        !is_enough || number < last.saturating_add(self.limits.context)
     }
 }
 
@@ -107,8 +107,8 @@ impl Sink for Matches {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        // Beyond the last match that is wanted, others are merely what surrounds it.
-        if self.numbers.len() < self.wanted.matches {
+        // After the last limits match, further matches are only context.
+        if self.numbers.len() < self.limits.matches {
             self.numbers.extend(found.line_number());
         }
         Ok(self.keep(found.line_number(), found.bytes()))

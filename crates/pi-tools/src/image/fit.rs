@@ -1,4 +1,4 @@
-//! Making an image fit: upright, small enough, in a format that models take.
+//! Conversion of images: upright, small enough, in a format that models accept.
 
 use std::io::Cursor;
 
@@ -13,24 +13,25 @@ use super::{BITMAP, Omitted, Shown};
 const PNG: &str = "image/png";
 const JPEG: &str = "image/jpeg";
 
-/// What fits, where the model says nothing else.
+/// Limits for models that declare none.
 const MAX_SIDE: u64 = 2000;
 const MAX_ENCODED: u64 = 4_718_592;
 const QUALITY: u64 = 80;
-/// Bytes of pixels: photographs of 89 megapixels.
+/// Maximum size of the decoded pixels, enough for photographs of 89 megapixels.
 const MAX_DECODED: u64 = 256 * 1024 * 1024;
-/// Qualities that are tried when the first is too big.
+/// JPEG qualities to try if the first is too large.
 const QUALITIES: [u8; 4] = [85, 70, 55, 40];
 
-/// The image as it is, if it may be sent so, or made to fit. Without limits it is only converted.
+/// Returns the original if it fits, or a converted image. Without limits, only the format is
+/// converted.
 pub(super) fn fitted(
     bytes: Vec<u8>,
     mime_type: &'static str,
     limits: Option<&ImageResize>,
 ) -> Result<Shown, Omitted> {
     let convert = mime_type == BITMAP;
-    // Decoded also if it could be sent as it is: a provider that cannot read an image refuses the
-    // request, and every later one of the conversation.
+    // The image is decoded even if it could be sent unchanged: a provider that cannot read an image
+    // refuses the request and all later requests of the session.
     let unreadable = if convert { Omitted::NotConverted } else { Omitted::NotResized };
     let picture = decoded(&bytes).ok_or(unreadable)?;
     let (width, height) = (picture.width(), picture.height());
@@ -92,8 +93,8 @@ pub(super) fn fitted(
     }
 }
 
-/// The picture, upright. Nothing if it cannot be read, or is so big that it might be meant to
-/// exhaust the memory: a small file can unfold to any size.
+/// Decodes a picture and turns it upright. Returns `None` for broken images, and for large ones,
+/// which may be an attempt to exhaust the memory: a small file can have any number of pixels.
 fn decoded(bytes: &[u8]) -> Option<DynamicImage> {
     let reader = ImageReader::new(Cursor::new(bytes)).with_guessed_format().ok()?;
     let mut decoder = reader.into_decoder().ok()?;
@@ -109,7 +110,7 @@ fn decoded(bytes: &[u8]) -> Option<DynamicImage> {
     Some(picture)
 }
 
-/// The largest size with the same proportions that fits.
+/// Returns the largest size with the same proportions that fits.
 fn scaled(width: u32, height: u32, max_width: u32, max_height: u32) -> (u32, u32) {
     let scale = (f64::from(max_width) / f64::from(width.max(1)))
         .min(f64::from(max_height) / f64::from(height.max(1)))
@@ -118,7 +119,7 @@ fn scaled(width: u32, height: u32, max_width: u32, max_height: u32) -> (u32, u32
     (side(width, max_width), side(height, max_height))
 }
 
-/// The picture as PNG, or as JPEG of some quality.
+/// Encodes a picture as PNG, or as JPEG of this quality.
 fn encode(picture: &DynamicImage, quality: Option<u8>) -> Option<Vec<u8>> {
     let mut bytes = Cursor::new(Vec::new());
     let written = match quality {

@@ -1,7 +1,7 @@
-//! Text without what only a terminal understands: escape sequences, control characters, carriage
-//! returns. Works on text that comes in pieces.
+//! Removal of terminal controls from text that arrives in pieces: escape sequences, control
+//! characters, carriage returns.
 
-/// Where in a sequence the last piece ended.
+/// The position in an escape sequence at the end of the last piece.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]
@@ -18,14 +18,14 @@ enum State {
     Charset,
 }
 
-/// Takes terminal controls out of text.
+/// Removes terminal controls from text.
 #[derive(Debug, Default)]
-pub(crate) struct Plain {
+pub(crate) struct TerminalFilter {
     state: State,
 }
 
-impl Plain {
-    /// What is left of a piece.
+impl TerminalFilter {
+    /// Returns a piece without terminal controls.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut plain = String::with_capacity(piece.len());
         for character in piece.chars() {
@@ -43,7 +43,7 @@ impl Plain {
                 (State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::String,
                 (State::Escape, ' '..='/') => State::Charset,
                 (State::Escape | State::Charset | State::StringEscape, _) => State::Text,
-                // A sequence that a line break interrupts was none.
+                // A line break interrupts a sequence.
                 (State::Control, '\n') => {
                     plain.push('\n');
                     State::Text
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn controls_are_taken_out_however_the_text_is_cut() {
+    fn controls_are_removed_from_text_in_pieces() {
         for (text, expected) in [
             ("plain\ttext\n", "plain\ttext\n"),
             ("\u{1b}[31mred\u{1b}[0m", "red"),
@@ -86,8 +86,8 @@ mod tests {
             ("broken \u{1b}[12\nnext", "broken \nnext"),
             ("ümläut ✓", "ümläut ✓"),
         ] {
-            assert_eq!(Plain::default().push(text), expected, "{text:?}");
-            let mut plain = Plain::default();
+            assert_eq!(TerminalFilter::default().push(text), expected, "{text:?}");
+            let mut plain = TerminalFilter::default();
             let pieces: String =
                 text.chars().map(|character| plain.push(&character.to_string())).collect();
             assert_eq!(pieces, expected, "{text:?} in pieces");
