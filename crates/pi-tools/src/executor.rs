@@ -1,7 +1,7 @@
-//! Where files and processes are: here, in a container, on another machine.
+//! Executors: access to files and processes on this machine, in a container or on another machine.
 //!
-//! Tools name files by absolute paths of the executor and never ask the operating system
-//! themselves. What an executor promises is written down here and tested for each.
+//! Tools use absolute paths of the executor and never call the operating system themselves. The
+//! contract of an executor is documented here and tested for each of them.
 
 mod connect;
 mod host;
@@ -24,36 +24,38 @@ pub use host::Host;
 pub use process::{BaseEnvironment, Command, PipedProcess, Process, ProcessTree};
 pub use spec::{ExecutorSpec, ParseExecutorError};
 
-/// Access to files and processes, wherever they are.
+/// Access to the files and processes of a machine or container.
 ///
-/// Contract: paths are absolute and in the executor's own name space. Symbolic links are followed,
-/// except by [`Executor::list`]. Nothing blocks the caller's thread.
+/// # Contract
+///
+/// Paths are absolute and belong to the executor. Symbolic links are followed, except by
+/// [`Executor::list`]. No method blocks the thread of the caller.
 pub trait Executor: Send + Sync + fmt::Debug {
-    /// What there is at a path.
+    /// Returns the kind, size and time of a file.
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>>;
 
-    /// Reads a file; at most `limit` bytes of it.
+    /// Reads a file, at most `limit` bytes.
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>>;
 
-    /// Puts `content` in the place of a file, or creates it. All or nothing: whoever looks sees
-    /// the old content or the new, also after a crash. Mode, owner and other names of the file
-    /// stay as they were; where that and a replacement do not go together, it is written in place.
+    /// Replaces the content of a file, or creates it. Readers see the old content or the new
+    /// content, never a part, even after a crash. Mode, owner and other names of the file stay.
+    /// Where a replacement cannot keep them, the file is overwritten in place.
     fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Creates a directory and those above it.
+    /// Creates a directory and its parents.
     fn create_directory<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>>;
 
-    /// What is in a directory, in no particular order.
+    /// Returns the entries of a directory, in no particular order.
     fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>>;
 
-    /// The path without symbolic links.
+    /// Returns the path without symbolic links.
     fn canonical<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>>;
 
-    /// Whether a file may be read and written; the error says what may not.
+    /// Returns an error if a file cannot be read and written.
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>>;
 
-    /// Starts a process. It and all that it starts, however far removed, run no longer than its
-    /// [`ProcessTree`], nor longer than this program.
+    /// Starts a process. The process and all its descendants run no longer than its
+    /// [`ProcessTree`], and no longer than this program.
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>>;
 
     /// Starts a process with separate standard streams, under the same rules as
@@ -65,26 +67,27 @@ pub trait Executor: Send + Sync + fmt::Debug {
         Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
     }
 
-    /// The same file as this process would name it, if it can reach it directly.
+    /// Returns the path of a file for this process, if this process can reach it directly.
     fn host_path(&self, path: &Path) -> Option<PathBuf>;
 
-    /// Where what commands see at this path is for the other methods. The same, except where
-    /// commands have places of their own.
+    /// Converts a path as commands see it to a path for the other methods. Both are equal unless
+    /// commands have directories of their own, such as a private `/tmp`.
     fn map_command_path(&self, path: PathBuf) -> PathBuf {
         path
     }
 
-    /// Which real paths nobody may look into, where that is known beforehand. Reading and listing
-    /// refuse these by themselves; this is for searching through [`Executor::host_path`].
+    /// Returns a test for real paths that must not be shown, if they are known in advance. Reading
+    /// and listing refuse them anyway; the test is for searches through [`Executor::host_path`].
     fn hidden_paths(&self) -> Option<PathPredicate> {
         None
     }
 
-    /// All that is below a directory, parents before children. More than `limit` is an error of the
-    /// kind [`io::ErrorKind::FileTooLarge`].
+    /// Returns everything below a directory, parents before children. More than `limit` entries are
+    /// an error of the kind [`io::ErrorKind::FileTooLarge`].
     ///
-    /// This and [`Executor::read_many`] are for searching where [`Executor::host_path`] has no
-    /// answer. Executors that are far away do better than to ask for one directory after another.
+    /// Searches use this method and [`Executor::read_many`] if [`Executor::host_path`] returns
+    /// `None`. Remote executors should override them: the default makes one call per directory or
+    /// file.
     fn tree<'a>(
         &'a self,
         path: &'a Path,
@@ -117,8 +120,8 @@ pub trait Executor: Send + Sync + fmt::Debug {
         })
     }
 
-    /// Reads files, each with its own success; `limit` bytes of all together, and an error of the
-    /// kind [`io::ErrorKind::FileTooLarge`] if there is more.
+    /// Reads files; each has its own result. More than `limit` bytes in total are an error of the
+    /// kind [`io::ErrorKind::FileTooLarge`].
     fn read_many<'a>(
         &'a self,
         paths: &'a [PathBuf],
@@ -137,49 +140,49 @@ pub trait Executor: Send + Sync + fmt::Debug {
     }
 }
 
-/// A question about a path.
+/// A test of a path.
 pub type PathPredicate = Arc<dyn Fn(&Path) -> bool + Send + Sync>;
 
-/// What kind of thing a path names.
+/// The kind of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
-    /// A file.
+    /// A regular file.
     File,
     /// A directory.
     Directory,
-    /// A symbolic link. Only lists of directories tell of these.
+    /// A symbolic link. Only [`Executor::list`] and [`Executor::tree`] return it.
     Link,
-    /// A device, a pipe, a socket.
+    /// A device, a pipe or a socket.
     Other,
 }
 
-/// What is known about a file without reading it.
+/// The metadata of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stat {
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// When its content last changed, where that is known.
+    /// Time of the last change of the content, if it is known.
     pub modified: Option<SystemTime>,
 }
 
-/// Something below a directory.
+/// A file or directory below another directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeEntry {
-    /// Its path, seen from that directory.
+    /// Path relative to that directory.
     pub path: PathBuf,
-    /// What it is.
+    /// Kind of the file.
     pub kind: FileKind,
-    /// Not a directory that may not be looked into.
+    /// False for a directory that cannot be listed.
     pub readable: bool,
 }
 
-/// One name in a directory.
+/// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
-    /// The name, as far as it is text.
+    /// Name of the entry; invalid UTF-8 is replaced.
     pub name: String,
-    /// What it is.
+    /// Kind of the entry.
     pub kind: FileKind,
 }

@@ -134,7 +134,7 @@ mod tests {
     use super::mime_type;
 
     #[test]
-    fn content_counts() {
+    fn mime_type_depends_on_content() {
         let png = b"\x89PNG\r\n\x1a\n";
         let animated = [png.as_slice(), b"\0\0\0\x01IHDRx....", b"\0\0\0\x08acTL"].concat();
         let still = [png.as_slice(), b"\0\0\0\x01IHDRx....", b"\0\0\0\x08IDAT....acTL"].concat();

@@ -1,12 +1,15 @@
-//! The process between this program and a command: it owns whatever the command starts.
+//! The supervisor: a process between this program and a command, which owns all processes of the
+//! command.
 //!
 //! A command may leave its process group, its session and its parents (`setsid`, `nohup`, double
 //! forks), and this program may be killed at any moment. So every command gets a supervisor: this
-//! program, started once more with a hidden argument. As a *sub-reaper* it becomes the parent of
-//! every orphan below it, so everything below it can be found; when the socket to this program is
-//! closed, by intention or by death, it kills all of it, and it ends when nothing is left.
+//! program, started again with a hidden argument. As a *subreaper* it becomes the parent of every
+//! orphan below it, so it can find all processes below it. When the socket to this program is
+//! closed, by intention or by death, the supervisor kills all of them, and it exits when none is
+//! left.
 //!
-//! Out of reach is what other programs start on request (`at`, `systemd-run`, container daemons).
+//! Processes that other programs start on request (`at`, `systemd-run`, container daemons) are out
+//! of reach.
 
 #[cfg(target_os = "linux")]
 pub(crate) mod message;
@@ -18,33 +21,33 @@ pub(crate) mod tree;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The first argument that makes a program a supervisor.
+/// The first argument of a supervisor process.
 pub const ARGUMENT: &str = "--pi-supervisor";
 
-/// How to start a supervisor: a program that calls [`run_if_requested`] first thing.
+/// The program to start as a supervisor. It must call [`run_if_requested`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supervisor {
-    /// The program.
+    /// Path of the program.
     pub program: PathBuf,
-    /// Its only argument: [`ARGUMENT`].
+    /// Argument of the program: [`ARGUMENT`].
     pub argument: OsString,
 }
 
 impl Supervisor {
-    /// Another program that calls [`run_if_requested`].
+    /// Uses another program as the supervisor.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into(), argument: ARGUMENT.into() }
     }
 
-    /// This program, which must call [`run_if_requested`].
+    /// Uses this program as the supervisor.
     pub fn this_program() -> Self {
-        // Not its path: that leads elsewhere once the program was replaced by a newer version.
+        // Not its path, which may lead to a newer version by now.
         Self::new("/proc/self/exe")
     }
 }
 
-/// Makes this process a supervisor if its arguments say so, and does not return then. To be
-/// called at the very beginning of `main`, before there are other threads.
+/// Runs a supervisor and exits if the arguments of this process ask for one. To be called at the
+/// very beginning of `main`, before there are other threads.
 pub fn run_if_requested() {
     #[cfg(target_os = "linux")]
     if std::env::args_os().nth(1).is_some_and(|argument| argument == ARGUMENT) {

@@ -467,7 +467,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_in_order() {
+    fn paths_are_sorted_by_name_with_git_last() {
         let expected =
             [".config", "a", "a/.z", "a/b", "a/b/c", "a/.git", "a.txt", "ab", ".git", ".git/a"];
         let mut paths: Vec<&Path> = expected.iter().map(Path::new).collect();
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_are_kept_whatever_comes_first() {
+    fn first_results_are_kept_in_any_order_of_arrival() {
         let first = FirstResults::new(3);
         for (path, weight) in [("d", 1), ("c", 2), ("e", 5), ("b", 1)] {
             first.insert(Path::new(path), path, weight);

@@ -1,16 +1,16 @@
-//! Text from bytes that come in pieces, cut anywhere: in the midst of characters, too.
+//! Incremental decoding of UTF-8 from chunks that may split characters.
 //!
-//! What is no text becomes replacement characters, as in `String::from_utf8_lossy` of the whole.
-//! Text that is sound, which is nearly all, is lent and not copied.
+//! Invalid bytes become replacement characters, as in `String::from_utf8_lossy` of the whole. Valid
+//! text, which is nearly all text, is passed on without a copy.
 
-/// The bytes of a character that is not complete yet.
+/// A decoder with the bytes of an incomplete character.
 #[derive(Debug, Default)]
 pub(super) struct Decoder {
     pending: Vec<u8>,
 }
 
 impl Decoder {
-    /// Gives the text of a piece to `take`, in one or more parts.
+    /// Passes the text of a chunk to `take`, in one or more parts.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str)) {
         while let (false, Some((next, rest))) = (self.pending.is_empty(), bytes.split_first()) {
             self.pending.push(*next);
@@ -23,7 +23,7 @@ impl Decoder {
                     take(character);
                     bytes = rest;
                 }
-                // It was none; what follows may begin another one.
+                // The pending bytes are invalid; the next byte may start another character.
                 Err(_) => take("\u{fffd}"),
             }
             self.pending.clear();
@@ -37,14 +37,14 @@ impl Decoder {
         }
     }
 
-    /// Nothing follows: a character that is not complete never will be.
+    /// Ends the text: an incomplete character is invalid.
     pub(super) fn finish(&mut self) -> &'static str {
         let is_cut = !std::mem::take(&mut self.pending).is_empty();
         if is_cut { "\u{fffd}" } else { "" }
     }
 }
 
-/// How many bytes at the end may be the beginning of a character.
+/// Returns the number of bytes at the end that may be an incomplete character.
 fn incomplete_end(bytes: &[u8]) -> usize {
     let end = &bytes[bytes.len().saturating_sub(3)..];
     let begins = |length: &usize| {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_do_not_show() {
+    fn chunk_boundaries_do_not_matter() {
         let inputs: [&[u8]; 8] = [
             b"",
             "a\u{e4}\u{20ac}\u{1f600}\n".as_bytes(),

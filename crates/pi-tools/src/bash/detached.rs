@@ -1,7 +1,7 @@
-//! `bash` with `background: true`: the command is left running, and the call returns.
+//! `bash` with `background: true`: starts a background process and returns.
 //!
-//! A command that fails at once is a failed call, not a background process: a server that finds
-//! its port taken is best told of here and now.
+//! A command that fails at once is a failed call, not a background process: a model should learn
+//! immediately that the port of its server is taken.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::background::{BackgroundProcesses, BackgroundState};
 use crate::process;
 use crate::workspace::Workspace;
 
-/// How long a command is watched before it counts as started.
+/// How long a command is watched before the call returns.
 const MOMENT: Duration = Duration::from_secs(1);
 
-/// Starts a command and tells what became of it in the first moment.
+/// Starts a command and returns its state and output after the first moment.
 pub(super) async fn execute(
     workspace: &Workspace,
     background: &Arc<BackgroundProcesses>,
@@ -55,7 +55,7 @@ pub(super) async fn execute(
             "{so_far}[Process {id} {}. Use the process tool to read its output or to stop it.]",
             process::describe(info.state)
         ),
-        // It may have left something running on purpose, so it is not taken away.
+        // The command may have left processes running on purpose, so it stays in the list.
         BackgroundState::Exited(Some(0)) => format!(
             "{so_far}[Process {id} exited with code 0. Processes that it left running continue. Use the process tool with action stop to end them.]"
         ),

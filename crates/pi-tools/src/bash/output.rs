@@ -1,22 +1,22 @@
-//! What a command has written, as text: all of a little, both ends of a lot.
+//! The output of a command as text, in bounded memory: the start and the end of long output.
 
 use super::decode::Decoder;
 use crate::truncate::{MAX_BYTES, MAX_LINES, Truncation, tail};
 
-/// Bytes kept of the beginning, and at least of the end.
+/// Bytes kept of the start, and at least of the end.
 const KEPT: usize = 512 * 1024;
-/// Bytes that are checked, counted and copied before the next: they stay in the nearest cache.
+/// Bytes that are decoded, counted and copied at once, so that they stay in the nearest CPU cache.
 const BLOCK: usize = 16 * 1024;
 
-/// Output as it arrives, in bounded memory.
+/// Output as it arrives.
 #[derive(Debug, Default)]
 pub(crate) struct Output {
     decoder: Decoder,
-    /// Something has arrived.
+    /// Text has arrived.
     begun: bool,
     head: String,
-    /// What follows the head; of a lot, the end. When the newer part is long enough alone, it
-    /// takes the place of the older one, so that nothing is ever moved.
+    /// The output after the head; of long output, its end. When `newer` is long enough, it replaces
+    /// `older`, so that no text is ever moved.
     older: String,
     newer: String,
     total_bytes: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Takes in bytes, cut anywhere.
+    /// Appends bytes, which may split characters.
     pub(crate) fn push(&mut self, bytes: &[u8]) {
         let mut decoder = std::mem::take(&mut self.decoder);
         for block in bytes.chunks(BLOCK) {
@@ -36,7 +36,7 @@ impl Output {
         self.decoder = decoder;
     }
 
-    /// Nothing follows.
+    /// Ends the output.
     pub(crate) fn finish(mut self) -> Self {
         let rest = self.decoder.finish();
         self.push_text(rest);
@@ -44,7 +44,7 @@ impl Output {
     }
 
     fn push_text(&mut self, text: &str) {
-        // A mark of byte order says nothing to a model.
+        // A byte order mark has no meaning for a model.
         let first = !std::mem::replace(&mut self.begun, true);
         let text = if first { text.strip_prefix('\u{feff}').unwrap_or(text) } else { text };
         self.count(text);
@@ -77,24 +77,25 @@ impl Output {
         self.line_breaks + usize::from(self.open_line > 0)
     }
 
-    /// Bytes of the last line.
+    /// Returns the size of the last line.
     pub(crate) fn last_line(&self) -> usize {
         if self.open_line > 0 { self.open_line } else { self.closed_line }
     }
 
-    /// There is more than is shown.
+    /// Returns true if the output exceeds the limits of a result.
     pub(crate) fn exceeds(&self) -> bool {
         self.total_bytes > MAX_BYTES || self.lines() > MAX_LINES
     }
 
-    /// The end, as much as is shown.
+    /// Returns the end of the output, within the limits of a result.
     pub(crate) fn tail(&self) -> Truncation {
-        // More than can be shown, so that it is cut where the whole would be; two bytes would do.
+        // More than fits, so that truncation sees the same text as in the whole output; two more
+        // bytes would be enough.
         let cut = tail(&self.end(2 * MAX_BYTES), MAX_LINES, MAX_BYTES);
         Truncation { total_lines: self.lines(), total_bytes: self.total_bytes, ..cut }
     }
 
-    /// Both ends and what is missing between them, for programs; and whether something is.
+    /// Returns both ends of the output for programs, and true if something is omitted between them.
     pub(crate) fn both_ends(&self) -> (String, bool) {
         if self.total_bytes <= 2 * KEPT {
             return (format!("{}{}{}", self.head, self.older, self.newer), false);
@@ -104,7 +105,7 @@ impl Output {
         (format!("{}\n\n[... {omitted} bytes omitted ...]\n\n{end}", self.head), true)
     }
 
-    /// The last bytes, at most [`KEPT`] of them, and maybe some more to begin with a character.
+    /// Returns the last bytes, at most [`KEPT`] and a few more to begin with a whole character.
     fn end(&self, bytes: usize) -> String {
         let mut left = bytes;
         let mut parts = [&self.newer, &self.older, &self.head].map(|part| {
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn cuts_between_pieces_do_not_show() {
+    fn chunk_boundaries_do_not_matter() {
         let inputs: [&[u8]; 6] = [
             "a\u{e4}\u{20ac}\u{1f600}\n".as_bytes(),
             b"\xf0\x9fX\xc3\xc3Y\n\xff",
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_lot_is_that_of_the_whole_in_bounded_memory() {
+    fn long_output_keeps_its_end_in_bounded_memory() {
         let words = ["x", "\u{20ac}uro\n", "", "longer words \u{1f600} and\n\n", "tab\t"];
         let mut whole = String::new();
         let mut output = Output::default();

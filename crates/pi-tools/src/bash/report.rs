@@ -1,4 +1,4 @@
-//! What the model, and programs, are told about a command.
+//! Results of commands for the model and for programs.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,20 +10,20 @@ use super::output::Output;
 use super::spill::{Incomplete, Spilled};
 use crate::truncate::{MAX_BYTES, TruncatedBy, Truncation, format_size};
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CommandEnd {
-    /// By itself, with a code if that is known.
+    /// The command ended by itself, with a code if it is known.
     Exited(Option<i32>),
-    /// Nobody knows: this came between.
+    /// The end was not observed because of this error.
     Lost(String),
     /// The run was aborted.
     Aborted,
-    /// It took longer than this.
+    /// The command exceeded this timeout.
     TimedOut(Duration),
 }
 
-/// All there is to tell.
+/// Everything that is known after a command.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     pub(super) output: &'a Output,
@@ -33,7 +33,7 @@ pub(super) struct Report<'a> {
 }
 
 impl Report<'_> {
-    /// The result of the tool.
+    /// Creates the result of the tool.
     pub(super) fn into_result(self) -> Result<ToolOutput, ToolError> {
         let cut = self.output.tail();
         let details = details(&cut, self.spilled.path.as_deref());
@@ -68,7 +68,7 @@ impl Report<'_> {
             .with_is_error(status.is_some()))
     }
 
-    /// What is not shown, and where it is.
+    /// Returns the notice about omitted output and the file that has all of it.
     fn notice(&self, cut: &Truncation) -> String {
         let total = cut.total_lines;
         let shown = if cut.last_line_partial {
@@ -111,7 +111,7 @@ impl Report<'_> {
     }
 }
 
-/// For the program that shows it: what was cut, and where all of it is.
+/// Returns `details` for programs: the truncation and the file with the full output.
 pub(super) fn details(cut: &Truncation, path: Option<&Path>) -> Option<Value> {
     if !cut.truncated {
         return None;

@@ -1,4 +1,4 @@
-//! How commands run: what the person who made the workspace says about it.
+//! Settings of commands, made by the application that creates the workspace.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,25 +7,26 @@ use std::time::Duration;
 
 use crate::executor::BaseEnvironment;
 
-/// How commands run.
+/// Settings of commands.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BashSettings {
-    /// The shell; without one, the `bash` of the executor, or its `sh`.
+    /// Path of the shell on the executor. By default `bash`, or `sh` if there is none.
     pub shell: Option<PathBuf>,
-    /// Runs before each command, in the same shell.
+    /// Script that runs before each command, in the same shell.
     pub command_prefix: Option<String>,
-    /// What is set in the environment of commands.
+    /// Environment variables to set for commands.
     pub environment: BTreeMap<OsString, OsString>,
-    /// What else is in it: nothing, unless this says so. For executors on other machines and in
-    /// containers [`BaseEnvironment::Executor`] is right, with nothing of this machine in `environment`.
+    /// Environment to which `environment` is added. Use
+    /// [`ConnectedExecutor::base_environment`](crate::ConnectedExecutor::base_environment) for
+    /// remote executors, and put no variables of this machine into `environment` then.
     pub base_environment: BaseEnvironment,
-    /// For commands that are given none.
+    /// Timeout of commands that have none of their own.
     pub default_timeout: Option<Duration>,
-    /// Where output is kept that is too long to show, on the machine of this program. Without a
-    /// directory it is not kept.
+    /// Directory of this machine for output that is too long for a result. Without a directory it
+    /// is not saved.
     pub output_directory: Option<PathBuf>,
-    /// Bytes of it that are kept.
+    /// Maximum size of saved output in bytes.
     pub output_limit: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Which shell, and what it is told.
+//! The shell of commands.
 
 use std::ffi::OsStr;
 use std::io;
@@ -10,14 +10,14 @@ use crate::executor::{Command, FileKind, Process};
 use crate::os_error;
 use crate::workspace::Workspace;
 
-/// Starts a command.
+/// Starts a command in the shell.
 pub(crate) async fn start(workspace: &Workspace, command: &str) -> Result<Process, ToolError> {
     let command = process(workspace, command).await?;
     let started = workspace.executor().spawn(&command).await;
     started.map_err(|error| spawn_error(&error, &command.program))
 }
 
-/// The process for a command.
+/// Returns the process to start for a command.
 async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolError> {
     let settings = workspace.bash();
     let program = find(workspace).await?;
@@ -42,7 +42,7 @@ async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolEr
     })
 }
 
-/// The shell of the settings, or the first `bash`, or `sh`.
+/// Returns the shell of the settings, the first `bash`, or `sh`.
 async fn find(workspace: &Workspace) -> Result<PathBuf, ToolError> {
     if let Some(shell) = &workspace.bash().shell {
         if workspace.executor().stat(shell).await.is_ok() {
@@ -68,7 +68,7 @@ async fn is_file(workspace: &Workspace, path: &Path) -> bool {
     workspace.executor().stat(path).await.is_ok_and(|stat| stat.kind == FileKind::File)
 }
 
-/// Why a command could not start.
+/// Describes why a command could not start.
 fn spawn_error(error: &io::Error, program: &Path) -> ToolError {
     let program = program.display();
     match os_error::code(error) {

@@ -1,6 +1,6 @@
-//! The file that keeps output which is too long to show.
+//! The file for output that is too long for a result.
 //!
-//! Bytes as they came: what is no text is kept too. Only the user may read them.
+//! It has the original bytes, including invalid UTF-8, and only the user can read it.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::BashSettings;
 
-/// Output on its way to a file, should it become too long.
+/// Output that is written to a file if it becomes too long.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: Option<PathBuf>,
-    /// What came before it was too long.
+    /// Output from before the limit was exceeded.
     before: Vec<u8>,
     file: Option<(File, PathBuf)>,
     /// Bytes that may still be written.
@@ -21,26 +21,26 @@ pub(super) struct Spill {
     incomplete: Option<Incomplete>,
 }
 
-/// Why a file does not have everything.
+/// Reasons why a file does not have the whole output.
 #[derive(Debug)]
 pub(super) enum Incomplete {
-    /// There was more than may be kept, which is this many bytes.
+    /// The output exceeded this number of bytes.
     Limit(u64),
-    /// It could not be written.
+    /// The file could not be written.
     Failed(io::Error),
 }
 
-/// What was kept.
+/// The saved output.
 #[derive(Debug, Default)]
 pub(super) struct Spilled {
-    /// Where.
+    /// Path of the file.
     pub(super) path: Option<PathBuf>,
-    /// Why it is not everything.
+    /// Reason why the file is incomplete.
     pub(super) incomplete: Option<Incomplete>,
 }
 
 impl Spill {
-    /// Nothing yet.
+    /// Output that has not begun.
     pub(super) fn new(settings: &BashSettings) -> Self {
         Self {
             directory: settings.output_directory.clone(),
@@ -52,15 +52,15 @@ impl Spill {
         }
     }
 
-    /// Where it is kept.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(|(_, path)| path.as_path())
     }
 
-    /// Keeps another piece; in a file as soon as the whole `exceeds` what is shown.
+    /// Appends a chunk. It goes to a file as soon as the output `exceeds` the limits of a result.
     ///
-    /// The write is not handed to another thread: it goes to the memory of the system first, and
-    /// only the command that writes too much waits for it.
+    /// The write is not moved to another thread: it goes to the page cache, and only the command
+    /// that writes too much waits for it.
     pub(super) fn push(&mut self, bytes: &[u8], exceeds: bool) {
         if self.directory.is_none() || self.incomplete.is_some() {
             return;
@@ -97,7 +97,7 @@ impl Spill {
         Ok(())
     }
 
-    /// What came of it.
+    /// Ends the output.
     pub(super) fn finish(self) -> Spilled {
         let path = self.file.map(|(_, path)| path);
         Spilled { path, incomplete: self.incomplete }

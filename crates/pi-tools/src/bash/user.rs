@@ -1,4 +1,4 @@
-//! Commands of the user: the same process, told as it happens and without terminal controls.
+//! Commands of the user: the same process, with live output and without terminal controls.
 
 use std::path::PathBuf;
 
@@ -15,32 +15,32 @@ use super::{CHUNK, Progress, Run, start};
 use crate::terminal_text::TerminalFilter;
 use crate::workspace::Workspace;
 
-/// What came of a command.
+/// The result of a command of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandResult {
-    /// What it printed; of a lot, the end.
+    /// Output of the command; only the end if it is long.
     pub output: String,
-    /// How it ended, where that is known.
+    /// Exit code, if it is known.
     pub exit_code: Option<i32>,
-    /// It was stopped.
+    /// The command was canceled.
     pub cancelled: bool,
-    /// There was more output.
+    /// The output is not complete.
     pub truncated: bool,
-    /// Where all of it is.
+    /// File with the full output.
     pub full_output_path: Option<PathBuf>,
 }
 
-/// What the user is told: text without terminal controls.
+/// Output for the user: text without terminal controls.
 #[derive(Debug, Default)]
 pub(super) struct UserOutput {
     decoder: Decoder,
     plain: TerminalFilter,
-    /// Nobody listening is no reason to stop.
+    /// Receiver of the output. The command continues if the receiver is dropped.
     pub(super) chunks: Option<Sender<String>>,
 }
 
 impl UserOutput {
-    /// The text of a piece.
+    /// Converts a chunk to text.
     pub(super) fn text(&mut self, bytes: &[u8]) -> String {
         let mut text = String::with_capacity(bytes.len());
         self.decoder.push(bytes, |part| text.push_str(&self.plain.push(part)));
@@ -48,7 +48,7 @@ impl UserOutput {
     }
 }
 
-/// Runs a command of the user in the workspace's shell. What it prints goes to `chunks`, too.
+/// Runs a command of the user in the shell of the workspace. The output is also sent to `chunks`.
 pub async fn run_command(
     workspace: &Workspace,
     command: &str,

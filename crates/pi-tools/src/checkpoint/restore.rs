@@ -11,7 +11,7 @@ use super::name::to_path;
 use super::objects::{Objects, hash};
 use super::scan::{self, leads_elsewhere, mode};
 use super::state::{Change, FileState, State};
-use crate::executor::replace::{cannot_take_the_name, keep_attributes, new_file, persist, replace};
+use crate::executor::replace::{cannot_rename, keep_attributes, new_file, persist, replace};
 
 /// What a restoration did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -230,7 +230,7 @@ fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result
         persist(new, path)
     });
     match put {
-        Err(error) if cannot_take_the_name(&error) => {
+        Err(error) if cannot_rename(&error) => {
             replace(path, content)?;
             set_mode(path, mode)?;
             fs::File::open(path)?.set_modified(time(modified))

@@ -1,4 +1,4 @@
-//! This machine.
+//! The executor of this machine.
 
 mod directory;
 mod guarded;
@@ -23,21 +23,19 @@ use super::{
 };
 use crate::supervisor::Supervisor;
 
-/// The machine that this process runs on, with all the rights it has, or with what a confinement
-/// leaves of them.
+/// The machine that this process runs on, optionally with a sandbox.
 ///
-/// # Confined
+/// # Sandbox
 ///
-/// Commands start confined, with an environment of their own: nothing is inherited, and secrets in
-/// what is set are left out. Files are touched by this process, which nothing holds, so it takes
-/// care itself: what it does to a file it does to the file whose real path was looked at, also if
-/// somebody puts a link in its place at the same moment (on Linux). A refusal is an error of the
-/// kind [`io::ErrorKind::PermissionDenied`] around a [`Denial`](pi_guard::confine::Denial). A file
-/// with several names is replaced under one of them, and the others keep the old content: they may
-/// be where nothing may be changed.
+/// Commands run in the sandbox, with an environment of their own: nothing is inherited, and secrets
+/// are removed from the variables that are set. Files are accessed by this process, which is not
+/// sandboxed, so it checks each path itself: it opens exactly the file whose real path was checked,
+/// even if a link replaces it at the same moment (on Linux). A refusal is an error of the kind
+/// [`io::ErrorKind::PermissionDenied`] with a [`Denial`](pi_guard::confine::Denial) as its source.
+/// A file with several names is replaced under one of them only: the others may be where writing is
+/// forbidden.
 ///
-/// What is somewhere else ([`Remote`](super::Remote)) is not confined: the program that leads there
-/// runs as it would without.
+/// Remote executors have no sandbox, and the program that connects to them runs outside of it.
 #[derive(Debug, Clone, Default)]
 pub struct Host {
     supervisor: Option<Supervisor>,
@@ -70,21 +68,21 @@ impl Host {
         self.sandbox.as_ref()
     }
 
-    /// The confinement, if it is one.
-    fn held(&self) -> Option<Arc<Confined>> {
+    /// Returns the sandbox, if it restricts anything.
+    fn active_sandbox(&self) -> Option<Arc<Confined>> {
         self.sandbox.as_ref().filter(|confined| confined.level() != ConfinementLevel::None).cloned()
     }
 
-    /// Does something on a thread that may wait: freely, or guarded by the confinement.
-    fn either<'a, T: Send + 'static>(
+    /// Runs a blocking operation: directly, or with the checks of the sandbox.
+    fn checked<'a, T: Send + 'static>(
         &self,
         path: &Path,
-        freely: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+        direct: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
         guarded: impl FnOnce(&Confined, &Path) -> io::Result<T> + Send + 'static,
     ) -> BoxFuture<'a, io::Result<T>> {
-        match self.held() {
+        match self.active_sandbox() {
             Some(confined) => blocking(path, move |path| guarded(&confined, path)),
-            None => blocking(path, freely),
+            None => blocking(path, direct),
         }
     }
 }
@@ -95,7 +93,7 @@ impl Executor for Host {
             let (kind, size) = (kind(metadata.file_type()), metadata.len());
             Stat { kind, size, modified: metadata.modified().ok() }
         };
-        self.either(
+        self.checked(
             path,
             move |path| fs::metadata(path).map(stat),
             move |confined, path| guarded::metadata(confined, path).map(stat),
@@ -104,13 +102,13 @@ impl Executor for Host {
 
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
         let read = move |file: fs::File| {
-            // Room for all of it at once: a vector that grows holds a big file twice.
+            // Allocated at once: a growing vector would hold a large file twice.
             let size = file.metadata()?.len().min(limit);
             let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
             file.take(limit).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        self.either(
+        self.checked(
             path,
             move |path| read(fs::File::open(path)?),
             move |confined, path| read(guarded::open(confined, path)?),
@@ -120,7 +118,7 @@ impl Executor for Host {
     fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>> {
         let content = Arc::<[u8]>::from(content);
         let same = Arc::clone(&content);
-        self.either(
+        self.checked(
             path,
             move |path| replace(path, &content),
             move |confined, path| guarded::replace(confined, path, &same),
@@ -128,7 +126,7 @@ impl Executor for Host {
     }
 
     fn create_directory<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
-        self.either(path, |path| fs::create_dir_all(path), guarded::create_directory)
+        self.checked(path, |path| fs::create_dir_all(path), guarded::create_directory)
     }
 
     fn list<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Vec<DirectoryEntry>>> {
@@ -141,7 +139,7 @@ impl Executor for Host {
             }
             Ok(entries)
         };
-        self.either(path, list, move |confined, path| guarded::list(confined, path, list))
+        self.checked(path, list, move |confined, path| guarded::list(confined, path, list))
     }
 
     fn canonical<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<PathBuf>> {
@@ -149,7 +147,7 @@ impl Executor for Host {
     }
 
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
-        self.either(
+        self.checked(
             path,
             |path| fs::OpenOptions::new().read(true).write(true).open(path).map(drop),
             guarded::check_writable,
@@ -158,7 +156,7 @@ impl Executor for Host {
 
     #[cfg(unix)]
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
-        let confined = self.held().map(|confined| guarded::command(&confined, command));
+        let confined = self.active_sandbox().map(|confined| guarded::command(&confined, command));
         Box::pin(async move {
             let command = confined.as_ref().unwrap_or(command);
             #[cfg(target_os = "linux")]
@@ -171,7 +169,7 @@ impl Executor for Host {
 
     #[cfg(unix)]
     fn spawn_piped<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<PipedProcess>> {
-        let sandboxed = self.held().map(|confined| guarded::command(&confined, command));
+        let sandboxed = self.active_sandbox().map(|confined| guarded::command(&confined, command));
         Box::pin(async move { piped::spawn(self, sandboxed.as_ref().unwrap_or(command)).await })
     }
 
@@ -185,19 +183,19 @@ impl Executor for Host {
     }
 
     fn map_command_path(&self, path: PathBuf) -> PathBuf {
-        match self.held() {
-            Some(confined) => confined.host_path(path),
+        match self.active_sandbox() {
+            Some(confined) => confined.place(path),
             None => path,
         }
     }
 
     fn hidden_paths(&self) -> Option<PathPredicate> {
-        let confined = self.held()?;
+        let confined = self.active_sandbox()?;
         Some(Arc::new(move |real| confined.may_read(real).is_err()))
     }
 }
 
-/// Does something on a thread that may wait.
+/// Runs a blocking operation on another thread.
 fn blocking<'a, T: Send + 'static>(
     path: &Path,
     work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
@@ -205,7 +203,7 @@ fn blocking<'a, T: Send + 'static>(
     let path = path.to_owned();
     Box::pin(async move {
         let done = tokio::task::spawn_blocking(move || work(&path)).await;
-        // A panic in there goes on out here; the loop makes a result of it.
+        // The panic continues here; the agent loop turns it into a result.
         done.unwrap_or_else(|error| match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
             Err(cancelled) => Err(io::Error::other(cancelled)),

@@ -1,9 +1,9 @@
-//! New content for a file of this machine, so that nobody ever finds half of it.
+//! Atomic replacement of the content of a local file.
 //!
-//! The content goes into a new file beside the old one, which then takes its name. That is not
-//! possible everywhere: the directory may not be ours to write, the file may have other names or
-//! an owner we cannot give away, or be mounted by itself. Such a file is written in place, and a
-//! write that fails puts the old content back.
+//! The content is written to a new file in the same directory, which is then renamed. That is not
+//! always possible: the directory may not be writable, the file may have other names or an owner
+//! that cannot be set, or be a mount point. Such a file is overwritten in place; if the write
+//! fails, the old content is restored.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
@@ -11,27 +11,27 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
-/// What new files are called before they take their name.
+/// Prefix of new files before they are renamed.
 const PREFIX: &str = ".pi-write-";
-/// How many such names are tried: writers in one directory at the same time.
+/// Number of names to try: the number of concurrent writers in one directory.
 const NAMES: usize = 16;
 
-/// Replaces the content of a file of this machine, or creates it. Links, owner and mode stay.
+/// Replaces the content of a local file, or creates it. Links, owner and mode stay.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     put(&target(path)?, content, OtherNames::Follow)
 }
 
-/// What becomes of the other names of a file.
+/// The treatment of other names of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OtherNames {
-    /// They get the new content too.
+    /// The other names get the new content too.
     Follow,
-    /// They keep the old one: they may be where nothing may be changed. A link in the place of the
-    /// file is an error then.
+    /// The other names keep the old content: they may be where writing is forbidden. If the path is
+    /// a link, the call fails.
     Keep,
 }
 
-/// The file that is meant: a link stays a link, and what it leads to is replaced.
+/// Returns the file to replace: the target, if the path is a link.
 pub(super) fn target(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => follow(path),
@@ -39,10 +39,10 @@ pub(super) fn target(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Puts the content where it belongs.
+/// Replaces the content of `target`.
 pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
     let existing = match names.open(OpenOptions::new().write(true), target) {
-        // A file that may not be written is not replaced just because its directory may.
+        // A file that is not writable is not replaced, even if its directory is writable.
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return persist(new_file(target, content, |_| Ok(()))?, target);
@@ -59,7 +59,7 @@ pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Resul
     }
     let new = new_file(target, content, |new| keep_attributes(new, &metadata));
     match new.and_then(|new| persist(new, target)) {
-        Err(error) if cannot_take_the_name(&error) => write_in_place(target, content, names),
+        Err(error) if cannot_rename(&error) => write_in_place(target, content, names),
         done => done,
     }
 }
@@ -68,13 +68,13 @@ impl OtherNames {
     fn open(self, options: &mut OpenOptions, target: &Path) -> io::Result<File> {
         match self {
             Self::Follow => options.open(target),
-            Self::Keep => open_itself(options, target),
+            Self::Keep => open_no_follow(options, target),
         }
     }
 }
 
-/// Opens what has this name, and not what a link of this name leads to.
-pub(super) fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+/// Opens a file without following a link.
+pub(super) fn open_no_follow(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
@@ -83,7 +83,7 @@ pub(super) fn open_itself(options: &mut OpenOptions, path: &Path) -> io::Result<
     options.open(path)
 }
 
-/// A file with this content beside the target.
+/// Creates a file with this content in the directory of `target`.
 pub(crate) fn new_file(
     target: &Path,
     content: &[u8],
@@ -92,16 +92,16 @@ pub(crate) fn new_file(
     let mut new = empty_file(target.parent().unwrap_or(Path::new("/")))?;
     prepare(new.as_file())?;
     new.write_all(content)?;
-    // Without this a power cut could leave the name with nothing behind it.
+    // Without this, a power failure could leave an empty file under the name.
     new.as_file().sync_data()?;
     Ok(new)
 }
 
-/// A new file under a name that does not last.
+/// Creates an empty file under a temporary name.
 ///
-/// The first name that no living writer holds is taken. So what a killed writer left is in the way
-/// of the next one in the same directory, which removes it: such files do not pile up, and nobody
-/// has to look for them.
+/// The first name that no running writer has locked is used. So the next writer in a directory
+/// finds the file that a killed writer left behind and removes it: such files do not accumulate,
+/// and no clean-up is needed.
 fn empty_file(directory: &Path) -> io::Result<NamedTempFile> {
     for number in 0..NAMES {
         let path = directory.join(format!("{PREFIX}{number}"));
@@ -120,7 +120,7 @@ fn empty_file(directory: &Path) -> io::Result<NamedTempFile> {
             Ok(()) if is_at(&file, &path) => {
                 return Ok(NamedTempFile::from_parts(file, TempPath::try_from_path(path)?));
             }
-            // Somebody has taken it for abandoned before it was locked.
+            // Another writer took the file for an abandoned one before it was locked.
             Ok(()) | Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(_)) => {
                 let _ = fs::remove_file(&path);
@@ -128,24 +128,24 @@ fn empty_file(directory: &Path) -> io::Result<NamedTempFile> {
             }
         }
     }
-    // So many writers, or a file system without locks.
+    // Too many writers, or a file system without locks.
     tempfile::Builder::new().prefix(PREFIX).make_in(directory, create)
 }
 
-/// Made like any file, with the mode that the process gives to files, not a private one.
+/// Creates a file with the default mode of the process, not a private one.
 fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).open(path)
 }
 
-/// Removes a file whose writer is dead, and says whether it did: the living hold a lock on theirs.
+/// Removes a file whose writer is dead; running writers hold a lock. Returns true on success.
 fn remove_abandoned(path: &Path) -> bool {
-    // Only a file can be one of ours; to open something else could take for ever.
+    // Only regular files can be ours; opening something else could block.
     let is_file = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file());
     let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else { return false };
     file.try_lock().is_ok() && is_at(&file, path) && fs::remove_file(path).is_ok()
 }
 
-/// Whether an open file still has this name.
+/// Returns true if an open file still has this name.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
@@ -164,13 +164,14 @@ pub(crate) fn persist(new: NamedTempFile, target: &Path) -> io::Result<()> {
     new.persist(target).map(drop).map_err(|error| error.error)
 }
 
-/// Others may not create files here, give files away, or rename over this one.
-pub(crate) fn cannot_take_the_name(error: &io::Error) -> bool {
+/// Returns true if the file cannot be renamed: the directory is not writable, the owner cannot be
+/// set, or the target is a mount point.
+pub(crate) fn cannot_rename(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem | ResourceBusy)
 }
 
-/// Writes over a file, and takes it back if that fails: disks get full.
+/// Overwrites a file, and restores it if that fails, for example on a full disk.
 fn write_in_place(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
     let mut file = names.open(OpenOptions::new().read(true).write(true), target)?;
     if names == OtherNames::Keep && has_other_names(&file.metadata()?) {
@@ -180,23 +181,23 @@ fn write_in_place(target: &Path, content: &[u8], names: OtherNames) -> io::Resul
     let mut old = Vec::new();
     file.read_to_end(&mut old)?;
     overwrite(&mut file, content).inspect_err(|_| {
-        // The first error is the one to tell; the old content needs no more room than it had.
+        // The first error is reported. The old content needs no more space than it had.
         let _ = overwrite(&mut file, &old);
     })
 }
 
 fn overwrite(file: &mut File, content: &[u8]) -> io::Result<()> {
     file.rewind()?;
-    // Cut off last: what is written over never needs more room than there is.
+    // Truncated last: overwriting never needs more space than the new content.
     file.write_all(content)?;
     file.set_len(content.len() as u64)?;
     file.sync_data()
 }
 
-/// Where a link to something that does not exist leads.
+/// Returns the target of a link that leads to no file.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_owned();
-    // As many links as Linux follows.
+    // The limit of Linux.
     for _ in 0..40 {
         match fs::read_link(&at) {
             Ok(link) => at = at.parent().unwrap_or(Path::new("/")).join(link),
@@ -225,7 +226,7 @@ pub(crate) fn keep_attributes(new: &File, old: &Metadata) -> io::Result<()> {
     if (made.uid(), made.gid()) != (old.uid(), old.gid()) {
         fchown(new, Some(old.uid()), Some(old.gid()))?;
     }
-    // After the owner: a change of owner takes some of the mode away.
+    // After the owner: a change of the owner clears some mode bits.
     new.set_permissions(old.permissions())
 }
 

@@ -1,9 +1,9 @@
-//! A directory that was reached without following a link, and that stays the same one whatever
-//! becomes of its name.
+//! A directory that was opened without following links, and that stays the same directory if its
+//! path changes.
 //!
-//! On Linux, what is in it is named by its descriptor (`/proc/self/fd/3/name`), so that everything
-//! that works with paths works with these. Elsewhere it is its path, and somebody who is quick
-//! enough can exchange it.
+//! On Linux, its entries are named through its descriptor (`/proc/self/fd/3/name`), so that all
+//! functions that take paths can be used. Elsewhere it is a path, which a fast process can
+//! exchange.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,13 +25,13 @@ pub(super) struct Directory {
 impl Directory {
     const FLAGS: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-    /// Opens a directory by its real path. If a part of that is a link by now, the error is one of
-    /// [`is_change`].
+    /// Opens a directory by its real path. If a part of the path has become a link, [`is_change`]
+    /// is true for the error.
     pub(super) fn open(real: &Path) -> io::Result<Self> {
         let links = ResolveFlags::NO_SYMLINKS;
         match openat2(CWD, real, Self::FLAGS, Mode::empty(), links) {
             Ok(descriptor) => Ok(Self { descriptor }),
-            // Old kernels, and containers that do not know the call.
+            // Old kernels, and container runtimes that block the call.
             Err(Errno::NOSYS | Errno::PERM) => Self::step_by_step(real),
             Err(error) => Err(error.into()),
         }
@@ -45,14 +45,14 @@ impl Directory {
         Ok(at)
     }
 
-    /// A directory in this one.
+    /// Opens a directory in this one.
     fn enter(&self, name: &Path) -> io::Result<Self> {
         let flags = Self::FLAGS | OFlags::NOFOLLOW;
         let descriptor = openat(&self.descriptor, name, flags, Mode::empty())?;
         Ok(Self { descriptor })
     }
 
-    /// A directory in this one, made if it is not there.
+    /// Opens a directory in this one, and creates it if it does not exist.
     pub(super) fn make(&self, name: &Path) -> io::Result<Self> {
         match mkdirat(&self.descriptor, name, Mode::from(0o777)) {
             Ok(()) | Err(Errno::EXIST) => self.enter(name),
@@ -60,7 +60,7 @@ impl Directory {
         }
     }
 
-    /// The name of something in it, for as long as this lives.
+    /// Returns a path for an entry, valid as long as this value.
     pub(super) fn path(&self, name: &Path) -> PathBuf {
         use std::os::fd::AsRawFd;
         Path::new("/proc/self/fd").join(self.descriptor.as_raw_fd().to_string()).join(name)
@@ -84,10 +84,10 @@ impl Directory {
     }
 }
 
-/// Whether an error says that there is a link, or no directory any more, where a real path had led
-/// a moment ago.
+/// Returns true if an error means that a part of a real path has become a link, or is no longer a
+/// directory.
 pub(super) fn is_change(error: &io::Error) -> bool {
-    // The kind for the first is not stable yet.
+    // The error kind for links is not stable yet.
     #[cfg(target_os = "linux")]
     let is_link = error.raw_os_error() == Some(Errno::LOOP.raw_os_error());
     #[cfg(not(target_os = "linux"))]
@@ -103,9 +103,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_not_followed_in_either_way() {
-        let folder = tempfile::tempdir().unwrap();
-        let real = fs::canonicalize(folder.path()).unwrap();
+    fn links_are_not_followed() {
+        let temporary = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(temporary.path()).unwrap();
         fs::create_dir_all(real.join("a/b")).unwrap();
         symlink("a", real.join("to a")).unwrap();
         symlink("b", real.join("a/to b")).unwrap();
@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn it_stays_the_same_directory() {
-        let folder = tempfile::tempdir().unwrap();
-        let real = fs::canonicalize(folder.path()).unwrap();
+    fn open_directory_survives_a_rename() {
+        let temporary = tempfile::tempdir().unwrap();
+        let real = fs::canonicalize(temporary.path()).unwrap();
         fs::create_dir_all(real.join("a")).unwrap();
         fs::create_dir_all(real.join("other")).unwrap();
         let directory = Directory::open(&real.join("a")).unwrap();

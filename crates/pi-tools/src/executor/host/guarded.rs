@@ -1,8 +1,8 @@
-//! Files and commands of a confined host.
+//! Files and commands of a host with a sandbox.
 //!
-//! Paths are looked at twice: what they really are is found out and judged, and then exactly that
-//! is opened. A confined process may exchange a directory or a file for a link between the two. So
-//! the second time no link is followed, and if there is one, everything begins anew.
+//! A path is resolved and checked first, and then the resolved path is opened. A sandboxed process
+//! may replace a directory or file by a link in between. So links are not followed the second time;
+//! if there is one, the operation is retried.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -12,80 +12,81 @@ use std::path::{Component, Path, PathBuf};
 use pi_guard::confine::{Confined, Denial};
 
 use super::directory::{Directory, is_change};
-use crate::executor::replace::{OtherNames, open_itself, put, target};
+use crate::executor::replace::{OtherNames, open_no_follow, put, target};
 use crate::executor::{BaseEnvironment, Command};
 
-/// How often it begins anew. Nobody who works changes a path so often.
-const TRIES: usize = 100;
+/// Number of attempts. No well-behaved program changes a path this often.
+const ATTEMPTS: usize = 100;
 
-/// The command that runs this one confined.
+/// Returns the command that runs another command in the sandbox.
 pub(super) fn command(confined: &Confined, command: &Command) -> Command {
     let environment: Vec<_> = command.environment.clone().into_iter().collect();
     let program = command.program.clone().into_os_string();
     #[cfg(target_os = "linux")]
-    let held = confined.direct_command(&program, &command.arguments, &command.cwd, &environment);
+    let sandboxed =
+        confined.direct_command(&program, &command.arguments, &command.cwd, &environment);
     #[cfg(not(target_os = "linux"))]
-    let held = confined.command(&program, &command.arguments, &command.cwd, &environment);
+    let sandboxed = confined.command(&program, &command.arguments, &command.cwd, &environment);
     Command {
-        program: held.program.into(),
-        arguments: held.arguments,
+        program: sandboxed.program.into(),
+        arguments: sandboxed.arguments,
         cwd: command.cwd.clone(),
-        environment: held.environment.into_iter().collect(),
-        // What this process has in its environment is not for others.
+        environment: sandboxed.environment.into_iter().collect(),
+        // The environment of this process is not for commands.
         base_environment: BaseEnvironment::Empty,
     }
 }
 
-/// What is known about a file.
+/// Returns the metadata of a file.
 pub(super) fn metadata(confined: &Confined, path: &Path) -> io::Result<Metadata> {
     in_place(
         || fs::canonicalize(path),
         |real| confined.may_read(real),
         |place| match fs::symlink_metadata(place)? {
-            // By now.
+            // A link has replaced the file.
             link if link.is_symlink() => Err(io::ErrorKind::NotADirectory.into()),
             metadata => Ok(metadata),
         },
     )
 }
 
-/// A file to read.
+/// Opens a file for reading.
 pub(super) fn open(confined: &Confined, path: &Path) -> io::Result<File> {
     in_place(
         || fs::canonicalize(path),
         |real| confined.may_read(real),
-        |place| open_itself(OpenOptions::new().read(true), place),
+        |place| open_no_follow(OpenOptions::new().read(true), place),
     )
 }
 
-/// What `list` finds in a directory.
+/// Calls `list` with a directory.
 pub(super) fn list<T>(
     confined: &Confined,
     path: &Path,
     list: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
-    until_settled(|| {
+    retry_on_change(|| {
         let real = fs::canonicalize(path)?;
         confined.may_read(&real).map_err(refused)?;
         list(&Directory::open(&real)?.path(Path::new(".")))
     })
 }
 
-/// Whether a file may be read and written.
+/// Returns an error if a file cannot be read and written.
 pub(super) fn check_writable(confined: &Confined, path: &Path) -> io::Result<()> {
     in_place(
         || fs::canonicalize(path),
         |real| confined.may_write(real),
-        |place| open_itself(OpenOptions::new().read(true).write(true), place).map(drop),
+        |place| open_no_follow(OpenOptions::new().read(true).write(true), place).map(drop),
     )
 }
 
-/// Puts content in the place of a file.
+/// Replaces the content of a file.
 pub(super) fn replace(confined: &Confined, path: &Path, content: &[u8]) -> io::Result<()> {
     let real = || {
         let target = target(path)?;
         match (target.parent(), target.file_name()) {
-            // What does not exist yet has a real path nevertheless.
+            // A new file has a real path, too.
             (Some(parent), Some(name)) => Ok(fs::canonicalize(parent)?.join(name)),
             _ => Ok(target),
         }
@@ -93,9 +94,9 @@ pub(super) fn replace(confined: &Confined, path: &Path, content: &[u8]) -> io::R
     in_place(real, |real| confined.may_write(real), |place| put(place, content, OtherNames::Keep))
 }
 
-/// Creates a directory and those above it.
+/// Creates a directory and its parents.
 pub(super) fn create_directory(confined: &Confined, path: &Path) -> io::Result<()> {
-    until_settled(|| {
+    retry_on_change(|| {
         let (mut missing, mut above) = (Vec::new(), path);
         let existing = loop {
             match fs::canonicalize(above) {
@@ -125,13 +126,13 @@ pub(super) fn create_directory(confined: &Confined, path: &Path) -> io::Result<(
     })
 }
 
-/// Finds the real path, asks whether it may be touched, and touches it without following a link.
+/// Resolves the path, checks it, and calls `touch` with it without following links.
 fn in_place<T>(
     real: impl Fn() -> io::Result<PathBuf>,
     may: impl Fn(&Path) -> Result<(), Denial>,
     touch: impl Fn(&Path) -> io::Result<T>,
 ) -> io::Result<T> {
-    until_settled(|| {
+    retry_on_change(|| {
         let real = real()?;
         may(&real).map_err(refused)?;
         let (parent, name) = match (real.parent(), real.file_name()) {
@@ -142,12 +143,12 @@ fn in_place<T>(
     })
 }
 
-/// Does it again while somebody changes the way there.
-fn until_settled<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
-    let mut tries = 1;
+/// Retries an operation while another process changes the path.
+fn retry_on_change<T>(attempt: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    let mut attempts = 1;
     loop {
         match attempt() {
-            Err(error) if is_change(&error) && tries < TRIES => tries += 1,
+            Err(error) if is_change(&error) && attempts < ATTEMPTS => attempts += 1,
             done => return done,
         }
     }

@@ -1,4 +1,4 @@
-//! Processes of this machine, in a process group of their own.
+//! Processes of this machine in their own process group.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use tokio::process::Child;
 
 use crate::executor::{BaseEnvironment, BoxFuture, Command, Process, ProcessTree};
 
-/// Starts a command in a process group of its own.
+/// Starts a command in its own process group.
 pub(super) fn spawn(command: &Command) -> io::Result<Process> {
     let mut start = std::process::Command::new(&command.program);
     start.args(&command.arguments).stdin(Stdio::null());
@@ -19,7 +19,7 @@ pub(super) fn spawn(command: &Command) -> io::Result<Process> {
     Ok(Process { output, exit, tree })
 }
 
-/// Starts what is prepared, in a process group of its own.
+/// Starts a prepared command in its own process group.
 pub(super) fn run(mut start: std::process::Command, command: &Command) -> io::Result<Running> {
     use std::os::unix::process::CommandExt;
     start.process_group(0);
@@ -36,7 +36,7 @@ pub(super) fn run(mut start: std::process::Command, command: &Command) -> io::Re
     Ok((Box::pin(exit), ProcessTree::new(group, Box::pin(gone))))
 }
 
-/// A process: its exit code to come, and its tree.
+/// A running process: its exit code and its processes.
 pub(super) type Running = (BoxFuture<'static, io::Result<Option<i32>>>, ProcessTree);
 
 /// Capacity of a pipe: four times the default, so that writer and reader wait less often for each
@@ -63,7 +63,7 @@ pub(super) fn merged_output(
     Ok(Box::pin(pipe::Receiver::from_owned_fd(OwnedFd::from(output))?))
 }
 
-/// Starts a child where, and with the environment that, the command says.
+/// Starts a child process with the working directory and the environment of `command`.
 pub(super) fn start_child(
     mut start: std::process::Command,
     command: &Command,
@@ -72,7 +72,7 @@ pub(super) fn start_child(
         start.env_clear();
     }
     start.current_dir(&command.cwd).envs(&command.environment);
-    // What is left of `start` ends here, and with it our own copies of what the child writes to.
+    // Drops `start`, and with it our copies of the descriptors that the child writes to.
     tokio::process::Command::from(start).spawn()
 }
 
@@ -81,13 +81,13 @@ fn exit_code(status: ExitStatus) -> Option<i32> {
     status.code().or_else(|| status.signal().map(|signal| 128 + signal))
 }
 
-/// A process group that is killed when this is dropped.
+/// A process group that is killed on drop.
 struct Group(Option<Pid>);
 
 impl Drop for Group {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            // Nothing to do about a failure: there is nobody left in it.
+            // Fails if no process is left in the group.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

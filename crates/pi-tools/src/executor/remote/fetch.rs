@@ -1,4 +1,4 @@
-//! The contents of many files through one connection.
+//! Reads many files over one connection.
 
 use std::ffi::OsStr;
 use std::io;
@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use super::{Remote, script};
 use crate::executor::Executor;
 
-/// How many files `scripts/fetch.sh` reads at once.
+/// Number of files that `scripts/fetch.sh` reads at once.
 const BATCH: usize = 500;
-/// Bytes beside the content of a file: its size as text, and its share of the rest.
-const BESIDE: u64 = 64;
+/// Bytes per file in addition to its content: its size as text, and its share of the rest.
+const OVERHEAD: u64 = 64;
 
-/// Reads files. Those that changed just then, or cannot be read, are asked for one by one.
+/// Reads files. A batch in which a file changed or could not be read is fetched again, file by
+/// file.
 pub(super) async fn read_many(
     remote: &Remote,
     paths: &[PathBuf],
@@ -30,7 +31,7 @@ pub(super) async fn read_many(
     let word = script::mark();
     let arguments = [OsStr::new(&word)];
     let script = include_str!("scripts/fetch.sh");
-    let bytes = limit.saturating_add(BESIDE.saturating_mul(paths.len() as u64 + 1));
+    let bytes = limit.saturating_add(OVERHEAD.saturating_mul(paths.len() as u64 + 1));
     let answer = remote.run_within(script, &arguments, &input, bytes).await?;
     let end = word + "\n";
     let (mut rest, mut left) = (&answer[..], limit);
@@ -58,7 +59,7 @@ async fn one_by_one(remote: &Remote, paths: &[PathBuf], limit: u64) -> Vec<io::R
     contents
 }
 
-/// Takes the contents of `count` files off the answer, if sizes, contents and end fit together.
+/// Takes the contents of `count` files from the answer, if sizes, contents and end are consistent.
 fn split<'a>(answer: &mut &'a [u8], count: usize, end: &[u8]) -> Option<Vec<&'a [u8]>> {
     let batch = *answer;
     let next = script::find(batch, end)? + end.len();
@@ -83,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_fits_together_is_taken() {
+    fn inconsistent_batches_are_rejected() {
         let cases: [(&str, Option<&[&str]>); 6] = [
             ("1 2 \nabb.E\n", None),
             ("1 2 \nabbE\n", Some(&["a", "bb"])),

@@ -1,4 +1,4 @@
-//! Scripts for a shell that is elsewhere: how they get there whole, and what their answers mean.
+//! Scripts for a remote shell: how they are sent, and how their answers are parsed.
 
 use std::ffi::OsString;
 use std::hash::{BuildHasher, Hasher};
@@ -7,18 +7,18 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::io::Errno;
 
-/// A word that nobody can guess: it tells our lines from those of others.
+/// Returns a random word that marks lines of our scripts.
 pub(super) fn mark() -> String {
-    // Keyed with random bytes of the system; two of them, so that counting on is of no use.
+    // Keyed with random bytes of the system. Two hashes, because consecutive keys are related.
     let random = || std::collections::hash_map::RandomState::new().build_hasher().finish();
     format!("pi-{:016x}{:016x}", random(), random())
 }
 
-/// A line that makes any login shell run `sh` with a script and its arguments.
+/// Returns a command line that makes any login shell run `sh` with a script and its arguments.
 ///
-/// The line is for a shell of unknown make, so it has nothing in it that csh, fish or others treat
-/// differently: one word in single quotes without backslashes of meaning to them, line breaks or
-/// exclamation marks. What it stands for is put together again by the `sh` that it starts.
+/// The login shell is unknown, so the line avoids everything that csh, fish and others treat
+/// differently: the script is one word in single quotes without line breaks, exclamation marks or
+/// backslashes that have a meaning to them. The `sh` that it starts decodes the script.
 pub(super) fn line(script: &str, arguments: &[OsString]) -> OsString {
     let mut text = b"set --".to_vec();
     for argument in arguments {
@@ -47,10 +47,10 @@ pub(super) fn line(script: &str, arguments: &[OsString]) -> OsString {
     OsString::from_vec(line)
 }
 
-/// What a script answered, if it came to an end.
+/// Parses the answer of a script; `None` if the script did not end.
 pub(super) fn answer(mut output: Vec<u8>, mark: &str) -> Option<io::Result<Vec<u8>>> {
     let mark = mark.as_bytes();
-    // Shells greet.
+    // Shells may print greetings first.
     let start = find(&output, mark)? + mark.len() + 1;
     let end = output.strip_suffix(b"\n")?.iter().rposition(|byte| *byte == b' ')?;
     let code = str::from_utf8(&output[end + 1..output.len() - 1]).ok()?.to_owned();
@@ -63,7 +63,7 @@ pub(super) fn answer(mut output: Vec<u8>, mark: &str) -> Option<io::Result<Vec<u
     Some(if code == "ok" { Ok(output) } else { Err(error(&code)) })
 }
 
-/// Where a word begins.
+/// Returns the position of a word.
 pub(super) fn find(bytes: &[u8], word: &[u8]) -> Option<usize> {
     let first = *word.first()?;
     let mut from = 0;
@@ -76,7 +76,7 @@ pub(super) fn find(bytes: &[u8], word: &[u8]) -> Option<usize> {
     }
 }
 
-/// The error of a name. Numbers differ between systems; names do not.
+/// Returns the error with this name. Numbers differ between systems, names do not.
 pub(super) fn error(name: &str) -> io::Error {
     let number = match name {
         "ENOENT" => Errno::NOENT,
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_shell_passes_on_what_it_is_given() {
+    fn shells_pass_scripts_on_unchanged() {
         let arguments: Vec<OsString> = [
             &b""[..],
             b"a b",
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_told_from_greetings_and_from_torn_ones() {
+    fn greetings_are_skipped_and_incomplete_answers_rejected() {
         let cases: [(&str, Option<Result<&str, &str>>); 7] = [
             ("M\nM ok\n", Some(Ok(""))),
             ("welcome\nM\nbody M ok\nM ok\n", Some(Ok("body M ok\n"))),

@@ -1,4 +1,4 @@
-# The directory $1 and those above it.
+# Creates the directory $1 and its parents.
 problem=$(mkdir -p "$1" 2>&1) && answer ok
 [ ! -d "$1" ] || answer ok
 if [ -e "$1" ] || [ -L "$1" ]; then answer EEXIST; fi

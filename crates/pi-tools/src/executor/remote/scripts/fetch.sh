@@ -1,6 +1,6 @@
-# Many files at once, their paths on standard input, each before a zero byte. For some at a time:
-# their sizes in one line, their contents, and the word $1. Where that does not fit together, because
-# one of them changed or may not be read, whoever reads this asks again.
+# Prints many files. Their paths are on standard input, each followed by a zero byte. Per batch: the
+# sizes in one line, the contents, and the word $1. If a file changed or cannot be read, sizes and
+# contents do not match, and the caller fetches the batch again.
 xargs -0 -n 500 sh -c '
     { stat -L -c %s "$@" 2>/dev/null || stat -L -f %z "$@" 2>/dev/null; } | tr "\n" " "
     printf "\n"

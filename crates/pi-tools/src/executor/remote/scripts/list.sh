@@ -1,4 +1,4 @@
-# What is in the directory $1: a letter for the kind, the name, a zero byte.
+# Lists the directory $1: per entry a letter for the kind, the name, a zero byte.
 [ -e "$1" ] || refuse "$1"
 [ -d "$1" ] || answer ENOTDIR
 if [ ! -r "$1" ] || [ ! -x "$1" ]; then answer EACCES; fi

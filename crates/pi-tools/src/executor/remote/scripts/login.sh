@@ -1,4 +1,5 @@
-# The home directory, a zero byte, and the directory $1; if that is empty, where the shell starts.
+# Prints the home directory, a zero byte, and the directory $1. An empty $1 is the directory in
+# which the shell starts.
 directory=$1
 case $directory in
 '') directory=$PWD ;;

@@ -1,5 +1,5 @@
-# Before each script: how it answers. The answer is what lies between two marks that nobody else
-# can write, and ends in `ok` or in the name of an error. $1 is the mark.
+# Comes before each script. An answer lies between two marks, which no other program knows, and ends
+# with `ok` or the name of an error. $1 is the mark.
 LC_ALL=C
 export LC_ALL
 mark=$1
@@ -10,7 +10,7 @@ answer() {
     exit 0
 }
 
-# Names the error that the system has for a path that cannot be used.
+# Answers with the error of the system for a path that cannot be used.
 refuse() {
     at= rest=${1#/}
     while [ -n "$rest" ]; do
@@ -28,13 +28,13 @@ refuse() {
     answer EACCES
 }
 
-# Where a link leads that leads to nothing, in $target.
+# Sets $target to the target of a link that leads to no file.
 follow() {
     target=$1 links=0
     while [ -L "$target" ]; do
         links=$((links + 1))
         [ "$links" -le 40 ] || answer ELOOP
-        # A name may end in a line break, which the substitution would eat.
+        # A name may end with a line break, which the substitution would remove.
         link=$(readlink "$target" && echo .) || answer EIO
         link=${link%??}
         case $link in
@@ -44,12 +44,12 @@ follow() {
     done
 }
 
-# The numbers of a file that `stat` knows: GNU's and busybox's letters, and BSD's.
+# Prints numbers of a file with stat(1): $2 is the format for GNU and busybox, $3 for BSD.
 numbers() {
     stat -L -c "$2" "$1" 2>/dev/null || stat -L -f "$3" "$1" 2>/dev/null
 }
 
-# The name of an error that only a message tells of.
+# Answers with the error that a message describes.
 because() {
     case $1 in
     *'No space left'*) answer ENOSPC ;;

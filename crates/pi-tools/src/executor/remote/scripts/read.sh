@@ -1,4 +1,4 @@
-# The file $1; at most $2 bytes of it, if that is a number.
+# Prints the file $1; at most $2 bytes, unless $2 is `all`.
 [ -e "$1" ] || refuse "$1"
 [ ! -d "$1" ] || answer EISDIR
 [ -r "$1" ] || answer EACCES

@@ -1,10 +1,10 @@
-# Puts the $2 bytes of standard input in the place of the file $1; $3 is a word for new names.
-# Nothing happens to the file before all bytes are here.
+# Replaces the content of the file $1 by the $2 bytes on standard input; $3 is a word for new names.
+# The file is not touched before all bytes have arrived.
 if [ -e "$1" ]; then
     target=$(readlink -f "$1" && echo .) || answer EIO
     target=${target%??}
 else
-    # A link to nothing stays a link: what it leads to is created.
+    # A link to no file stays a link; its target is created.
     follow "$1"
     directory=${target%/*}
     if [ ! -d "${directory:-/}" ]; then
@@ -30,7 +30,7 @@ trap 'exit 1' HUP INT TERM PIPE
 set -C
 created=yes
 if ! problem=$( (: >"$new") 2>&1); then
-    # Others may write the file but not create one beside it.
+    # The file may be writable in a directory that is not.
     [ -e "$target" ] || because "$problem"
     created=
     new=$(mktemp) || answer EACCES
@@ -44,8 +44,8 @@ if [ ! -e "$target" ]; then
     answer ok
 fi
 
-# Owner, group, mode and number of names stay as they are; where they could not, the file is
-# written in place.
+# Owner, group, mode and number of names stay. If that is not possible, the file is overwritten in
+# place.
 set -- $(numbers "$target" '%u:%g %a %h' '%u:%g %Lp %l')
 if [ -n "$created" ] && [ "$3" = 1 ]; then
     set -- "$@" $(numbers "$new" '%u:%g' '%u:%g')
@@ -57,7 +57,7 @@ fi
 old=$(mktemp) || answer EACCES
 cat "$target" >"$old" || answer EIO
 if ! problem=$(cat "$new" 2>&1 >"$target"); then
-    # The old content needs no more room than it had.
+    # The old content needs no more space than it had.
     cat "$old" >"$target"
     because "$problem"
 fi

@@ -1,5 +1,5 @@
-# All that is below the directory $1, parents first: a letter for the kind, the path, a zero byte.
-# A directory that may not be read is a `u`.
+# Lists everything below the directory $1, parents first: a letter for the kind, the path, a zero
+# byte. The letter of a directory that cannot be listed is `u`.
 [ -e "$1" ] || refuse "$1"
 [ -d "$1" ] || answer ENOTDIR
 cd "$1" || answer EACCES
