@@ -1,17 +1,18 @@
-//! Checkpoints: what a workspace looked like, to be restored.
+//! Checkpoints of a workspace, and restoring them.
 //!
-//! A checkpoint covers every file, directory and link below a directory, whoever changed it: a
-//! tool, a shell command, the user. Contents are kept once, by their hash, in a store beside the
-//! session; what has not changed since the last checkpoint is not read again. The user's git is
-//! neither used nor touched: `.git` is not part of a checkpoint, and neither is what `.gitignore`
-//! excludes (build output can be built again, and would drown the rest). What is ignored is never
-//! removed or written over, also not when `.gitignore` itself changes from one checkpoint to another.
+//! A checkpoint covers every file, directory and link below a directory, whether a tool, a shell
+//! command or the user changed it. Each content is stored once, by its hash, in a store beside the
+//! session; files that have not changed since the last checkpoint are not read again. Git is
+//! neither used nor touched: `.git` is not part of a checkpoint, and neither are files that
+//! `.gitignore` excludes (build output can be built again, and would outweigh everything else).
+//! Ignored files are never removed or overwritten, not even if `.gitignore` itself changes between
+//! two checkpoints.
 //!
-//! A name gets back its content and mode, not its other names: a file with several names that was
-//! changed is several files after a restoration.
+//! Content and mode are restored, hard links are not: a file with several names that was changed
+//! becomes several files.
 //!
-//! Policy, stated: a file above [`Limits::file_bytes`] is remembered but its content is not; a
-//! store above [`Limits::store_bytes`] forgets its oldest checkpoints first, never the latest.
+//! Files above [`Limits::file_bytes`] are recorded without their content. A store above
+//! [`Limits::store_bytes`] drops its oldest checkpoints first, and never the latest.
 
 mod journal;
 mod name;
@@ -33,12 +34,12 @@ use crate::workspace::Workspace;
 pub use restore::{Conflict, ConflictReason, RestoreReport};
 pub use state::{Change, FileState};
 
-/// How much is kept.
+/// Limits of a checkpoint store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Contents of files above this are not kept.
+    /// Maximum size of a file whose content is stored.
     pub file_bytes: u64,
-    /// The size of all contents together.
+    /// Maximum size of all stored contents together.
     pub store_bytes: u64,
 }
 
@@ -48,24 +49,25 @@ impl Default for Limits {
     }
 }
 
-/// Why a checkpoint could not be taken or restored.
+/// Reasons why a checkpoint cannot be taken or restored.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CheckpointError {
-    /// The operating system refused.
+    /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// Operation that failed, as a verb.
         action: &'static str,
-        /// On which file or directory.
+        /// File or directory of the operation.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// There is no such checkpoint, or it has been forgotten.
-    #[error("there is no checkpoint {0}")]
+    /// The checkpoint does not exist, or it was dropped.
+    #[error("checkpoint {0} does not exist")]
     Unknown(usize),
     /// The workspace is on an executor whose files this process cannot reach.
-    #[error("checkpoints are only for workspaces on this machine; {} is elsewhere", .0.display())]
+    #[error("checkpoints are not supported for {}: it is on another machine or in a container", .0.display())]
     NotLocal(PathBuf),
     /// The current checkpoint is the oldest one.
     #[error("there is nothing to undo")]
@@ -82,15 +84,23 @@ impl CheckpointError {
     }
 }
 
-/// One checkpoint.
+/// A checkpoint in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Checkpoint {
-    /// Its number; later ones have higher numbers.
+    /// Number of the checkpoint; later ones have higher numbers.
     pub number: usize,
-    /// What it was taken for.
+    /// Label that was given when it was taken.
     pub label: String,
-    /// How many files, directories and links differ from the checkpoint before.
+    /// Number of files, directories and links that differ from the checkpoint before.
     pub changes: usize,
+}
+
+/// The treatment of new contents in a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Contents {
+    Store,
+    Skip,
 }
 
 /// The checkpoints of one workspace.
@@ -105,18 +115,18 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// Opens or creates the store `store` for the workspace `root`.
+    /// Opens or creates the store in the directory `store` for the workspace `root`.
     pub fn open(store: &Path, root: &Path, limits: Limits) -> Result<Self, CheckpointError> {
         std::fs::create_dir_all(store).map_err(CheckpointError::io("create", store))?;
         let journal = Journal::open(&store.join("journal"))?;
         let objects = Objects::new(store.join("objects"));
         let index_file = store.join("index");
-        // Without contents, what it says of them is not true.
+        // Without the contents, the index is wrong about them.
         let index = if objects.exist() { Index::load(&index_file) } else { Index::default() };
         Ok(Self { root: root.to_owned(), limits, journal, objects, index, index_file })
     }
 
-    /// Opens or creates the store `store` for a workspace, which has to be on this machine.
+    /// Opens or creates the store in the directory `store` for a workspace on this machine.
     pub fn of(
         store: &Path,
         workspace: &Workspace,
@@ -127,10 +137,9 @@ impl Checkpoints {
         Self::open(store, &root, limits)
     }
 
-    /// Takes a checkpoint and returns its number. If nothing has changed since the last one, that
-    /// one is it.
+    /// Takes a checkpoint and returns its number. If nothing has changed, returns the current one.
     pub fn take(&mut self, label: &str) -> Result<usize, CheckpointError> {
-        let now = self.look(true)?;
+        let now = self.scan(Contents::Store)?;
         self.index.save(&self.index_file);
         if self.journal.position().is_some() && now == *self.journal.state() {
             return Ok(self.journal.position().unwrap_or_default());
@@ -140,12 +149,13 @@ impl Checkpoints {
         Ok(number)
     }
 
-    /// The checkpoints, oldest first.
+    /// Returns the checkpoints, oldest first.
     pub fn list(&self) -> Vec<Checkpoint> {
         self.journal.list()
     }
 
-    /// The checkpoint that the workspace was last brought to: the latest, unless some were undone.
+    /// Returns the checkpoint that the workspace was last restored to: the latest, unless some were
+    /// undone.
     pub fn current(&self) -> Option<usize> {
         self.journal.position()
     }
@@ -157,23 +167,23 @@ impl Checkpoints {
         Ok(from.changes_to(&to))
     }
 
-    /// Goes back to the checkpoint before the current one. What somebody else has changed since
-    /// is left alone and reported.
+    /// Restores the checkpoint before the current one. Files that have changed since the current
+    /// one are not touched but reported.
     pub fn undo(&mut self) -> Result<RestoreReport, CheckpointError> {
         let at = self.journal.position().ok_or(CheckpointError::NothingToUndo)?;
         let before = self.journal.before(at).ok_or(CheckpointError::NothingToUndo)?;
         self.go(at, before)
     }
 
-    /// Goes to the checkpoint after the current one, from which `undo` came.
+    /// Restores the checkpoint after the current one, to revert an `undo`.
     pub fn redo(&mut self) -> Result<RestoreReport, CheckpointError> {
         let at = self.journal.position().ok_or(CheckpointError::NothingToRedo)?;
         let after = self.journal.after(at).ok_or(CheckpointError::NothingToRedo)?;
         self.go(at, after)
     }
 
-    /// The content that a file had at a checkpoint, if it was kept. The path is written as in
-    /// [`Change::path`].
+    /// Returns the content that a file had at a checkpoint, if it was stored. The path has the form
+    /// of [`Change::path`].
     pub fn content(&self, at: usize, path: &str) -> Result<Option<Vec<u8>>, CheckpointError> {
         match self.journal.state_at(at)?.items.get(path) {
             Some(FileState::File { hash: Some(hash), .. }) => self.objects.read(hash).map(Some),
@@ -184,15 +194,18 @@ impl Checkpoints {
     fn go(&mut self, from: usize, to: usize) -> Result<RestoreReport, CheckpointError> {
         let expected = self.journal.state_at(from)?;
         let wanted = self.journal.state_at(to)?;
-        let now = self.look(false)?;
+        let now = self.scan(Contents::Skip)?;
         let restored = restore::restore(&self.root, &self.objects, &expected, &wanted, &now)?;
         self.journal.move_to(to)?;
         Ok(restored)
     }
 
-    /// Looks at the workspace. With `keep`, contents that are new go to the store.
-    fn look(&mut self, keep: bool) -> Result<State, CheckpointError> {
-        let objects = keep.then_some(&self.objects);
+    /// Scans the workspace.
+    fn scan(&mut self, contents: Contents) -> Result<State, CheckpointError> {
+        let objects = match contents {
+            Contents::Store => Some(&self.objects),
+            Contents::Skip => None,
+        };
         let known = self.journal.state();
         scan::scan(&self.root, known, &mut self.index, objects, self.limits.file_bytes)
     }
@@ -200,7 +213,7 @@ impl Checkpoints {
     fn forget_oldest(&mut self) -> Result<(), CheckpointError> {
         while self.objects.size()? > self.limits.store_bytes && self.journal.forget_oldest()? {
             self.objects.keep_only(&self.journal.hashes())?;
-            // What it says about the store is no longer true.
+            // Contents that the index refers to may be gone.
             self.index = Index::default();
         }
         Ok(())

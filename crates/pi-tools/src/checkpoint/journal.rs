@@ -1,8 +1,8 @@
-//! The order of checkpoints: what each changed, and where we are.
+//! The journal: the order of checkpoints, their changes, and the current one.
 //!
-//! A file of JSON lines that only grows, until the oldest checkpoints are forgotten and it is
-//! written anew. A torn last line is what a crash left of a checkpoint that nobody was told of.
-//! Checkpoints build on each other, so what follows a line that cannot be read is dropped with it.
+//! A file of JSON lines that is only appended to, until the oldest checkpoints are dropped and it
+//! is rewritten. An incomplete last line is the rest of a checkpoint that was never reported, after
+//! a crash. Checkpoints build on each other, so all lines after an unreadable one are dropped.
 
 use std::collections::HashSet;
 use std::fs::OpenOptions;
@@ -17,9 +17,9 @@ use super::{Checkpoint, CheckpointError};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Line {
-    /// A checkpoint, which follows the one we were at.
+    /// A checkpoint was taken after the current one.
     Taken(Entry),
-    /// We went to this checkpoint.
+    /// Another checkpoint became the current one.
     Moved { number: usize },
 }
 
@@ -27,19 +27,19 @@ enum Line {
 struct Entry {
     number: usize,
     label: String,
-    /// The checkpoint it follows; later ones were undone and are gone.
+    /// Checkpoint before this one. Later ones were undone and are gone.
     follows: Option<usize>,
-    /// What differs from that one, or from nothing.
+    /// Differences from that checkpoint, or from an empty workspace.
     changes: Vec<(String, Option<FileState>)>,
 }
 
-/// The checkpoints, in order.
+/// The checkpoints in their order.
 #[derive(Debug)]
 pub(super) struct Journal {
     path: PathBuf,
     entries: Vec<Entry>,
     position: Option<usize>,
-    /// The state at the position.
+    /// State of the workspace at the current checkpoint.
     state: State,
 }
 
@@ -95,7 +95,7 @@ impl Journal {
         self.entries.iter().map(checkpoint).collect()
     }
 
-    /// Adds a checkpoint after the current one and goes there.
+    /// Adds a checkpoint after the current one, and makes it the current one.
     pub(super) fn push(&mut self, label: &str, state: State) -> Result<usize, CheckpointError> {
         let number = self.entries.last().map_or(0, |last| last.number + 1);
         let changes = self.state.changes_to(&state);
@@ -111,7 +111,7 @@ impl Journal {
         Ok(number)
     }
 
-    /// Goes to a checkpoint.
+    /// Makes another checkpoint the current one.
     pub(super) fn move_to(&mut self, number: usize) -> Result<(), CheckpointError> {
         let state = self.state_at(number)?;
         self.append(&Line::Moved { number })?;
@@ -128,7 +128,7 @@ impl Journal {
         Some(self.entries.get(self.index(number)? + 1)?.number)
     }
 
-    /// The state at a checkpoint.
+    /// Returns the state at a checkpoint.
     pub(super) fn state_at(&self, number: usize) -> Result<State, CheckpointError> {
         let at = self.index(number).ok_or(CheckpointError::Unknown(number))?;
         let mut state = State::default();
@@ -138,7 +138,7 @@ impl Journal {
         Ok(state)
     }
 
-    /// Forgets the oldest checkpoint, if that is neither the latest nor where we are.
+    /// Drops the oldest checkpoint, unless it is the latest or the current one.
     pub(super) fn forget_oldest(&mut self) -> Result<bool, CheckpointError> {
         let [oldest, next, ..] = self.entries.as_slice() else { return Ok(false) };
         if self.position == Some(oldest.number) {
@@ -153,7 +153,7 @@ impl Journal {
         Ok(true)
     }
 
-    /// The contents that some checkpoint needs.
+    /// Returns the hashes of all contents that checkpoints refer to.
     pub(super) fn hashes(&self) -> HashSet<String> {
         let items = self.entries.iter().flat_map(|entry| &entry.changes);
         items
@@ -165,7 +165,7 @@ impl Journal {
     }
 
     fn add(&mut self, entry: Entry) {
-        // What came after the checkpoint it follows was undone.
+        // Later checkpoints were undone.
         let kept = entry.follows.and_then(|number| self.index(number)).map_or(0, |at| at + 1);
         self.entries.truncate(kept);
         self.position = Some(entry.number);

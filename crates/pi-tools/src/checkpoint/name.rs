@@ -1,16 +1,16 @@
-//! Paths and targets of links as text: for the journal, for lists, and back.
+//! Paths and link targets as text, for the journal and for lists.
 //!
-//! A name may be any bytes. Nearly all are text and stay as they are; of others, each byte that is
-//! none is written as a zero character, which no name has, and two hexadecimal digits.
+//! A name may consist of any bytes. Valid UTF-8 stays as it is; each invalid byte becomes a zero
+//! character, which no name contains, and two hexadecimal digits.
 
 use std::borrow::Cow;
 use std::path::Path;
 
-/// What stands before a byte that is no text.
+/// Character before an encoded byte.
 #[cfg(unix)]
 const ESCAPE: char = '\0';
 
-/// The text of a path. `None` where a system has names that cannot be written so.
+/// Encodes a path. Returns `None` on systems with names that cannot be encoded.
 #[cfg(unix)]
 pub(super) fn to_text(path: &Path) -> Option<String> {
     use std::fmt::Write;
@@ -25,7 +25,7 @@ pub(super) fn to_text(path: &Path) -> Option<String> {
     Some(text)
 }
 
-/// The path that a text stands for.
+/// Decodes a path.
 #[cfg(unix)]
 pub(super) fn to_path(text: &str) -> Cow<'_, Path> {
     use std::ffi::OsString;
@@ -43,13 +43,13 @@ pub(super) fn to_path(text: &str) -> Cow<'_, Path> {
     Cow::Owned(OsString::from_vec(bytes).into())
 }
 
-/// The text of a path. `None` where a system has names that cannot be written so.
+/// Encodes a path. Returns `None` on systems with names that cannot be encoded.
 #[cfg(not(unix))]
 pub(super) fn to_text(path: &Path) -> Option<String> {
     path.to_str().map(str::to_owned)
 }
 
-/// The path that a text stands for.
+/// Decodes a path.
 #[cfg(not(unix))]
 pub(super) fn to_path(text: &str) -> Cow<'_, Path> {
     Cow::Borrowed(Path::new(text))
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_name_comes_back() {
+    fn any_name_round_trips() {
         let cases: [(&[u8], &str); 6] = [
             (b"plain/name", "plain/name"),
             ("caf\u{e9} \u{fffd} \\xff %ff\n".as_bytes(), "caf\u{e9} \u{fffd} \\xff %ff\n"),

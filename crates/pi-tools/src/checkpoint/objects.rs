@@ -1,4 +1,4 @@
-//! Contents, each kept once under its hash.
+//! The object store: contents of files, each stored once under its hash.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -8,13 +8,13 @@ use sha2::{Digest, Sha256};
 
 use super::CheckpointError;
 
-/// The store of contents.
+/// A directory of contents.
 #[derive(Debug)]
 pub(super) struct Objects {
     directory: PathBuf,
 }
 
-/// What a content is called.
+/// Returns the hash of a content, which is its name.
 pub(super) fn hash(content: &[u8]) -> String {
     Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -24,12 +24,12 @@ impl Objects {
         Self { directory }
     }
 
-    /// Some contents have been kept.
+    /// Returns true if contents were stored.
     pub(super) fn exist(&self) -> bool {
         self.directory.exists()
     }
 
-    /// Keeps a content.
+    /// Stores a content.
     pub(super) fn write(&self, hash: &str, content: &[u8]) -> Result<(), CheckpointError> {
         let path = self.path(hash);
         if path.exists() {
@@ -38,25 +38,25 @@ impl Objects {
         let failed = || CheckpointError::io("write", &path);
         let directory = path.parent().unwrap_or(&self.directory);
         std::fs::create_dir_all(directory).map_err(failed())?;
-        // Under its name only when it is whole: a hash is a promise.
+        // Renamed when it is complete: the content of an object must match its name.
         let mut new = tempfile::NamedTempFile::new_in(directory).map_err(failed())?;
         new.write_all(content).map_err(failed())?;
         new.persist(&path).map_err(|error| failed()(error.error))?;
         Ok(())
     }
 
-    /// Reads a content, and makes sure that it is what it was.
+    /// Reads a content and checks it against its hash.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, CheckpointError> {
         let path = self.path(name);
         let content = std::fs::read(&path).map_err(CheckpointError::io("read", &path))?;
         if hash(&content) != name {
-            let damaged = std::io::Error::other("its content has changed");
+            let damaged = std::io::Error::other("the content does not match its hash");
             return Err(CheckpointError::io("use", path)(damaged));
         }
         Ok(content)
     }
 
-    /// The size of all contents.
+    /// Returns the size of all contents.
     pub(super) fn size(&self) -> Result<u64, CheckpointError> {
         let mut size = 0;
         self.each(|_, metadata| {
@@ -66,7 +66,7 @@ impl Objects {
         Ok(size)
     }
 
-    /// Removes all contents but these.
+    /// Removes all contents except these.
     pub(super) fn keep_only(&self, wanted: &HashSet<String>) -> Result<(), CheckpointError> {
         self.each(|path, _| {
             let parts = path.iter().rev().take(2).map(|part| part.to_string_lossy());

@@ -1,4 +1,4 @@
-//! Making a workspace look as it did, without touching what somebody else has changed since.
+//! Restoring a workspace without touching files that have changed since.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -9,23 +9,25 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::CheckpointError;
 use super::name::to_path;
 use super::objects::{Objects, hash};
-use super::scan::{self, leads_elsewhere, mode};
+use super::scan::{self, is_behind_link, mode};
 use super::state::{Change, FileState, State};
 use crate::executor::replace::{cannot_rename, keep_attributes, new_file, persist, replace};
 
-/// What a restoration did.
+/// The result of restoring a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RestoreReport {
-    /// What was put back, created or removed.
+    /// Paths that were restored, created or removed.
     pub paths: Vec<String>,
-    /// What was left as it is.
+    /// Paths that were not touched.
     pub conflicts: Vec<Conflict>,
 }
 
-/// Something that was left as it is.
+/// A path that was not touched.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Conflict {
-    /// The path, from the workspace on.
+    /// Path relative to the workspace.
     pub path: String,
     /// Reason why the path was not restored.
     pub reason: ConflictReason,
@@ -55,7 +57,8 @@ pub enum ConflictReason {
     TooLarge,
 }
 
-/// Turns what is `expected` into what is `wanted`, where what there is `now` is what is expected.
+/// Changes the `expected` state into the `wanted` state. A path that differs from the expected
+/// state `now` is a conflict.
 pub(super) fn restore(
     root: &Path,
     objects: &Objects,
@@ -66,8 +69,8 @@ pub(super) fn restore(
     let mut work =
         Restoration { root, objects, modes: Modes::default(), restored: RestoreReport::default() };
     let changes = expected.changes_to(wanted);
-    let done = work.make(&changes, now);
-    // Also after a failure: directories were opened to change what is in them.
+    let done = work.apply(&changes, now);
+    // Also after a failure: directories were made writable to change their entries.
     work.modes.finish();
     done?;
     Ok(work.restored)
@@ -81,25 +84,26 @@ struct Restoration<'a> {
 }
 
 impl Restoration<'_> {
-    fn make(&mut self, changes: &[Change], now: &State) -> Result<(), CheckpointError> {
-        // What is ignored comes first: it decides about the rest.
+    fn apply(&mut self, changes: &[Change], now: &State) -> Result<(), CheckpointError> {
+        // Ignore files come first, because they decide about the rest.
         let (rules, rest): (Vec<&Change>, Vec<&Change>) =
-            changes.iter().partition(|change| is_about_ignoring(change));
+            changes.iter().partition(|change| affects_ignoring(change));
         for change in &rules {
-            self.make_one(change, now, None)?;
+            self.apply_one(change, now, None)?;
         }
         let covered: Option<HashSet<String>> =
             (!rules.is_empty()).then(|| scan::covered(self.root).collect());
-        // Removals from the inside out, then everything else from the outside in.
+        // Removals from the innermost path outward, then all other changes from the outermost
+        // inward.
         let (removals, others): (Vec<&Change>, Vec<&Change>) =
             rest.into_iter().partition(|change| change.after.is_none());
         for change in removals.into_iter().rev().chain(others) {
-            self.make_one(change, now, covered.as_ref())?;
+            self.apply_one(change, now, covered.as_ref())?;
         }
         Ok(())
     }
 
-    fn make_one(
+    fn apply_one(
         &mut self,
         change: &Change,
         now: &State,
@@ -107,10 +111,10 @@ impl Restoration<'_> {
     ) -> Result<(), CheckpointError> {
         let path = self.root.join(to_path(&change.path));
         let ignored = || covered.is_some_and(|covered| !covered.contains(&change.path));
-        let reason = if leads_elsewhere(self.root, &path) {
+        let reason = if is_behind_link(self.root, &path) {
             Some(ConflictReason::BehindLink)
         } else if change.after.is_none() && ignored() {
-            // It may have been there all the time.
+            // The file may have existed all the time.
             Some(ConflictReason::Ignored)
         } else {
             conflict(change, now, &path)
@@ -128,7 +132,7 @@ impl Restoration<'_> {
         Ok(())
     }
 
-    /// Makes a change, or says why not.
+    /// Applies a change. Returns the reason if it is a conflict.
     fn put_back(
         &mut self,
         change: &Change,
@@ -142,7 +146,7 @@ impl Restoration<'_> {
         if change.after.as_ref().is_none_or(is_other_kind) {
             match remove(path) {
                 Ok(()) => self.modes.forget(path),
-                // Something that is not part of the checkpoint is still in there.
+                // The directory contains something that is not part of the checkpoint.
                 Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
                     return Ok(Some(ConflictReason::NotEmpty));
                 }
@@ -171,14 +175,14 @@ impl Restoration<'_> {
     }
 }
 
-/// Whether a change decides what else is ignored.
-fn is_about_ignoring(change: &Change) -> bool {
+/// Returns true if a change affects which files are ignored.
+fn affects_ignoring(change: &Change) -> bool {
     let name = Path::new(&change.path).file_name();
     name.is_some_and(|name| name == ".gitignore" || name == ".ignore")
         && !matches!(change.after, Some(FileState::Directory { .. }))
 }
 
-/// Why a path must be left alone.
+/// Returns the reason why a path must not be touched.
 fn conflict(change: &Change, now: &State, path: &Path) -> Option<ConflictReason> {
     let there = now.items.get(&change.path);
     let is = |item: &Option<FileState>| match (item, there) {
@@ -186,7 +190,7 @@ fn conflict(change: &Change, now: &State, path: &Path) -> Option<ConflictReason>
         (Some(item), Some(there)) => item.is_same(there),
         _ => false,
     };
-    // Somebody may also have made the change already.
+    // Another program may also have made the same change.
     if !is(&change.before) && !is(&change.after) {
         return Some(ConflictReason::Changed);
     }
@@ -199,8 +203,7 @@ fn conflict(change: &Change, now: &State, path: &Path) -> Option<ConflictReason>
     }
 }
 
-/// Whether there is something that the look at the workspace did not tell of, and it is not what
-/// shall be there.
+/// Returns true if there is a file that the scan did not cover and that is not the wanted one.
 fn is_in_the_way(item: &FileState, path: &Path) -> bool {
     let Ok(metadata) = fs::symlink_metadata(path) else { return false };
     match item {
@@ -215,8 +218,7 @@ fn is_in_the_way(item: &FileState, path: &Path) -> bool {
     }
 }
 
-/// Puts a file in the place of whatever file has the name. Never in place: other names of that
-/// file are not to be changed with it.
+/// Replaces or creates a file. Not in place, because that would change the other names of the file.
 fn put_file(path: &Path, content: &[u8], mode: u32, modified: i64) -> io::Result<()> {
     let old = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
     let new = new_file(path, content, |new| {
@@ -261,7 +263,7 @@ fn time(nanoseconds: i64) -> SystemTime {
     if nanoseconds < 0 { UNIX_EPOCH - distance } else { UNIX_EPOCH + distance }
 }
 
-/// The modes that directories get when all is done: one that may not be written gets its content
+/// The modes of directories, which are set at the end: a read-only directory gets its content
 /// first.
 #[derive(Debug, Default)]
 struct Modes {
@@ -269,7 +271,7 @@ struct Modes {
 }
 
 impl Modes {
-    /// Makes sure that a directory can be changed.
+    /// Makes a directory writable until the end.
     fn open(&mut self, directory: &Path) {
         let Ok(metadata) = fs::symlink_metadata(directory) else { return };
         let mode = mode(&metadata);
@@ -279,7 +281,7 @@ impl Modes {
     }
 
     fn set_later(&mut self, directory: &Path, mode: u32) {
-        // Until then it must be possible to look into it.
+        // Until the end, the directory must be accessible.
         let _ = set_mode(directory, mode | 0o700);
         self.later.insert(directory.to_owned(), mode);
     }
@@ -288,7 +290,7 @@ impl Modes {
         self.later.remove(directory);
     }
 
-    /// From the inside out: a closed directory does not let us in.
+    /// Sets the modes from the innermost directory outward: a closed directory gives no access.
     fn finish(&mut self) {
         for (directory, mode) in std::mem::take(&mut self.later).into_iter().rev() {
             let _ = set_mode(&directory, mode);

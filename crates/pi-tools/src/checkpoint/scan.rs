@@ -1,4 +1,4 @@
-//! Looking at a workspace: what is there, and what of it has to be read.
+//! Scanning a workspace: its files, and which of them must be read.
 
 use std::collections::HashMap;
 use std::fs::Metadata;
@@ -14,11 +14,11 @@ use super::name::{to_path, to_text};
 use super::objects::{self, Objects};
 use super::state::{FileState, State};
 
-/// A file that changed this recently may change again without its time stamps telling.
+/// A file that changed this recently may change again without new time stamps.
 const TICK: Duration = Duration::from_secs(2);
 
-/// What was known of files when they were last read. Kept on disk as a cache, so that a new
-/// process need not read everything again.
+/// The files as they were when they were last read. Saved on disk as a cache, so that a new process
+/// need not read all files.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Index {
     files: HashMap<String, Known>,
@@ -27,13 +27,13 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Reads the cache; whatever is wrong with it, there is none then.
+    /// Reads the cache. A missing or broken cache is empty.
     pub(super) fn load(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_default();
         serde_json::from_slice(&bytes).unwrap_or_default()
     }
 
-    /// Writes the cache, if it is not as it was. If that fails, the next look takes longer.
+    /// Writes the cache if it has changed. If that fails, the next scan takes longer.
     pub(super) fn save(&mut self, path: &Path) {
         if !std::mem::take(&mut self.changed) {
             return;
@@ -51,24 +51,24 @@ impl Index {
 struct Known {
     stamp: Stamp,
     hash: String,
-    /// Its content is in the store.
+    /// The store has the content.
     kept: bool,
 }
 
-/// What the file system says about a file. If it says the same, the content is the same.
+/// The metadata of a file. If it is equal, the content is equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Stamp {
     size: u64,
     modified: i64,
     changed: (i64, i64),
     inode: u64,
-    /// It was old enough to be trusted.
+    /// The file had not changed recently, so its time stamps can be trusted.
     settled: bool,
 }
 
-/// Looks at everything below `root`. Contents that `objects` does not have go there. What is
-/// `known` is looked at even if it is ignored by now, as git does with what it tracks: otherwise
-/// a new line in `.gitignore` would look like a removal.
+/// Scans everything below `root`, and adds new contents to `objects`. Paths that are `known` are
+/// scanned even if they are ignored by now, as git does with tracked files: otherwise a new line in
+/// `.gitignore` would look like a removal.
 pub(super) fn scan(
     root: &Path,
     known: &State,
@@ -80,19 +80,19 @@ pub(super) fn scan(
     let now = SystemTime::now();
     for path in covered(root) {
         let file = root.join(to_path(&path));
-        // What vanishes while we look is not there.
+        // A file that disappears during the scan does not exist.
         let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };
-        if let Some(item) = look(&file, &path, &metadata, now, index, objects, file_bytes)? {
+        if let Some(item) = scan_path(&file, &path, &metadata, now, index, objects, file_bytes)? {
             state.items.insert(path, item);
         }
     }
     for path in known.items.keys() {
         let file = root.join(to_path(path));
-        if state.items.contains_key(path) || leads_elsewhere(root, &file) {
+        if state.items.contains_key(path) || is_behind_link(root, &file) {
             continue;
         }
         let Ok(metadata) = std::fs::symlink_metadata(&file) else { continue };
-        if let Some(item) = look(&file, path, &metadata, now, index, objects, file_bytes)? {
+        if let Some(item) = scan_path(&file, path, &metadata, now, index, objects, file_bytes)? {
             state.items.insert(path.clone(), item);
         }
     }
@@ -100,7 +100,7 @@ pub(super) fn scan(
     Ok(state)
 }
 
-/// The paths of everything below a directory that is not ignored.
+/// Returns the paths below a directory that are not ignored.
 pub(super) fn covered(root: &Path) -> impl Iterator<Item = String> {
     let walk = WalkBuilder::new(root)
         .hidden(false)
@@ -115,12 +115,13 @@ pub(super) fn covered(root: &Path) -> impl Iterator<Item = String> {
     })
 }
 
-/// Whether a directory on the way is a link: what is behind it is not ours.
-pub(super) fn leads_elsewhere(root: &Path, path: &Path) -> bool {
+/// Returns true if a parent directory of the path is a link: the workspace does not contain what is
+/// behind it.
+pub(super) fn is_behind_link(root: &Path, path: &Path) -> bool {
     path.ancestors().skip(1).take_while(|above| *above != root).any(Path::is_symlink)
 }
 
-fn look(
+fn scan_path(
     file: &Path,
     path: &str,
     metadata: &Metadata,
@@ -159,7 +160,7 @@ fn look(
     let content = match std::fs::read(file) {
         Ok(content) => content,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        // A file that we may not read is one whose content is not kept.
+        // The content of an unreadable file is not stored.
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
             return Ok(Some(item(None)));
         }
@@ -190,7 +191,8 @@ fn stamp(metadata: &Metadata, now: SystemTime) -> Stamp {
     }
 }
 
-/// Nanoseconds since the epoch, negative before it; good for 292 years each way.
+/// Converts a time to nanoseconds since the epoch, negative before it; the range is 292 years each
+/// way.
 fn nanoseconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),

@@ -1,22 +1,23 @@
-//! What a workspace looks like: every file, directory and link in it, by path.
+//! The state of a workspace: every file, directory and link by path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// Something at a path.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum FileState {
-    /// A file.
+    /// A regular file.
     File {
-        /// What its content is; absent if it was too large to be kept.
+        /// Hash of the content; absent if the content was not stored.
         hash: Option<String>,
-        /// Bytes.
+        /// Size in bytes.
         size: u64,
         /// Permission bits.
         mode: u32,
-        /// When its content changed, in nanoseconds since the epoch.
+        /// Time of the last change of the content, in nanoseconds since the epoch.
         modified: i64,
     },
     /// A directory.
@@ -26,14 +27,14 @@ pub enum FileState {
     },
     /// A symbolic link.
     Link {
-        /// Where it leads, written as in [`Change::path`].
+        /// Target of the link, in the form of [`Change::path`].
         target: String,
     },
 }
 
 impl FileState {
-    /// The same to whoever looks at it. When a file was written is not part of that: a build that
-    /// writes the same bytes again changes nothing.
+    /// Returns true if both states are equal apart from the time: a build that writes the same
+    /// bytes again changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -45,19 +46,20 @@ impl FileState {
     }
 }
 
-/// A difference between two states.
+/// A difference between two states of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Change {
-    /// The path, from the workspace on. A byte that is no text is written as a zero character,
-    /// which no path has, and two hexadecimal digits.
+    /// Path relative to the workspace. Each byte that is not valid UTF-8 is written as a zero
+    /// character, which no path contains, and two hexadecimal digits.
     pub path: String,
-    /// What was there; `None` for nothing.
+    /// Earlier state; `None` if the path did not exist.
     pub before: Option<FileState>,
-    /// What is there now.
+    /// Later state; `None` if the path does not exist.
     pub after: Option<FileState>,
 }
 
-/// All items, by path.
+/// All paths and their states.
 #[derive(Debug, Clone, Default)]
 pub(super) struct State {
     pub(super) items: BTreeMap<String, FileState>,
@@ -75,7 +77,7 @@ impl PartialEq for State {
 }
 
 impl State {
-    /// What has to change to make this state the other.
+    /// Returns the changes that turn this state into `other`.
     pub(super) fn changes_to(&self, other: &Self) -> Vec<Change> {
         let paths: BTreeSet<&String> = self.items.keys().chain(other.items.keys()).collect();
         let change = |path: &String| {
@@ -93,7 +95,7 @@ impl State {
         paths.into_iter().filter_map(change).collect()
     }
 
-    /// Makes a change.
+    /// Applies a change to the state of a path.
     pub(super) fn apply(&mut self, path: &str, item: Option<FileState>) {
         match item {
             Some(item) => self.items.insert(path.to_owned(), item),

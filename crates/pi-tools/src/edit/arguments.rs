@@ -1,4 +1,4 @@
-//! Other shapes of arguments that models send.
+//! Shapes of arguments that models send instead of the declared one.
 
 use serde_json::{Map, Value, json};
 

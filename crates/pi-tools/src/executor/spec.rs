@@ -16,7 +16,7 @@ use std::str::FromStr;
 #[non_exhaustive]
 #[allow(missing_docs)] // The comment above covers the fields.
 pub enum ExecutorSpec {
-    /// This machine.
+    /// The machine on which this program runs.
     #[default]
     Local,
     /// Another machine, reached with the user's `ssh` and its configuration.

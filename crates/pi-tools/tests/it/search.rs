@@ -241,7 +241,7 @@ async fn elsewhere_is_searched_like_here() {
     let store = TempDir::new().unwrap();
     let refused = Checkpoints::of(store.path(), &elsewhere, Limits::default()).unwrap_err();
     let expected = format!(
-        "checkpoints are only for workspaces on this machine; {} is elsewhere",
+        "checkpoints are not supported for {}: it is on another machine or in a container",
         directory.path().display()
     );
     assert_eq!(refused.to_string(), expected);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::super::Command;
 use super::script;
 
-/// Options that must hold, whatever the user's configuration says: no prompts, and no command or
-/// port forwarding of its own.
+/// Options that override the user's configuration: no prompts, and no command or port forwarding
+/// of its own.
 const FIXED: [&str; 3] = ["BatchMode=yes", "RemoteCommand=none", "ClearAllForwardings=yes"];
 /// Options that end a connection to a machine that does not answer.
 const PATIENCE: [&str; 3] =
