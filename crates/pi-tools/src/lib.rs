@@ -1,8 +1,4 @@
-//! The coding tools of pi: exact in their results and atomic in their effects.
-//!
-//! A [`Workspace`] is a directory on an [`Executor`]; the tools of one agent share it. Each tool is
-//! an [`AgentTool`](pi_agent::AgentTool). Parameters, result texts and `details` are those of the
-//! TypeScript pi, so that sessions, exports and extensions keep working. Descriptions are our own.
+#![doc = include_str!("../README.md")]
 //!
 //! # What this crate must not know
 //!

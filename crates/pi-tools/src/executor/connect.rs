@@ -103,11 +103,11 @@ pub async fn connect(
         let base_environment = BaseEnvironment::Empty;
         return Ok(ConnectedExecutor { executor: Arc::new(host), cwd, home, base_environment });
     }
-    elsewhere(spec, host, environment).await
+    connect_remote(spec, host, environment).await
 }
 
 #[cfg(not(unix))]
-async fn elsewhere(
+async fn connect_remote(
     spec: &ExecutorSpec,
     _: Host,
     _: BTreeMap<OsString, OsString>,
@@ -116,7 +116,7 @@ async fn elsewhere(
 }
 
 #[cfg(unix)]
-async fn elsewhere(
+async fn connect_remote(
     spec: &ExecutorSpec,
     host: Host,
     environment: BTreeMap<OsString, OsString>,

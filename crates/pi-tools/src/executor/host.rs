@@ -184,7 +184,7 @@ impl Executor for Host {
 
     fn map_command_path(&self, path: PathBuf) -> PathBuf {
         match self.active_sandbox() {
-            Some(confined) => confined.place(path),
+            Some(confined) => confined.host_path(path),
             None => path,
         }
     }

@@ -1,4 +1,4 @@
-//! Commands that a model leaves running, as it sees them.
+//! Background processes as a model sees them.
 
 use std::fs;
 use std::path::Path;
@@ -38,7 +38,7 @@ impl Session {
         text(&call(&self.process, &arguments).await)
     }
 
-    /// Waits until a process is known to have ended, or to have written something.
+    /// Waits until a condition is true.
     async fn until(&self, happened: impl Fn(&BackgroundProcesses) -> bool) {
         let waiting = async {
             while !happened(&self.background) {
@@ -50,7 +50,7 @@ impl Session {
 }
 
 #[tokio::test]
-async fn a_server_is_started_listed_read_and_stopped() {
+async fn process_is_started_listed_read_and_stopped() {
     let marker = marker();
     let session = Session::new(&marker);
     assert_eq!(session.process(json!({ "action": "list" })).await, "No background processes");
@@ -62,7 +62,7 @@ async fn a_server_is_started_listed_read_and_stopped() {
     );
     let started = session.start(&command).await;
     let expected = "[Process 1 is running. Use the process tool to read its output or to stop it.]";
-    // What it has written by now depends on the machine.
+    // The output so far depends on the machine.
     assert!(started.ends_with(expected), "{started}");
     assert_eq!(session.process(json!({ "action": "list" })).await, "1 is running: echo up ...");
     fs::write(&gate, "").unwrap();
@@ -90,7 +90,7 @@ async fn a_server_is_started_listed_read_and_stopped() {
 }
 
 #[tokio::test]
-async fn what_ends_at_once_is_told_at_once() {
+async fn command_that_fails_at_once_is_a_failed_call() {
     let marker = marker();
     let session = Session::new(&marker);
     let failing =
@@ -98,10 +98,10 @@ async fn what_ends_at_once_is_told_at_once() {
     let failed = call(&session.bash, &failing).await.unwrap();
     assert!(failed.is_error);
     assert_eq!(text(&Ok(failed)), "port taken\n\nCommand exited with code 3");
-    assert!(marked(&marker).is_empty(), "nothing is left of it");
+    assert!(marked(&marker).is_empty(), "no process is left");
     assert_eq!(session.background.list(), []);
 
-    // A model that writes `&` all the same gets what it wants.
+    // A model that writes `&` nevertheless gets a background process.
     let started = session.start("sleep 1000 >/dev/null 2>&1 & echo daemon").await;
     assert_eq!(
         started,
@@ -116,7 +116,7 @@ async fn what_ends_at_once_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn later_ends_are_told_by_process() {
+async fn exit_code_and_long_output_are_shown() {
     let session = Session::new(&marker());
     let directory = TempDir::new().unwrap();
     let gate = directory.path().join("gate");
@@ -142,7 +142,7 @@ async fn later_ends_are_told_by_process() {
 }
 
 #[tokio::test]
-async fn calls_that_make_no_sense_are_errors() {
+async fn invalid_calls_are_errors() {
     let session = Session::new(&marker());
     let hint = "Use action list to see all background processes.";
     let unknown = |id: &str| format!("error: No background process has the id {id}. {hint}");
@@ -168,22 +168,22 @@ async fn calls_that_make_no_sense_are_errors() {
 }
 
 #[tokio::test]
-async fn they_end_with_their_owner() {
+async fn dropping_the_session_kills_all_processes() {
     let marker = marker();
     let session = Session::new(&marker);
     session.start("setsid sleep 1000 & sleep 1000").await;
     assert!(!marked(&marker).is_empty());
     drop(session);
-    wait_until("dropping ends them all", || marked(&marker).is_empty());
+    wait_until("dropping kills all processes", || marked(&marker).is_empty());
 }
 
 #[tokio::test]
-async fn without_a_place_for_them_there_are_none() {
+async fn disabled_without_background_processes() {
     let workspace = workspace(Path::new("/"), settings());
     assert!(toolset::all(&workspace).iter().all(|tool| tool.declaration().name != "process"));
     let tool = bash(Arc::clone(&workspace));
     assert!(tool.declaration().parameters["properties"].get("background").is_none());
-    // An argument that is not declared means nothing.
+    // An undeclared argument is ignored.
     let result = call(&tool, &json!({ "command": "echo a", "background": true })).await;
     assert_eq!(text(&result), "a\n");
 }

@@ -1,4 +1,4 @@
-//! `bash`: what it answers, beside what the TypeScript pi answers.
+//! The tool `bash`: its results, compared with those of the TypeScript pi.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::env::{TestEnv, supervised_host};
 
-/// A workspace whose commands are supervised_host by the testbed.
+/// A workspace whose commands the testbed supervises.
 pub(crate) fn workspace(cwd: &Path, settings: BashSettings) -> Arc<Workspace> {
     Arc::new(Workspace::new(Arc::new(supervised_host()), cwd.to_owned(), None).with_bash(settings))
 }
@@ -24,7 +24,7 @@ pub(crate) fn settings() -> BashSettings {
     settings
 }
 
-/// The settings of the tests with a change.
+/// The default settings of the tests with a change.
 pub(crate) fn settings_with(change: impl FnOnce(&mut BashSettings)) -> BashSettings {
     let mut settings = settings();
     change(&mut settings);
@@ -35,7 +35,7 @@ pub(crate) fn text(output: &ToolOutput) -> String {
     output.content.iter().filter_map(UserBlock::as_text).collect()
 }
 
-/// Runs a command; `seen` is called with the text of every update.
+/// Runs a command; `seen` is called with every update.
 pub(crate) async fn call(
     workspace: &Arc<Workspace>,
     arguments: Value,
@@ -57,11 +57,11 @@ pub(crate) async fn run(workspace: &Arc<Workspace>, command: &str) -> String {
 }
 
 #[tokio::test]
-async fn answers_are_those_of_the_typescript_pi() {
+async fn results_match_the_typescript_pi() {
     replay(&TestEnv::host(), 1).await;
 }
 
-/// Replays one of so many of the recorded calls.
+/// Replays every `one_of`-th recorded call.
 pub(crate) async fn replay(env: &TestEnv, one_of: usize) {
     let fixture = fs::read_to_string("tests/fixtures/bash.json").unwrap();
     let fixture: Value = serde_json::from_str(&fixture).unwrap();
@@ -103,7 +103,7 @@ pub(crate) async fn replay(env: &TestEnv, one_of: usize) {
     }
 }
 
-/// A result without what differs from run to run, long texts as in the fixture.
+/// A result without values that differ from run to run, and with long texts as in the fixture.
 fn comparable(value: &Value, places: &[(&Path, &str)]) -> Value {
     match value {
         Value::String(text) => {
@@ -144,7 +144,7 @@ fn abbreviated(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn settings_are_followed() {
+async fn settings_are_applied() {
     let directory = TempDir::new().unwrap();
     let marked = BTreeMap::from([("PI_SESSION_ID".into(), "s1".into())]);
     let missing = directory.path().join("shell");
@@ -179,14 +179,14 @@ async fn settings_are_followed() {
 }
 
 #[tokio::test]
-async fn a_command_that_no_shell_can_be_given_is_an_error() {
+async fn too_long_command_is_an_error() {
     let workspace = workspace(Path::new("/"), settings());
     let found = run(&workspace, &format!("echo {}", "x".repeat(200_000))).await;
     assert_eq!(found, "spawn E2BIG");
 }
 
 #[tokio::test]
-async fn long_output_is_kept_as_it_was_for_the_user_alone() {
+async fn long_output_is_saved_unchanged_in_a_private_file() {
     let directory = TempDir::new().unwrap();
     let all = settings_with(|s| s.output_directory = Some(directory.path().to_owned()));
     let mut some = all.clone();
@@ -214,13 +214,13 @@ async fn long_output_is_kept_as_it_was_for_the_user_alone() {
 }
 
 #[tokio::test]
-async fn progress_is_reported_and_ends_with_what_there_is() {
+async fn progress_is_reported() {
     let directory = TempDir::new().unwrap();
     let seen = Arc::new(Mutex::new(Vec::new()));
     let collector = Arc::clone(&seen);
     let gate = directory.path().join("gate");
     let opener = gate.clone();
-    // The command goes on when its first line was reported, so remote is a report in between.
+    // The command continues when its first line was reported, so there is an update in between.
     let command = "echo one; until [ -e gate ]; do sleep 0.01; done; echo two";
     let workspace = workspace(directory.path(), settings());
     let done = call(&workspace, json!({ "command": command }), CancelToken::new(), move |update| {
@@ -231,6 +231,6 @@ async fn progress_is_reported_and_ends_with_what_there_is() {
     });
     assert_eq!(text(&done.await.unwrap()), "one\ntwo\n");
     let seen = seen.lock().unwrap();
-    assert_eq!(seen[0], ToolOutput::default(), "the first says that it has started");
+    assert_eq!(seen[0], ToolOutput::default(), "the first update reports the start");
     assert_eq!(text(&seen[1]), "one\n");
 }

@@ -1,4 +1,4 @@
-//! Calling a tool as the agent loop does.
+//! Calls of tools as in the agent loop.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use pi_protocol::{CancelToken, UserBlock};
 use pi_tools::{Host, Workspace};
 use serde_json::{Map, Value};
 
-/// A workspace in a directory.
+/// A workspace in a directory of this machine.
 pub(crate) fn workspace(directory: &Path) -> Arc<Workspace> {
     Arc::new(Workspace::new(Arc::new(Host::default()), directory.to_owned(), None))
 }
@@ -18,7 +18,7 @@ pub(crate) async fn call(tool: &dyn AgentTool, arguments: &Value) -> Result<Tool
     call_with(tool, arguments, CancelToken::new()).await
 }
 
-/// Calls a tool in a run that may be aborted.
+/// Calls a tool in a run that can be aborted.
 pub(crate) async fn call_with(
     tool: &dyn AgentTool,
     arguments: &Value,

@@ -1,4 +1,4 @@
-//! Changing files beside others: other calls, other programs, other names.
+//! Changes of files beside other calls and other programs.
 
 use std::fs;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ fn replacement(path: &str, old: &str, new: &str) -> Value {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_on_one_file_wait_for_each_other() {
+async fn calls_on_one_file_are_serialized() {
     let directory = TempDir::new().unwrap();
     let lines: String = (0..40).map(|number| format!("<{number}>\n")).collect();
     fs::write(directory.path().join("f"), lines).unwrap();
@@ -39,7 +39,7 @@ async fn calls_on_one_file_wait_for_each_other() {
     assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), expected);
 }
 
-/// What happens to a file, and what is said when it is changed then.
+/// The steps before a change, and the notice in its result.
 struct Case {
     name: &'static str,
     before: &'static [&'static str],
@@ -60,7 +60,7 @@ const CASES: &[Case] = &[
 ];
 
 #[tokio::test]
-async fn changes_by_others_are_noticed() {
+async fn changes_by_other_programs_are_noticed() {
     for (case, refuse, by_edit) in CASES
         .iter()
         .flat_map(|case| [(case, false), (case, true)])
@@ -144,7 +144,7 @@ async fn an_aborted_call_changes_nothing() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_stays_the_file_it_is() {
+async fn attributes_of_a_file_are_kept() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name);
@@ -153,7 +153,7 @@ async fn a_file_stays_the_file_it_is() {
         fs::set_permissions(path(name), fs::Permissions::from_mode(0o750)).unwrap();
     }
     fs::hard_link(path("hard"), path("other name")).unwrap();
-    // Only root may give files away; for others this one is like the first.
+    // Only root can change owners; for other users this file is like the first.
     let _ = chown(path("owned"), Some(4711), Some(4712));
     let write = write(workspace(directory.path()));
     for name in ["plain", "hard", "owned"] {
@@ -165,5 +165,5 @@ async fn a_file_stays_the_file_it_is() {
         assert_eq!(fs::read_to_string(path(name)).unwrap(), "new\n", "{name}");
     }
     assert_eq!(fs::read_to_string(path("other name")).unwrap(), "new\n");
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4, "nothing is left behind");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4, "no temporary file is left");
 }

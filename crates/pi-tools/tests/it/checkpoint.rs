@@ -1,4 +1,4 @@
-//! Checkpoints: whatever happened in between, undo gives back what was there.
+//! Checkpoints and restoring them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,7 +37,7 @@ fn tree(root: &Path) -> BTreeMap<String, String> {
     describe(root, |metadata| format!("{:?}", metadata.modified().unwrap()))
 }
 
-/// The same without times: a file that was written again with the same content has not changed.
+/// The same without times: a file that was rewritten with the same content has not changed.
 pub(crate) fn timeless_tree(root: &Path) -> BTreeMap<String, String> {
     describe(root, |_| String::new())
 }
@@ -50,7 +50,7 @@ fn describe(root: &Path, time: fn(&fs::Metadata) -> String) -> BTreeMap<String, 
             let path = entry.unwrap().path();
             let metadata = fs::symlink_metadata(&path).unwrap();
             let name = path.strip_prefix(root).unwrap();
-            // Escaped only where it is no text.
+            // Only invalid UTF-8 is escaped.
             let name = name.to_str().map_or_else(|| format!("{name:?}"), str::to_owned);
             let mode = metadata.permissions().mode();
             let what = if metadata.is_symlink() {
@@ -69,7 +69,7 @@ fn describe(root: &Path, time: fn(&fs::Metadata) -> String) -> BTreeMap<String, 
 }
 
 #[test]
-fn what_tools_and_commands_did_is_undone_and_redone() {
+fn changes_are_undone_and_redone() {
     let project = Project::new();
     fs::write(project.path("kept"), "as it was").unwrap();
     fs::write(project.path("edited"), "before").unwrap();
@@ -96,7 +96,7 @@ fn what_tools_and_commands_did_is_undone_and_redone() {
         checkpoints.diff(first, second).unwrap().into_iter().map(|change| change.path).collect();
     assert_eq!(changed, ["a", "a/b", "a/b/removed", "edited", "link", "new", "new/file"]);
 
-    // Also after the program was started again.
+    // A store that is opened again has the same checkpoints.
     let mut checkpoints = project.open(Limits::default());
     let undone = checkpoints.undo().unwrap();
     assert_eq!((undone.paths.len(), undone.conflicts.as_slice()), (7, &[][..]));
@@ -109,7 +109,7 @@ fn what_tools_and_commands_did_is_undone_and_redone() {
 }
 
 #[test]
-fn what_somebody_else_changed_since_is_left_alone() {
+fn later_changes_are_not_overwritten() {
     let project = Project::new();
     for name in ["mine", "theirs", "gone"] {
         fs::write(project.path(name), "1").unwrap();
@@ -133,10 +133,10 @@ fn what_somebody_else_changed_since_is_left_alone() {
     assert_eq!(fs::read_to_string(project.path("theirs")).unwrap(), "edited by the user");
 }
 
-/// Linux lets a name be any bytes; macOS does not.
+/// Linux permits any bytes in a name; macOS does not.
 #[cfg(target_os = "linux")]
 #[test]
-fn names_and_targets_that_are_no_text_come_back() {
+fn invalid_utf8_names_are_restored() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let project = Project::new();
@@ -149,7 +149,7 @@ fn names_and_targets_that_are_no_text_come_back() {
     let mut checkpoints = project.open(Limits::default());
     let first = checkpoints.take("before").unwrap();
     fs::write(path(b"d\xff/caf\xe9"), "22").unwrap();
-    // Names that a lossy text could not tell apart.
+    // A lossy conversion makes these names equal.
     fs::write(path(b"d\xff/caf\xe8"), "new").unwrap();
     fs::remove_file(path(b"gone\xf0\x9f")).unwrap();
     fs::remove_file(path(b"d\xff/link")).unwrap();
@@ -171,7 +171,7 @@ fn names_and_targets_that_are_no_text_come_back() {
 #[test]
 fn nothing_is_written_behind_a_link() {
     let project = Project::new();
-    let elsewhere = TempDir::new().unwrap();
+    let other = TempDir::new().unwrap();
     fs::create_dir(project.path("d")).unwrap();
     fs::write(project.path("d/x"), "1").unwrap();
     let mut checkpoints = project.open(Limits::default());
@@ -179,15 +179,15 @@ fn nothing_is_written_behind_a_link() {
     fs::remove_file(project.path("d/x")).unwrap();
     checkpoints.take("after").unwrap();
     fs::remove_dir(project.path("d")).unwrap();
-    symlink(elsewhere.path(), project.path("d")).unwrap();
+    symlink(other.path(), project.path("d")).unwrap();
     let restored = checkpoints.undo().unwrap();
     assert_eq!(restored.paths, [] as [&str; 0]);
     assert_eq!(restored.conflicts[0].reason, ConflictReason::BehindLink);
-    assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(other.path()).unwrap().count(), 0);
 }
 
 #[test]
-fn git_and_what_it_ignores_are_not_touched() {
+fn git_and_ignored_files_are_not_touched() {
     let project = Project::new();
     fs::create_dir_all(project.path(".git")).unwrap();
     fs::create_dir_all(project.path("target")).unwrap();
@@ -207,7 +207,7 @@ fn git_and_what_it_ignores_are_not_touched() {
 }
 
 #[test]
-fn the_store_is_bounded_and_the_latest_is_never_forgotten() {
+fn store_is_bounded_and_keeps_the_latest_checkpoint() {
     let project = Project::new();
     let limits = Limits { file_bytes: 1000, store_bytes: 2500 };
     let mut checkpoints = project.open(limits);
@@ -228,7 +228,7 @@ fn the_store_is_bounded_and_the_latest_is_never_forgotten() {
 }
 
 #[test]
-fn a_torn_journal_loses_only_what_nobody_was_told_of() {
+fn incomplete_journal_loses_only_the_unreported_checkpoint() {
     let project = Project::new();
     let mut checkpoints = project.open(Limits::default());
     fs::write(project.path("file"), "1").unwrap();

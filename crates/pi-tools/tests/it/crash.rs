@@ -1,5 +1,4 @@
-//! Killed at any moment, or out of room, a writer leaves a file that is whole: the old content or
-//! the new.
+//! Writers that are killed or run out of space leave a complete file: the old content or the new.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -14,7 +13,7 @@ use crate::call::{call, text, workspace};
 
 const VARIABLE: &str = "PI_CRASH_DIRECTORY";
 const RUNS: u64 = 20;
-/// How the names of files begin that have not got their own yet.
+/// Prefix of new files before they are renamed.
 const NEW: &str = ".pi-write-";
 
 #[test]
@@ -36,11 +35,11 @@ fn a_killed_writer_leaves_a_whole_file() {
         }
     }
     println!("crash: {RUNS} writers killed, {cut_short} in the midst of a new file");
-    assert!(cut_short > 0, "nobody was killed in the midst of it");
+    assert!(cut_short > 0, "no writer was killed during a write");
 }
 
-/// Runs a writer and kills it when a new file has got so many bytes; tells the last version that
-/// it acknowledged.
+/// Runs a writer and kills it when a new file has this many bytes. Returns the last version that
+/// the writer acknowledged.
 fn run_and_kill(directory: &Path, bytes: u64) -> u64 {
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "crash::write_until_killed", "--ignored", "--nocapture"])
@@ -60,7 +59,7 @@ fn run_and_kill(directory: &Path, bytes: u64) -> u64 {
     }
     writer.kill().unwrap();
     let status = writer.wait().unwrap();
-    assert!(status.code().is_none(), "it was not killed: {status}");
+    assert!(status.code().is_none(), "the writer was not killed: {status}");
     let lines = BufReader::new(writer.stdout.take().unwrap()).lines().map(Result::unwrap);
     let acknowledged = |line: String| line.strip_prefix("ack ")?.parse().ok();
     lines.filter_map(acknowledged).last().unwrap_or(0)
@@ -71,7 +70,7 @@ fn run_and_kill(directory: &Path, bytes: u64) -> u64 {
 async fn write_until_killed() {
     let directory = std::env::var_os(VARIABLE).expect("started by the crash test");
     let write = write(workspace(Path::new(&directory)));
-    // Far more than it gets to write.
+    // More than the writer gets to write.
     for number in 1..1000 {
         let result = call(&write, &json!({ "path": "f", "content": version(number) })).await;
         assert_eq!(text(&result), "Successfully wrote to f");
@@ -82,14 +81,14 @@ async fn write_until_killed() {
 
 #[cfg(unix)]
 #[test]
-fn a_write_that_fails_leaves_the_old_content() {
+fn failed_write_keeps_the_old_content() {
     let directory = TempDir::new().unwrap();
     let path = |name: &str| directory.path().join(name);
     for name in ["f", "hard"] {
         fs::write(path(name), "old\n".repeat(1000)).unwrap();
     }
     fs::hard_link(path("hard"), path("other name")).unwrap();
-    // Files may not grow beyond 64 blocks. Ignored, the signal for that is an error of `write`.
+    // Files cannot grow beyond 64 blocks. With the signal ignored, `write` returns an error.
     let script = "trap '' XFSZ; ulimit -f 64; exec \"$0\" \"$@\"";
     let status = Command::new("sh")
         .args(["-c", script])
@@ -103,7 +102,7 @@ fn a_write_that_fails_leaves_the_old_content() {
     for name in ["f", "hard", "other name"] {
         assert!(fs::read_to_string(path(name)).unwrap() == "old\n".repeat(1000), "{name}");
     }
-    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "nothing is left behind");
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 3, "no temporary file is left");
 }
 
 #[tokio::test]
@@ -118,8 +117,8 @@ async fn write_too_much() {
     }
 }
 
-/// A text that tells its number and, by what it is filled with, whether it is whole. Large, so
-/// that most of a writer's time is spent in writing.
+/// A text with its number and a filling that depends on it. Large, so that a writer spends most of
+/// its time writing.
 fn version(number: u64) -> String {
     let filling = ["lorem ", "ipsum ", "dolor ", "sit amet "][number as usize % 4];
     let mut text = format!("{number}\n");

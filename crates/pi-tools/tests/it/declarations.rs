@@ -1,4 +1,4 @@
-//! What models are told about the tools.
+//! The declarations of the tools, as models see them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ fn show(tool: &dyn AgentTool) -> String {
 }
 
 #[test]
-fn declarations() {
+fn declarations_match_the_snapshots() {
     let shown: Vec<String> = toolset::all(&plain()).iter().map(|tool| show(&**tool)).collect();
     insta::assert_snapshot!("declarations", shown.join("\n"));
     let workspace = with_background();
@@ -43,7 +43,7 @@ fn declarations() {
 }
 
 #[test]
-fn prompts_have_a_line_for_each_tool() {
+fn each_tool_has_a_prompt_line() {
     for tool in toolset::all(&with_background()) {
         let snippet = tool.prompt_snippet().unwrap_or_default();
         let name = &tool.declaration().name;
@@ -52,8 +52,8 @@ fn prompts_have_a_line_for_each_tool() {
     }
 }
 
-/// A schema without its texts.
-fn without_texts(mut schema: Value) -> Value {
+/// A schema without descriptions.
+fn without_descriptions(mut schema: Value) -> Value {
     fn strip(schema: &mut Value) {
         let Some(object) = schema.as_object_mut() else { return };
         object.remove("description");
@@ -67,7 +67,7 @@ fn without_texts(mut schema: Value) -> Value {
 }
 
 #[test]
-fn parameters_are_those_of_the_typescript_pi() {
+fn parameters_match_the_typescript_pi() {
     let fixture: Value =
         serde_json::from_str(include_str!("../fixtures/declarations.json")).unwrap();
     let observed = fixture["parameters"].as_object().unwrap();
@@ -75,11 +75,11 @@ fn parameters_are_those_of_the_typescript_pi() {
     assert_eq!(tools.len(), observed.len());
     for tool in tools {
         let Tool { name, parameters, .. } = tool.declaration().clone();
-        assert_eq!(without_texts(parameters), observed[&name], "{name}");
+        assert_eq!(without_descriptions(parameters), observed[&name], "{name}");
     }
 }
 
-/// The tools as a provider is sent them that enforces schemas.
+/// The tools as sent to a provider that enforces schemas.
 fn sent(api: &str, compat: &Value, tools: &[Arc<dyn AgentTool>]) -> Vec<Value> {
     let model: Model = serde_json::from_value(json!({
         "id": "m", "api": api, "provider": "p", "baseUrl": "http://localhost", "reasoning": false,
@@ -91,7 +91,7 @@ fn sent(api: &str, compat: &Value, tools: &[Arc<dyn AgentTool>]) -> Vec<Value> {
     for tool in tools {
         let mut declaration = tool.declaration().clone();
         if declaration.constrained_sampling.is_some() {
-            // So that it fails instead of falling back.
+            // The encoder then fails instead of falling back.
             declaration.constrained_sampling =
                 Some(ConstrainedSampling::JsonSchema { strict: StrictMode::Require });
         }
@@ -104,7 +104,7 @@ fn sent(api: &str, compat: &Value, tools: &[Arc<dyn AgentTool>]) -> Vec<Value> {
 }
 
 #[test]
-fn schemas_can_be_enforced_without_loss() {
+fn strict_schemas_keep_all_parameters() {
     let formats = [
         ("openai-completions", json!({ "supportsStrictMode": true }), "/function", "parameters"),
         ("anthropic-messages", json!({ "supportsStrictTools": true }), "", "input_schema"),
@@ -143,7 +143,7 @@ fn schemas_can_be_enforced_without_loss() {
 }
 
 #[test]
-fn options_that_a_strict_model_leaves_out_are_left_out() {
+fn null_options_of_strict_models_are_removed() {
     let tools = toolset::all(&with_background());
     let cases = [
         ("read", json!({ "path": "f", "offset": null, "limit": null }), json!({ "path": "f" })),

@@ -1,4 +1,4 @@
-//! Images in `read`.
+//! Images in the tool `read`.
 
 use std::fs;
 use std::io::Cursor;
@@ -20,7 +20,7 @@ const OMITTED: &str = "[Image omitted: could not be resized below the inline ima
 /// Reads a file with these bytes.
 async fn show(bytes: &[u8], images: &ImageSettings) -> ToolOutput {
     let directory = TempDir::new().unwrap();
-    // The name says nothing.
+    // The type does not depend on the name.
     fs::write(directory.path().join("f.txt"), bytes).unwrap();
     let workspace = workspace(Path::new(directory.path()));
     workspace.set_image_settings(images.clone());
@@ -44,7 +44,7 @@ fn text_of(output: &ToolOutput) -> String {
     text(&Ok(output.clone()))
 }
 
-/// Red on the left, green on the right; blue noise, so that it does not compress to nothing.
+/// Red on the left, green on the right, with blue noise that does not compress.
 fn picture(width: u32, height: u32) -> DynamicImage {
     let mut noise = 1_u32;
     DynamicImage::ImageRgb8(RgbImage::from_fn(width, height, |x, _| {
@@ -60,9 +60,9 @@ fn encoded(picture: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-/// A JPEG file that says it is lying on its side.
+/// A JPEG file that is declared as lying on its side.
 fn turned(width: u32, height: u32) -> Vec<u8> {
-    // TIFF, one entry: orientation (0x112), one short, 6: turn clockwise to see it upright.
+    // TIFF with one entry: orientation (0x112), one short, 6: turn clockwise.
     let exif = b"II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0".to_vec();
     let mut bytes = Vec::new();
     let mut encoder = JpegEncoder::new_with_quality(&mut bytes, 90);
@@ -76,7 +76,7 @@ fn unencoded(data: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn what_fits_is_sent_as_it_is() {
+async fn fitting_images_are_sent_unchanged() {
     for (format, mime_type) in [
         (ImageFormat::Png, "image/png"),
         (ImageFormat::Jpeg, "image/jpeg"),
@@ -96,7 +96,7 @@ async fn what_fits_is_sent_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_is_made_to() {
+async fn large_images_are_converted() {
     let limit = |max_width, max_height, max_bytes| {
         resized(ImageResize { max_width, max_height, max_bytes, jpeg_quality: None })
     };
@@ -139,7 +139,7 @@ async fn what_does_not_fit_is_made_to() {
         let decoded = image::load_from_memory(&unencoded(&image.data)).unwrap().to_rgb8();
         assert_eq!(decoded.dimensions(), size, "{name}");
         if name == "on its side" {
-            // What was on the left is on top.
+            // The left side is on top after the turn.
             let (top, bottom) = (decoded.get_pixel(25, 10), decoded.get_pixel(25, 90));
             assert!(top[0] > 200 && bottom[1] > 200, "{top:?} {bottom:?}");
         }
@@ -147,7 +147,7 @@ async fn what_does_not_fit_is_made_to() {
 }
 
 #[tokio::test]
-async fn too_many_bytes_become_fewer() {
+async fn images_are_compressed_to_the_byte_limit() {
     let bytes = encoded(&picture(120, 120), ImageFormat::Png);
     for max_bytes in [20_000, 6_000, 1_500] {
         let resize = ImageResize { max_bytes: Some(max_bytes), ..ImageResize::default() };
@@ -159,7 +159,7 @@ async fn too_many_bytes_become_fewer() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_is_said() {
+async fn unsendable_images_are_reported() {
     let png = encoded(&picture(40, 40), ImageFormat::Png);
     let tiny = ImageResize { max_bytes: Some(20), ..ImageResize::default() };
     let mut blind = ImageSettings::default();
@@ -191,15 +191,15 @@ async fn what_cannot_be_sent_is_said() {
     }
 }
 
-/// A GIF file whose canvas has this size and whose only frame is one pixel.
+/// A GIF file with a canvas of this size and a single frame of one pixel.
 fn gif(width: u16, height: u16) -> Vec<u8> {
     let size = [width.to_le_bytes(), height.to_le_bytes()].concat();
-    let colours = [0, 0, 0, 255, 255, 255];
+    let colors = [0, 0, 0, 255, 255, 255];
     let frame = b",\0\0\0\0\x01\0\x01\0\0\x02\x02\x44\x01\0;";
-    [b"GIF89a", &size[..], &[0x80, 0, 0], &colours, frame].concat()
+    [b"GIF89a", &size[..], &[0x80, 0, 0], &colors, frame].concat()
 }
 
-/// A bitmap of this size, run-length encoded: it ends at once, and all of it is black.
+/// A run-length encoded bitmap of this size that ends at once; all of it is black.
 fn bitmap(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = b"BM".to_vec();
     let numbers =
@@ -215,8 +215,8 @@ fn bitmap(width: u32, height: u32) -> Vec<u8> {
 async fn small_files_with_huge_pictures_are_refused() {
     let converted = "[Image omitted: could not be converted to a supported inline image format.]";
     let mut png = encoded(&picture(10, 10), ImageFormat::Png);
-    // Width and height, which the check sum of the header then does not match; so it is not
-    // looked at before the size is.
+    // Width and height. The checksum of the header is wrong then, so the size must be checked
+    // first.
     png[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
     let cases = [
         (gif(20, 20), true, String::new()),

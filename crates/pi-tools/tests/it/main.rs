@@ -1,8 +1,6 @@
-//! What the tools do, seen from outside.
+//! Tests of the tools through their public interface.
 
 #![allow(clippy::unwrap_used)]
-// What a machine cannot show must be said.
-#![allow(clippy::print_stderr)]
 
 mod background;
 mod bash;

@@ -1,4 +1,4 @@
-//! Whatever a command starts ends with it, with its abort, and with the program.
+//! All processes of a command end with it, with an abort, and with the program.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use crate::bash::{call, run, settings, text, workspace};
 use crate::env::TESTBED;
 
-/// Ways to leave something behind.
+/// Commands that leave processes behind.
 pub(crate) const LEFT_BEHIND: &[&str] = &[
     "sleep 1000 &",
     "nohup sleep 1000 >/dev/null 2>&1 &",
@@ -27,17 +27,17 @@ pub(crate) const LEFT_BEHIND: &[&str] = &[
     "(setsid sh -c 'sleep 1000 & sleep 1000 &' &)",
     "sh -c 'trap \"\" TERM HUP INT; sleep 1000; sleep 1000' &",
     "for i in 1 2 3 4 5 6 7 8 9 10; do setsid nohup sleep 1000 >/dev/null 2>&1 & done",
-    // Each lives but a moment, and there is always a next one.
+    // Each process lives only a moment and starts the next one.
     "f() { sleep 0.01; f & }; f >/dev/null 2>&1 &",
 ];
 
-/// A word that no other process knows.
+/// A word that no other process has.
 pub(crate) fn marker() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     format!("pi-test-{}-{}-", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The processes that have the marker among their arguments or in their environment.
+/// The processes that have the marker in their arguments or environment.
 pub(crate) fn marked(marker: &str) -> Vec<u32> {
     let ids = fs::read_dir("/proc")
         .unwrap()
@@ -51,7 +51,7 @@ pub(crate) fn marked(marker: &str) -> Vec<u32> {
     ids.filter(has).collect()
 }
 
-/// Waits for something that is about to happen.
+/// Waits until a condition is true.
 pub(crate) fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let patience = Instant::now() + Duration::from_secs(60);
     while !happened() {
@@ -67,7 +67,7 @@ pub(crate) fn marked_settings(marker: &str) -> BashSettings {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_command_returns() {
+async fn no_process_is_left_when_a_command_returns() {
     for command in LEFT_BEHIND {
         let marker = marker();
         let workspace = workspace(Path::new("/"), marked_settings(&marker));
@@ -77,7 +77,7 @@ async fn nothing_is_left_when_a_command_returns() {
 }
 
 #[tokio::test]
-async fn what_never_stops_writing_does_not_hold_up_the_command() {
+async fn endless_background_output_does_not_delay_the_command() {
     let marker = marker();
     let workspace = workspace(Path::new("/"), marked_settings(&marker));
     let found = run(&workspace, "setsid yes & exit 3").await;
@@ -86,7 +86,7 @@ async fn what_never_stops_writing_does_not_hold_up_the_command() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_command_times_out() {
+async fn no_process_is_left_when_a_command_times_out() {
     for command in LEFT_BEHIND {
         let marker = marker();
         let mut settings = marked_settings(&marker);
@@ -99,7 +99,7 @@ async fn nothing_is_left_when_a_command_times_out() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_command_is_aborted() {
+async fn no_process_is_left_when_a_command_is_aborted() {
     for command in LEFT_BEHIND {
         let marker = marker();
         let workspace = workspace(Path::new("/"), marked_settings(&marker));
@@ -117,7 +117,7 @@ async fn nothing_is_left_when_a_command_is_aborted() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_call_is_dropped() {
+async fn no_process_is_left_when_a_call_is_dropped() {
     for command in LEFT_BEHIND {
         let marker = marker();
         let workspace = workspace(Path::new("/"), marked_settings(&marker));
@@ -130,7 +130,7 @@ async fn nothing_is_left_when_a_call_is_dropped() {
             }
         }));
         tokio::select! {
-            _ = &mut called => panic!("it sleeps"),
+            _ = &mut called => panic!("the command should sleep"),
             () = ready.notified() => assert!(!marked(&marker).is_empty()),
         }
         drop(called);
@@ -139,7 +139,7 @@ async fn nothing_is_left_when_a_call_is_dropped() {
 }
 
 #[test]
-fn nothing_is_left_when_the_program_dies() {
+fn no_process_is_left_when_the_program_dies() {
     for signal in [Signal::KILL, Signal::TERM, Signal::HUP, Signal::INT] {
         for command in LEFT_BEHIND {
             let marker = marker();
@@ -157,7 +157,7 @@ fn nothing_is_left_when_the_program_dies() {
 }
 
 #[tokio::test]
-async fn a_killed_supervisor_is_noticed_and_its_session_ends() {
+async fn killed_supervisor_ends_its_session() {
     let marker = marker();
     let workspace = workspace(Path::new("/"), marked_settings(&marker));
     let directory = TempDir::new().unwrap();
@@ -166,7 +166,7 @@ async fn a_killed_supervisor_is_noticed_and_its_session_ends() {
         "echo a; sleep 1000 & until [ -e {} ]; do :; done; kill -9 $PPID; sleep 1000",
         go.display()
     );
-    // Not before the command is known to run.
+    // The supervisor is killed when the command is known to run.
     let arguments = json!({ "command": command });
     let killed = call(&workspace, arguments, CancelToken::new(), move |update| {
         if text(update) == "a\n" {
@@ -180,7 +180,7 @@ async fn a_killed_supervisor_is_noticed_and_its_session_ends() {
 }
 
 #[tokio::test]
-async fn killing_by_the_words_of_the_command_does_not_hit_the_supervisor() {
+async fn killing_by_arguments_does_not_hit_the_supervisor() {
     let marker = marker();
     let command = format!(
         "trap '' TERM; for p in /proc/[0-9]*; do
@@ -188,12 +188,12 @@ async fn killing_by_the_words_of_the_command_does_not_hit_the_supervisor() {
          done; echo still here"
     );
     let found = run(&workspace(Path::new("/"), settings()), &command).await;
-    // The shell itself, at least.
+    // At least the shell itself.
     assert!(found.starts_with("hit\n") && found.ends_with("still here\n"), "{found}");
 }
 
 #[tokio::test]
-async fn without_a_supervisor_the_process_group_ends_and_the_rest_does_not() {
+async fn without_supervisor_only_the_process_group_ends() {
     let marker = marker();
     let host = Arc::new(Host::default());
     let workspace = Workspace::new(host, "/".into(), None).with_bash(marked_settings(&marker));
@@ -203,15 +203,15 @@ async fn without_a_supervisor_the_process_group_ends_and_the_rest_does_not() {
         "ready\n\n\nCommand exited with code 3"
     );
     wait_until("the group ends", || marked(&marker).is_empty());
-    // This is what the supervisor is for, and it shows that these tests can see a survivor. It
-    // says when it is out of the group: until then it is killed with it.
+    // The supervisor exists for this case, and it proves that these tests can see a survivor. The
+    // survivor reports when it has left the group: before that it is killed with the group.
     let directory = TempDir::new().unwrap();
     let file = directory.path().join("survivor");
     let survivor = format!("echo $$ > {}; exec sleep 1000", file.display());
     let wait = format!("until [ -s {} ]; do :; done", file.display());
     run(&workspace, &format!("setsid -f sh -c '{survivor}' >/dev/null 2>&1; {wait}")).await;
     let survivor: u32 = fs::read_to_string(file).unwrap().trim().parse().unwrap();
-    // While it becomes another program it has neither arguments nor environment.
+    // During exec a process has neither arguments nor environment.
     wait_until("the survivor is seen", || marked(&marker) == [survivor]);
     kill_process(Pid::from_raw(survivor.cast_signed()).unwrap(), Signal::KILL).unwrap();
 }
@@ -245,7 +245,7 @@ async fn background_processes_are_listed_read_and_stopped() {
     assert!(background.stop(server).await);
     assert!(marked(&marker).is_empty());
     assert_eq!(background.list()[0].state, BackgroundState::Stopped);
-    assert_eq!(background.output(server).unwrap().content, "up\n", "it can still be read");
+    assert_eq!(background.output(server).unwrap().content, "up\n", "the output can still be read");
 
     for _ in 0..2 {
         background.start(&workspace, command).await.unwrap();
@@ -264,7 +264,7 @@ async fn background_processes_are_listed_read_and_stopped() {
 }
 
 #[test]
-fn background_processes_die_with_the_program() {
+fn background_processes_end_with_the_program() {
     let marker = marker();
     let command = format!("setsid sleep 1000 & export M={marker}; sleep 1000");
     let mut program = testbed(&["background", &command], &BTreeMap::new());
@@ -286,7 +286,7 @@ fn many_commands_leave_no_descriptors_threads_or_children() {
 }
 
 #[test]
-fn a_lot_of_output_takes_little_memory() {
+fn long_output_needs_little_memory() {
     let kilobytes = |megabytes: u32| {
         let command = format!("head -c {megabytes}M /dev/zero | tr '\\0' '\\n'");
         let answer = answer(testbed(&["memory", &command], &BTreeMap::new()));

@@ -1,4 +1,4 @@
-//! `read`.
+//! The tool `read`.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::call::{call, call_with, text, workspace};
 
 #[tokio::test]
-async fn lines_are_shown_and_the_rest_is_announced() {
+async fn selected_lines_are_returned_with_a_notice() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("f"), "a\nb\nc\n").unwrap();
     let read = read(workspace(directory.path()));
@@ -31,7 +31,7 @@ async fn lines_are_shown_and_the_rest_is_announced() {
 }
 
 #[tokio::test]
-async fn an_aborted_call_says_so() {
+async fn aborted_call_is_an_error() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("f"), "a").unwrap();
     let cancel = CancelToken::new();

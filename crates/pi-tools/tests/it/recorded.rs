@@ -1,7 +1,7 @@
-//! What the TypeScript pi was seen to do, done again by ours.
+//! File tools compared with recordings of the TypeScript pi.
 //!
-//! A case has files, calls with their results, and the files afterwards. Where ours does
-//! something else, the case says why (`deviation`) and what (`ours`).
+//! A case has files, calls with their results, and the files afterwards. Where our result differs,
+//! the case has a reason (`deviation`) and our result (`ours`).
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,9 +30,9 @@ struct Case {
     files: Vec<File>,
     calls: Vec<Call>,
     after: Vec<Value>,
-    /// Why ours differs.
+    /// Reason for a different result.
     deviation: Option<String>,
-    /// How the files are afterwards with ours, if otherwise.
+    /// Files afterwards with our tools, if they differ.
     ours: Option<Vec<Value>>,
 }
 
@@ -44,7 +44,7 @@ struct File {
     directory: bool,
     link: Option<String>,
     hex: Option<String>,
-    /// Begins with `start`, goes on with `repeat`, as many `times`, and ends with `text`.
+    /// The text consists of `start`, `repeat` (as many `times`) and `text`.
     #[serde(default)]
     start: String,
     #[serde(default)]
@@ -62,26 +62,26 @@ struct Call {
     args: Value,
     ok: Option<Value>,
     error: Option<String>,
-    /// What ours answers, if something else.
+    /// Our result, if it differs.
     ours: Option<Value>,
 }
 
 #[tokio::test]
-async fn edits() {
+async fn edits_match_the_recording() {
     replay(EDITS, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
-async fn writes() {
+async fn writes_match_the_recording() {
     replay(WRITES, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
-async fn reads() {
+async fn reads_match_the_recording() {
     replay(READS, &TestEnv::host(), 1).await;
 }
 
-/// Replays one of so many cases.
+/// Replays every `one_of`-th case.
 pub(crate) async fn replay(fixture: &str, env: &TestEnv, one_of: usize) {
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
     let mut wrong = Vec::new();
@@ -91,7 +91,7 @@ pub(crate) async fn replay(fixture: &str, env: &TestEnv, one_of: usize) {
     assert!(wrong.is_empty(), "{}\n{} differ", wrong.join("\n"), wrong.len());
 }
 
-/// Runs a case; says what is not as expected.
+/// Runs a case and returns the differences.
 async fn run(case: &Case, env: &TestEnv) -> Vec<String> {
     let (cwd, home) = (env.directory(), env.directory());
     let local = Directories { cwd: cwd.path().to_owned(), home: home.path().to_owned() };
@@ -103,7 +103,7 @@ async fn run(case: &Case, env: &TestEnv) -> Vec<String> {
     let mut wrong = Vec::new();
     let mut differs = false;
     for call_made in &case.calls {
-        // Every call by itself: what was seen before is a feature that the other pi has not.
+        // A workspace per call: the TypeScript pi does not track which files were seen.
         let workspace = Workspace::new(
             Arc::clone(&env.executor),
             remote.cwd.clone(),
@@ -166,7 +166,7 @@ fn create(path: &Path, file: &File) {
     set_mode(path, u32::from_str_radix(mode, 8).unwrap());
 }
 
-/// The files in a directory, as a fixture tells them.
+/// The files in a directory, in the form of a fixture.
 fn look(directory: &Path, prefix: &str) -> Vec<Value> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -228,7 +228,7 @@ fn map(value: &Value, change: &dyn Fn(&str) -> String) -> Value {
     }
 }
 
-/// Long texts stand in fixtures by their beginning, their length and their end.
+/// Long texts are stored in fixtures as start, length and end.
 fn shortened(text: &str) -> String {
     if text.len() <= 3000 {
         return text.to_owned();

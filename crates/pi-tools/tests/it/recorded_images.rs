@@ -1,7 +1,7 @@
-//! What the TypeScript pi was seen to make of images, made again by ours.
+//! Images compared with recordings of the TypeScript pi.
 //!
-//! The encoders are others, so the bytes of an image that was changed are not compared: its
-//! format, its size and the colours of its corners are.
+//! The encoders differ, so the bytes of a converted image are not compared, but its format, its
+//! size and the colors of its corners are.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use crate::call::{call, text, workspace};
 
 #[derive(Deserialize)]
 struct Fixture {
-    /// In base64.
+    /// Contents of the files in base64.
     files: BTreeMap<String, String>,
     cases: Vec<Case>,
 }
@@ -31,7 +31,7 @@ struct Case {
     auto_resize: bool,
     #[serde(flatten)]
     observed: Outcome,
-    /// What ours makes of it, if something else, and why.
+    /// Our result, if it differs.
     ours: Option<Outcome>,
     deviation: Option<String>,
 }
@@ -43,23 +43,23 @@ fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Outcome {
     text: String,
-    /// Nothing if no image was sent.
+    /// The sent image, if there was one.
     image: Option<Sent>,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 struct Sent {
     mime: String,
-    /// The file as it is.
+    /// The image is the unchanged file.
     same: bool,
-    /// Of an image that was changed: width and height, and which of the colours each corner has
-    /// most of, from the upper left clockwise.
+    /// Width and height of a converted image, and the dominant colors of its corners, clockwise
+    /// from the upper left.
     size: Option<(u32, u32)>,
     corners: Option<[String; 4]>,
 }
 
 #[tokio::test]
-async fn images_are_shown_as_observed() {
+async fn images_match_the_recording() {
     let fixture = fs::read_to_string("tests/fixtures/images.json").unwrap();
     let fixture: Fixture = serde_json::from_str(&fixture).unwrap();
     let directory = TempDir::new().unwrap();
@@ -99,14 +99,14 @@ fn sent(mime: &str, data: &str, file: &str) -> Sent {
     let picture =
         image::load_from_memory(&BASE64_STANDARD.decode(data).unwrap()).unwrap().to_rgb8();
     let (width, height) = picture.dimensions();
-    let corner = |x, y| colour(picture.get_pixel(x, y).0);
+    let corner = |x, y| color(picture.get_pixel(x, y).0);
     let (right, bottom) = (width - 1, height - 1);
     let corners = [corner(0, 0), corner(right, 0), corner(right, bottom), corner(0, bottom)];
     Sent { mime, same, size: Some((width, height)), corners: Some(corners) }
 }
 
-/// Which of red, green and blue there is much of.
-fn colour(pixel: [u8; 3]) -> String {
+/// The letters of the dominant colors of a pixel.
+fn color(pixel: [u8; 3]) -> String {
     let names = ['r', 'g', 'b'].into_iter().zip(pixel);
     names.filter(|(_, value)| *value > 127).map(|(name, _)| name).collect()
 }

@@ -1,15 +1,14 @@
-//! What the TypeScript pi was seen to do, done again on another machine, in a container, and
-//! confined.
+//! Recordings of the TypeScript pi, replayed over SSH, in a container and in a sandbox.
 //!
-//! A part of the cases, spread over all of them: each operation there costs a process or two.
-//! Confined it is all of them, as high as this machine confines.
+//! Remote executors replay a part of the cases, because each operation costs a process or two. The
+//! strongest sandbox of this machine replays all of them.
 
 use crate::bash;
 use crate::env::{TestEnv, sandboxes};
 use crate::recorded::{self, EDITS, READS, WRITES};
 use crate::recorded_search::{self, FIND, GREP, LS};
 
-/// One of so many cases is replayed.
+/// Every n-th case is replayed on remote executors.
 const ONE_OF: usize = 12;
 
 async fn replay_files(env: &TestEnv, one_of: usize) {
@@ -25,12 +24,12 @@ async fn replay_searches(env: &TestEnv, one_of: usize) {
 }
 
 #[tokio::test]
-async fn files_on_another_machine() {
+async fn files_over_ssh() {
     replay_files(&TestEnv::ssh().await, ONE_OF).await;
 }
 
 #[tokio::test]
-async fn searches_on_another_machine() {
+async fn searches_over_ssh() {
     replay_searches(&TestEnv::ssh().await, ONE_OF).await;
 }
 
@@ -45,21 +44,21 @@ async fn searches_in_a_container() {
 }
 
 #[tokio::test]
-async fn files_confined() {
+async fn files_in_a_sandbox() {
     if let Some(machine) = sandboxes().first() {
         replay_files(&TestEnv::sandboxed(machine), 1).await;
     }
 }
 
 #[tokio::test]
-async fn searches_confined() {
+async fn searches_in_a_sandbox() {
     if let Some(machine) = sandboxes().first() {
         replay_searches(&TestEnv::sandboxed(machine), 1).await;
     }
 }
 
 #[tokio::test]
-async fn commands_confined() {
+async fn commands_in_a_sandbox() {
     for machine in sandboxes() {
         bash::replay(&TestEnv::sandboxed(&machine), 1).await;
     }

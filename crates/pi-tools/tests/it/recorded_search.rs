@@ -1,8 +1,8 @@
-//! What the TypeScript pi was seen to do, done again with our tools.
+//! Searches compared with recordings of the TypeScript pi.
 //!
-//! A call in `fixtures/*.json` says what came back there: `text` and `details`, or `error`. Where
-//! we differ, `deviation` says why and `ours` what comes back here. `grep` and `find` have their
-//! lines compared as a set: there, whichever thread was first wrote first.
+//! A call in `fixtures/*.json` has the recorded `text` and `details`, or `error`. Where our result
+//! differs, `deviation` is the reason and `ours` is our result. Lines of `grep` and `find` are
+//! compared as a set, because the order of the recorded ones depends on threads.
 
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ struct Group {
     calls: Vec<Call>,
 }
 
-/// Something to create before the calls.
+/// A file, directory or link to create before the calls.
 #[derive(Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Entry {
@@ -40,7 +40,7 @@ enum Entry {
         link: String,
         to: String,
     },
-    /// `{}` in the name of one of several is its number.
+    /// `{}` in a path stands for the number of the file.
     Text {
         path: String,
         text: String,
@@ -89,21 +89,21 @@ pub(crate) fn text(output: &ToolOutput) -> String {
 }
 
 #[tokio::test]
-async fn ls_does_as_observed() {
+async fn ls_matches_the_recording() {
     replay(&LS, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
-async fn find_does_as_observed() {
+async fn find_matches_the_recording() {
     replay(&FIND, &TestEnv::host(), 1).await;
 }
 
 #[tokio::test]
-async fn grep_does_as_observed() {
+async fn grep_matches_the_recording() {
     replay(&GREP, &TestEnv::host(), 1).await;
 }
 
-/// A tool, what was observed of it, and how its results are compared.
+/// A tool, its recording, and the comparison of its results.
 pub(crate) struct Observed {
     fixture: &'static str,
     tool: fn(Arc<Workspace>) -> FnTool,
@@ -117,7 +117,7 @@ pub(crate) const FIND: Observed =
 pub(crate) const GREP: Observed =
     Observed { fixture: include_str!("../fixtures/grep.json"), tool: grep, comparable: sorted };
 
-/// Replays one of so many calls, and at least one of each group.
+/// Replays every `one_of`-th call, and at least one of each group.
 pub(crate) async fn replay(observed: &Observed, env: &TestEnv, one_of: usize) {
     let Observed { fixture, tool, comparable } = observed;
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
@@ -165,14 +165,14 @@ pub(crate) async fn replay(observed: &Observed, env: &TestEnv, one_of: usize) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// The lines of a result in some fixed order.
+/// The lines of a result in a fixed order.
 fn sorted(text: &str) -> String {
     let mut lines: Vec<&str> = text.split('\n').collect();
     lines.sort_unstable();
     lines.join("\n")
 }
 
-/// `details` without the text that was cut: the fixtures have it once, in the result.
+/// `details` without the truncated text, which fixtures have only in the result.
 fn without_content(mut details: Value) -> Value {
     if let Some(truncation) = details.get_mut("truncation").and_then(Value::as_object_mut) {
         assert!(truncation.remove("content").is_some());

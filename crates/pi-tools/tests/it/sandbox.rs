@@ -1,4 +1,4 @@
-//! What tools and commands of a confined host do, refuse, and say.
+//! Tools and commands of a host with a sandbox.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -60,7 +60,7 @@ impl SandboxedProject {
 }
 
 #[tokio::test]
-async fn writing_tools_say_which_rule_and_which_path() {
+async fn denied_writes_name_the_rule_and_the_path() {
     for machine in sandboxes() {
         let project = SandboxedProject::new(&machine);
         let (write, edit) = (write(project.workspace()), edit(project.workspace()));
@@ -97,7 +97,7 @@ async fn writing_tools_say_which_rule_and_which_path() {
         assert_eq!(fs::read_dir(project.base.join("outside")).unwrap().count(), 1);
         assert!(!project.base.join("ws/.git").exists(), "{}", machine.level());
 
-        // Also beside something protected, which commands cannot with Landlock alone.
+        // Also next to a protected path, where commands cannot write with Landlock alone.
         for path in ["new", "src/deep/new", "src/a"] {
             let answer = text(&call(&write, &json!({ "path": path, "content": "x" })).await);
             assert_eq!(answer, format!("Successfully wrote to {path}"));
@@ -109,7 +109,7 @@ async fn writing_tools_say_which_rule_and_which_path() {
 }
 
 #[tokio::test]
-async fn other_names_of_a_file_keep_what_they_have() {
+async fn other_names_of_a_file_keep_the_old_content() {
     for machine in sandboxes() {
         let project = SandboxedProject::new(&machine);
         let (inside, outside) = (project.base.join("ws/src/f"), project.base.join("outside/f"));
@@ -122,7 +122,7 @@ async fn other_names_of_a_file_keep_what_they_have() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_is_neither_read_nor_listed() {
+async fn hidden_paths_are_neither_read_nor_listed() {
     for machine in sandboxes() {
         let project = SandboxedProject::new(&machine);
         let workspace = project.workspace();
@@ -155,14 +155,14 @@ async fn what_is_hidden_is_neither_read_nor_listed() {
         }
         let answer = text(&call(&find(workspace.clone()), &json!({ "pattern": "*" })).await);
         assert!(answer.ends_with("src/a\nto-key\ntoken\nvault/"), "{answer}");
-        // What commands find there is what tools find.
+        // Commands see the same as the tools.
         let answer = run(&workspace, "cat vault/key token to-key; ls vault").await;
         assert!(!answer.contains("planted") && !answer.contains("deep"), "{answer}");
     }
 }
 
 #[tokio::test]
-async fn files_that_must_not_be_shown_are_passed_over() {
+async fn unreadable_files_are_skipped_by_searches() {
     let directory = TempDir::new().unwrap();
     let base = directory.path().canonicalize().unwrap();
     fs::create_dir(base.join("d")).unwrap();
@@ -187,9 +187,9 @@ async fn files_that_must_not_be_shown_are_passed_over() {
 }
 
 #[tokio::test]
-async fn a_denied_command_can_be_explained_and_secrets_do_not_arrive() {
+async fn denied_command_is_explained_and_has_no_secrets() {
     for machine in sandboxes() {
-        // Not in the system's temporary directory: commands may have one of their own.
+        // Commands may have a private `/tmp`, so not in the temporary directory of the system.
         let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let project = SandboxedProject::new_in(directory, &machine);
         let mut bash = settings();
@@ -203,14 +203,14 @@ async fn a_denied_command_can_be_explained_and_secrets_do_not_arrive() {
         let denial = explain_denial(project.sandbox(), &cwd, &answer).unwrap();
         let really = project.base.join("outside/f");
         assert_eq!(denial.denied, Denied::Path(really), "{}", machine.level());
-        // It has a way out of the workspace only through the executor.
+        // The same command without a sandbox has the secrets.
         let free = Workspace::clone(&workspace).with_executor(Arc::new(Host::default()));
         assert!(run(&Arc::new(free), "env").await.contains("planted"));
     }
 }
 
 #[tokio::test]
-async fn a_reader_writes_nothing_and_off_is_off() {
+async fn read_only_sandbox_refuses_writes_and_off_does_not() {
     for machine in sandboxes() {
         let project = SandboxedProject::new(&machine);
         let target = project.base.join("outside/f");

@@ -1,4 +1,4 @@
-//! Whatever a confined command starts ends as it would unconfined, on every rung.
+//! All processes of a sandboxed command end with it, in every kind of sandbox.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::bash::{call, run, text};
 use crate::env::{TESTBED, sandboxed_host, sandboxes};
 use crate::processes::{LEFT_BEHIND, marked, marked_settings, marker, testbed, wait_until};
 
-/// A workspace with a directory in it in which anything can be made.
+/// A sandbox with a writable directory.
 struct SandboxEnv {
     directory: TempDir,
     machine: Machine,
@@ -54,7 +54,7 @@ impl SandboxEnv {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_command_returns() {
+async fn no_process_is_left_when_a_command_returns() {
     for env in SandboxEnv::all() {
         for command in LEFT_BEHIND {
             let marker = marker();
@@ -66,7 +66,7 @@ async fn nothing_is_left_when_a_command_returns() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_command_times_out() {
+async fn no_process_is_left_when_a_command_times_out() {
     for env in SandboxEnv::all() {
         for command in LEFT_BEHIND {
             let marker = marker();
@@ -82,7 +82,7 @@ async fn nothing_is_left_when_a_command_times_out() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
+async fn no_process_is_left_when_a_call_is_aborted_or_dropped() {
     for env in SandboxEnv::all() {
         for command in LEFT_BEHIND {
             let (marker, cancel) = (marker(), CancelToken::new());
@@ -106,7 +106,7 @@ async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
                     }
                 }));
             tokio::select! {
-                _ = &mut called => panic!("it sleeps"),
+                _ = &mut called => panic!("the command should sleep"),
                 () = ready.notified() => assert!(!marked(&marker).is_empty()),
             }
             drop(called);
@@ -116,7 +116,7 @@ async fn nothing_is_left_when_a_call_is_aborted_or_dropped() {
 }
 
 #[test]
-fn nothing_is_left_when_the_program_dies() {
+fn no_process_is_left_when_the_program_dies() {
     for env in SandboxEnv::all() {
         let rung = if env.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         for (number, command) in LEFT_BEHIND.iter().enumerate() {
@@ -137,13 +137,13 @@ fn nothing_is_left_when_the_program_dies() {
 }
 
 #[tokio::test]
-async fn background_processes_and_commands_of_the_user_are_confined_too() {
+async fn background_processes_and_user_commands_are_sandboxed() {
     for env in SandboxEnv::all() {
         let marker = marker();
         let workspace = env.marked(&marker);
         let outside = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let outside = outside.path().canonicalize().unwrap();
-        let attempt = format!("echo x > {}/made", outside.display());
+        let attempt = format!("echo x > '{}/made'", outside.display());
         let background = BackgroundProcesses::default();
         let command = format!("{attempt}; touch mine; setsid sleep 1000 & wait; sleep 1000");
         let id = background.start(&workspace, &command).await.unwrap();
@@ -162,7 +162,7 @@ async fn background_processes_and_commands_of_the_user_are_confined_too() {
 }
 
 #[tokio::test]
-async fn without_a_supervisor_commands_are_confined_too() {
+async fn commands_without_supervisor_are_sandboxed() {
     for env in SandboxEnv::all() {
         let marker = marker();
         let host = env.host().with_supervisor(None);
@@ -170,7 +170,7 @@ async fn without_a_supervisor_commands_are_confined_too() {
         let found = run(&workspace, "sleep 1000 & echo x > ../beside; echo x > in; exit 3").await;
         assert!(found.ends_with("Command exited with code 3"), "{found}");
         assert!(env.work().join("in").exists(), "{}: {found}", env.rung());
-        // Landlock alone cannot tell what may be made beside something protected.
+        // Landlock cannot permit new files next to a protected path.
         let beside = env.directory.path().join("beside").exists();
         assert_eq!(beside, env.rung() == ConfinementLevel::Bubblewrap, "{found}");
         wait_until("the group ends", || marked(&marker).is_empty());
@@ -178,7 +178,7 @@ async fn without_a_supervisor_commands_are_confined_too() {
 }
 
 #[tokio::test]
-async fn many_confined_commands_leave_no_descriptors_threads_or_children() {
+async fn many_sandboxed_commands_leave_no_descriptors_threads_or_children() {
     for env in SandboxEnv::all() {
         let rung = if env.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         let directory = env.directory.path().canonicalize().unwrap();

@@ -1,5 +1,5 @@
-//! A confined process that exchanges files and links while tools work beside it: whatever it does,
-//! nothing outside changes and nothing hidden is shown.
+//! A sandboxed process that exchanges files and links while tools run: nothing outside changes, and
+//! no hidden content is shown.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -17,7 +17,7 @@ use tokio::io::AsyncReadExt;
 use crate::call::{call, text};
 use crate::env::{TESTBED, sandboxed_host, sandboxes};
 
-/// How often each tool is called, at least.
+/// Minimum number of calls of each tool.
 const TIMES: usize = 1500;
 
 struct RaceEnv {
@@ -37,7 +37,8 @@ impl RaceEnv {
         for name in ["outside/f", "outside/deep/f"] {
             fs::write(base.join(name), "one outside\n").unwrap();
         }
-        // A file with several names is otherwise written in place, which is when a link hurts.
+        // A file with several names is normally overwritten in place, where a link does the most
+        // harm.
         fs::hard_link(base.join("outside/f"), base.join("outside/too")).unwrap();
         fs::write(base.join("hidden/f"), "planted\n").unwrap();
         let hidden = base.join("hidden");
@@ -52,7 +53,7 @@ impl RaceEnv {
         self.base.join("ws/work").join(name)
     }
 
-    /// Has the testbed run in the workspace until the process is dropped.
+    /// Runs the testbed in the workspace until the process is dropped.
     async fn race(&self, arguments: [&str; 3]) -> Process {
         let command = Command::new(TESTBED, self.work("")).arguments(arguments);
         self.host.spawn(&command).await.unwrap()
@@ -76,7 +77,7 @@ impl RaceEnv {
     }
 }
 
-/// Calls a tool until it has succeeded and failed, and often enough.
+/// Calls a tool until it has both succeeded and failed, and at least [`TIMES`] times.
 async fn both(
     racer: &mut Process,
     tool: &dyn AgentTool,
@@ -108,7 +109,7 @@ fn replacement(path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_directory_becomes_a_link() {
+async fn writes_stay_inside_when_a_directory_becomes_a_link() {
     for machine in sandboxes() {
         let env = RaceEnv::new(&machine);
         fs::create_dir_all(env.work("d/deep")).unwrap();
@@ -123,7 +124,7 @@ async fn a_directory_becomes_a_link() {
         let content = |number: usize| json!({ "path": names[number % 3], "content": "one x\n" });
         both(&mut racer, &write, content, |_| {}).await;
         both(&mut racer, &edit, |number| replacement(names[number % 2]), |_| {}).await;
-        // Directories that have to be made on the way.
+        // With directories that must be created.
         let made = |number: usize| json!({ "path": format!("d/{number}/a/f"), "content": "x" });
         both(&mut racer, &write, made, |_| {}).await;
         drop(racer);
@@ -132,7 +133,7 @@ async fn a_directory_becomes_a_link() {
 }
 
 #[tokio::test]
-async fn a_file_becomes_a_link() {
+async fn writes_stay_inside_when_a_file_becomes_a_link() {
     for machine in sandboxes() {
         let env = RaceEnv::new(&machine);
         let before = env.outside();
@@ -146,7 +147,7 @@ async fn a_file_becomes_a_link() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_is_not_shown_by_a_quick_link() {
+async fn hidden_files_are_not_read_when_a_directory_becomes_a_link() {
     for machine in sandboxes() {
         let env = RaceEnv::new(&machine);
         fs::create_dir(env.work("d")).unwrap();
@@ -167,8 +168,8 @@ async fn what_is_hidden_is_not_shown_by_a_quick_link() {
 }
 
 #[tokio::test]
-async fn these_races_can_be_lost() {
-    // The same without confinement: the first write through the link changes what is outside.
+async fn writes_follow_links_without_a_sandbox() {
+    // The first write through the link changes a file outside.
     let Some(machine) = sandboxes().into_iter().next() else { return };
     let env = RaceEnv::new(&machine);
     symlink("../../outside", env.work("d")).unwrap();

@@ -1,11 +1,11 @@
-//! `grep`, `find` and `ls` where other programs are no measure: order, limits, cancellation.
+//! Order, limits and cancellation of `grep`, `find` and `ls`.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_agent::{AgentTool, FnTool, ToolError};
+use pi_agent::{AgentTool, FnTool};
 use pi_protocol::CancelToken;
 use pi_tools::checkpoint::{Checkpoints, Limits};
 use pi_tools::{
@@ -37,7 +37,7 @@ async fn lines(tool: &FnTool, arguments: Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn results_are_in_the_order_of_paths_and_git_comes_last() {
+async fn results_are_sorted_by_path_with_git_last() {
     let directory =
         tree(&["b.txt", "b/z.txt", "B.txt", ".git/HEAD", "b/.git/x", "a.txt", "b/c/d.txt"]);
     let workspace = workspace(directory.path());
@@ -71,7 +71,7 @@ async fn results_are_in_the_order_of_paths_and_git_comes_last() {
 }
 
 #[tokio::test]
-async fn a_limit_leaves_the_first_whatever_is_found_first() {
+async fn limit_keeps_the_first_results() {
     let names: Vec<String> =
         (0..40).flat_map(|a| (0..10).map(move |b| format!("d{a:02}/f{b}.txt"))).collect();
     let directory = tree(&names.iter().map(String::as_str).collect::<Vec<_>>());
@@ -92,9 +92,9 @@ async fn a_limit_leaves_the_first_whatever_is_found_first() {
     }
 }
 
-/// Beyond the entries that are looked at in order there are several threads; that does not show.
+/// After the entries that are visited in order, several threads continue; the results are the same.
 #[tokio::test]
-async fn a_large_tree_gives_what_a_small_one_does() {
+async fn large_tree_is_searched_like_a_small_one() {
     let directory = TempDir::new().unwrap();
     let mut names = Vec::new();
     for outer in 0..10 {
@@ -118,7 +118,7 @@ async fn a_large_tree_gives_what_a_small_one_does() {
         .collect();
     let workspace = workspace(directory.path());
     let (grep, find) = (grep(Arc::clone(&workspace)), find(workspace));
-    // Below, at and above what is looked at in order, and everything.
+    // Below, at and above the number of entries that are visited in order, and all of them.
     for limit in [100, 1949, 1951, 1960, 2500, 3999, 5000] {
         let found = lines(&find, json!({ "pattern": "f*", "limit": limit })).await;
         let shown = limit.min(names.len());
@@ -132,7 +132,7 @@ async fn a_large_tree_gives_what_a_small_one_does() {
 }
 
 #[tokio::test]
-async fn what_is_cancelled_is_aborted() {
+async fn canceled_search_is_aborted() {
     let directory = tree(&["a.txt"]);
     let workspace = workspace(directory.path());
     let cancelled = CancelToken::new();
@@ -140,14 +140,14 @@ async fn what_is_cancelled_is_aborted() {
     for tool in [grep(Arc::clone(&workspace)), find(Arc::clone(&workspace)), ls(workspace)] {
         let result = call(&tool, json!({ "pattern": "a*" }), cancelled.clone()).await;
         let name = &tool.declaration().name;
-        assert_eq!(result.err(), Some(ToolError::new("Operation aborted")), "{name}");
+        assert_eq!(result.unwrap_err().to_string(), "Operation aborted", "{name}");
     }
 }
 
-/// The search of a long file with a costly pattern, cancelled once the file is open.
+/// Cancels the search of a long file with an expensive pattern once the file is open.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_search_under_way_can_be_cancelled() {
+async fn running_search_can_be_canceled() {
     let directory = TempDir::new().unwrap();
     let file = directory.path().canonicalize().unwrap().join("long");
     fs::write(&file, "some words and some more of them\n".repeat(1 << 19)).unwrap();
@@ -170,10 +170,10 @@ async fn a_search_under_way_can_be_cancelled() {
     let arguments = json!({ "pattern": "(?:\\w{1,10}\\W){9}\\d", "path": "long" });
     let result = call(&grep, arguments, cancel).await;
     watcher.join().unwrap();
-    assert_eq!(result.err(), Some(ToolError::new("Operation aborted")));
+    assert_eq!(result.unwrap_err().to_string(), "Operation aborted");
 }
 
-/// An executor that this process cannot reach into.
+/// An executor with files that this process cannot reach.
 #[derive(Debug, Default)]
 struct RemoteHost(Host);
 
@@ -215,16 +215,16 @@ impl Executor for RemoteHost {
     }
 }
 
-/// An executor need not know of searching: what it has anyway is enough.
+/// The default methods of an executor are sufficient for searches.
 #[tokio::test]
-async fn elsewhere_is_searched_like_here() {
+async fn unreachable_files_are_searched_like_local_ones() {
     let directory = tree(&["a.txt", "b/c.txt", "b/ignored/d.txt", "b/e.txt", ".git/HEAD"]);
     fs::write(directory.path().join(".gitignore"), "ignored\n").unwrap();
     let workspace = |executor: Arc<dyn Executor>| {
         Arc::new(Workspace::new(executor, directory.path().to_owned(), None))
     };
     let here = workspace(Arc::new(Host::default()));
-    let elsewhere = workspace(Arc::new(RemoteHost::default()));
+    let remote = workspace(Arc::new(RemoteHost::default()));
     for (tool, arguments) in [
         (ls as fn(Arc<Workspace>) -> FnTool, json!({})),
         (find, json!({ "pattern": "*.txt" })),
@@ -234,12 +234,12 @@ async fn elsewhere_is_searched_like_here() {
         (grep, json!({ "pattern": "hit", "path": "b/ignored/d.txt" })),
     ] {
         let expected = lines(&tool(Arc::clone(&here)), arguments.clone()).await;
-        let found = lines(&tool(Arc::clone(&elsewhere)), arguments.clone()).await;
+        let found = lines(&tool(Arc::clone(&remote)), arguments.clone()).await;
         assert_eq!(found, expected, "{arguments}");
         assert!(found.len() > 1, "{arguments}");
     }
     let store = TempDir::new().unwrap();
-    let refused = Checkpoints::of(store.path(), &elsewhere, Limits::default()).unwrap_err();
+    let refused = Checkpoints::of(store.path(), &remote, Limits::default()).unwrap_err();
     let expected = format!(
         "checkpoints are not supported for {}: it is on another machine or in a container",
         directory.path().display()
@@ -248,7 +248,7 @@ async fn elsewhere_is_searched_like_here() {
     Checkpoints::of(store.path(), &here, Limits::default()).unwrap();
 }
 
-/// A pipe has no end until somebody closes it.
+/// A pipe does not end until all writers close it.
 #[cfg(unix)]
 #[tokio::test]
 async fn pipes_are_not_searched() {
@@ -260,11 +260,11 @@ async fn pipes_are_not_searched() {
     assert_eq!(all, ["a.txt:1: hit", "a.txt:2: hit"]);
     let named = call(&grep, json!({ "pattern": "hit", "path": "pipe" }), CancelToken::new()).await;
     let expected = format!("Not a file or directory: {}", pipe.display());
-    assert_eq!(named.err(), Some(ToolError::new(expected)));
+    assert_eq!(named.unwrap_err().to_string(), expected);
 }
 
 #[tokio::test]
-async fn utf16_is_read_with_context_too() {
+async fn utf16_is_searched_with_context() {
     let directory = TempDir::new().unwrap();
     let bytes: Vec<u8> =
         "\u{feff}one\nneedle\nthree\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -274,12 +274,12 @@ async fn utf16_is_read_with_context_too() {
     assert_eq!(found, ["f-1- one", "f:2: needle", "f-3- three"]);
 }
 
-/// Whoever asks for a line of gigabytes is told so instead of being given it.
+/// A line of gigabytes is an error, not a result.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_line_may_not_fill_the_memory() {
+async fn too_long_lines_are_not_searched() {
     let directory = tree(&["a.txt"]);
-    // Long, and nothing of it on the disk.
+    // A sparse file, which takes no space on the disk.
     let file = fs::File::create(directory.path().join("zeros")).unwrap();
     file.set_len(1 << 40).unwrap();
     let grep = grep(workspace(directory.path()));
@@ -291,7 +291,7 @@ async fn a_line_may_not_fill_the_memory() {
 }
 
 #[test]
-fn the_tools_that_change_nothing() {
+fn searches_are_read_only() {
     let directory = TempDir::new().unwrap();
     let arguments =
         serde_json::Map::from_iter([("path".into(), ".".into()), ("pattern".into(), "x".into())]);

@@ -1,4 +1,4 @@
-//! Tools that go together, and an agent that uses them.
+//! The lists of built-in tools.
 
 use std::fs;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use pi_tools::{Host, Workspace, toolset};
 use tempfile::TempDir;
 
 #[test]
-fn sets_have_their_tools() {
+fn default_and_all_tools_are_listed() {
     let directory = TempDir::new().unwrap();
     fs::write(directory.path().join("f"), "x").unwrap();
     let workspace =

@@ -1,4 +1,4 @@
-//! Undo and redo after whatever tools and shell commands did, and what they must not touch.
+//! Undo and redo of arbitrary changes by tools and shell commands.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,12 +16,12 @@ use crate::call::call;
 use crate::checkpoint::{Project, timeless_tree};
 use crate::env::{sandboxed_host, sandboxes};
 
-/// Ignored, like all that it may contain.
+/// An ignored path, and everything below it.
 const IGNORED: &str = "noise.log";
 const NAMES: [&str; 9] =
     ["a", "b c", "d", "d/x", "d/y z", "d/e/z", "\u{fc}n\u{ef}\nc\u{f6}d\u{e9}", "d/e", IGNORED];
 
-/// Something that happens to a workspace.
+/// A change of a workspace.
 #[derive(Debug, Clone)]
 enum Step {
     Shell(String),
@@ -56,7 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 type Tree = BTreeMap<String, String>;
 
-/// What undo is about, and what it leaves alone.
+/// The paths that checkpoints cover, and the ignored ones.
 fn split(project: &Project) -> (Tree, Tree) {
     let is_ignored = |path: &str| path.split('/').next() == Some(IGNORED);
     timeless_tree(&project.root).into_iter().partition(|(path, _)| !is_ignored(path))
@@ -72,7 +72,7 @@ fn differences(a: &Tree, b: &Tree) -> Vec<String> {
 
 async fn perform(workspace: &Arc<Workspace>, step: &Step) {
     let workspace = Arc::clone(workspace);
-    // Steps may fail; what they did is what counts.
+    // Steps may fail; only their effects matter.
     match step {
         Step::Shell(command) => drop(run(&workspace, command).await),
         Step::Write(path, content) => {
@@ -94,24 +94,24 @@ proptest! {
     })]
 
     #[test]
-    fn undo_and_redo_walk_through_all_states(
+    fn undo_and_redo_restore_all_states(
         runs in prop::collection::vec(prop::collection::vec(step(), 1..6), 1..5),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let project = Project::new();
-        let confiner = sandboxes().into_iter().next();
+        let sandbox = sandboxes().into_iter().next();
         fs::write(project.path(".gitignore"), format!("{IGNORED}\n")).unwrap();
         let mut checkpoints = project.open(Limits::default());
         let mut states = vec![(checkpoints.take("start").unwrap(), split(&project).0)];
         for (number, run) in runs.iter().enumerate() {
             let workspace = workspace(&project.root, settings());
-            // Every other run is confined, where that is possible.
-            let workspace = match confiner.as_ref().filter(|_| number % 2 == 1) {
-                Some(machine) => {
+            // Every other run is sandboxed, if this machine offers a sandbox.
+            let workspace = match &sandbox {
+                Some(machine) if number % 2 == 1 => {
                     let host = sandboxed_host(&project.root, machine, |wanted| wanted.protected.clear());
                     Arc::new(Workspace::clone(&workspace).with_executor(Arc::new(host)))
                 }
-                None => workspace,
+                _ => workspace,
             };
             for step in run {
                 runtime.block_on(perform(&workspace, step));
@@ -164,7 +164,7 @@ fn other_names_of_a_file_are_not_changed_with_it() {
 }
 
 #[test]
-fn what_was_ignored_survives_a_change_of_the_rules() {
+fn ignored_file_survives_a_change_of_ignore_rules() {
     let project = Project::new();
     fs::write(project.path(".gitignore"), "secret\n").unwrap();
     fs::write(project.path("secret"), "mine").unwrap();
@@ -176,14 +176,14 @@ fn what_was_ignored_survives_a_change_of_the_rules() {
     assert_eq!(undone.paths, [".gitignore"]);
     assert_eq!(undone.conflicts[0].reason, ConflictReason::Ignored);
     assert_eq!(fs::read_to_string(project.path("secret")).unwrap(), "mine");
-    // Changed where nobody looks, it is nobody's to write over.
+    // An ignored file that was changed must not be overwritten.
     fs::write(project.path("secret"), "changed").unwrap();
     assert_eq!(checkpoints.redo().unwrap().conflicts[0].path, "secret");
     assert_eq!(fs::read_to_string(project.path("secret")).unwrap(), "changed");
 }
 
 #[test]
-fn what_is_ignored_by_now_is_still_undone() {
+fn newly_ignored_file_is_restored() {
     let project = Project::new();
     fs::write(project.path("file"), "1").unwrap();
     let mut checkpoints = project.open(Limits::default());
@@ -199,7 +199,7 @@ fn what_is_ignored_by_now_is_still_undone() {
 }
 
 #[test]
-fn a_directory_with_something_ignored_stays_where_a_file_was() {
+fn directory_with_ignored_files_is_a_conflict() {
     let project = Project::new();
     fs::write(project.path(".gitignore"), "*.log\n").unwrap();
     fs::write(project.path("d"), "a file").unwrap();
@@ -218,9 +218,9 @@ fn a_directory_with_something_ignored_stays_where_a_file_was() {
     assert_eq!(fs::read_to_string(project.path("d/kept.log")).unwrap(), "mine");
 }
 
-/// For root nothing is read-only, so there this shows only that modes come back.
+/// Root can write to read-only files, so as root this only tests that modes are restored.
 #[test]
-fn read_only_files_and_directories_come_back_with_what_is_in_them() {
+fn read_only_directories_are_restored_with_their_content() {
     let project = Project::new();
     let mode = |path: &str, mode| {
         fs::set_permissions(project.path(path), fs::Permissions::from_mode(mode)).unwrap();
@@ -254,6 +254,6 @@ fn read_only_files_and_directories_come_back_with_what_is_in_them() {
     assert_eq!(fs::metadata(project.path("fixed")).unwrap().modified().unwrap(), old);
     assert_eq!(checkpoints.redo().unwrap().conflicts, []);
     assert_eq!(timeless_tree(&project.root), after);
-    // So that the directory can be removed.
+    // The temporary directory can be removed then.
     mode("closed", 0o700);
 }

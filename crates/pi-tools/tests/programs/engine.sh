@@ -1,7 +1,7 @@
 #!/bin/sh
-# A stand-in for `docker`, for tests: understands what the executor for containers says, notes it
-# down, and does it with namespaces of this machine. Without the right to make those, everything
-# happens in plain sight, and mounts must lead to themselves. $ENGINE_STATE is for its notes.
+# A stand-in for `docker` in tests. It logs its arguments and uses namespaces of this machine.
+# Without the permission to create those, everything runs without isolation, and mounts must lead to
+# the same path. $ENGINE_STATE is the directory for its log and pipes.
 set -eu
 printf '%s\037' "$@" | tr '\n' ' ' >>"$ENGINE_STATE/engine.log"
 echo >>"$ENGINE_STATE/engine.log"
@@ -26,7 +26,7 @@ run)
     shift # The image: this machine.
     mkfifo "$state"
     export mounts
-    # What runs in the background is given no input unless it is said which.
+    # Background jobs have no input unless it is redirected.
     exec 4<&0
     if [ "$(id -u)" -eq 0 ]; then
         unshare --mount --pid --fork --kill-child sh -c '
@@ -42,14 +42,15 @@ run)
     fi
     container=$!
     exec 4<&- </dev/null
-    # This is the engine: like a real one it starts what is to run in the container itself, so
-    # that it does not end with the program that asked for it.
+    # The engine: like a real one it starts the processes in the container itself, so that they do
+    # not end with the program that asked for them.
     while :; do
         while read -r call; do
-            # What a shell starts in the background ignores interrupts.
+            # Background jobs of a shell ignore interrupts.
             enter='env --default-signal'
             if [ "$(id -u)" -eq 0 ]; then
-                # The child of unshare is the first process in there. (No line break behind it.)
+                # The child of unshare is the first process in the container. (No line break
+                # follows.)
                 read -r first _ <"/proc/$container/task/$container/children" || :
                 enter="$enter nsenter --target $first --mount --pid --"
             fi

@@ -1,12 +1,13 @@
-//! A program that embeds the tools, so that tests can kill it and look at it from outside.
+//! A program that embeds the tools, so that tests can kill it and observe it from outside.
 //!
-//! `run COMMAND` runs a command and prints the result; `background COMMAND` starts one, says so and
-//! waits for the end of its input; `many COMMAND N` runs one N times and prints what that leaves
-//! behind; `memory COMMAND` prints the most memory that running one took. `remote SPEC COMMAND` runs
-//! one on another executor and prints its progress. `confined RUNG
-//! DIRECTORY` before any of these has the commands of this machine confined to a directory. `flip A
-//! B` exchanges two names for as long as it lives; `swap NAME TARGET` makes a name a file and a link,
-//! in turns.
+//! - `run COMMAND` runs a command and prints the result.
+//! - `background COMMAND` starts a background process and waits for the end of its input.
+//! - `many COMMAND N` runs a command N times and counts the resources that stay in use.
+//! - `memory COMMAND` runs a command and prints the peak memory.
+//! - `remote SPEC COMMAND` runs a command on another executor and prints its progress.
+//! - `confined RUNG DIRECTORY` before these runs commands of this machine in a sandbox.
+//! - `flip A B` exchanges two names until it is killed.
+//! - `swap NAME TARGET` makes a name a file and a link in turns until it is killed.
 
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
@@ -26,7 +27,7 @@ fn main() {
     confine::run_helper_if_requested();
     supervisor::run_if_requested();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // One thread for what may wait, so that threads can be counted.
+    // A single blocking thread, so that threads can be counted.
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_all().max_blocking_threads(1).build().unwrap();
     let result = runtime.block_on(perform(&arguments));
@@ -89,7 +90,7 @@ fn host() -> Host {
     Host::default().with_supervisor(Supervisor::this_program())
 }
 
-/// A host that is its own helper, too.
+/// A host that is also the sandbox helper.
 fn confined(rung: &str, directory: &str) -> Host {
     let mode = Mode::WorkspaceWrite {
         workspace: directory.into(),
@@ -139,13 +140,13 @@ async fn call(
     }
 }
 
-/// What this process holds: descriptors, threads, children.
+/// The resources of this process: descriptors, threads, children.
 fn holdings() -> Value {
     let count = |path: &str| std::fs::read_dir(path).unwrap().count();
     let own = format!(") {} ", std::process::id());
     let is_child = |entry: std::io::Result<std::fs::DirEntry>| {
         let stat = std::fs::read_to_string(entry.unwrap().path().join("stat"));
-        // The state is the one letter between the name and the parent.
+        // The state is one letter between the name and the parent.
         stat.is_ok_and(|stat| stat.replacen(") Z ", ") ", 1).contains(&own))
     };
     let children =
@@ -153,7 +154,7 @@ fn holdings() -> Value {
     json!([count("/proc/self/fd"), count("/proc/self/task"), children])
 }
 
-/// The most memory this process ever had, in kilobytes.
+/// The peak memory of this process in kilobytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
