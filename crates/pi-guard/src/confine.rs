@@ -44,6 +44,7 @@
 //! * What a command leaves in its roots, others may run: build files, scripts, editors' swap
 //!   files. That is what it was allowed to write.
 
+mod access;
 #[cfg(target_os = "linux")]
 mod bridge;
 #[cfg(target_os = "linux")]
@@ -63,7 +64,7 @@ mod kernel;
 mod launch;
 #[cfg(unix)]
 mod proxy;
-mod reach;
+
 mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]
@@ -202,9 +203,17 @@ pub enum ConfineError {
         /// What is missing.
         why: String,
     },
-    /// A list of hosts was asked for without a way to reach them.
-    #[error("a network limited to named hosts needs a proxy, and none listens at {0}")]
-    NoProxy(String),
+    /// The network is limited to named hosts, and no proxy is configured.
+    #[error("a network limited to named hosts needs a proxy")]
+    NoProxy,
+    /// The socket of the proxy does not exist.
+    #[error("the socket of the proxy, {path}, cannot be used: {source}")]
+    ProxySocket {
+        /// Path of the socket.
+        path: PathBuf,
+        /// The cause.
+        source: io::Error,
+    },
     /// A root is not there, or not a directory.
     #[error("{path} cannot be a writable root: {source}")]
     InvalidRoot {
@@ -262,10 +271,10 @@ impl Confinement {
             if offered != ConfinementLevel::Bubblewrap {
                 return Err(ConfineError::HostsUnsupported { offered, why: why() });
             }
-            let named = self.proxy.as_deref().map(|path| path.display().to_string());
-            let found = self.proxy.as_ref().and_then(|path| std::fs::canonicalize(path).ok());
-            let nowhere = || ConfineError::NoProxy(named.unwrap_or_else(|| "any socket".into()));
-            confinement.proxy = Some(found.ok_or_else(nowhere)?);
+            let path = self.proxy.clone().ok_or(ConfineError::NoProxy)?;
+            let real = std::fs::canonicalize(&path)
+                .map_err(|source| ConfineError::ProxySocket { path, source })?;
+            confinement.proxy = Some(real);
         } else {
             confinement.proxy = None;
         }

@@ -1,19 +1,19 @@
-//! The view of the machine that bubblewrap gives to a command, as its arguments.
+//! The arguments of bubblewrap: the view of the file system that a command gets.
 //!
-//! Later arguments cover earlier ones, so the order is: everything read-only, the system's own
-//! places, temporary files, writable roots, what is protected in them, programs that are
-//! forbidden, what is hidden.
+//! Later mounts cover earlier ones, so the order is: everything read-only, private `/dev`, `/proc`,
+//! `/run` and `/tmp`, the parts of `/tmp` that stay visible, writable roots, protected paths in
+//! them, forbidden programs, hidden paths.
 
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::reach::NEEDED_OF_RUN;
+use super::access::{NEEDED_IN_RUN, shown_in_tmp};
 use super::roots::Root;
 use super::{Confinement, Network, bridge};
 
-/// Own processes, own shared memory, no rights, and an end together with the parent. Where user
-/// namespaces are not to be had, root does without.
+/// Options for separate processes and shared memory, no capabilities, and an end together with the
+/// parent. Root works without a user namespace where none can be created.
 pub(super) const NAMESPACES: &[&str] = &[
     "--new-session",
     "--die-with-parent",
@@ -25,10 +25,10 @@ pub(super) const NAMESPACES: &[&str] = &[
     "ALL",
 ];
 
-/// Where a command sees something of its own.
-const COVERED: [&str; 2] = ["/tmp", "/run"];
+/// Directories that are replaced by private ones.
+const PRIVATE: [&str; 2] = ["/tmp", "/run"];
 
-/// All arguments up to the program; `helper` is the program that goes on inside.
+/// Returns all arguments up to the program; `helper` is the program that continues inside.
 pub(super) fn arguments(
     confinement: &Confinement,
     roots: &[Root],
@@ -50,18 +50,25 @@ pub(super) fn arguments(
         Some(tmp) => view.two("--bind", tmp, "/tmp"),
         None => view.one("--tmpfs", "/tmp"),
     }
-    let above = above(roots, helper);
-    for directory in &above {
-        view.one("--tmpfs", directory);
+    // A link in a private directory does not exist in the view.
+    let real_cwd = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_owned());
+    let is_private = |path: &Path| PRIVATE.iter().any(|private| path.starts_with(private));
+    let cwd = if is_private(cwd) { real_cwd.as_path() } else { cwd };
+    let paths = roots.iter().map(|root| root.path.as_path()).chain([helper, &real_cwd]);
+    let mut shown = shown_in_tmp(paths);
+    shown.extend([helper, &real_cwd].iter().filter(|p| p.starts_with("/run")).map(PathBuf::from));
+    for path in &shown {
+        view.two("--ro-bind", path, path);
     }
-    // A link could have been put there since.
-    let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
-        let given = |path: &PathBuf| roots.iter().any(|root| path.starts_with(&root.path));
-        let seen =
-            |path: &PathBuf| given(path) || !COVERED.iter().any(|place| path.starts_with(place));
-        paths.iter().filter_map(|path| fs::canonicalize(path).ok()).filter(seen).collect()
+    // A path is resolved again because a link could have been created since.
+    let visible = |paths: &[PathBuf]| -> Vec<PathBuf> {
+        let in_root = |path: &Path| roots.iter().any(|root| path.starts_with(&root.path));
+        let is_shown = |path: &Path| shown.iter().any(|shown| path.starts_with(shown));
+        let real = paths.iter().filter_map(|path| fs::canonicalize(path).ok());
+        real.filter(|path| !is_private(path) || in_root(path) || is_shown(path)).collect()
     };
-    let (programs, hidden) = (real(&confinement.forbidden_programs), real(&confinement.hidden));
+    let (programs, hidden) =
+        (visible(&confinement.forbidden_programs), visible(&confinement.hidden));
     for root in roots {
         writable(root, &[&programs[..], &hidden].concat(), &mut view);
     }
@@ -78,40 +85,19 @@ pub(super) fn arguments(
             view.two("--ro-bind", "/dev/null", hidden);
         }
     }
-    if COVERED.iter().any(|covered| helper.starts_with(covered)) {
-        view.two("--ro-bind", helper, helper);
-    }
-    for directory in &above {
-        view.one("--remount-ro", directory);
-    }
     view.one("--chdir", cwd);
     view.0.push("--".into());
     view.0
 }
 
-/// The directories directly in `/tmp` on the way to what is given there. In a `/tmp` of its own they
-/// would be a command's, which could rename them and lead what the next one gets elsewhere.
-fn above(roots: &[Root], helper: &Path) -> Vec<PathBuf> {
-    let given: Vec<&Path> = roots.iter().map(|root| root.path.as_path()).chain([helper]).collect();
-    let first = |path: &&Path| {
-        let mut parts = path.strip_prefix("/tmp").ok()?.components();
-        let first = Path::new("/tmp").join(parts.next()?);
-        (first != **path).then_some(first)
-    };
-    let mut above: Vec<PathBuf> = given.iter().filter_map(first).collect();
-    above.retain(|directory| !roots.iter().any(|root| directory.starts_with(&root.path)));
-    above.sort();
-    above.dedup();
-    above
-}
-
-/// `/run` is where services listen; names of hosts are looked up with a file that may be there.
+/// Covers `/run`, where services listen, except for files that programs need. The configuration of
+/// the resolver may be there.
 fn run(confinement: &Confinement, view: &mut View) {
     if !Path::new("/run").is_dir() {
         return;
     }
     view.one("--tmpfs", "/run");
-    for needed in NEEDED_OF_RUN {
+    for needed in NEEDED_IN_RUN {
         view.two("--ro-bind-try", needed, needed);
     }
     let names = fs::canonicalize("/etc/resolv.conf").ok();
@@ -123,7 +109,8 @@ fn run(confinement: &Confinement, view: &mut View) {
 }
 
 fn writable(root: &Root, covered: &[PathBuf], view: &mut View) {
-    // Where `/tmp` as a whole is given, Landlock keeps nothing from being made below it.
+    // Landlock cannot refuse new files below `/tmp`, which is writable as a whole: there, only
+    // what exists is mounted.
     let given = match root.path.starts_with("/tmp") {
         true => root.beside_absent(),
         false => vec![root.path.clone()],
@@ -132,8 +119,8 @@ fn writable(root: &Root, covered: &[PathBuf], view: &mut View) {
         view.two("--bind", path, path);
     }
     let in_given = |path: &&PathBuf| given.iter().any(|given| path.starts_with(given));
-    // A directory on the way to something protected or hidden could be renamed, and another put
-    // in its place; a mount point cannot.
+    // A directory above a protected or hidden path could be renamed and replaced; a mount point
+    // cannot.
     for way in root.ways(covered).iter().filter(in_given).filter(|way| way.is_dir()) {
         view.two("--bind", way, way);
     }

@@ -217,8 +217,7 @@ pub(super) fn rule(confined: &Confined, path: &Path, by: By) -> Option<String> {
     }
     let own_tmp = confined.level == ConfinementLevel::Bubblewrap && by == By::Command;
     let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
-    let given = || confinement.roots().into_iter().any(|root| path.starts_with(root));
-    if temporary || (own_tmp && path.starts_with("/tmp") && !given()) {
+    if temporary || (own_tmp && confinement.is_private_tmp(path)) {
         return None;
     }
     let roots = match (roots::plan(confinement), by) {

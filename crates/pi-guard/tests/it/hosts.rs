@@ -1,4 +1,4 @@
-//! Commands that may reach only named hosts: real processes, and attempts to reach others.
+//! Commands that may reach only named hosts: real processes, and attempts to reach other hosts.
 
 use std::net::UdpSocket;
 use std::os::unix::net::UnixListener;
@@ -9,40 +9,39 @@ use pi_guard::confine::{
 };
 use tempfile::TempDir;
 
-use crate::bed::{Bed, TESTBED, levels, text};
+use crate::env::{TESTBED, TestEnv, not_tested, text, with_bubblewrap};
 use crate::proxy::{Server, proxy};
 
-/// A bed with a proxy, a server that is allowed and one that is not.
-struct Way {
-    bed: Bed,
-    _folder: TempDir,
+/// An environment with a proxy and a server that commands may reach.
+struct ProxyEnv {
+    env: TestEnv,
+    _directory: TempDir,
     proxy: Proxy,
     allowed: Server,
     confined: Confined,
     machine: Machine,
-    places: Vec<(&'static str, String)>,
+    variables: Vec<(&'static str, String)>,
 }
 
-/// A client in the shell's own words: sends its argument to the proxy, shows the answer.
+/// A shell function that sends its argument to the proxy and prints the response.
 const ASK: &str = "ask() { exec 3<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf \"$1\" >&3 && cat <&3; exec 3>&-; }; ";
 
-impl Way {
-    /// None where bubblewrap is not to be had, which `levels` says.
-    fn open() -> Option<Self> {
-        let (_, machine) =
-            levels().into_iter().find(|(level, _)| *level == ConfinementLevel::Bubblewrap)?;
-        let bed = Bed::new();
-        let (folder, proxy) = proxy(&["localhost"]);
+impl ProxyEnv {
+    /// None without bubblewrap, which is reported.
+    fn new() -> Option<Self> {
+        let machine = with_bubblewrap()?;
+        let env = TestEnv::new();
+        let (directory, proxy) = proxy(&["localhost"]);
         let allowed = Server::start();
-        let mut confinement = bed.confinement();
+        let mut confinement = env.confinement();
         confinement.network = Network::Hosts(vec!["localhost".to_owned()]);
         confinement.proxy = Some(proxy.socket().to_owned());
         let confined =
             confinement.prepare(&machine, ConfinementLevel::Bubblewrap, TESTBED).unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let socket = bed.path("outside/socket");
+        let socket = env.path("outside/socket");
         std::mem::forget(UnixListener::bind(&socket).unwrap());
-        let places = vec![
+        let variables = vec![
             ("PORT", allowed.port.to_string()),
             ("UDP", udp.local_addr().unwrap().port().to_string()),
             ("SOCKET", socket.display().to_string()),
@@ -52,12 +51,12 @@ impl Way {
             ("https_proxy", "http://elsewhere.test".to_owned()),
         ];
         std::mem::forget(udp);
-        Some(Self { bed, _folder: folder, proxy, allowed, confined, machine, places })
+        Some(Self { env, _directory: directory, proxy, allowed, confined, machine, variables })
     }
 
     fn run(&self, script: &str) -> Output {
         let script = format!("{ASK}{script}");
-        self.bed.run(Some(&self.confined), "ws", &script, None, &self.places)
+        self.env.run_with(Some(&self.confined), "ws", &script, &self.variables)
     }
 
     fn take_refused(&self) -> Vec<(String, u16)> {
@@ -65,22 +64,22 @@ impl Way {
     }
 }
 
-fn curl_is_here() -> bool {
-    let here = std::process::Command::new("curl").arg("--version").output().is_ok();
-    if !here {
-        eprintln!("NOT TESTED with curl, which is not here");
+fn has_curl() -> bool {
+    let installed = std::process::Command::new("curl").arg("--version").output().is_ok();
+    if !installed {
+        not_tested("named hosts with curl, which is not installed");
     }
-    here
+    installed
 }
 
 #[test]
 fn an_allowed_host_is_reached() {
-    let Some(way) = Way::open() else { return };
+    let Some(proxied) = ProxyEnv::new() else { return };
     let mut scripts = vec![
         "ask \"GET http://localhost:$PORT/ HTTP/1.1\\r\\n\\r\\n\" | grep hello",
         "ask \"CONNECT localhost:$PORT HTTP/1.1\\r\\n\\r\\nGET / HTTP/1.1\\r\\n\\r\\n\" | grep hello",
     ];
-    if curl_is_here() {
+    if has_curl() {
         scripts.extend([
             "curl -sSf http://localhost:$PORT/ | grep hello",
             "curl -sSfp http://localhost:$PORT/ | grep hello",
@@ -90,53 +89,59 @@ fn an_allowed_host_is_reached() {
         ]);
     }
     for script in scripts {
-        let output = way.run(script);
+        let output = proxied.run(script);
         assert!(output.status.success(), "{script}: {}", text(&output));
     }
-    assert!(way.take_refused().is_empty());
-    assert!(way.allowed.heard.try_recv().is_ok());
+    assert!(proxied.take_refused().is_empty());
+    assert!(proxied.allowed.heard.try_recv().is_ok());
 }
 
 #[test]
-fn other_hosts_are_refused_and_named() {
-    let Some(way) = Way::open() else { return };
+fn other_hosts_are_refused_and_reported() {
+    let Some(proxied) = ProxyEnv::new() else { return };
     let script = "ask \"CONNECT other.test:443 HTTP/1.1\\r\\n\\r\\n\"";
-    let said = text(&way.run(script));
-    assert!(said.contains("403 Forbidden") && said.contains("it is not on the list"), "{said}");
-    assert_eq!(way.take_refused(), [("other.test".to_owned(), 443)]);
-    if !curl_is_here() {
+    let output = text(&proxied.run(script));
+    assert!(
+        output.contains("403 Forbidden") && output.contains("it is not on the list"),
+        "{output}"
+    );
+    assert_eq!(proxied.take_refused(), [("other.test".to_owned(), 443)]);
+    if !has_curl() {
         return;
     }
     let cases = [
         ("curl -sS http://other.test/", "other.test", 80),
         ("curl -sS https://other.test/", "other.test", 443),
         ("curl -sSL http://localhost:$PORT/to/other.test:81/", "other.test", 81),
-        ("curl -sS http://127.0.0.1:$PORT/", "127.0.0.1", way.allowed.port),
-        ("curl -sS http://[::1]:$PORT/", "::1", way.allowed.port),
+        ("curl -sS http://127.0.0.1:$PORT/", "127.0.0.1", proxied.allowed.port),
+        ("curl -sS http://[::1]:$PORT/", "::1", proxied.allowed.port),
         ("curl -sS -H 'Host: localhost' http://other.test/", "other.test", 80),
         ("curl -sS --connect-to ::other.test:80 -p http://localhost/", "other.test", 80),
         ("curl -sS http://169.254.169.254/latest/", "169.254.169.254", 80),
     ];
     for (script, host, port) in cases {
-        let said = text(&way.run(script));
-        assert!(said.contains("403") || said.contains("cannot be reached"), "{script}: {said}");
-        assert_eq!(way.take_refused(), [(host.to_owned(), port)], "{script}: {said}");
-        let denial = explain_denial(&way.confined, &way.bed.path("ws"), &said).unwrap();
-        let (named, rule) = match said.contains("cannot be reached") {
+        let output = text(&proxied.run(script));
+        assert!(
+            output.contains("403") || output.contains("cannot be reached"),
+            "{script}: {output}"
+        );
+        assert_eq!(proxied.take_refused(), [(host.to_owned(), port)], "{script}: {output}");
+        let denial = explain_denial(&proxied.confined, &proxied.env.path("ws"), &output).unwrap();
+        let (named, rule) = match output.contains("cannot be reached") {
             true => (Some(host.to_owned()), "it is not on the list"),
             false => (None, "only named hosts can be reached"),
         };
         assert_eq!(
             (denial.target, denial.rule.as_str()),
             (DenialTarget::Host(named), rule),
-            "{said}"
+            "{output}"
         );
     }
 }
 
 #[test]
-fn there_is_no_other_way_out() {
-    let Some(way) = Way::open() else { return };
+fn the_proxy_is_the_only_way_out() {
+    let Some(proxied) = ProxyEnv::new() else { return };
     let attempts = [
         "$A tcp $PORT",
         "$A udp $UDP",
@@ -161,19 +166,19 @@ fn there_is_no_other_way_out() {
         "$A setns /proc/1/ns/net",
     ];
     for script in attempts {
-        let output = way.run(script);
+        let output = proxied.run(script);
         assert!(!output.status.success(), "{script}: {}", text(&output));
     }
-    let seen = way.run("cat /proc/net/dev | tail -n +3 | grep -v ' lo:'");
+    let seen = proxied.run("cat /proc/net/dev | tail -n +3 | grep -v ' lo:'");
     assert!(!seen.status.success(), "{}", text(&seen));
 }
 
-/// Finds the bridge, as a command would.
+/// Sets `B` to the process of the bridge.
 const FIND: &str = "B=$(grep -al -e '--bridge-[s]erve' /proc/[0-9]*/cmdline | cut -d/ -f3); test -n \"$B\" || exit 99; ";
 
 #[test]
-fn the_bridge_is_not_the_commands() {
-    let Some(way) = Way::open() else { return };
+fn commands_cannot_control_the_bridge() {
+    let Some(proxied) = ProxyEnv::new() else { return };
     let holds = [
         "test \"$(grep PPid /proc/$B/status)\" = \"$(printf 'PPid:\\t1')\"",
         "grep -q 'NoNewPrivs:.1' /proc/$B/status",
@@ -183,7 +188,7 @@ fn the_bridge_is_not_the_commands() {
         "! pgrep -P $$ -f bridge",
     ];
     for script in holds {
-        let output = way.run(&format!("trap '' TERM; {FIND}{script}"));
+        let output = proxied.run(&format!("trap '' TERM; {FIND}{script}"));
         assert!(output.status.success(), "{script}: {}", text(&output));
     }
     let mut attempts = vec![
@@ -201,30 +206,30 @@ fn the_bridge_is_not_the_commands() {
         "$A setns /proc/$B/ns/net",
         "wait $B",
     ];
-    if way.machine.landlock >= 6 {
+    if proxied.machine.landlock >= 6 {
         attempts.extend(["kill -9 $B", "kill -STOP $B", "$A pidfd-signal $B", "$A tgkill $B"]);
     }
     for script in attempts {
-        let output = way.run(&format!("{FIND}{script}"));
+        let output = proxied.run(&format!("{FIND}{script}"));
         assert!(!output.status.success(), "{script}: {}", text(&output));
         assert_ne!(output.status.code(), Some(99), "{script}: there is no bridge");
     }
-    // Whoever else listens there hears only what the command itself says; the port is taken.
+    // The port of the bridge is taken.
     let listen = "python3 -c 'import socket; s = socket.socket(); s.bind((\"127.0.0.1\", int(\"'${HTTP_PROXY##*:}'\"))); s.listen()'";
-    let output = way.run(listen);
+    let output = proxied.run(listen);
     assert!(!output.status.success(), "{}", text(&output));
     let still = format!(
         "{FIND}kill -9 -1 2>/dev/null; ask \"GET http://localhost:$PORT/ HTTP/1.1\\r\\n\\r\\n\" | grep hello"
     );
-    let output = way.run(&still);
-    assert!(output.status.success() || way.machine.landlock < 6, "{}", text(&output));
+    let output = proxied.run(&still);
+    assert!(output.status.success() || proxied.machine.landlock < 6, "{}", text(&output));
 }
 
 #[test]
-fn without_the_proxy_there_is_nobody() {
-    let Some(way) = Way::open() else { return };
-    let Way { bed, proxy, confined, places, .. } = way;
+fn without_the_proxy_no_command_runs() {
+    let Some(proxied) = ProxyEnv::new() else { return };
+    let ProxyEnv { env, proxy, confined, variables, .. } = proxied;
     drop(proxy);
-    let output = bed.run(Some(&confined), "ws", "echo ran", None, &places);
+    let output = env.run_with(Some(&confined), "ws", "echo ran", &variables);
     assert!(!output.status.success() && !text(&output).contains("ran\n"), "{}", text(&output));
 }

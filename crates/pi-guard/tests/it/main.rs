@@ -1,15 +1,16 @@
-//! What the guard decides and holds, seen from outside.
+//! Tests of the guard through its public API: decisions of the policy, real sandboxed processes,
+//! redaction.
 
 #![allow(clippy::unwrap_used)]
-// What a machine cannot show must be said.
+// A test reports what this machine cannot show.
 #![allow(clippy::print_stderr)]
 
-#[cfg(target_os = "linux")]
-mod bed;
 #[cfg(unix)]
 mod beside_bash;
 #[cfg(target_os = "linux")]
 mod confine;
+#[cfg(target_os = "linux")]
+mod env;
 #[cfg(target_os = "linux")]
 mod escapes;
 #[cfg(target_os = "linux")]

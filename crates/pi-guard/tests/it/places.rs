@@ -1,4 +1,5 @@
-//! Workspaces, roots and homes in odd places: real processes, every level the machine offers.
+//! Workspaces, roots and homes in unusual locations: real processes, on every level that the
+//! machine offers.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -6,9 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pi_guard::confine::{ConfineError, Confinement, ConfinementLevel, Mode, Network};
-use tempfile::TempDir;
 
-use crate::bed::{Bed, TESTBED, confined, levels, text};
+use crate::env::{TESTBED, TestEnv, confined, levels, not_tested, text, with_bubblewrap};
 
 fn writing(workspace: PathBuf, extra_roots: Vec<PathBuf>, tmp: Option<PathBuf>) -> Confinement {
     let mode = Mode::WorkspaceWrite { workspace, extra_roots, private_tmp: tmp };
@@ -22,18 +22,27 @@ fn git(arguments: &[&str], directory: &Path) {
     assert!(output.status.success(), "{arguments:?}: {}", text(&output));
 }
 
-/// Runs a script in `cwd` of the bed on every level, each time in a new bed, and once unconfined,
-/// where it must succeed. Confined it must not.
-fn refused(make: impl Fn(&Bed) -> Confinement, cwd: &str, scripts: &[&str]) {
+/// Asserts that scripts fail in the sandbox on every level and succeed without a sandbox, each in
+/// a new environment.
+fn assert_refused(make: impl Fn(&TestEnv) -> Confinement, cwd: &str, scripts: &[&str]) {
+    assert_refused_in(TestEnv::new, make, cwd, scripts);
+}
+
+fn assert_refused_in(
+    new_env: impl Fn() -> TestEnv,
+    make: impl Fn(&TestEnv) -> Confinement,
+    cwd: &str,
+    scripts: &[&str],
+) {
     for script in scripts {
-        let bed = Bed::new();
-        make(&bed);
-        let output = bed.run(None, cwd, script, None, &[]);
+        let env = new_env();
+        make(&env);
+        let output = env.run(None, cwd, script);
         assert!(output.status.success(), "{script}: {}", text(&output));
         for (level, machine) in levels() {
-            let bed = Bed::new();
-            let confined = confined(&make(&bed), &machine);
-            let output = bed.run(Some(&confined), cwd, script, None, &[]);
+            let env = new_env();
+            let confined = confined(&make(&env), &machine);
+            let output = env.run(Some(&confined), cwd, script);
             assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
             assert!(!text(&output).contains("not run"), "{level}, {script}: {}", text(&output));
         }
@@ -41,12 +50,12 @@ fn refused(make: impl Fn(&Bed) -> Confinement, cwd: &str, scripts: &[&str]) {
 }
 
 #[test]
-fn a_repository_without_a_work_tree_is_one() {
-    let bare = |bed: &Bed| {
-        git(&["init", "-q", "--bare", "bare"], &bed.base);
-        fs::write(bed.path("bare/more"), "").unwrap();
-        git(&["config", "include.path", "more"], &bed.path("bare"));
-        writing(bed.path("bare"), Vec::new(), None)
+fn a_bare_repository_is_protected_like_a_work_tree() {
+    let bare = |env: &TestEnv| {
+        git(&["init", "-q", "--bare", "bare"], &env.base);
+        fs::write(env.path("bare/more"), "").unwrap();
+        git(&["config", "include.path", "more"], &env.path("bare"));
+        writing(env.path("bare"), Vec::new(), None)
     };
     let scripts = [
         "echo x > hooks/pre-receive",
@@ -57,13 +66,13 @@ fn a_repository_without_a_work_tree_is_one() {
         "mv -f description config",
         "rm -rf hooks && ! test -e hooks",
     ];
-    refused(bare, "bare", &scripts);
-    // The repository of a work tree elsewhere, so that commits are possible there.
-    let tree = |bed: &Bed| {
-        git(&["init", "-q", "main"], &bed.base);
-        git(&["commit", "-q", "--allow-empty", "-m", "x"], &bed.path("main"));
-        git(&["worktree", "add", "-q", "../tree"], &bed.path("main"));
-        writing(bed.path("tree"), vec![bed.path("main/.git")], None)
+    assert_refused(bare, "bare", &scripts);
+    // A repository as an extra root, so that its work tree can commit.
+    let tree = |env: &TestEnv| {
+        git(&["init", "-q", "main"], &env.base);
+        git(&["commit", "-q", "--allow-empty", "-m", "x"], &env.path("main"));
+        git(&["worktree", "add", "-q", "../tree"], &env.path("main"));
+        writing(env.path("tree"), vec![env.path("main/.git")], None)
     };
     let scripts = [
         "echo x > ../main/.git/hooks/pre-commit",
@@ -72,12 +81,12 @@ fn a_repository_without_a_work_tree_is_one() {
         "echo x > ../main/.git/worktrees/tree/commondir",
         "echo x > ../main/new",
     ];
-    refused(tree, "tree", &scripts);
+    assert_refused(tree, "tree", &scripts);
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        let confined = confined(&tree(&bed), &machine);
+        let env = TestEnv::new();
+        let confined = confined(&tree(&env), &machine);
         let script = "git status --short && git -c user.name=me -c user.email=m@h commit -q --allow-empty -m y && git branch b";
-        let output = bed.run(Some(&confined), "tree", script, None, &[]);
+        let output = env.run(Some(&confined), "tree", script);
         assert_eq!(
             output.status.success(),
             level == ConfinementLevel::Bubblewrap,
@@ -88,13 +97,13 @@ fn a_repository_without_a_work_tree_is_one() {
 }
 
 #[test]
-fn what_the_next_command_gets_is_not_the_commands() {
-    let tmp_inside = |bed: &Bed| {
-        fs::create_dir_all(bed.path("ws/t/s/tmp")).unwrap();
-        fs::create_dir_all(bed.path("ws/t/s/own")).unwrap();
-        fs::write(bed.path("ws/t/s/own/socket"), "").unwrap();
-        let tmp = Some(bed.path("ws/t/s/tmp"));
-        writing(bed.path("ws"), vec![bed.path("home")], tmp)
+fn a_command_cannot_replace_the_temporary_directory_or_the_proxy_of_the_next() {
+    let tmp_inside = |env: &TestEnv| {
+        fs::create_dir_all(env.path("ws/t/s/tmp")).unwrap();
+        fs::create_dir_all(env.path("ws/t/s/own")).unwrap();
+        fs::write(env.path("ws/t/s/own/socket"), "").unwrap();
+        let tmp = Some(env.path("ws/t/s/tmp"));
+        writing(env.path("ws"), vec![env.path("home")], tmp)
     };
     let scripts = [
         "mv t/s/tmp t/s/old && ln -s $OUT t/s/tmp",
@@ -103,89 +112,87 @@ fn what_the_next_command_gets_is_not_the_commands() {
         "rmdir t/s/tmp && ln -s $OUT t/s/tmp",
         "mkdir src/n && $A exchange src/n t/s",
     ];
-    refused(tmp_inside, "ws", &scripts);
+    assert_refused(tmp_inside, "ws", &scripts);
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        let confinement = tmp_inside(&bed);
+        let env = TestEnv::new();
+        let confinement = tmp_inside(&env);
         let confined = confined(&confinement, &machine);
         let script = "f=$(mktemp) && echo x > $f && grep x $f && echo x > src/new";
-        let output = bed.run(Some(&confined), "ws", script, None, &[]);
+        let output = env.run(Some(&confined), "ws", script);
         assert!(output.status.success(), "{level}: {}", text(&output));
-        // And if somebody else did it, nothing runs.
-        fs::rename(bed.path("ws/t/s/tmp"), bed.path("ws/t/s/old")).unwrap();
-        symlink(bed.path("outside"), bed.path("ws/t/s/tmp")).unwrap();
-        let output = bed.run(Some(&confined), "ws", "echo x > $TMPDIR/new", None, &[]);
+        // If another process has replaced it, no command runs.
+        fs::rename(env.path("ws/t/s/tmp"), env.path("ws/t/s/old")).unwrap();
+        symlink(env.path("outside"), env.path("ws/t/s/tmp")).unwrap();
+        let output = env.run(Some(&confined), "ws", "echo x > $TMPDIR/new");
         assert_eq!(output.status.code(), Some(125), "{level}: {}", text(&output));
-        assert!(!bed.path("outside/new").exists());
+        assert!(!env.path("outside/new").exists());
     }
-    // The way to the allowed hosts.
-    let proxy = |bed: &Bed| {
-        let mut confinement = tmp_inside(bed);
+    // The socket of the proxy.
+    let proxy = |env: &TestEnv| {
+        let mut confinement = tmp_inside(env);
         confinement.network = Network::Hosts(vec!["example.com".to_owned()]);
-        confinement.proxy = Some(bed.path("ws/t/s/own/socket"));
+        confinement.proxy = Some(env.path("ws/t/s/own/socket"));
         confinement
     };
-    for (_, machine) in
-        levels().into_iter().filter(|(level, _)| *level == ConfinementLevel::Bubblewrap)
-    {
+    if let Some(machine) = with_bubblewrap() {
         for script in ["ln -sf $OUT/socket t/s/own/socket", "mv t/s/own t/s/o", "rm -r t/s/own"] {
-            let bed = Bed::new();
-            let confined = confined(&proxy(&bed), &machine);
-            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            let env = TestEnv::new();
+            let confined = confined(&proxy(&env), &machine);
+            let output = env.run(Some(&confined), "ws", script);
             assert!(!output.status.success(), "{script}: {}", text(&output));
             assert!(!text(&output).contains("not run"), "{script}: {}", text(&output));
-            assert!(fs::symlink_metadata(bed.path("ws/t/s/own/socket")).unwrap().is_file());
+            assert!(fs::symlink_metadata(env.path("ws/t/s/own/socket")).unwrap().is_file());
         }
     }
 }
 
 #[test]
-fn what_is_protected_is_so_by_every_name() {
-    // By a path with a link in it, by one with dots, and as a directory above the root.
-    let names: [fn(&Bed) -> PathBuf; 4] = [
-        |bed| bed.path("link/src"),
-        |bed| bed.path("home/../ws/src"),
-        |bed| bed.path("ws/project/../src"),
-        |bed| bed.base.clone(),
+fn protected_and_hidden_paths_may_contain_links_and_dots() {
+    // A path with a link, paths with dots, and a directory above the root.
+    let names: [fn(&TestEnv) -> PathBuf; 4] = [
+        |env| env.path("link/src"),
+        |env| env.path("home/../ws/src"),
+        |env| env.path("ws/project/../src"),
+        |env| env.base.clone(),
     ];
     for name in names {
-        let make = |bed: &Bed| {
-            symlink("ws", bed.path("link")).unwrap();
-            let mut confinement = writing(bed.path("ws"), Vec::new(), None);
-            confinement.protected.push(name(bed));
+        let make = |env: &TestEnv| {
+            symlink("ws", env.path("link")).unwrap();
+            let mut confinement = writing(env.path("ws"), Vec::new(), None);
+            confinement.protected.push(name(env));
             confinement
         };
-        refused(make, "ws", &["echo x > src/new", "echo x > src/mine", "mv src other"]);
+        assert_refused(make, "ws", &["echo x > src/new", "echo x > src/mine", "mv src other"]);
     }
-    // Something hidden that is not there yet, by a path with a link in it.
+    // A hidden path with a link that does not exist yet.
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        symlink("outside", bed.path("link")).unwrap();
-        let mut confinement = bed.confinement();
-        confinement.hidden.push(bed.path("link/later"));
+        let env = TestEnv::new();
+        symlink("outside", env.path("link")).unwrap();
+        let mut confinement = env.confinement();
+        confinement.hidden.push(env.path("link/later"));
         let confined = confined(&confinement, &machine);
-        assert!(confined.may_read(&bed.path("outside/later/key")).is_err(), "{level}");
-        fs::create_dir(bed.path("outside/later")).unwrap();
-        fs::write(bed.path("outside/later/key"), "planted\n").unwrap();
-        let output = bed.run(Some(&confined), "ws", "grep planted $OUT/later/key", None, &[]);
+        assert!(confined.may_read(&env.path("outside/later/key")).is_err(), "{level}");
+        fs::create_dir(env.path("outside/later")).unwrap();
+        fs::write(env.path("outside/later/key"), "planted\n").unwrap();
+        let output = env.run(Some(&confined), "ws", "grep planted $OUT/later/key");
         assert!(!output.status.success(), "{level}");
     }
 }
 
 #[test]
-fn a_home_as_the_workspace_keeps_what_others_run() {
-    let home = |bed: &Bed| {
-        fs::create_dir_all(bed.path("home/.config/fish")).unwrap();
-        fs::create_dir_all(bed.path("home/.local/share")).unwrap();
-        fs::create_dir_all(bed.path("home/.ssh")).unwrap();
-        fs::write(bed.path("home/.ssh/id"), "planted\n").unwrap();
-        // More than a view can have mounts.
+fn a_home_as_the_workspace_keeps_its_start_up_files() {
+    let home = |env: &TestEnv| {
+        fs::create_dir_all(env.path("home/.config/fish")).unwrap();
+        fs::create_dir_all(env.path("home/.local/share")).unwrap();
+        fs::create_dir_all(env.path("home/.ssh")).unwrap();
+        fs::write(env.path("home/.ssh/id"), "planted\n").unwrap();
+        // More files than bubblewrap accepts mounts. Below `/tmp`, each needs one.
         for number in 0..3200 {
-            fs::write(bed.path(&format!("home/file{number}")), "").unwrap();
+            fs::write(env.path(&format!("home/file{number}")), "").unwrap();
         }
-        let mut confinement = writing(bed.path("home"), Vec::new(), Some(bed.path("tmp")));
-        confinement.home = Some(bed.path("home"));
-        confinement.hidden.push(bed.path("home/.ssh"));
+        let mut confinement = writing(env.path("home"), Vec::new(), Some(env.path("tmp")));
+        confinement.home = Some(env.path("home"));
+        confinement.hidden.push(env.path("home/.ssh"));
         confinement
     };
     let scripts = [
@@ -207,30 +214,30 @@ fn a_home_as_the_workspace_keeps_what_others_run() {
         "echo x > project/x && mv project/x .profile",
         "ln project/../file1 .zprofile",
     ];
-    refused(home, "home", &scripts);
+    assert_refused_in(TestEnv::outside_tmp, home, "home", &scripts);
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        let confined = confined(&home(&bed), &machine);
+        let env = TestEnv::outside_tmp();
+        let confined = confined(&home(&env), &machine);
         let script = "echo x > project/new && echo y > file7 && mkdir -p .local/share/a/b";
-        let output = bed.run(Some(&confined), "home", script, None, &[]);
+        let output = env.run(Some(&confined), "home", script);
         assert!(output.status.success(), "{level}: {}", text(&output));
     }
 }
 
 #[test]
-fn names_of_every_kind() {
+fn workspaces_may_have_any_name() {
     for name in ["with space", "a:b,c", "new\nline", "ünï→", "-dash", "q'\"$(x)`", "back\\040slash"]
     {
         for (level, machine) in levels() {
-            let bed = Bed::new();
-            fs::create_dir_all(bed.path(name).join("src")).unwrap();
-            fs::create_dir_all(bed.path(name).join(".git/hooks")).unwrap();
-            fs::write(bed.path(name).join(".git/config"), "").unwrap();
-            fs::write(bed.path(name).join(".env"), "planted").unwrap();
-            let mut confinement = writing(bed.path(name), Vec::new(), None);
-            confinement.hidden.push(bed.path(name).join(".env"));
+            let env = TestEnv::new();
+            fs::create_dir_all(env.path(name).join("src")).unwrap();
+            fs::create_dir_all(env.path(name).join(".git/hooks")).unwrap();
+            fs::write(env.path(name).join(".git/config"), "").unwrap();
+            fs::write(env.path(name).join(".env"), "planted").unwrap();
+            let mut confinement = writing(env.path(name), Vec::new(), None);
+            confinement.hidden.push(env.path(name).join(".env"));
             let confined = confined(&confinement, &machine);
-            let output = bed.run(Some(&confined), name, "echo x > src/new", None, &[]);
+            let output = env.run(Some(&confined), name, "echo x > src/new");
             assert!(output.status.success(), "{level}, {name:?}: {}", text(&output));
             for script in [
                 "echo x > .git/hooks/new",
@@ -239,119 +246,142 @@ fn names_of_every_kind() {
                 "mkdir -p .pi/x",
                 "echo x > ../outside/new",
             ] {
-                let output = bed.run(Some(&confined), name, script, None, &[]);
+                let output = env.run(Some(&confined), name, script);
                 assert!(!output.status.success(), "{level}, {name:?}, {script}");
                 assert!(!text(&output).contains("not run"), "{level}: {}", text(&output));
             }
             confined.remove_covers();
-            assert!(!bed.path(name).join(".pi").exists(), "{level}, {name:?}");
+            assert!(!env.path(name).join(".pi").exists(), "{level}, {name:?}");
         }
     }
 }
 
 #[test]
-fn a_workspace_by_a_link_and_what_stands_in_the_way() {
+fn a_workspace_may_be_named_by_a_link() {
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        symlink("ws", bed.path("link")).unwrap();
-        let confined = confined(&writing(bed.path("link"), Vec::new(), None), &machine);
-        let run = |cwd: &str, script: &str| bed.run(Some(&confined), cwd, script, None, &[]);
+        let env = TestEnv::new();
+        symlink("ws", env.path("link")).unwrap();
+        let confined = confined(&writing(env.path("link"), Vec::new(), None), &machine);
+        let run = |cwd: &str, script: &str| env.run(Some(&confined), cwd, script);
         assert!(run("link", "echo x > src/new && test -e $WS/src/new").status.success(), "{level}");
         assert!(!run("link", "echo x > .git/hooks/new").status.success(), "{level}");
         assert!(!run("ws", "rm -f ../link && ! test -e ../link").status.success(), "{level}");
-        // A file where a directory is expected is kept as it is.
-        fs::remove_dir_all(bed.path("ws/.pi")).unwrap();
-        fs::write(bed.path("ws/.pi"), "mine").unwrap();
+        // A file in the place of a protected directory is protected.
+        fs::remove_dir_all(env.path("ws/.pi")).unwrap();
+        fs::write(env.path("ws/.pi"), "mine").unwrap();
         for script in ["echo x > .pi", "rm -f .pi && ! test -e .pi", "mv -fT src/mine .pi"] {
             assert!(!run("ws", script).status.success(), "{level}, {script}");
         }
-        assert_eq!(fs::read(bed.path("ws/.pi")).unwrap(), b"mine", "{level}");
-        // What leads elsewhere cannot be held.
+        assert_eq!(fs::read(env.path("ws/.pi")).unwrap(), b"mine", "{level}");
+        // A protected link is refused.
         for name in [".git", ".pi", ".agents"] {
-            let bed = Bed::new();
-            let _ = fs::remove_dir_all(bed.path("ws").join(name));
-            symlink(bed.path("outside"), bed.path("ws").join(name)).unwrap();
-            let refused = bed.confinement().prepare(&machine, ConfinementLevel::None, TESTBED);
+            let env = TestEnv::new();
+            let _ = fs::remove_dir_all(env.path("ws").join(name));
+            symlink(env.path("outside"), env.path("ws").join(name)).unwrap();
+            let refused = env.confinement().prepare(&machine, ConfinementLevel::None, TESTBED);
             assert!(matches!(refused, Err(ConfineError::ProtectedSymlink(_))), "{level}, {name}");
         }
     }
 }
 
 #[test]
-fn roots_below_temporary_places() {
-    let folder = TempDir::new_in("/tmp").unwrap();
-    let base = fs::canonicalize(folder.path()).unwrap();
-    let bed = Bed::new();
+fn a_workspace_below_tmp_has_its_surroundings_and_its_protection() {
     for (level, machine) in levels() {
-        for name in ["ws/src", "ws/.git/hooks", "ws/keys", "other", "home/project"] {
-            fs::create_dir_all(base.join(name)).unwrap();
+        let env = TestEnv::new_in(Path::new("/tmp"));
+        for name in ["ws/src/.pi", "ws/src/deep", "ws/keys"] {
+            fs::create_dir_all(env.path(name)).unwrap();
         }
-        for name in ["ws/.git/config", "ws/keys/key", "other/file"] {
-            fs::write(base.join(name), "planted\n").unwrap();
+        fs::write(env.path("ws/keys/key"), "planted\n").unwrap();
+        let mut confinement = env.confinement();
+        confinement.hidden.push(env.path("ws/keys"));
+        if let Mode::WorkspaceWrite { extra_roots, .. } = &mut confinement.mode {
+            extra_roots.push(env.path("ws/src"));
         }
-        let extra = vec![base.join("home"), base.join("ws/src")];
-        let mut confinement = writing(base.join("ws"), extra, Some(bed.path("tmp")));
-        confinement.home = Some(base.join("home"));
-        confinement.hidden.push(base.join("ws/keys"));
         let confined = confined(&confinement, &machine);
-        let base = base.to_str().unwrap();
-        let works =
-            format!("echo x > {base}/ws/src/new && echo x > {base}/home/project/new && mktemp");
-        let output = bed.run(Some(&confined), "ws", &works, None, &[]);
-        assert!(output.status.success(), "{level}: {}", text(&output));
+        let before = env.evidence();
+        let works = [
+            "echo x > src/deep/new && echo x > $HOMEDIR/project/new && mktemp",
+            "grep untouched ../outside/file && git status --short",
+            "echo x > $TMPDIR/new && grep x $TMPDIR/new",
+        ];
+        for script in works {
+            let output = env.run(Some(&confined), "ws", script);
+            assert!(output.status.success(), "{level}, {script}: {}", text(&output));
+        }
+        assert!(env.path("tmp/new").exists(), "{level}");
+        let base = env.base.display();
         for script in [
-            format!("echo x > {base}/ws/.git/hooks/new"),
-            format!("echo x > {base}/ws/.git/config"),
-            format!("grep planted {base}/ws/keys/key"),
-            format!("mv {base}/ws/keys {base}/ws/src/k"),
-            format!("mkdir -p {base}/ws/.pi/x"),
-            format!("mkdir -p {base}/ws/src/.pi/x"),
-            format!("mv {base}/home {base}/h"),
+            "echo x > .git/hooks/new".to_owned(),
+            "echo x > .git/config".to_owned(),
+            "grep planted keys/key".to_owned(),
+            "mv keys src/k".to_owned(),
+            "grep planted $HIDDEN/key".to_owned(),
+            "mkdir -p .agents/x".to_owned(),
+            "mkdir -p src/.pi/x".to_owned(),
+            "mv src s".to_owned(),
+            "mv $HOMEDIR $HOMEDIR-2".to_owned(),
+            "echo x > $HOMEDIR/.zshenv".to_owned(),
+            "echo x > $OUT/file".to_owned(),
             format!("mv {base} {base}-moved"),
             format!("echo x > {base}/new"),
-            format!("echo x > {base}/home/.zshenv"),
-            format!("mv {base}/ws/src {base}/ws/s"),
-            format!("echo x > {base}/other/file && grep x /proc/$DECOY/root/{base}/other/file"),
         ] {
-            let output = bed.run(Some(&confined), "ws", &script, None, &[]);
+            let output = env.run(Some(&confined), "ws", &script);
             assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
             assert!(!text(&output).contains("not run"), "{level}, {script}: {}", text(&output));
         }
-        assert_eq!(fs::read(format!("{base}/other/file")).unwrap(), b"planted\n", "{level}");
-        assert!(!Path::new(&format!("{base}/home/.zshenv")).exists(), "{level}");
+        assert_eq!(before, env.evidence(), "{level}");
         confined.remove_covers();
     }
 }
 
 #[test]
-fn a_directory_is_not_an_input() {
+fn read_only_commands_run_below_tmp() {
+    for (level, machine) in levels() {
+        let env = TestEnv::new_in(Path::new("/tmp"));
+        let mut confinement = Confinement::new(Mode::ReadOnly, Network::Off);
+        confinement.hidden.push(env.path("hidden"));
+        let confined = confined(&confinement, &machine);
+        symlink(&env.base, env.path("link")).unwrap();
+        for cwd in ["ws", "link/ws"] {
+            let output = env.run(Some(&confined), cwd, "grep mine src/mine && ls ../outside");
+            assert!(output.status.success(), "{level}, {cwd}: {}", text(&output));
+            for script in ["grep planted ../hidden/key", "echo x > new", "echo x > ../new"] {
+                let output = env.run(Some(&confined), cwd, script);
+                assert!(!output.status.success(), "{level}, {cwd}, {script}: {}", text(&output));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_directory_as_standard_input_gives_no_access() {
     for (level, machine) in levels() {
         for place in ["ws", "outside"] {
-            let bed = Bed::new();
-            let confined = confined(&bed.confinement(), &machine);
-            let evidence = bed.evidence();
+            let env = TestEnv::new();
+            let confined = confined(&env.confinement(), &machine);
+            let evidence = env.evidence();
             let script = "cd -P /proc/self/fd/0 && (echo x > .git/hooks/new || echo x > new)";
             let arguments = ["-c".into(), script.into()];
-            let environment = bed.environment(&[]);
-            let cwd = bed.path("ws/src");
+            let environment = env.environment(&[]);
+            let cwd = env.path("ws/src");
             let command = confined.command(&"bash".into(), &arguments, &cwd, &environment);
             let output = Command::new(command.program)
                 .args(command.arguments)
                 .env_clear()
                 .envs(command.environment)
                 .current_dir(cwd)
-                .stdin(Stdio::from(fs::File::open(bed.path(place)).unwrap()))
+                .stdin(Stdio::from(fs::File::open(env.path(place)).unwrap()))
                 .output()
                 .unwrap();
             assert!(!output.status.success(), "{level}, {place}: {}", text(&output));
-            assert_eq!(evidence, bed.evidence(), "{level}, {place}");
+            assert_eq!(evidence, env.evidence(), "{level}, {place}");
         }
     }
 }
 
 #[test]
-fn further_ways_out() {
-    // Each succeeds without confinement.
+fn commands_of_developers_do_not_escape() {
+    // Each succeeds without a sandbox.
     let scripts = [
         "cp --parents src/mine $OUT/",
         "install -D src/mine $OUT/a/b",
@@ -409,21 +439,24 @@ fn further_ways_out() {
         "diff $HIDDEN/key /dev/null | grep planted",
     ];
     for script in scripts {
-        let bed = Bed::new();
-        let output = bed.run(None, "ws", script, None, &[]);
+        let env = TestEnv::new();
+        let output = env.run(None, "ws", script);
         if !output.status.success() {
-            eprintln!("NOT SHOWN that {script:?} can succeed here: {}", text(&output));
+            not_tested(&format!(
+                "{script:?}, which fails without a sandbox: {}",
+                text(&output).trim()
+            ));
         }
         for (level, machine) in levels() {
-            let mut bed = Bed::new();
-            let confined = confined(&bed.confinement(), &machine);
-            let before = bed.evidence();
-            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            let mut env = TestEnv::new();
+            let confined = confined(&env.confinement(), &machine);
+            let before = env.evidence();
+            let output = env.run(Some(&confined), "ws", script);
             let said = text(&output);
             assert!(!said.contains("the command was not run"), "{level}, {script}: {said}");
             assert!(!output.status.success(), "{level}, {script}: {said}");
-            assert_eq!(before, bed.evidence(), "{level}, {script}");
-            assert!(bed.decoy_lives() && !bed.path("ws2").exists(), "{level}, {script}");
+            assert_eq!(before, env.evidence(), "{level}, {script}");
+            assert!(env.decoy_lives() && !env.path("ws2").exists(), "{level}, {script}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that are forbidden and called by every other name: real processes, every level.
+//! Forbidden programs, started under other names: real processes, on every level.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use pi_guard::confine::{DenialTarget, explain_denial};
 
-use crate::bed::{Bed, confined, levels, text};
+use crate::env::{TestEnv, confined, levels, not_tested, text};
 
-/// Scripts that run `cat` or get at what it is; the second says what must be there for it.
+/// Scripts that run or read `cat`, each with the program that it needs.
 const SPELLINGS: &[(&str, &str)] = &[
     ("cat src/mine | grep mine", ""),
     ("/bin/cat src/mine | grep mine", ""),
@@ -55,12 +55,12 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("$A execute-memory $CAT src/mine | grep mine", ""),
 ];
 
-/// The program, if it is one program and not one of many in the same file.
+/// The path of `cat`, unless the file is also many other programs.
 fn cat() -> Option<PathBuf> {
     let real = ["/usr/bin/cat", "/bin/cat"].iter().find_map(|path| fs::canonicalize(path).ok());
     let real = real.filter(|real| real.ends_with("cat"));
     if real.is_none() {
-        eprintln!("NOT TESTED with a forbidden program: there is no cat of its own");
+        not_tested("forbidden programs: `cat` is not a program of its own");
     }
     real
 }
@@ -71,19 +71,19 @@ fn a_forbidden_program_runs_under_no_name() {
     for (script, needs) in SPELLINGS {
         let environment = [("CAT", cat.display().to_string())];
         let needed = format!("{needs} --version");
-        let bed = Bed::new();
-        if !needs.is_empty() && !bed.run(None, "ws", &needed, None, &[]).status.success() {
-            eprintln!("NOT TESTED with {needs}, which is not here: {script}");
+        let env = TestEnv::new();
+        if !needs.is_empty() && !env.run(None, "ws", &needed).status.success() {
+            not_tested(&format!("{script:?}: {needs} is not installed"));
             continue;
         }
-        let output = bed.run(None, "ws", script, None, &environment);
+        let output = env.run_with(None, "ws", script, &environment);
         assert!(output.status.success(), "{script}: {}", text(&output));
         for (level, machine) in levels() {
-            let bed = Bed::new();
-            let mut confinement = bed.confinement();
+            let env = TestEnv::new();
+            let mut confinement = env.confinement();
             confinement.forbidden_programs.push("/bin/cat".into());
             let confined = confined(&confinement, &machine);
-            let output = bed.run(Some(&confined), "ws", script, None, &environment);
+            let output = env.run_with(Some(&confined), "ws", script, &environment);
             assert!(!output.status.success(), "{level}, {script}: {}", text(&output));
             assert!(!text(&output).contains("mine\n"), "{level}, {script}: {}", text(&output));
         }
@@ -91,16 +91,16 @@ fn a_forbidden_program_runs_under_no_name() {
 }
 
 #[test]
-fn everything_else_runs_and_the_refusal_is_explained() {
+fn other_programs_run_and_the_refusal_is_explained() {
     let Some(cat) = cat() else { return };
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        let mut confinement = bed.confinement();
+        let env = TestEnv::new();
+        let mut confinement = env.confinement();
         confinement.forbidden_programs.push(cat.clone());
         confinement.forbidden_programs.push("/nowhere/tool".into());
         let confined = confined(&confinement, &machine);
-        // What was copied before is not known.
-        fs::copy(&cat, bed.path("ws/src/before")).unwrap();
+        // A copy from before the confinement is not recognized.
+        fs::copy(&cat, env.path("ws/src/before")).unwrap();
         for script in [
             "head -n 1 src/mine | grep mine",
             "ls /usr/bin | grep -x ls",
@@ -110,14 +110,14 @@ fn everything_else_runs_and_the_refusal_is_explained() {
             "echo x > src/new && grep x src/new && mktemp",
             "git --version",
         ] {
-            let output = bed.run(Some(&confined), "ws", script, None, &[]);
+            let output = env.run(Some(&confined), "ws", script);
             assert!(output.status.success(), "{level}, {script}: {}", text(&output));
         }
         let refusals =
             ["cat src/mine", "/bin/cat x", "env cat x", "find src -exec cat {} +", "exec cat x"];
         for script in refusals {
-            let output = bed.run(Some(&confined), "ws", script, None, &[]);
-            let denial = explain_denial(&confined, &bed.path("ws"), &text(&output));
+            let output = env.run(Some(&confined), "ws", script);
+            let denial = explain_denial(&confined, &env.path("ws"), &text(&output));
             let denial = denial.unwrap_or_else(|| panic!("{level}, {script}: {}", text(&output)));
             assert_eq!(denial.target, DenialTarget::Program(cat.clone()), "{level}, {script}");
             assert!(denial.rule.contains("forbidden by policy"), "{}", denial.rule);
@@ -131,18 +131,18 @@ fn everything_else_runs_and_the_refusal_is_explained() {
 }
 
 #[test]
-fn also_where_the_command_can_write() {
+fn a_forbidden_program_in_a_writable_root_cannot_run() {
     for (level, machine) in levels() {
-        let bed = Bed::new();
-        let tool = bed.path("ws/src/bin/tool");
-        fs::create_dir_all(bed.path("ws/src/bin")).unwrap();
-        fs::create_dir(bed.path("ws/src/other")).unwrap();
+        let env = TestEnv::new();
+        let tool = env.path("ws/src/bin/tool");
+        fs::create_dir_all(env.path("ws/src/bin")).unwrap();
+        fs::create_dir(env.path("ws/src/other")).unwrap();
         fs::write(&tool, "#!/bin/sh\necho ran\n").unwrap();
         fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
-        let mut confinement = bed.confinement();
+        let mut confinement = env.confinement();
         confinement.forbidden_programs.push(tool);
         let confined = confined(&confinement, &machine);
-        let run = |script: &str| bed.run(Some(&confined), "ws", script, None, &[]);
+        let run = |script: &str| env.run(Some(&confined), "ws", script);
         for script in [
             "src/bin/tool",
             "sh src/bin/tool",

@@ -1,23 +1,24 @@
-//! Ordinary work that must go on in a confinement: real tools, every level the machine offers.
+//! Ordinary work that must be possible in the sandbox: real programs, on every level that the
+//! machine offers.
 
 use std::process::Command;
 
 use pi_guard::confine::ConfinementLevel;
 
-use crate::bed::{Bed, confined, levels, text};
+use crate::env::{TestEnv, confined, levels, not_tested, text};
 
-/// Where a command works.
+/// The levels on which a command works.
 #[derive(Clone, Copy, PartialEq)]
 enum Works {
-    /// On every level.
+    /// Every level.
     Everywhere,
-    /// Only in a view of its own: it creates files beside something protected, insists on `/tmp`
-    /// or on shared memory, or talks to itself over the network. Landlock alone refuses these.
-    InAView,
+    /// Only bubblewrap: the command creates files beside a protected path, insists on `/tmp` or on
+    /// shared memory, or uses the loopback network. Landlock alone refuses these.
+    WithBubblewrap,
 }
-use Works::{Everywhere, InAView};
+use Works::{Everywhere, WithBubblewrap};
 
-/// The program that must be there, and a script that runs in a directory of the workspace.
+/// The program that a script needs, and a script that runs in a directory of the workspace.
 const COMMANDS: &[(&str, Works, &str)] = &[
     // Files.
     ("sh", Everywhere, "echo hello > a && test \"$(cat a)\" = hello"),
@@ -46,7 +47,7 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     ("diff", Everywhere, "echo 1 > a; echo 2 > b; diff -u a b > p; patch a p && cmp a b"),
     ("dd", Everywhere, "dd if=/dev/zero of=a bs=1k count=4 2>/dev/null && test -s a"),
     ("flock", Everywhere, "flock lock true"),
-    // The home is writable too, below its top.
+    // The home is writable below its top directory.
     ("sh", Everywhere, "echo x > $HOMEDIR/project/a && cat $HOMEDIR/project/a"),
     // Shells.
     ("seq", Everywhere, "seq 1000 | sort -rn | head -1 | grep 1000"),
@@ -63,13 +64,13 @@ const COMMANDS: &[(&str, Works, &str)] = &[
         Everywhere,
         "f=$(mktemp) && echo x > $f && grep x $f && rm $f && d=$(mktemp -d) && touch $d/x",
     ),
-    ("sh", InAView, "echo x > /tmp/fixed-name && grep x /tmp/fixed-name"),
+    ("sh", WithBubblewrap, "echo x > /tmp/fixed-name && grep x /tmp/fixed-name"),
     ("env", Everywhere, "env | grep ^PATH= && env | grep ^HOME="),
     ("setsid", Everywhere, "setsid -w true && nohup true"),
     ("id", Everywhere, "id && id -g"),
     ("ps", Everywhere, "ps ax > /dev/null"),
     ("script", Everywhere, "script -qec 'tty; echo on a terminal' /dev/null | grep terminal"),
-    ("sh", InAView, "echo x > $WS/new && mkdir $WS/build && mv $WS/new $WS/build/"),
+    ("sh", WithBubblewrap, "echo x > $WS/new && mkdir $WS/build && mv $WS/new $WS/build/"),
     // Git.
     (
         "git",
@@ -99,12 +100,12 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     ("git", Everywhere, "cd $WS && git status --short | grep src"),
     (
         "git",
-        InAView,
+        WithBubblewrap,
         "cd $WS && git add src && git -c user.name=me -c user.email=m@h commit -qm one && git log --oneline | grep one",
     ),
     (
         "git",
-        InAView,
+        WithBubblewrap,
         "cd $WS && C='-c user.name=me -c user.email=m@h' && git add src && git $C commit -qm one && echo y >> src/mine && git $C stash -q && git stash pop -q && git $C commit -qam two && git checkout -q -b side HEAD~1 && echo z > src/z && git add src/z && git $C commit -qm three && git $C rebase -q - && git tag v1 && git reset -q --hard HEAD~1 && git worktree add -q src/tree && git worktree remove src/tree && git gc -q && git fsck",
     ),
     // Compilers and builds.
@@ -179,12 +180,12 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     ),
     (
         "python3",
-        InAView,
+        WithBubblewrap,
         "python3 -c 'from multiprocessing import Pool\nif __name__ == \"__main__\":\n  print(sum(Pool(2).map(abs, range(9))))'",
     ),
     (
         "python3",
-        InAView,
+        WithBubblewrap,
         "python3 -c 'import socket; s=socket.create_server((\"127.0.0.1\", 0)); c=socket.create_connection(s.getsockname()); s.accept()'",
     ),
     (
@@ -215,12 +216,12 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     (
         "node",
         Everywhere,
-        "echo 'if (process.send) process.send(1); else require(\"child_process\").fork(__filename).prepare(\"message\", () => process.exit(0))' > a.js && node a.js",
+        "echo 'if (process.send) process.send(1); else require(\"child_process\").fork(__filename).on(\"message\", () => process.exit(0))' > a.js && node a.js",
     ),
     (
         "node",
         Everywhere,
-        "node -e 'const {Worker} = require(\"worker_threads\"); new Worker(\"1\", {eval: true}).prepare(\"exit\", c => process.exit(c))'",
+        "node -e 'const {Worker} = require(\"worker_threads\"); new Worker(\"1\", {eval: true}).on(\"exit\", c => process.exit(c))'",
     ),
     (
         "node",
@@ -229,22 +230,22 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     ),
     (
         "node",
-        InAView,
-        "node -e 'const h = require(\"http\"); const s = h.createServer((q, r) => r.end(\"ok\")).listen(0, \"127.0.0.1\", () => h.get({port: s.address().port}, r => r.prepare(\"data\", () => process.exit(0))))'",
+        WithBubblewrap,
+        "node -e 'const h = require(\"http\"); const s = h.createServer((q, r) => r.end(\"ok\")).listen(0, \"127.0.0.1\", () => h.get({port: s.address().port}, r => r.on(\"data\", () => process.exit(0))))'",
     ),
     (
         "curl",
-        InAView,
+        WithBubblewrap,
         "python3 -u -m http.server 0 --bind 127.0.0.1 > log 2>&1 & until port=$(grep -o 'port [0-9]*' log); do kill -0 $! || exit 1; done; curl -sf http://localhost:${port#port }/ | grep log; code=$?; kill %1; exit $code",
     ),
     (
         "python3",
-        InAView,
+        WithBubblewrap,
         "python3 -c 'from multiprocessing import Process, Queue, set_start_method\nif __name__ == \"__main__\":\n  set_start_method(\"fork\"); q = Queue(); p = Process(target=q.put, args=(1,)); p.start(); assert q.get() == 1; p.join()'",
     ),
     (
         "python3",
-        InAView,
+        WithBubblewrap,
         "python3 -c 'from multiprocessing import shared_memory as s; m = s.SharedMemory(create=True, size=9); m.unlink()'",
     ),
     (
@@ -264,7 +265,7 @@ const COMMANDS: &[(&str, Works, &str)] = &[
         Everywhere,
         "exec 9> l && flock 9 && ! flock -n l true && flock -u 9 && flock -n l true",
     ),
-    ("bash", Everywhere, "trap 'exit 0' INT; (sleep 0.05; kill -INT $$) & wait; sleep 5; exit 1"),
+    ("bash", Everywhere, "trap 'exit 0' USR1; (sleep 0.05; kill -USR1 $$) & wait; sleep 5; exit 1"),
     ("getent", Everywhere, "getent passwd $(id -u) && getent hosts localhost"),
     ("uname", Everywhere, "uname -a && nproc && df . && date && cat /proc/meminfo > /dev/null"),
     ("sh", Everywhere, "umask 077 && echo x > a && test $(stat -c %a a) = 600"),
@@ -280,28 +281,32 @@ const COMMANDS: &[(&str, Works, &str)] = &[
         Everywhere,
         "echo one > a && vim -es -u NONE -i NONE -c 's/one/two/' -c wq a; grep two a",
     ),
-    ("ed", InAView, "echo one > a && printf 's/one/two/\\nw\\nq\\n' | ed -s a && grep two a"),
+    (
+        "ed",
+        WithBubblewrap,
+        "echo one > a && printf 's/one/two/\\nw\\nq\\n' | ed -s a && grep two a",
+    ),
     ("sh", Everywhere, "echo x > .a.swp && mv .a.swp a && ln -s me@here.1:1 '.#a' && rm '.#a'"),
 ];
 
-fn is_here(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let found = Command::new("sh").args(["-c", "command -v \"$0\"", program]).output().unwrap();
     found.status.success()
 }
 
 #[test]
-fn ordinary_commands_work() {
+fn ordinary_commands_work_in_the_sandbox() {
     for (level, machine) in levels() {
         let mut worked = 0;
         let mut broken = Vec::new();
         for (program, works, script) in COMMANDS {
-            if !is_here(program) {
-                eprintln!("NOT TESTED, {program} is not installed: {script}");
+            if !is_installed(program) {
+                not_tested(&format!("{script:?}: {program} is not installed"));
                 continue;
             }
-            let bed = Bed::new();
-            let confined = confined(&bed.confinement(), &machine);
-            let output = bed.run(Some(&confined), "ws/project", script, None, &[]);
+            let env = TestEnv::new();
+            let confined = confined(&env.confinement(), &machine);
+            let output = env.run(Some(&confined), "ws/project", script);
             let expected = *works == Everywhere || level == ConfinementLevel::Bubblewrap;
             if output.status.success() != expected {
                 broken.push(format!("{script}\n  (worked: {}) {}", !expected, text(&output)));

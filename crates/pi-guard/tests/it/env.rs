@@ -1,27 +1,32 @@
-//! A workspace with a world around it, and commands that run confined in it.
+//! A workspace with files, services and a process around it, and sandboxed commands that run in it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 
 use pi_guard::confine::{Confined, Confinement, ConfinementLevel, Machine, Mode, Network};
 use tempfile::TempDir;
 
 pub(crate) const TESTBED: &str = env!("CARGO_BIN_EXE_pi-guard-testbed");
 
-/// What a command finds and must not change.
-pub(crate) struct Bed {
-    _folder: TempDir,
+/// The least level that must be tested on this machine: `landlock` or `bubblewrap`. A level that
+/// is missing is otherwise reported and not tested.
+const REQUIRED: &str = "PI_TEST_REQUIRE_SANDBOX";
+
+/// Directories and a process that a sandboxed command must not change.
+pub(crate) struct TestEnv {
+    _directory: TempDir,
     pub(crate) base: PathBuf,
-    /// A process outside, whose working directory and standard output are outside too.
+    /// A process outside of the sandbox, with its working directory and standard output outside.
     decoy: Child,
 }
 
-impl Drop for Bed {
+impl Drop for TestEnv {
     fn drop(&mut self) {
         let _ = self.decoy.kill();
         let _ = self.decoy.wait();
@@ -29,7 +34,7 @@ impl Drop for Bed {
     }
 }
 
-/// The attempts in C, compiled once.
+/// The compiled `attempt.c`.
 fn attempt() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -41,11 +46,34 @@ fn attempt() -> &'static Path {
     })
 }
 
-impl Bed {
+/// The directory for test environments: that of the build, unless its name needs quotes in a
+/// script, or it lies in a directory that sandboxed commands do not see.
+fn directory() -> &'static Path {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let visible = !["/dev", "/run"].iter().any(|private| directory.starts_with(private));
+    if visible && env!("CARGO_TARGET_TMPDIR").chars().all(plain) {
+        directory
+    } else {
+        Path::new("/var/tmp")
+    }
+}
+
+impl TestEnv {
     pub(crate) fn new() -> Self {
-        // Not the system's temporary directory, which a confined command does not see.
-        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let base = fs::canonicalize(folder.path()).unwrap();
+        Self::new_in(directory())
+    }
+
+    /// An environment that does not lie below `/tmp`, for behavior that differs there.
+    pub(crate) fn outside_tmp() -> Self {
+        let directory = directory();
+        Self::new_in(if directory.starts_with("/tmp") { Path::new("/var/tmp") } else { directory })
+    }
+
+    pub(crate) fn new_in(directory: &Path) -> Self {
+        let directory = TempDir::new_in(directory).unwrap();
+        let base = fs::canonicalize(directory.path()).unwrap();
+        copy_program(attempt(), &base.join("attempt"));
         for directory in [
             "ws/.git/hooks",
             "ws/.git/objects/info",
@@ -93,10 +121,10 @@ impl Bed {
             .stdout(log)
             .spawn()
             .unwrap();
-        Self { _folder: folder, base, decoy }
+        Self { _directory: directory, base, decoy }
     }
 
-    /// A place in the shared memory of the machine.
+    /// The path of a file in the shared memory of the machine.
     pub(crate) fn shared_memory(&self) -> PathBuf {
         Path::new("/dev/shm").join(self.base.file_name().unwrap())
     }
@@ -105,7 +133,7 @@ impl Bed {
         self.base.join(name)
     }
 
-    /// The usual: the workspace and a home are writable, the network is off.
+    /// The usual confinement: the workspace and a home are writable, the network is off.
     pub(crate) fn confinement(&self) -> Confinement {
         let mode = Mode::WorkspaceWrite {
             workspace: self.path("ws"),
@@ -119,7 +147,7 @@ impl Bed {
         confinement
     }
 
-    /// The environment of scripts: where things are, and secrets that must not arrive.
+    /// The environment of scripts: the paths of things, and secrets that must not arrive.
     pub(crate) fn environment(&self, more: &[(&str, String)]) -> Vec<(OsString, OsString)> {
         let mut all: Vec<(OsString, OsString)> = ["PATH", "HOME", "CARGO_HOME", "RUSTUP_HOME"]
             .iter()
@@ -127,7 +155,7 @@ impl Bed {
             .collect();
         let places = [("WS", "ws"), ("OUT", "outside"), ("HOMEDIR", "home"), ("HIDDEN", "hidden")];
         all.extend(places.map(|(name, place)| (name.into(), self.path(place).into())));
-        all.push(("A".into(), attempt().into()));
+        all.push(("A".into(), self.path("attempt").into()));
         all.push(("DECOY".into(), self.decoy.id().to_string().into()));
         let secrets = [
             ("OURS", "planted"),
@@ -140,16 +168,59 @@ impl Bed {
         all
     }
 
-    /// Runs a script in `cwd` of the bed; `None` runs it without confinement. `before` is a shell
-    /// script that ends in `exec "$@"` and stands for whoever starts us carelessly.
-    pub(crate) fn run(
+    /// Runs a script in the directory `cwd`; without `confined`, it runs without a sandbox.
+    pub(crate) fn run(&self, confined: Option<&Confined>, cwd: &str, script: &str) -> Output {
+        self.run_with(confined, cwd, script, &[])
+    }
+
+    /// Runs a script with more environment variables.
+    pub(crate) fn run_with(
         &self,
         confined: Option<&Confined>,
         cwd: &str,
         script: &str,
-        before: Option<&str>,
         more: &[(&str, String)],
     ) -> Output {
+        self.start(confined, cwd, script, more, Command::new).output().unwrap()
+    }
+
+    /// Runs a script from a shell script that ends in `exec "$@"`: a parent that leaves files open.
+    pub(crate) fn run_from(
+        &self,
+        parent: &str,
+        confined: Option<&Confined>,
+        cwd: &str,
+        script: &str,
+    ) -> Output {
+        let through_parent = |program: OsString| {
+            let mut command = Command::new("bash");
+            command.args(["-c", parent, "parent"]).arg(program);
+            command
+        };
+        self.start(confined, cwd, script, &[], through_parent).output().unwrap()
+    }
+
+    /// Starts a sandboxed script with pipes for its standard streams.
+    pub(crate) fn spawn(
+        &self,
+        confined: &Confined,
+        script: &str,
+        more: &[(&str, String)],
+    ) -> Child {
+        let mut command = self.start(Some(confined), "ws", script, more, Command::new);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    /// The command that runs a script, as `first` begins it.
+    pub(crate) fn start(
+        &self,
+        confined: Option<&Confined>,
+        cwd: &str,
+        script: &str,
+        more: &[(&str, String)],
+        first: impl FnOnce(OsString) -> Command,
+    ) -> Command {
         let cwd = self.path(cwd);
         let shell = OsString::from("bash");
         let arguments = ["-c".into(), script.into()];
@@ -161,20 +232,13 @@ impl Bed {
             }
             None => (shell, arguments.to_vec(), environment),
         };
-        let mut command = match before {
-            Some(before) => {
-                let mut command = Command::new("bash");
-                command.args(["-c", before, "before"]).arg(program);
-                command.env("OUT", self.path("outside"));
-                command
-            }
-            None => Command::new(program),
-        };
+        let mut command = first(program);
         command.args(arguments).env_clear().envs(environment).current_dir(cwd);
-        command.env_remove("BASH_ENV").stdin(Stdio::null()).output().unwrap()
+        command.stdin(Stdio::null());
+        command
     }
 
-    /// Everything a command must leave alone: mode, length and content of every file.
+    /// The state of everything that a command must not change: mode, links, time and content.
     pub(crate) fn evidence(&self) -> BTreeMap<PathBuf, String> {
         let mut seen = BTreeMap::new();
         let kept = [
@@ -190,29 +254,29 @@ impl Bed {
             "ws/lead/hooks",
         ];
         for name in kept {
-            look(&self.path(name), &mut seen);
+            record(&self.path(name), &mut seen);
         }
         for name in [".bashrc", ".zshenv", ".profile"] {
-            look(&self.path("home").join(name), &mut seen);
+            record(&self.path("home").join(name), &mut seen);
         }
-        // What is left of a cover: an empty directory.
+        // A cover leaves an empty directory.
         seen.retain(|path, text| !(path.ends_with("ws/.agents") && text.ends_with("directory")));
         seen
     }
 
-    /// Whether the process outside still runs, untouched.
+    /// Returns true if the process outside still runs.
     pub(crate) fn decoy_lives(&mut self) -> bool {
         self.decoy.try_wait().unwrap().is_none()
     }
 }
 
-fn look(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {
+fn record(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {
     let Ok(found) = fs::symlink_metadata(path) else { return };
     let mode = found.permissions().mode();
     if found.is_dir() {
         seen.insert(path.to_owned(), format!("{mode:o} directory"));
         for entry in fs::read_dir(path).unwrap() {
-            look(&entry.unwrap().path(), seen);
+            record(&entry.unwrap().path(), seen);
         }
         return;
     }
@@ -221,22 +285,54 @@ fn look(path: &Path, seen: &mut BTreeMap<PathBuf, String>) {
     seen.insert(path.to_owned(), format!("{mode:o} {} {} {content}", found.nlink(), found.mtime()));
 }
 
-/// This machine with each level it offers; says what it does not.
+/// Copies a program with another process: a descriptor that this one has open for writing could be
+/// inherited by a command of another test, and the program could not be started then.
+fn copy_program(from: &Path, to: &Path) {
+    if fs::hard_link(from, to).is_err() {
+        assert!(Command::new("cp").arg(from).arg(to).status().unwrap().success());
+    }
+}
+
+/// Reports something that this machine cannot show, once, also if the test passes.
+pub(crate) fn not_tested(message: &str) {
+    static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if REPORTED.lock().unwrap().insert(message.to_owned()) {
+        // Not `eprintln`, whose output the test harness keeps.
+        let _ = writeln!(std::io::stderr(), "NOT TESTED: {message}");
+    }
+}
+
+/// This machine with each level of confinement that it offers.
 pub(crate) fn levels() -> Vec<(ConfinementLevel, Machine)> {
-    let machine = Machine::detect();
+    static MACHINE: OnceLock<Machine> = OnceLock::new();
+    let machine = MACHINE.get_or_init(Machine::detect).clone();
     let mut levels = Vec::new();
     if machine.level() == ConfinementLevel::Bubblewrap {
         levels.push((ConfinementLevel::Bubblewrap, machine.clone()));
     } else {
-        eprintln!("NOT TESTED with bubblewrap: {:?}", machine.bubblewrap_problem);
+        missing("bubblewrap", &machine.missing());
     }
     let without = machine.without_bubblewrap();
     if without.level() == ConfinementLevel::Landlock {
         levels.push((ConfinementLevel::Landlock, without));
     } else {
-        eprintln!("NOT TESTED with Landlock: the kernel offers version {}", without.landlock);
+        missing("landlock", &without.missing());
     }
     levels
+}
+
+/// This machine if it offers bubblewrap.
+pub(crate) fn with_bubblewrap() -> Option<Machine> {
+    let (level, machine) = levels().into_iter().next()?;
+    (level == ConfinementLevel::Bubblewrap).then_some(machine)
+}
+
+fn missing(level: &str, reason: &str) {
+    let required = std::env::var(REQUIRED).unwrap_or_default();
+    // Bubblewrap needs Landlock.
+    let fails = required == level || (required == "bubblewrap" && level == "landlock");
+    assert!(!fails, "{REQUIRED}={required}, but {level} cannot be tested: {reason}");
+    not_tested(&format!("everything with {level}: {reason}"));
 }
 
 pub(crate) fn confined(confinement: &Confinement, machine: &Machine) -> Confined {

@@ -8,10 +8,11 @@
 //! (`/tmp`), the machine's cannot be written; it can be read, because nothing there is secret that
 //! the system does not keep secret itself.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::denial::{self, By};
-use super::{Confined, ConfinementLevel, Denial, DenialTarget};
+use super::{Confined, Confinement, ConfinementLevel, Denial, DenialTarget};
 
 /// Devices that anybody may read, and those of them that anybody may write.
 const READABLE: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
@@ -51,33 +52,52 @@ impl Confined {
         Err(denial(real, rule.to_owned()))
     }
 
-    /// Where on this machine is what commands see at this path: they have a `/tmp` of their own.
-    /// What is in the machine's own and not in theirs keeps its name.
+    /// Returns the path on this machine of what commands see at `path`: they may have a private
+    /// `/tmp`. A file that exists only in the machine's `/tmp` keeps its path.
     pub fn host_path(&self, path: PathBuf) -> PathBuf {
-        let Some(tmp) =
-            self.confinement.private_tmp().filter(|_| self.level == ConfinementLevel::Bubblewrap)
-        else {
-            return path;
+        let Some(tmp) = self.confinement.private_tmp() else { return path };
+        let is_private = self.level == ConfinementLevel::Bubblewrap
+            && self.confinement.is_private_tmp(&path)
+            && !path.starts_with(tmp);
+        let inside = match path.strip_prefix("/tmp") {
+            Ok(inside) if is_private => tmp.join(inside),
+            _ => return path,
         };
-        let given = |root: &Path| path.starts_with(root);
-        let Ok(inside) = path.strip_prefix("/tmp") else { return path };
-        if given(tmp) || self.confinement.roots().into_iter().any(given) {
-            return path;
-        }
-        let place = tmp.join(inside);
-        if !place.exists() && path.exists() { path } else { place }
+        if !inside.exists() && path.exists() { path } else { inside }
     }
 
     /// `/run` of the machine, where commands have an empty one, unless a root is in there.
     fn is_of_services(&self, real: &Path) -> bool {
         let confinement = &self.confinement;
         let mut given = confinement.roots().into_iter().chain(confinement.private_tmp());
-        is_below_another(real, "/run", &NEEDED_OF_RUN) && !given.any(|root| real.starts_with(root))
+        is_below_another(real, "/run", &NEEDED_IN_RUN) && !given.any(|root| real.starts_with(root))
     }
 }
 
-/// Places in `/run` that programs need and where nobody listens.
-pub(super) const NEEDED_OF_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
+impl Confinement {
+    /// Returns true if commands with a private `/tmp` see that one at `path`.
+    pub(super) fn is_private_tmp(&self, path: &Path) -> bool {
+        let roots = self.roots();
+        path.starts_with("/tmp")
+            && !roots.iter().any(|root| path.starts_with(root))
+            && !shown_in_tmp(roots.into_iter()).iter().any(|shown| path.starts_with(shown))
+    }
+}
+
+/// Returns the files and directories directly in `/tmp` that contain one of `paths`. They stay
+/// visible, read-only, beside a private `/tmp`, so that a workspace there has its surroundings as
+/// it has elsewhere. As mount points they cannot be renamed, so a command cannot redirect what the
+/// next one gets.
+pub(super) fn shown_in_tmp<'a>(paths: impl Iterator<Item = &'a Path>) -> BTreeSet<PathBuf> {
+    let first = |path: &'a Path| {
+        let name = path.strip_prefix("/tmp").ok()?.components().next()?;
+        Some(Path::new("/tmp").join(name))
+    };
+    paths.filter_map(first).collect()
+}
+
+/// Directories in `/run` that programs need and in which no service listens.
+pub(super) const NEEDED_IN_RUN: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
 fn denial(real: &Path, rule: String) -> Denial {
     Denial { target: DenialTarget::Path(real.to_owned()), rule }
@@ -101,7 +121,7 @@ fn is_of_a_process(real: &Path) -> bool {
 mod tests {
     use std::fs;
 
-    use super::super::{Confinement, Machine, Mode, Network};
+    use super::super::{Machine, Mode, Network};
     use super::*;
 
     const ONLY: &str = "only the workspace and named roots can be written";
