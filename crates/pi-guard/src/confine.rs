@@ -1,62 +1,65 @@
-//! What a command can do, held by the operating system whatever the policy thought of it.
+//! The sandbox: limits on a command that the operating system enforces, even if the policy was
+//! wrong about that command.
 //!
-//! A [`Confinement`] says what is wanted. [`Confinement::prepare`] looks at what the [`Machine`] offers
-//! and chooses the highest [`ConfinementLevel`] of a ladder, or refuses; the [`Confined`] it gives rewrites
-//! commands so that they start confined. Nothing is started here: whoever starts processes starts
-//! the rewritten command, which is this program once more, as the helper ([`run_helper_if_requested`]) that
-//! gives up its rights and then becomes the command.
+//! A [`Confinement`] describes the limits. [`Confinement::prepare`] chooses the highest
+//! [`ConfinementLevel`] that the [`Machine`] offers, or refuses; the resulting [`Confined`] rewrites
+//! commands so that they start confined. This module starts no processes: the caller starts the
+//! rewritten command, which runs this program again as a helper ([`run_helper_if_requested`]). The
+//! helper gives up its privileges and then becomes the command.
 //!
-//! # What holds, and where it does not
+//! # Guarantees and their limits
 //!
-//! Everything is readable except what is `hidden`; only the writable roots can be written to, and
-//! in them not the protected paths. Sockets of the host are unreachable because no Unix socket can
-//! be opened at all (pairs of streams can). Capabilities are dropped, also for root, so a root
-//! that is confined cannot read or write files of other users any more.
+//! Everything is readable except hidden paths; only the writable roots can be written, except for
+//! the protected paths in them. Services of the machine are unreachable because no Unix socket can
+//! be opened (stream pairs can). Capabilities are dropped, also for root: a confined root cannot
+//! read or write files of other users.
 //!
-//! * With bubblewrap, a protected path that does not exist is covered by an empty directory, for
-//!   which an empty directory must be left behind; [`Confined::covered_paths`] names those, and
-//!   [`Confined::remove_covers`] removes them. A process may
-//!   open sockets of the network also where it is off, but there is nobody else in it.
-//! * A network limited to named hosts is a network of one's own in which only a bridge listens,
-//!   and behind that bridge a [`Proxy`], which is what holds. Programs that ignore the usual
-//!   proxy variables reach nobody. In a tunnel (HTTPS) nobody looks at the bytes: a host that
-//!   answers for others, or passes on what it gets, is one that should not be named.
-//! * With Landlock alone nothing can be taken away below what was given. So nothing can be
-//!   created, renamed or removed *directly in* a directory that has a protected path below it
-//!   (the root itself and `.git`, as a rule); everything below its other children can. Whoever
-//!   would rather have a `git commit` than protected hooks says so with fewer `protected` paths.
-//!   Modes, owners and times of one's own files are not guarded there while anything is writable,
-//!   the directories on the way to something hidden cannot be listed, `/tmp` and `/dev/shm` cannot
-//!   be written, and there is no loopback network. Other processes of the same user can be slowed
-//!   down (priority, processors), as they can by being busy.
-//! * Something hidden that appears while a command runs cannot be read by it, but its name can be
-//!   seen; the price is that other files that appear beside it, or beside a directory on the way
-//!   to it, cannot be read by that command either. Inside a writable root it is the command's own
-//!   for as long as that command runs.
-//! * With Landlock alone and `programs`, files that appear beside such a program cannot be read or
-//!   run by a command that has started already.
-//! * Of a repository, hooks and configuration are protected, with what the configuration
-//!   includes, where it says the hooks are, and the same of its submodules and work trees, as far
-//!   as those are there when a command starts. Not its whole meaning: a command that may write to
-//!   `.git` can lead a later `git` astray with a `commondir` file, or a new submodule. Nothing can
-//!   stand in the place of a missing `commondir` without breaking `git`, and where it cannot be
-//!   made, no lock file can be either. Protect `.git` where commits are not wanted.
-//! * What a command leaves in its roots, others may run: build files, scripts, editors' swap
-//!   files. That is what it was allowed to write.
+//! * With bubblewrap, a protected path that does not exist is covered by an empty directory, which
+//!   needs an empty directory below it as a mount point. [`Confined::covered_paths`] lists these,
+//!   and [`Confined::remove_covers`] removes them. A process may open network sockets even if the
+//!   network is off, but its network contains no other host.
+//! * With bubblewrap, `/tmp` is private. The directory directly in `/tmp` that contains a root stays
+//!   visible, read-only. A hidden path in it that appears while a command runs can be read by that
+//!   command.
+//! * A network limited to named hosts is a separate network in which only a bridge listens. The
+//!   bridge leads to a [`Proxy`], which enforces the limit. Programs that ignore the usual proxy
+//!   variables reach no host. The bytes in a tunnel (HTTPS) are not inspected: do not allow a host
+//!   that answers for other hosts or forwards what it receives.
+//! * Landlock alone cannot revoke access below a directory to which it grants access. So nothing
+//!   can be created, renamed or removed *directly in* a directory that has a protected path below
+//!   it (usually the root itself and `.git`); everything below its other children can. A caller
+//!   that needs `git commit` there must protect fewer paths. Landlock alone does not protect modes,
+//!   owners and times of the user's files while anything is writable; directories above a hidden
+//!   path cannot be listed; `/tmp` and `/dev/shm` cannot be written; there is no loopback network;
+//!   and other processes of the user can be slowed down (priority, processor affinity).
+//! * A hidden path that appears while a command runs cannot be read by that command, but its name
+//!   is visible. The price is that other files that appear beside it, or beside a directory above
+//!   it, cannot be read by that command either. Inside a writable root, such a path belongs to the
+//!   command for as long as it runs.
+//! * With Landlock alone and forbidden programs, a running command cannot read or run files that
+//!   appear beside such a program.
+//! * Of a repository, hooks and configuration are protected, together with included files, the
+//!   configured directory of hooks, and the same paths of its submodules and work trees that exist
+//!   when a command starts. This does not cover all of git: a command that may write to `.git` can
+//!   redirect a later `git` with a `commondir` file or a new submodule. A cover in the place of a
+//!   missing `commondir` would break `git`, and a directory in which it cannot be created cannot
+//!   hold lock files either. Protect `.git` if commits are not needed.
+//! * Files that a command leaves in its roots may be run by others later: build files, scripts,
+//!   swap files of editors.
 
 mod access;
 #[cfg(target_os = "linux")]
 mod bridge;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
+mod confined;
 mod covers;
 mod denial;
 #[cfg(target_os = "linux")]
 mod descriptors;
 mod detect;
-#[cfg(target_os = "linux")]
-mod direct;
 mod environment;
+mod error;
 mod git;
 #[cfg(target_os = "linux")]
 mod kernel;
@@ -64,22 +67,23 @@ mod kernel;
 mod launch;
 #[cfg(unix)]
 mod proxy;
-
 mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
-use std::ffi::OsString;
 use std::fmt;
-use std::io;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+pub use confined::{Command, Confined};
+pub use covers::remove_stale_covers;
 pub use denial::{Denial, DenialTarget, explain_denial};
 pub use detect::Machine;
 pub use environment::without_secrets;
+pub use error::ConfineError;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
@@ -87,81 +91,81 @@ pub use seatbelt::seatbelt_profile;
 /// The first argument that makes a program the helper.
 pub const HELPER_ARGUMENT: &str = "--pi-confine";
 
-/// What stays read-only inside writable roots unless the caller says otherwise.
+/// Paths that stay read-only inside writable roots by default.
 pub const DEFAULT_PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".pi", ".agents"];
 
-/// What is wanted.
+/// The limits of a command. [`Confinement::new`] makes one with the default protected paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Confinement {
-    /// What can be written.
+    /// The paths that can be written.
     pub mode: Mode,
-    /// Who can be reached.
+    /// The hosts that can be reached.
     pub network: Network,
-    /// What stays as it is although a writable root contains it. A relative path means that path
-    /// in every root.
+    /// Paths that stay read-only although a writable root contains them. A relative path applies
+    /// to every root.
     pub protected: Vec<PathBuf>,
-    /// What cannot even be read.
+    /// Paths that cannot be read.
     pub hidden: Vec<PathBuf>,
-    /// The user's home: where it is writable, its shell start-up files are protected too.
+    /// The home of the user. If it is writable, its shell start-up files are protected.
     pub home: Option<PathBuf>,
-    /// Names of environment variables with secrets, besides those that look like it.
+    /// Names of environment variables with secrets, besides those recognized by their name.
     pub secret_variables: Vec<String>,
-    /// The socket of the [`Proxy`] through which named hosts are reached; needed for
-    /// [`Network::Hosts`], and for nothing else.
+    /// The socket of the [`Proxy`] that leads to named hosts, required for [`Network::Hosts`] and
+    /// ignored otherwise.
     #[serde(default)]
     pub proxy: Option<PathBuf>,
-    /// Programs that cannot be run, whatever a command calls them: neither as they are, nor by a
-    /// loader or an interpreter's line, nor as a copy that a command makes, since they cannot be
-    /// read either. Of a copy or a hard link that was there before nothing is known. A program
-    /// that is many (of `busybox`, say) is forbidden under all its names, so whoever names one
-    /// here decides that.
+    /// Programs that cannot be run under any name: neither directly, nor by a loader or in the
+    /// first line of a script, nor as a copy that a command makes, since they cannot be read
+    /// either. A copy or a hard link from before is not recognized. A file that is many programs
+    /// (`busybox`) is forbidden under all its names.
     #[serde(default)]
     pub forbidden_programs: Vec<PathBuf>,
 }
 
-/// What can be written.
+/// The paths that a command can write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// Nothing.
+    /// No path can be written.
     ReadOnly,
-    /// The workspace, what is named, and a temporary directory of one's own.
+    /// The workspace, extra roots and a private temporary directory can be written.
     WorkspaceWrite {
-        /// Where the work is.
+        /// The directory of the project.
         workspace: PathBuf,
-        /// What else can be written.
+        /// Further directories that can be written.
         extra_roots: Vec<PathBuf>,
-        /// A directory for temporary files, made by the caller, who also removes it.
+        /// A directory for temporary files, created and removed by the caller.
         private_tmp: Option<PathBuf>,
     },
-    /// Everything: no confinement.
+    /// Everything can be written: no confinement.
     Off,
 }
 
-/// Who can be reached.
+/// The hosts that a command can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
-    /// Nobody.
+    /// No host.
     Off,
-    /// Everybody, but no raw sockets and no sockets of this machine's services.
+    /// Every host, but no raw sockets and no Unix sockets.
     On,
-    /// Only these hosts, through a [`Proxy`] that the caller runs and that decides: what is
-    /// listed here is for the caller, and nothing but the proxy's socket leads out.
+    /// The hosts that a [`Proxy`] of the caller allows. The list is information for the caller:
+    /// the proxy decides, and its socket is the only way out.
     Hosts(Vec<String>),
 }
 
-/// How much the machine can hold, the highest last.
+/// The mechanisms that enforce a confinement, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfinementLevel {
-    /// Nothing holds.
+    /// No limits are enforced.
     None,
-    /// The kernel refuses: Landlock and a filter of system calls.
+    /// Landlock and a filter of system calls.
     Landlock,
-    /// The system's own sandbox of macOS.
+    /// The sandbox of macOS.
     Seatbelt,
-    /// Besides, the command sees files, processes and networks of its own.
+    /// Landlock, a filter of system calls, and separate views of files, processes and networks.
     Bubblewrap,
 }
 
@@ -176,65 +180,8 @@ impl fmt::Display for ConfinementLevel {
     }
 }
 
-/// Why a confinement cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum ConfineError {
-    /// The machine does not offer enough.
-    #[error(
-        "{required} is required but this machine offers {offered} ({why}); \
-         install what is missing or choose a profile that requires less"
-    )]
-    Unavailable {
-        /// What is required.
-        required: ConfinementLevel,
-        /// What there is.
-        offered: ConfinementLevel,
-        /// What is missing.
-        why: String,
-    },
-    /// A list of hosts was asked for where they cannot be told apart.
-    #[error(
-        "a network limited to named hosts needs bubblewrap, but this machine offers {offered} \
-         ({why}); install what is missing, or choose `off` or `on`"
-    )]
-    HostsUnsupported {
-        /// What there is.
-        offered: ConfinementLevel,
-        /// What is missing.
-        why: String,
-    },
-    /// The network is limited to named hosts, and no proxy is configured.
-    #[error("a network limited to named hosts needs a proxy")]
-    NoProxy,
-    /// The socket of the proxy does not exist.
-    #[error("the socket of the proxy, {path}, cannot be used: {source}")]
-    ProxySocket {
-        /// Path of the socket.
-        path: PathBuf,
-        /// The cause.
-        source: io::Error,
-    },
-    /// A root is not there, or not a directory.
-    #[error("{path} cannot be a writable root: {source}")]
-    InvalidRoot {
-        /// The root.
-        path: PathBuf,
-        /// Why not.
-        source: io::Error,
-    },
-    /// The whole machine as a root, or a temporary directory around one.
-    #[error(
-        "{0} cannot be writable as a whole because the system or the workspace is in it; \
-             name what is needed"
-    )]
-    RootTooBroad(PathBuf),
-    /// A protected path that could be led elsewhere.
-    #[error("{0} is protected and is a symbolic link, which cannot be held; make it a directory")]
-    ProtectedSymlink(PathBuf),
-}
-
 impl Confinement {
-    /// A confinement with the usual protected paths.
+    /// A confinement with the default protected paths.
     pub fn new(mode: Mode, network: Network) -> Self {
         Self {
             mode,
@@ -248,69 +195,56 @@ impl Confinement {
         }
     }
 
-    /// Chooses the highest level the machine offers, and refuses if that is lower than `required`
-    /// or if the confinement cannot be held at all. `helper` is a program that calls
-    /// [`run_helper_if_requested`]; `/proc/self/exe` is this one.
+    /// Chooses the highest level that the machine offers. Fails if that is lower than `required` or
+    /// if the confinement cannot be enforced. `helper` is a program that calls
+    /// [`run_helper_if_requested`]; `/proc/self/exe` is the running one.
     pub fn prepare(
         &self,
         machine: &Machine,
         required: ConfinementLevel,
         helper: impl Into<PathBuf>,
     ) -> Result<Confined, ConfineError> {
-        let offered = if self.mode == Mode::Off { ConfinementLevel::None } else { machine.level() };
-        let why = || match self.mode {
-            Mode::Off => "confinement is switched off".to_owned(),
-            _ => machine.missing(),
+        let (offered, missing) = match self.mode {
+            Mode::Off => (ConfinementLevel::None, "confinement is switched off".to_owned()),
+            _ => (machine.level(), machine.missing()),
         };
         if offered < required {
-            return Err(ConfineError::Unavailable { required, offered, why: why() });
+            return Err(ConfineError::Unavailable { required, offered, missing });
         }
         let mut confinement = self.clone();
-        if matches!(self.network, Network::Hosts(_)) {
-            // Landlock knows ports but no hosts.
+        confinement.proxy = None;
+        if let Network::Hosts(_) = self.network {
+            // Landlock can limit ports but not hosts.
             if offered != ConfinementLevel::Bubblewrap {
-                return Err(ConfineError::HostsUnsupported { offered, why: why() });
+                return Err(ConfineError::HostsUnsupported { offered, missing });
             }
             let path = self.proxy.clone().ok_or(ConfineError::NoProxy)?;
-            let real = std::fs::canonicalize(&path)
+            let real = fs::canonicalize(&path)
                 .map_err(|source| ConfineError::ProxySocket { path, source })?;
             confinement.proxy = Some(real);
-        } else {
-            confinement.proxy = None;
         }
         if let Mode::WorkspaceWrite { workspace, extra_roots, private_tmp } = &mut confinement.mode
         {
-            let named = [workspace].into_iter().chain(extra_roots).chain(private_tmp);
-            for root in named {
+            for root in [workspace].into_iter().chain(extra_roots).chain(private_tmp) {
                 *root = roots::real(root)?;
             }
         }
-        // What is temporary has nothing protected in it.
+        // Nothing in the temporary directory is protected.
         if let Some(tmp) = confinement.private_tmp()
             && confinement.roots().iter().any(|root| root.starts_with(tmp))
         {
             return Err(ConfineError::RootTooBroad(tmp.to_owned()));
         }
         for path in confinement.hidden.iter_mut().chain(&mut confinement.forbidden_programs) {
-            *path = std::fs::canonicalize(&path).unwrap_or_else(|_| roots::leading(path));
+            *path = fs::canonicalize(&path).unwrap_or_else(|_| roots::resolve_parent(path));
         }
         for path in confinement.protected.iter_mut().filter(|path| path.is_absolute()) {
-            *path = roots::leading(path);
+            *path = roots::resolve_parent(path);
         }
-        let mut confined = Confined {
-            confinement,
-            level: offered,
-            abi: machine.landlock,
-            bubblewrap: machine.bubblewrap.clone(),
-            helper: helper.into(),
-            covers: Vec::new(),
-        };
-        roots::plan(&confined.confinement)?;
-        confined.covers = confined.covered_paths()?;
-        Ok(confined)
+        Confined::new(confinement, offered, machine, helper.into())
     }
 
-    /// The roots that can be written, without the temporary directory.
+    /// The writable roots, without the temporary directory.
     pub(crate) fn roots(&self) -> Vec<&Path> {
         match &self.mode {
             Mode::WorkspaceWrite { workspace, extra_roots, .. } => {
@@ -328,133 +262,8 @@ impl Confinement {
     }
 }
 
-/// A confinement that this machine can hold, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confined {
-    confinement: Confinement,
-    level: ConfinementLevel,
-    /// The version of Landlock, 0 without.
-    abi: u8,
-    bubblewrap: Option<PathBuf>,
-    helper: PathBuf,
-    /// What was not there when this was made, and for which a cover may leave a directory.
-    #[serde(skip)]
-    covers: Vec<PathBuf>,
-}
-
-/// Removes what covers left of a confinement whose program was killed before it could do so: of
-/// its [`Confined::covered_paths`] the usual ones, if they are empty directories that nobody uses.
-pub fn remove_stale_covers(masks: &[PathBuf]) -> Vec<PathBuf> {
-    let first = |path: &str| Path::new(path).iter().next().map(PathBuf::from);
-    let usual: Vec<PathBuf> = DEFAULT_PROTECTED.iter().filter_map(|path| first(path)).collect();
-    let is_usual = |mask: &&PathBuf| usual.iter().any(|name| mask.ends_with(name));
-    covers::remove(&masks.iter().filter(is_usual).cloned().collect::<Vec<_>>())
-}
-
-/// A command as it is to be started.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Command {
-    /// The program.
-    pub program: OsString,
-    /// Its arguments.
-    pub arguments: Vec<OsString>,
-    /// Its whole environment.
-    pub environment: Vec<(OsString, OsString)>,
-}
-
-impl Confined {
-    /// What holds: to be announced and recorded.
-    pub fn level(&self) -> ConfinementLevel {
-        self.level
-    }
-
-    /// What this level does not hold, in sentences for people.
-    pub fn limits(&self) -> Vec<&'static str> {
-        let mut limits = Vec::new();
-        if self.level == ConfinementLevel::None {
-            limits.push("Commands can do whatever you can.");
-        }
-        if self.level == ConfinementLevel::Landlock {
-            if self.abi < 6 {
-                limits.push("Commands can send signals to your other processes.");
-            }
-            if self.confinement.mode != Mode::ReadOnly {
-                limits.push("Commands can change modes and times of your files anywhere.");
-                limits.push(
-                    "Commands cannot create, rename or remove files directly in a directory \
-                     that contains something protected.",
-                );
-            }
-        }
-        limits
-    }
-
-    /// The protected paths that do not exist and are covered while commands run; where one is an
-    /// empty directory after the last command, that is what is left of the cover, and
-    /// [`Self::remove_covers`] removes it.
-    pub fn covered_paths(&self) -> Result<Vec<PathBuf>, ConfineError> {
-        if self.level != ConfinementLevel::Bubblewrap {
-            return Ok(Vec::new());
-        }
-        let plan = roots::plan(&self.confinement)?;
-        Ok(plan.iter().flat_map(roots::Root::covered).collect())
-    }
-
-    /// Removes the empty directories that covers left, after the last command: those that were
-    /// not there when this confinement was made, that are still empty, and that no command of
-    /// anybody's is covering. Gives back what it removed.
-    pub fn remove_covers(&self) -> Vec<PathBuf> {
-        covers::remove(&self.covers)
-    }
-
-    /// The command that runs this command confined. It must be started in `cwd` as well.
-    pub fn command(
-        &self,
-        program: &OsString,
-        arguments: &[OsString],
-        cwd: &Path,
-        environment: &[(OsString, OsString)],
-    ) -> Command {
-        let confinement = &self.confinement;
-        if self.level == ConfinementLevel::None {
-            return Command {
-                program: program.clone(),
-                arguments: arguments.to_vec(),
-                environment: environment.to_vec(),
-            };
-        }
-        let mut environment = without_secrets(environment, &confinement.secret_variables);
-        let tmp = match (self.level, confinement.private_tmp()) {
-            (ConfinementLevel::Bubblewrap, _) => Some(Path::new("/tmp")),
-            (_, tmp) => tmp,
-        };
-        if let Some(tmp) = tmp {
-            const NAMES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
-            environment.retain(|(name, _)| !NAMES.iter().any(|tmp| name == tmp));
-            environment.push(("TMPDIR".into(), tmp.into()));
-        }
-        #[cfg(target_os = "linux")]
-        if let Network::Hosts(_) = confinement.network {
-            bridge::lead_to_it(&mut environment);
-        }
-        let mut before: Vec<OsString> = Vec::new();
-        let outer = if self.level == ConfinementLevel::Seatbelt {
-            before.extend(["-p".into(), seatbelt_profile(confinement).into(), "--".into()]);
-            "/usr/bin/sandbox-exec".into()
-        } else {
-            // Fails for a path that is not text; the helper then refuses to run anything.
-            let specification = serde_json::to_string(self).unwrap_or_default();
-            before.extend([HELPER_ARGUMENT.into(), specification.into(), cwd.into()]);
-            self.helper.clone().into_os_string()
-        };
-        before.push(program.clone());
-        before.extend_from_slice(arguments);
-        Command { program: outer, arguments: before, environment }
-    }
-}
-
-/// Makes this process the helper if its arguments say so, and does not return then. To be called
-/// at the very beginning of `main`, before there are other threads.
+/// Turns this process into the helper if its arguments request it, and does not return then. Call
+/// it at the very beginning of `main`, before the process has other threads.
 pub fn run_helper_if_requested() {
     #[cfg(target_os = "linux")]
     {

@@ -1,24 +1,24 @@
-//! What everything comes down to.
+//! The decision about an action.
 
 use serde::{Deserialize, Serialize};
 
-/// Whether something may be done. Of several, the strictest counts.
+/// The decision about an action. Of several decisions, the strictest (greatest) counts.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// It may.
+    /// The action is allowed.
     Allow,
-    /// Only if somebody says so. Where nobody can be asked, it may not.
+    /// The action needs approval. Without a way to get it, the action is forbidden.
     #[default]
     Ask,
-    /// It may not.
+    /// The action is forbidden.
     Forbid,
 }
 
 impl Decision {
-    /// The decision where nobody can be asked.
+    /// Returns the decision if no approval can be given.
     #[must_use]
     pub fn unattended(self) -> Self {
         if self == Self::Ask { Self::Forbid } else { self }

@@ -1,8 +1,8 @@
-//! Names of variables that say "secret", and addresses with a password in them: shared by those
-//! who keep such variables from commands and those who keep their values out of texts.
+//! Names of variables that hold secrets, and passwords in URLs: shared by the environment of
+//! sandboxed commands and by redaction.
 
-/// Ends of names that say "secret".
-const ENDS: &[&str] = &[
+/// Suffixes of names of secrets.
+const SUFFIXES: &[&str] = &[
     "_KEY",
     "_KEYS",
     "_TOKEN",
@@ -26,10 +26,10 @@ const ENDS: &[&str] = &[
     "PASSWORD",
 ];
 
-/// Families in which everything is about accounts.
-const BEGINNINGS: &[&str] = &["AWS_", "AZURE_", "ARM_CLIENT", "BW_SESSION", "OP_SESSION", "VAULT_"];
+/// Prefixes of names about accounts.
+const PREFIXES: &[&str] = &["AWS_", "AZURE_", "ARM_CLIENT", "BW_SESSION", "OP_SESSION", "VAULT_"];
 
-/// Whole names.
+/// Complete names of secrets.
 const NAMES: &[&str] = &[
     "DATABASE_URL",
     "DOCKER_AUTH_CONFIG",
@@ -44,21 +44,22 @@ const NAMES: &[&str] = &[
     "TOKEN",
 ];
 
-/// Whether a variable of this name holds a secret or leads to one. In any case of letters.
-pub(crate) fn says_secret(name: &str) -> bool {
+/// Returns true if a variable of this name, in upper or lower case, holds a secret or the path of
+/// one.
+pub(crate) fn is_secret_name(name: &str) -> bool {
     let upper = name.to_uppercase();
-    NAMES.contains(&upper.as_str()) || ENDS.iter().any(|end| upper.ends_with(end))
+    NAMES.contains(&upper.as_str()) || SUFFIXES.iter().any(|suffix| upper.ends_with(suffix))
 }
 
-/// Whether the name belongs to a family of which some are secrets and all are private.
-pub(crate) fn is_of_an_account(name: &str) -> bool {
+/// Returns true if the name has a prefix of which some variables are secrets and all are private.
+pub(crate) fn is_account_name(name: &str) -> bool {
     let upper = name.to_uppercase();
-    BEGINNINGS.iter().any(|beginning| upper.starts_with(beginning))
+    PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
 }
 
-/// The password of an address with a name and a password in it.
-pub(crate) fn password_in(address: &str) -> Option<&str> {
-    let (_, rest) = address.split_once("://")?;
+/// Returns the password of a URL with a user name and a password.
+pub(crate) fn password_in_url(url: &str) -> Option<&str> {
+    let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let (user, _) = authority.rsplit_once('@')?;
     Some(user.split_once(':')?.1)

@@ -1,15 +1,15 @@
-//! Credentials in texts: recognised, and replaced by a mask that says what was there.
+//! Redaction: secrets in texts are recognized and replaced by placeholders.
 //!
-//! Two kinds are found: the values that this process itself was given as secrets, wherever and
-//! however they are spelled, and what looks like a credential of somebody's. A mask such as
-//! `[masked:github-token:3f9a2c]` has the kind and a short digest, so that one secret always looks
-//! the same and two look different; whoever has the [`Secrets`] that made it can put the text back.
+//! Two kinds of secrets are found: known values, such as the API keys that this process was given,
+//! in any encoding; and everything that looks like a credential. A placeholder such as
+//! `[masked:github-token:3f9a2c]` contains the kind and a short digest, so that the same secret
+//! always has the same placeholder. The [`Secrets`] that made a placeholder can restore the text.
 //!
-//! Everything here is pure: no file, no environment, no clock.
+//! This module does no I/O: no files, no environment, no clock.
 
 mod blocks;
 mod context;
-mod own;
+mod known;
 mod placeholder;
 mod random;
 mod shapes;
@@ -17,17 +17,17 @@ mod shapes;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use own::Own;
+use known::KnownValues;
 use serde_json::Value;
 
-pub use own::environment_secrets;
+pub use known::environment_secrets;
 
-/// What a secret is, in a word or two.
+/// The kind of a secret, in a word or two.
 type Kind = &'static str;
 
-/// A secret in a text.
+/// The position of a secret in a text.
 #[derive(Debug, Clone, Copy)]
 struct Span {
     start: usize,
@@ -35,77 +35,85 @@ struct Span {
     kind: Kind,
 }
 
-/// More secrets than this are masked, but not remembered.
-const REMEMBERED: usize = 10_000;
+/// The number of placeholders that can be restored. Further secrets are redacted for good.
+const MOST_RESTORABLE: usize = 10_000;
 
-/// What is known to be secret, and what was masked. Clones share it.
+/// Rounds of redaction: each replaces something, so a few suffice for any real text.
+const MOST_ROUNDS: usize = 16;
+
+/// Known secrets, and the texts behind the placeholders. Clones share both.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<Shared>);
 
 #[derive(Default)]
 struct Shared {
-    own: RwLock<Own>,
-    /// What each mask stands for.
-    given: Mutex<HashMap<String, String>>,
+    known: RwLock<KnownValues>,
+    /// The secret behind each placeholder.
+    redacted: Mutex<HashMap<String, String>>,
 }
 
-/// How many, not which.
+/// Shows the numbers of secrets, never the secrets.
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let own = self.0.own.read().unwrap_or_else(PoisonError::into_inner).len();
-        let masked = self.0.given.lock().unwrap_or_else(PoisonError::into_inner).len();
-        f.debug_struct("Secrets").field("own", &own).field("masked", &masked).finish()
+        let known = self.0.known.read().unwrap_or_else(PoisonError::into_inner).len();
+        let redacted = self.redacted().len();
+        f.debug_struct("Secrets").field("known", &known).field("redacted", &redacted).finish()
     }
 }
 
-/// A mask whose text is not known here.
+/// A placeholder that this [`Secrets`] did not make.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{placeholder} stands for a text that is not known here; read it again where it came from")]
+#[error("{placeholder} stands for an unknown secret; read the original text again")]
+#[non_exhaustive]
 pub struct UnknownPlaceholder {
-    /// The mask.
+    /// The placeholder as it occurs in the text.
     pub placeholder: String,
 }
 
 impl Secrets {
-    /// Knows these values of the process itself. Those that are too short or obviously no secret
-    /// (paths, hosts, `true`) are ignored: masking them would blind every text.
-    pub fn new(own: impl IntoIterator<Item = String>) -> Self {
+    /// Makes an instance that redacts these values. Values that are too short or obviously not
+    /// secret (paths, hosts, `true`) are ignored: redacting them would make texts unreadable.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let secrets = Self::default();
-        secrets.add(own);
+        secrets.add(values);
         secrets
     }
 
-    /// More values of the process, as a login brings them.
-    pub fn add(&self, own: impl IntoIterator<Item = String>) {
-        let mut known = self.0.own.write().unwrap_or_else(PoisonError::into_inner);
-        known.learn(own, kind_of);
+    /// Adds known values, for example after a login.
+    pub fn add(&self, values: impl IntoIterator<Item = String>) {
+        let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.add(values, kind_of);
     }
 
-    /// The text with masks for own values and for everything that looks like a credential.
+    /// Replaces known values and everything that looks like a credential with placeholders.
     pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.until_nothing_is_left(text, |text, spans| {
-            self.find_own(text, spans);
-            find_shapes(text, spans);
+        self.redact_all(text, |text, spans| {
+            self.find_known(text, spans);
+            find_credentials(text, spans);
         })
     }
 
-    /// The text with masks for own values only, also in base64, as parts of addresses and in JSON.
+    /// Replaces only known values, also in base64, in URLs and in JSON.
     pub fn redact_known<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.until_nothing_is_left(text, |text, spans| self.find_own(text, spans))
+        self.redact_all(text, |text, spans| self.find_known(text, spans))
     }
 
-    /// Masks every string, and every name of a field. Says whether there was anything to mask.
+    /// Redacts every string and every field name. Returns true if anything was replaced.
     pub fn redact_json(&self, value: &mut Value) -> bool {
         match value {
             Value::String(text) => match self.redact(text) {
                 Cow::Borrowed(_) => false,
-                Cow::Owned(masked) => {
-                    *text = masked;
+                Cow::Owned(redacted) => {
+                    *text = redacted;
                     true
                 }
             },
             Value::Array(values) => {
-                values.iter_mut().fold(false, |found, value| self.redact_json(value) | found)
+                let mut found = false;
+                for value in values {
+                    found |= self.redact_json(value);
+                }
+                found
             }
             Value::Object(fields) => {
                 let plain = |name: &String| matches!(self.redact(name), Cow::Borrowed(_));
@@ -118,11 +126,11 @@ impl Secrets {
                 }
                 for (name, value) in fields.iter_mut() {
                     found |= self.redact_json(value);
-                    // The name may be what gives the value away.
+                    // The name may show that the value is a secret.
                     if let Value::String(text) = value
                         && context::is_secret_field(name, text)
                     {
-                        *text = self.give("secret", text);
+                        *text = self.placeholder("secret", text);
                         found = true;
                     }
                 }
@@ -132,20 +140,20 @@ impl Secrets {
         }
     }
 
-    /// The text that masks of this value stand for. One that it did not give out is an error: a
-    /// file with a mask in it instead of a key would be a broken file.
+    /// Replaces placeholders with their secrets. Fails for a placeholder that was made elsewhere: a
+    /// file with a placeholder in the place of a key would be broken.
     pub fn restore<'a>(&self, text: &'a str) -> Result<Cow<'a, str>, UnknownPlaceholder> {
-        let given = self.0.given.lock().unwrap_or_else(PoisonError::into_inner);
+        let redacted = self.redacted();
         let mut restored = String::new();
         let mut done = 0;
-        for place in placeholder::all(text) {
-            let mask = &text[place.clone()];
-            let secret = given
-                .get(mask)
-                .ok_or_else(|| UnknownPlaceholder { placeholder: mask.to_owned() })?;
-            restored.push_str(&text[done..place.start]);
+        for range in placeholder::all(text) {
+            let placeholder = &text[range.clone()];
+            let Some(secret) = redacted.get(placeholder) else {
+                return Err(UnknownPlaceholder { placeholder: placeholder.to_owned() });
+            };
+            restored.push_str(&text[done..range.start]);
             restored.push_str(secret);
-            done = place.end;
+            done = range.end;
         }
         if done == 0 {
             return Ok(Cow::Borrowed(text));
@@ -154,47 +162,47 @@ impl Secrets {
         Ok(Cow::Owned(restored))
     }
 
-    /// Whether there is a mask in the text, whoever made it.
+    /// Returns true if the text contains a placeholder, made by any instance.
     pub fn has_placeholder(text: &str) -> bool {
         placeholder::all(text).next().is_some()
     }
 
-    fn find_own(&self, text: &str, spans: &mut Vec<Span>) {
-        self.0.own.read().unwrap_or_else(PoisonError::into_inner).find(text, spans);
+    fn redacted(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.0.redacted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Masks, and looks again: what was hidden by one secret may be another.
-    fn until_nothing_is_left<'a>(
-        &self,
-        text: &'a str,
-        find: impl Fn(&str, &mut Vec<Span>),
-    ) -> Cow<'a, str> {
+    fn find_known(&self, text: &str, spans: &mut Vec<Span>) {
+        self.0.known.read().unwrap_or_else(PoisonError::into_inner).find(text, spans);
+    }
+
+    /// Redacts until nothing is found: a secret may hide another one.
+    fn redact_all<'a>(&self, text: &'a str, find: impl Fn(&str, &mut Vec<Span>)) -> Cow<'a, str> {
         let mut current = Cow::Borrowed(text);
-        // Each round takes something away, so this ends; the bound is for the impatient.
-        for _ in 0..16 {
+        for _ in 0..MOST_ROUNDS {
             let mut spans = Vec::new();
             find(&current, &mut spans);
-            let Some(masked) = self.replace(&current, spans) else { break };
-            current = Cow::Owned(masked);
+            let Some(redacted) = self.replace(&current, spans) else { break };
+            current = Cow::Owned(redacted);
         }
         current
     }
 
+    /// Replaces the spans that do not overlap a placeholder. Returns none if there are none.
     fn replace(&self, text: &str, mut spans: Vec<Span>) -> Option<String> {
         if spans.is_empty() {
             return None;
         }
-        let masks: Vec<_> = placeholder::all(text).collect();
-        let free = |span: &Span| {
-            let after = masks.partition_point(|mask| mask.end <= span.start);
-            masks.get(after).is_none_or(|mask| mask.start >= span.end)
+        let placeholders: Vec<_> = placeholder::all(text).collect();
+        let is_free = |span: &Span| {
+            let after = placeholders.partition_point(|range| range.end <= span.start);
+            placeholders.get(after).is_none_or(|range| range.start >= span.end)
         };
-        spans.retain(|span| free(span) && span.start < span.end);
+        spans.retain(|span| is_free(span) && span.start < span.end);
         let mut out = String::with_capacity(text.len());
         let mut done = 0;
         for span in merged(spans) {
             out.push_str(&text[done..span.start]);
-            out.push_str(&self.give(span.kind, &text[span.start..span.end]));
+            out.push_str(&self.placeholder(span.kind, &text[span.start..span.end]));
             done = span.end;
         }
         if done == 0 {
@@ -204,55 +212,55 @@ impl Secrets {
         Some(out)
     }
 
-    /// The mask for a secret. Two that have the same short digest get longer ones.
-    fn give(&self, kind: Kind, secret: &str) -> String {
-        let mut given = self.0.given.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Returns the placeholder for a secret. Secrets with the same short digest get longer ones.
+    fn placeholder(&self, kind: Kind, secret: &str) -> String {
+        let mut redacted = self.redacted();
         let mut digits = placeholder::LEAST_DIGITS;
         loop {
-            let mask = placeholder::new(kind, secret, digits);
-            match given.get(&mask) {
-                Some(known) if known != secret && digits < placeholder::MOST_DIGITS => digits += 2,
-                Some(_) => return mask,
+            let placeholder = placeholder::new(kind, secret, digits);
+            match redacted.get(&placeholder) {
+                Some(other) if other != secret && digits < placeholder::MOST_DIGITS => digits += 2,
+                Some(_) => return placeholder,
                 None => {
-                    if given.len() < REMEMBERED {
-                        given.insert(mask.clone(), secret.to_owned());
+                    if redacted.len() < MOST_RESTORABLE {
+                        redacted.insert(placeholder.clone(), secret.to_owned());
                     }
-                    return mask;
+                    return placeholder;
                 }
             }
         }
     }
 }
 
-fn find_shapes(text: &str, spans: &mut Vec<Span>) {
+fn find_credentials(text: &str, spans: &mut Vec<Span>) {
     shapes::find(text, spans);
     context::find(text, spans);
     blocks::find(text, spans);
 }
 
-/// What an own value is, by its looks.
+/// Returns the kind of a known value, by its looks.
 fn kind_of(value: &str) -> Kind {
     let mut spans = Vec::new();
-    find_shapes(value, &mut spans);
+    find_credentials(value, &mut spans);
     let whole = spans.iter().find(|span| span.start == 0 && span.end == value.len());
     whole.map_or("own-secret", |span| span.kind)
 }
 
-/// In order, and those that overlap as one, under the name of the longest; of two that are equally
-/// long the first found.
+/// Sorts the spans and merges those that overlap. A merged span has the kind of the longest one, or
+/// of the first of equally long ones.
 fn merged(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
     let mut merged: Vec<(Span, usize)> = Vec::new();
     for span in spans {
-        let long = span.end - span.start;
+        let length = span.end - span.start;
         match merged.last_mut() {
             Some((last, longest)) if span.start < last.end => {
                 last.end = last.end.max(span.end);
-                if long > *longest {
-                    (*longest, last.kind) = (long, span.kind);
+                if length > *longest {
+                    (*longest, last.kind) = (length, span.kind);
                 }
             }
-            _ => merged.push((span, long)),
+            _ => merged.push((span, length)),
         }
     }
     merged.into_iter().map(|(span, _)| span).collect()

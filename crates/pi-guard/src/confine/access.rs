@@ -1,51 +1,50 @@
-//! What tools that touch files themselves, in this process, may do: what a confined command may.
+//! The limits of a confinement for tools that access files in this process.
 //!
-//! Nothing holds this process but its own care, so whoever asks must have the real path and go
-//! there without following links.
+//! The operating system does not enforce these, so the caller must pass the real path and open it
+//! without following links.
 //!
-//! Where commands can do less only because of how they are held, tools can do it: create something
-//! beside a protected path. Where commands have a place of their own instead of the machine's
-//! (`/tmp`), the machine's cannot be written; it can be read, because nothing there is secret that
-//! the system does not keep secret itself.
+//! Tools may do what only the mechanism denies to commands: create files beside a protected path.
+//! If commands have a private `/tmp`, tools cannot write that of the machine; they can read it,
+//! because the modes of its files protect secrets there.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::denial::{self, By};
+use super::denial::{self, Origin};
 use super::{Confined, Confinement, ConfinementLevel, Denial, DenialTarget};
 
-/// Devices that anybody may read, and those of them that anybody may write.
+/// The devices that tools may read, and those that they may write.
 const READABLE: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 const WRITABLE: [&str; 3] = ["/dev/full", "/dev/null", "/dev/zero"];
 
 impl Confined {
-    /// Whether a tool may create, change or remove what is at this real path.
+    /// Checks whether a tool may create, change or remove the file at this real path.
     pub fn may_write(&self, real: &Path) -> Result<(), Denial> {
         if self.level == ConfinementLevel::None
             || WRITABLE.iter().any(|device| real == Path::new(device))
         {
             return Ok(());
         }
-        match denial::rule(self, real, By::Tool) {
+        match denial::rule(self, real, Origin::Tool) {
             Some(rule) => Err(denial(real, rule)),
             None => Ok(()),
         }
     }
 
-    /// Whether a tool may look at what is at this real path.
+    /// Checks whether a tool may read the file or list the directory at this real path.
     pub fn may_read(&self, real: &Path) -> Result<(), Denial> {
         if self.level == ConfinementLevel::None {
             return Ok(());
         }
         let rule = if denial::is_hidden(self, real) {
             "this path is hidden"
-        } else if is_of_a_process(real) {
-            // Above all of this one, with the secrets in its environment and memory.
-            "other processes and the system are out of reach"
-        } else if is_below_another(real, "/dev", &READABLE) {
-            "devices are out of reach"
-        } else if self.level == ConfinementLevel::Bubblewrap && self.is_of_services(real) {
-            "services of this machine are out of reach"
+        } else if is_process_path(real) {
+            // In particular this process, with the secrets in its environment and memory.
+            "other processes and the system are not accessible"
+        } else if is_below(real, "/dev", &READABLE) {
+            "devices are not accessible"
+        } else if self.level == ConfinementLevel::Bubblewrap && self.is_service_path(real) {
+            "services of this machine are not accessible"
         } else {
             return Ok(());
         };
@@ -66,11 +65,11 @@ impl Confined {
         if !inside.exists() && path.exists() { path } else { inside }
     }
 
-    /// `/run` of the machine, where commands have an empty one, unless a root is in there.
-    fn is_of_services(&self, real: &Path) -> bool {
+    /// Returns true for a path in `/run`, where commands have an empty directory, outside of roots.
+    fn is_service_path(&self, real: &Path) -> bool {
         let confinement = &self.confinement;
-        let mut given = confinement.roots().into_iter().chain(confinement.private_tmp());
-        is_below_another(real, "/run", &NEEDED_IN_RUN) && !given.any(|root| real.starts_with(root))
+        let mut writable = confinement.roots().into_iter().chain(confinement.private_tmp());
+        is_below(real, "/run", &NEEDED_IN_RUN) && !writable.any(|root| real.starts_with(root))
     }
 }
 
@@ -103,14 +102,14 @@ fn denial(real: &Path, rule: String) -> Denial {
     Denial { target: DenialTarget::Path(real.to_owned()), rule }
 }
 
-/// Whether a path is inside `above`, and in none of those that are excepted.
-fn is_below_another(real: &Path, above: &str, excepted: &[&str]) -> bool {
-    let inside = real.starts_with(above) && real != Path::new(above);
-    inside && !excepted.iter().any(|excepted| real.starts_with(excepted))
+/// Returns true if a path is inside `directory` and in none of the exceptions.
+fn is_below(real: &Path, directory: &str, exceptions: &[&str]) -> bool {
+    let inside = real.starts_with(directory) && real != Path::new(directory);
+    inside && !exceptions.iter().any(|exception| real.starts_with(exception))
 }
 
-/// Whether a path is about one process: `/proc/17/…`, or one of the names of this one.
-fn is_of_a_process(real: &Path) -> bool {
+/// Returns true for a path about a process: `/proc/17/…`, or a name of this process.
+fn is_process_path(real: &Path) -> bool {
     let Ok(rest) = real.strip_prefix("/proc") else { return false };
     let Some(Component::Normal(first)) = rest.components().next() else { return false };
     let first = first.to_string_lossy();
@@ -124,26 +123,26 @@ mod tests {
     use super::super::{Machine, Mode, Network};
     use super::*;
 
-    const ONLY: &str = "only the workspace and named roots can be written";
+    const ONLY: &str = "only the workspace and the writable roots can be written";
 
-    struct World {
-        _folder: tempfile::TempDir,
+    struct TestEnv {
+        _directory: tempfile::TempDir,
         base: PathBuf,
     }
 
-    impl World {
+    impl TestEnv {
         fn new() -> Self {
-            let folder = tempfile::tempdir().unwrap();
-            let base = fs::canonicalize(folder.path()).unwrap();
+            let directory = tempfile::tempdir().unwrap();
+            let base = fs::canonicalize(directory.path()).unwrap();
             for name in ["ws/.git/hooks", "ws/.pi", "ws/src", "ws/secret", "home", "tmp", "extra"] {
                 fs::create_dir_all(base.join(name)).unwrap();
             }
             fs::write(base.join("ws/.git/config"), "").unwrap();
-            Self { _folder: folder, base }
+            Self { _directory: directory, base }
         }
 
         fn path(&self, name: &str) -> PathBuf {
-            // An absolute name stays one.
+            // An absolute name stays absolute.
             self.base.join(name)
         }
 
@@ -175,68 +174,69 @@ mod tests {
         }
     }
 
-    fn told(answer: Result<(), Denial>, path: &Path) -> String {
-        let Err(denial) = answer else { return String::new() };
+    /// Returns the rule of a denial, or an empty string.
+    fn rule_of(result: Result<(), Denial>, path: &Path) -> String {
+        let Err(denial) = result else { return String::new() };
         assert_eq!(denial.target, DenialTarget::Path(path.to_owned()));
         assert_eq!(denial.to_string(), format!("{} ({})", denial.rule, path.display()));
         denial.rule
     }
 
     #[test]
-    fn tools_write_what_commands_may() {
-        let world = World::new();
-        let kept = |name: &str| format!("{} is protected", world.path(name).display());
+    fn tools_write_only_what_commands_may() {
+        let env = TestEnv::new();
+        let protected = |name: &str| format!("{} is protected", env.path(name).display());
         let cases = [
             ("ws/new", String::new()),
             ("ws/src/deep/new", String::new()),
             ("ws/.git/index", String::new()),
             ("ws/.github/x", String::new()),
             ("ws/.pixel", String::new()),
-            ("ws/.git/config", kept("ws/.git/config")),
-            ("ws/.git/hooks", kept("ws/.git/hooks")),
-            ("ws/.git/hooks/pre-commit", kept("ws/.git/hooks")),
-            ("ws/.pi/settings.json", kept("ws/.pi")),
-            ("ws/.agents/skills/x", kept("ws/.agents")),
+            ("ws/.git/config", protected("ws/.git/config")),
+            ("ws/.git/hooks", protected("ws/.git/hooks")),
+            ("ws/.git/hooks/pre-commit", protected("ws/.git/hooks")),
+            ("ws/.pi/settings.json", protected("ws/.pi")),
+            ("ws/.agents/skills/x", protected("ws/.agents")),
             ("ws/secret/key", "this path is hidden".to_owned()),
             ("extra/new", String::new()),
-            ("extra/.git/config", kept("extra/.git")),
+            ("extra/.git/config", protected("extra/.git")),
             ("home/notes", String::new()),
-            ("home/.bashrc", kept("home/.bashrc")),
-            ("home/.ssh/authorized_keys", kept("home/.ssh")),
+            ("home/.bashrc", protected("home/.bashrc")),
+            ("home/.ssh/authorized_keys", protected("home/.ssh")),
             ("tmp/new", String::new()),
             ("ws2/new", ONLY.to_owned()),
             ("new", ONLY.to_owned()),
-            ("/tmp/pi-nobody-made-this", ONLY.to_owned()),
+            ("/tmp/pi-does-not-exist", ONLY.to_owned()),
             ("/etc/passwd", ONLY.to_owned()),
             ("/proc/self/mem", ONLY.to_owned()),
             ("/dev/sda", ONLY.to_owned()),
             ("/dev/null", String::new()),
         ];
         for level in [ConfinementLevel::Landlock, ConfinementLevel::Bubblewrap] {
-            let confined = world.confined(world.writing(), level);
+            let confined = env.confined(env.writing(), level);
             for (name, rule) in &cases {
-                let path = world.path(name);
-                assert_eq!(told(confined.may_write(&path), &path), *rule, "{level}, {name}");
+                let path = env.path(name);
+                assert_eq!(rule_of(confined.may_write(&path), &path), *rule, "{level}, {name}");
             }
-            let reader = world.confined(Mode::ReadOnly, level);
-            let path = world.path("ws/new");
-            assert!(told(reader.may_write(&path), &path).contains("read-only"), "{level}");
+            let reader = env.confined(Mode::ReadOnly, level);
+            let path = env.path("ws/new");
+            assert!(rule_of(reader.may_write(&path), &path).contains("read-only"), "{level}");
         }
-        for unheld in [
-            world.confined(world.writing(), ConfinementLevel::None),
-            world.confined(Mode::ReadOnly, ConfinementLevel::None),
-            world.confined(Mode::Off, ConfinementLevel::Bubblewrap),
+        for unconfined in [
+            env.confined(env.writing(), ConfinementLevel::None),
+            env.confined(Mode::ReadOnly, ConfinementLevel::None),
+            env.confined(Mode::Off, ConfinementLevel::Bubblewrap),
         ] {
             for (name, _) in &cases {
-                assert_eq!(unheld.may_write(&world.path(name)), Ok(()), "{name}");
-                assert_eq!(unheld.may_read(&world.path(name)), Ok(()), "{name}");
+                assert_eq!(unconfined.may_write(&env.path(name)), Ok(()), "{name}");
+                assert_eq!(unconfined.may_read(&env.path(name)), Ok(()), "{name}");
             }
         }
     }
 
     #[test]
-    fn tools_read_what_commands_may() {
-        let world = World::new();
+    fn tools_read_only_what_commands_may() {
+        let env = TestEnv::new();
         let (both, bubblewrap) = (Some(true), Some(false));
         let cases = [
             ("ws/src/x", None),
@@ -247,7 +247,7 @@ mod tests {
             ("ws/secret", both),
             ("ws/secret/deep/key", both),
             ("/etc/passwd", None),
-            ("/tmp/somebody's", None),
+            ("/tmp/other", None),
             ("/proc", None),
             ("/proc/meminfo", None),
             ("/proc/self/environ", both),
@@ -257,16 +257,16 @@ mod tests {
             ("/dev/null", None),
             ("/dev/urandom", None),
             ("/dev/sda", both),
-            ("/dev/shm/somebody's", both),
+            ("/dev/shm/other", both),
             ("/run/secrets/key", bubblewrap),
             ("/run/current-system/sw/bin/bash", None),
         ];
         for level in [ConfinementLevel::Landlock, ConfinementLevel::Bubblewrap] {
-            for mode in [world.writing(), Mode::ReadOnly] {
-                let confined = world.confined(mode, level);
+            for mode in [env.writing(), Mode::ReadOnly] {
+                let confined = env.confined(mode, level);
                 for (name, denied) in cases {
-                    let path = world.path(name);
-                    let rule = told(confined.may_read(&path), &path);
+                    let path = env.path(name);
+                    let rule = rule_of(confined.may_read(&path), &path);
                     let expected =
                         denied.is_some_and(|both| both || level == ConfinementLevel::Bubblewrap);
                     assert_eq!(!rule.is_empty(), expected, "{level}, {name}: {rule}");
@@ -277,12 +277,12 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_cannot_be_held_any_more_cannot_be_written() {
-        let world = World::new();
-        let confined = world.confined(world.writing(), ConfinementLevel::Landlock);
-        fs::rename(world.path("extra"), world.path("moved")).unwrap();
-        std::os::unix::fs::symlink("moved", world.path("extra")).unwrap();
-        let path = world.path("ws/new");
-        assert!(told(confined.may_write(&path), &path).contains("symbolic link"));
+    fn nothing_can_be_written_if_a_root_has_become_a_link() {
+        let env = TestEnv::new();
+        let confined = env.confined(env.writing(), ConfinementLevel::Landlock);
+        fs::rename(env.path("extra"), env.path("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", env.path("extra")).unwrap();
+        let path = env.path("ws/new");
+        assert!(rule_of(confined.may_write(&path), &path).contains("symbolic link"));
     }
 }

@@ -1,12 +1,13 @@
-//! The bridge between a command that has a network of its own, with nobody in it, and the proxy
-//! outside: it listens on the loopback address inside and passes bytes to the proxy's socket.
+//! The bridge between a command in an empty network of its own and the proxy outside: it listens on
+//! the loopback address inside and passes bytes to the socket of the proxy.
 //!
-//! It decides nothing, so nothing is lost if a command takes its place or gets hold of it; what
-//! holds is the proxy. It is not a child of the command, has none of its descriptors, no rights
-//! but those it needs, and ends with the namespace of processes it is in.
+//! The bridge decides nothing, so nothing is lost if a command replaces or controls it; the proxy
+//! enforces the limit. The bridge is not a child of the command, has none of its descriptors, only
+//! the privileges that it needs, and ends with its process namespace.
 //!
-//! Started in two steps: the first listens, starts the second with the listening socket as its
-//! standard input, and ends. So it is ready when the first has ended, and belongs to nobody.
+//! It starts in two steps: the first process listens, starts the second with the listening socket as
+//! its standard input, and ends. So the bridge is ready when the first process has ended, and its
+//! parent is the init process of the namespace.
 
 use std::ffi::OsString;
 use std::io;
@@ -21,57 +22,57 @@ use std::time::Duration;
 
 use super::{HELPER_ARGUMENT, kernel};
 
-/// Where the proxy's socket is in the view of the command: bubblewrap's own `/dev`, which is
-/// always there and never anybody's directory.
+/// The path of the proxy socket in the view of the command: in the private `/dev`, which always
+/// exists and contains no root.
 pub(super) const SOCKET: &str = "/dev/pi-proxy";
-/// Arguments of the two steps.
+/// The arguments of the two steps.
 pub(super) const OPEN: &str = "--bridge-open";
 pub(super) const SERVE: &str = "--bridge-serve";
 
-/// Nobody else is in that network; only below the ports that the kernel gives out by itself.
+/// The port is free, because the network is empty and the kernel assigns only higher ports.
 const PORT: u16 = 31280;
-/// More than the proxy takes.
+/// More connections than the proxy accepts.
 const MOST_CONNECTIONS: usize = 160;
 const STACK: usize = 64 * 1024;
-/// How long a client is listened to that nobody answers any more.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// The time for which bytes of a client are still read after the proxy has stopped reading.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Names under which programs look for a proxy.
+/// The variables in which programs look for a proxy.
 const NAMES: [&str; 6] =
     ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "all_proxy", "https_proxy", "http_proxy"];
 
-/// Sets the variables that lead programs here, and takes away what leads them past it.
-pub(super) fn lead_to_it(environment: &mut Vec<(OsString, OsString)>) {
-    let about = |name: &OsString| {
+/// Sets the variables that lead programs to the bridge, and removes those that bypass it.
+pub(super) fn set_proxy_variables(environment: &mut Vec<(OsString, OsString)>) {
+    let is_proxy_variable = |name: &OsString| {
         let upper = name.to_ascii_uppercase();
         upper == "NO_PROXY" || NAMES.iter().any(|other| upper == *other)
     };
-    environment.retain(|(name, _)| !about(name) && name != "NODE_USE_ENV_PROXY");
+    environment.retain(|(name, _)| !is_proxy_variable(name) && name != "NODE_USE_ENV_PROXY");
     let address = OsString::from(format!("http://127.0.0.1:{PORT}"));
     environment.extend(NAMES.map(|name| (name.into(), address.clone())));
-    // Node looks at the others only if it is told to.
+    // Node uses the others only with this variable.
     environment.push(("NODE_USE_ENV_PROXY".into(), "1".into()));
 }
 
 /// Starts both steps and waits for the first.
 pub(super) fn start() -> io::Result<()> {
-    let opened = again(OPEN).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
-    if opened.success() { Ok(()) } else { Err(io::Error::other("the bridge does not start")) }
+    let opened = this_program(OPEN).stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    if opened.success() { Ok(()) } else { Err(io::Error::other("the bridge cannot be started")) }
 }
 
-/// This program once more, with nothing of the command.
-fn again(step: &str) -> Command {
+/// Returns a command that runs this program without the environment of the command.
+fn this_program(step: &str) -> Command {
     let mut command = Command::new("/proc/self/exe");
     command.args([HELPER_ARGUMENT, step]).env_clear().current_dir("/");
     command
 }
 
-/// The first step; does not return if it succeeds.
+/// Runs the first step. Does not return if it succeeds.
 pub(super) fn open() -> io::Error {
     let opened = TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).and_then(|listener| {
-        let mut second = again(SERVE);
+        let mut second = this_program(SERVE);
         second.stdin(OwnedFd::from(listener)).stdout(Stdio::null()).stderr(Stdio::null());
-        // A signal to the command's group is not meant for it.
+        // A signal to the process group of the command must not reach the bridge.
         second.process_group(0).spawn()
     });
     match opened {
@@ -80,7 +81,7 @@ pub(super) fn open() -> io::Error {
     }
 }
 
-/// The second step; returns only if it cannot go on.
+/// Runs the second step. Returns only on failure.
 pub(super) fn serve() -> io::Error {
     let listener = match io::stdin().as_fd().try_clone_to_owned() {
         Ok(listener) => TcpListener::from(listener),
@@ -99,31 +100,31 @@ pub(super) fn serve() -> io::Error {
                 continue;
             }
         };
-        // Each connection holds one until it ends.
+        // Each connection holds a reference until it ends.
         if Arc::strong_count(&open) > MOST_CONNECTIONS {
             continue;
         }
         let held = Arc::clone(&open);
         let builder = thread::Builder::new().stack_size(STACK);
         drop(builder.spawn(move || {
-            // Who finds no proxy finds a closed connection.
+            // Without a proxy the connection is closed.
             let _ = UnixStream::connect(SOCKET).and_then(|proxy| pass(&client, &proxy));
             drop(held);
         }));
     }
 }
 
-/// Bytes in both directions until both have ended.
+/// Passes bytes in both directions until both have ended.
 fn pass(client: &TcpStream, proxy: &UnixStream) -> io::Result<()> {
     let (mut from_client, mut to_proxy) = (client.try_clone()?, proxy.try_clone()?);
     let builder = thread::Builder::new().stack_size(STACK);
-    let towards = builder.spawn(move || {
+    let sending = builder.spawn(move || {
         match io::copy(&mut from_client, &mut to_proxy) {
             Ok(_) => drop(to_proxy.shutdown(Shutdown::Write)),
-            // The proxy hears no more, but may have said why; a connection that is closed with
-            // something unread in it would take that back.
+            // The proxy has stopped reading, but may have sent a reason. Closing a connection
+            // with unread bytes would discard it.
             Err(_) => {
-                let _ = from_client.set_read_timeout(Some(LAST_WORDS));
+                let _ = from_client.set_read_timeout(Some(DRAIN_TIMEOUT));
                 let _ = io::copy(&mut from_client, &mut io::sink());
             }
         }
@@ -133,6 +134,6 @@ fn pass(client: &TcpStream, proxy: &UnixStream) -> io::Result<()> {
         let _ = proxy.shutdown(Shutdown::Both);
     }
     let _ = client.shutdown(Shutdown::Write);
-    let _ = towards.join();
+    let _ = sending.join();
     Ok(())
 }

@@ -1,40 +1,58 @@
-//! Taking away the empty directories that covers need and leave behind.
+//! Removing the empty directories that covers leave behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Removes those that are empty directories and that nobody uses, and says which.
+use super::DEFAULT_PROTECTED;
+
+/// Removes the covers of a confinement whose program was killed before it could do so: of its
+/// [`covered_paths`](super::Confined::covered_paths), the default protected ones that are empty
+/// directories and not in use. Returns the removed paths.
+pub fn remove_stale_covers(covered: &[PathBuf]) -> Vec<PathBuf> {
+    // A cover stands in the place of the first missing directory: `.git`, not `.git/hooks`.
+    let names: Vec<_> =
+        DEFAULT_PROTECTED.iter().filter_map(|path| Path::new(path).iter().next()).collect();
+    let is_default = |path: &&PathBuf| names.iter().any(|name| path.ends_with(name));
+    remove(&covered.iter().filter(is_default).cloned().collect::<Vec<_>>())
+}
+
+/// Removes the paths that are empty directories and on which nothing is mounted. Returns them.
 pub(super) fn remove(covers: &[PathBuf]) -> Vec<PathBuf> {
     let left: Vec<&PathBuf> = covers.iter().filter(|cover| cover.is_dir()).collect();
     if left.is_empty() {
         return Vec::new();
     }
-    let used = mounted();
-    // What is not empty, or a link, or gone, is not removed by this.
-    let removed = |cover: &&&PathBuf| !used.contains(cover) && fs::remove_dir(cover).is_ok();
-    left.iter().filter(removed).map(|cover| (*cover).clone()).collect()
-}
-
-/// Where something is mounted for any process of ours. With the directory below it the cover
-/// would go as well, for commands that still run, of whatever program.
-fn mounted() -> Vec<PathBuf> {
-    let mut places = Vec::new();
-    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let number =
-            process.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit());
-        let mounts = number.then(|| fs::read(process.path().join("mountinfo")));
-        let Some(Ok(mounts)) = mounts else { continue };
-        let mounts = String::from_utf8_lossy(&mounts);
-        places.extend(mounts.lines().filter_map(|line| Some(plain(line.split(' ').nth(4)?))));
+    let mounted = mount_points();
+    let mut removed = Vec::new();
+    for cover in left {
+        // Fails for a directory that is not empty, and for a link.
+        if !mounted.contains(cover) && fs::remove_dir(cover).is_ok() {
+            removed.push(cover.clone());
+        }
     }
-    places.sort();
-    places.dedup();
-    places
+    removed
 }
 
-/// The kernel writes blanks, line ends and backslashes in octal.
-fn plain(place: &str) -> PathBuf {
+/// The mount points of all processes of the user. Without the directory below it, the cover of a
+/// command that still runs, of any program, would vanish.
+fn mount_points() -> Vec<PathBuf> {
+    let mut points = Vec::new();
+    for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        if !process.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()) {
+            continue;
+        }
+        let Ok(mounts) = fs::read(process.path().join("mountinfo")) else { continue };
+        let mounts = String::from_utf8_lossy(&mounts);
+        points.extend(mounts.lines().filter_map(|line| Some(unescape(line.split(' ').nth(4)?))));
+    }
+    points.sort();
+    points.dedup();
+    points
+}
+
+/// Decodes the octal escapes of the kernel for blanks, line ends and backslashes.
+fn unescape(path: &str) -> PathBuf {
     let codes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    let text = codes.iter().fold(place.to_owned(), |text, (code, plain)| text.replace(code, plain));
+    let text = codes.iter().fold(path.to_owned(), |text, (code, plain)| text.replace(code, plain));
     Path::new(&text).to_owned()
 }

@@ -1,8 +1,8 @@
-//! Recognising in what a command said that it was denied something, so that model and user know
-//! what to ask for.
+//! Recognizing in the output of a command that the sandbox denied something, so that the model and
+//! the user know what to ask for.
 //!
-//! A guess from words: programs say it in their own way, and a refusal may have other reasons
-//! (an ordinary file mode). So this never decides anything.
+//! This is a guess: programs have different messages, and a failure may have other causes (an
+//! ordinary file mode). So nothing is decided by it.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -13,32 +13,33 @@ use serde::{Deserialize, Serialize};
 use super::RefusedHost;
 use super::{Confined, ConfinementLevel, Mode, Network, roots};
 
-/// Something a command, or a tool in its place, was denied.
+/// An access of a command or a tool that the sandbox denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{rule}{target}")]
+#[non_exhaustive]
 pub struct Denial {
-    /// What.
+    /// The target of the access.
     #[serde(rename = "denied")]
     pub target: DenialTarget,
-    /// Which rule, as a sentence.
+    /// The rule behind the denial, as a clause without a period.
     pub rule: String,
 }
 
-/// What was denied.
+/// The target of a denied access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DenialTarget {
-    /// A file.
+    /// A file or directory.
     Path(PathBuf),
-    /// A host, or the network as a whole if no host was named.
+    /// A host, or the network if the host is unknown.
     Host(Option<String>),
-    /// A program that may not be run.
+    /// A forbidden program.
     Program(PathBuf),
-    /// Something about other processes or the system.
+    /// An operation on other processes or the system.
     Operation,
 }
 
-/// What comes after the rule in a sentence.
+/// The target in parentheses, to follow the rule in a sentence.
 impl fmt::Display for DenialTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -56,23 +57,25 @@ impl From<RefusedHost> for Denial {
     }
 }
 
-/// Who wants to write.
+/// The origin of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum By {
-    /// A command: it may have a `/tmp` of its own, and what holds it may hold more than the rules.
+pub(super) enum Origin {
+    /// A command: it may have a private `/tmp`, and Landlock may deny more than the rules.
     Command,
-    /// A tool in this process, which knows the rules only.
+    /// A tool in this process, to which only the rules apply.
     Tool,
 }
 
-const OF_FILES: [&str; 4] = [
+/// Messages about files.
+const FILE_MESSAGES: [&str; 4] = [
     "Permission denied",
     "Read-only file system",
     "Invalid cross-device link",
-    // A protected path is a mount point.
+    // The message for a protected path that is a mount point.
     "Device or resource busy",
 ];
-const OF_THE_NETWORK: [&str; 7] = [
+/// Messages about the network.
+const NETWORK_MESSAGES: [&str; 7] = [
     "Could not resolve host",
     "Network is unreachable",
     "Temporary failure in name resolution",
@@ -81,17 +84,19 @@ const OF_THE_NETWORK: [&str; 7] = [
     "getaddrinfo EAI_AGAIN",
     "getaddrinfo ENOTFOUND",
 ];
-/// How programs say that the proxy said no; which host, the proxy knows.
-const OF_THE_PROXY: [&str; 5] = [
-    "cannot be reached from here: ",
+/// Messages about a refusal of the proxy, which knows the host. The first is its own.
+const PROXY_MESSAGES: [&str; 5] = [
+    " is denied by the sandbox: ",
     "tunnel failed, response 403",
     "code 403 from proxy",
     "connection failed: 403",
     "proxy returned 403",
 ];
-const OF_ANYTHING: [&str; 4] = ["Operation not permitted", "EPERM", "PermissionError", "EACCES"];
+/// Messages about any target.
+const GENERAL_MESSAGES: [&str; 4] =
+    ["Operation not permitted", "EPERM", "PermissionError", "EACCES"];
 
-/// Finds the last denial in the output of a command that failed. Nothing if nothing looks like it.
+/// Finds the last denial in the output of a failed command.
 pub fn explain_denial(confined: &Confined, cwd: &Path, output: &str) -> Option<Denial> {
     if confined.level == ConfinementLevel::None {
         return None;
@@ -100,51 +105,55 @@ pub fn explain_denial(confined: &Confined, cwd: &Path, output: &str) -> Option<D
 }
 
 fn explain_line(confined: &Confined, cwd: &Path, line: &str) -> Option<Denial> {
-    let says = |words: &[&str]| words.iter().any(|word| line.contains(word));
+    let has = |messages: &[&str]| messages.iter().any(|message| line.contains(message));
     let network = &confined.confinement.network;
     let network_off = *network == Network::Off;
-    if says(&OF_THE_NETWORK) {
+    if has(&NETWORK_MESSAGES) {
         let rule = match network {
             Network::Off => "the network is off",
-            Network::Hosts(_) => "only named hosts can be reached, and only through the proxy",
+            Network::Hosts(_) => "only allowed hosts can be reached, and only through the proxy",
             Network::On => return None,
         };
         return Some(Denial { target: DenialTarget::Host(host(line)), rule: rule.to_owned() });
     }
-    if let (Network::Hosts(_), true) = (network, says(&OF_THE_PROXY)) {
-        // Our own words name it.
-        let words = line.strip_prefix("pi: ").unwrap_or_default();
-        let named = words.split_once(OF_THE_PROXY[0]).map(|(named, why)| (named.trim_end(), why));
-        let host = named.and_then(|(named, _)| Some(named.rsplit_once(':')?.0.to_owned()));
-        let rule = named.map_or("only named hosts can be reached", |(_, why)| why).to_owned();
-        return Some(Denial { target: DenialTarget::Host(host), rule });
+    if let (Network::Hosts(_), true) = (network, has(&PROXY_MESSAGES)) {
+        // The message of the proxy itself names the host and the reason.
+        let own = line.strip_prefix("pi: access to ");
+        let own = own.and_then(|message| message.split_once(PROXY_MESSAGES[0]));
+        let (host, rule) = match own {
+            Some((host, reason)) => {
+                (host.rsplit_once(':').map(|(host, _)| host.to_owned()), reason)
+            }
+            None => (None, "only allowed hosts can be reached"),
+        };
+        return Some(Denial { target: DenialTarget::Host(host), rule: rule.to_owned() });
     }
-    if !says(&OF_FILES) && !says(&OF_ANYTHING) {
+    if !has(&FILE_MESSAGES) && !has(&GENERAL_MESSAGES) {
         return None;
     }
     if let Some(program) = program(confined, cwd, line) {
-        let rule = "this program is forbidden by policy".to_owned();
+        let rule = "the policy forbids this program".to_owned();
         return Some(Denial { target: DenialTarget::Program(program), rule });
     }
     if let Some(path) = path(line) {
-        let path = plain(&cwd.join(path));
-        // A link may have led out of what is allowed.
-        let really = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
-        let mut places = [Some(path.clone()), really(), path.canonicalize().ok()].into_iter();
-        return places.find_map(|path| {
-            let rule = rule(confined, path.as_ref()?, By::Command)?;
+        let path = normalize(&cwd.join(path));
+        // A link may lead to another path.
+        let real = || Some(path.parent()?.canonicalize().ok()?.join(path.file_name()?));
+        let mut paths = [Some(path.clone()), real(), path.canonicalize().ok()].into_iter();
+        return paths.find_map(|path| {
+            let rule = rule(confined, path.as_ref()?, Origin::Command)?;
             Some(Denial { target: DenialTarget::Path(path?), rule })
         });
     }
-    if network_off && says(&["socket", "connect", "Socket"]) {
-        let rule = "the network is off, and services of this machine cannot be reached".to_owned();
+    if network_off && has(&["socket", "connect", "Socket"]) {
+        let rule = "the network is off, and services of this machine are not accessible".to_owned();
         return Some(Denial { target: DenialTarget::Host(None), rule });
     }
-    let rule = "other processes and the system are out of reach".to_owned();
-    says(&["Operation not permitted"]).then_some(Denial { target: DenialTarget::Operation, rule })
+    let rule = "other processes and the system are not accessible".to_owned();
+    has(&["Operation not permitted"]).then_some(Denial { target: DenialTarget::Operation, rule })
 }
 
-/// The forbidden program a refusal is about: one of its words is that program's path or name.
+/// Returns the forbidden program whose path or name is one of the words of the line.
 fn program(confined: &Confined, cwd: &Path, line: &str) -> Option<PathBuf> {
     let programs = &confined.confinement.forbidden_programs;
     if programs.is_empty() {
@@ -162,22 +171,22 @@ fn program(confined: &Confined, cwd: &Path, line: &str) -> Option<PathBuf> {
     })
 }
 
-/// The path without `.` and `..`, as text: what was denied need not exist.
-fn plain(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
+/// Removes `.` and `..` from a path that need not exist.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
             Component::ParentDir => {
-                plain.pop();
+                normal.pop();
             }
             Component::CurDir => {}
-            part => plain.push(part),
+            part => normal.push(part),
         }
     }
-    plain
+    normal
 }
 
-/// The path a message is about: quoted, or a word with a slash, or the word before the reason.
+/// Returns the path in a message: quoted, a word with a slash, or the word before the reason.
 fn path(line: &str) -> Option<&str> {
     for (open, close) in [('\'', '\''), ('"', '"'), ('‘', '’'), ('`', '`')] {
         let quoted = line.split_once(open).and_then(|(_, rest)| rest.split_once(close));
@@ -187,10 +196,11 @@ fn path(line: &str) -> Option<&str> {
     }
     let trim = |word: &'_ str| -> usize { word.trim_end_matches([':', ',', ')']).len() };
     let words = line.split_whitespace().map(|word| &word[..trim(word)]);
-    // Not the program that speaks, which comes first.
+    // The first word is the program that reports the error.
     let slash = words.skip(1).filter(|word| word.contains('/') && !word.contains("://")).last();
     slash.or_else(|| {
-        let at = OF_FILES.iter().chain(&OF_ANYTHING).find_map(|reason| line.find(reason))?;
+        let at =
+            FILE_MESSAGES.iter().chain(&GENERAL_MESSAGES).find_map(|reason| line.find(reason))?;
         let before = line[..at].trim_end().strip_suffix(':')?;
         let (who, name) = before.rsplit_once(": ")?;
         let plain = !who.is_empty() && !name.contains(char::is_whitespace);
@@ -206,46 +216,45 @@ fn host(line: &str) -> Option<String> {
     (!host.is_empty()).then(|| host.to_owned())
 }
 
-/// The rule that keeps this path from being written; none if it can be written.
-pub(super) fn rule(confined: &Confined, path: &Path, by: By) -> Option<String> {
+/// Returns the rule that denies writing to a path, or none if the path can be written.
+pub(super) fn rule(confined: &Confined, path: &Path, origin: Origin) -> Option<String> {
     let confinement = &confined.confinement;
     if is_hidden(confined, path) {
         return Some("this path is hidden".to_owned());
     }
     if confinement.mode == Mode::ReadOnly {
-        return Some("nothing can be written (mode read-only)".to_owned());
+        return Some("the sandbox is read-only".to_owned());
     }
-    let own_tmp = confined.level == ConfinementLevel::Bubblewrap && by == By::Command;
+    let own_tmp = confined.level == ConfinementLevel::Bubblewrap && origin == Origin::Command;
     let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
     if temporary || (own_tmp && confinement.is_private_tmp(path)) {
         return None;
     }
-    let roots = match (roots::plan(confinement), by) {
+    let roots = match (roots::plan(confinement), origin) {
         (Ok(roots), _) => roots,
-        // A command would have said something else: it was not run at all.
-        (Err(_), By::Command) => return None,
-        (Err(error), By::Tool) => return Some(error.to_string()),
+        // The command did not run, so its output has another reason.
+        (Err(_), Origin::Command) => return None,
+        (Err(error), Origin::Tool) => return Some(error.to_string()),
     };
     let Some(root) = roots.iter().find(|root| path.starts_with(&root.path)) else {
-        return Some("only the workspace and named roots can be written".to_owned());
+        return Some("only the workspace and the writable roots can be written".to_owned());
     };
-    let protected = root.present.iter().chain(&root.missing).chain(&root.absent);
-    let beside = confined.level == ConfinementLevel::Landlock && by == By::Command;
-    for kept in protected {
-        if path.starts_with(kept) {
-            return Some(format!("{} is protected", kept.display()));
+    let beside = confined.level == ConfinementLevel::Landlock && origin == Origin::Command;
+    for protected in root.protected() {
+        if path.starts_with(protected) {
+            return Some(format!("{} is protected", protected.display()));
         }
-        if beside && path.parent().is_some_and(|to| kept.starts_with(to)) {
+        if beside && path.parent().is_some_and(|parent| protected.starts_with(parent)) {
             return Some(format!(
-                "nothing can be created beside {}, which is protected (only Landlock holds here)",
-                kept.display()
+                "with Landlock alone, nothing can be created beside {}, which is protected",
+                protected.display()
             ));
         }
     }
     None
 }
 
-/// Whether this path is among those that cannot even be read.
+/// Returns true if a path cannot be read.
 pub(super) fn is_hidden(confined: &Confined, path: &Path) -> bool {
     confined.confinement.hidden.iter().any(|hidden| path.starts_with(hidden))
 }

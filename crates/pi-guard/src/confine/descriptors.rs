@@ -1,14 +1,15 @@
-//! Open files that a command would inherit without anybody having meant it.
+//! Open files that a command would inherit unintentionally.
 //!
-//! A descriptor is a right: with one of a directory outside, or of a socket, no rule about paths
-//! holds. Whoever starts us seldom leaves any, so this looks, and only if there are some does it
-//! cost something. Closing a descriptor by its number is not possible in safe Rust, but a shell
-//! can: then the helper starts once more through one, and refuses if that did not help.
+//! A descriptor of a socket, or of a directory outside, bypasses all rules about paths. Parents
+//! rarely leave any open, so the usual case costs only a look. Safe Rust cannot close a descriptor
+//! by its number, but a shell can: the helper then starts itself again through one, and refuses if
+//! that did not help.
 
 use std::fs;
 use std::path::Path;
 
-/// The numbers of descriptors, besides the usual three unless those are directories, that would survive an exec.
+/// Returns the descriptors that would survive an exec, without the standard streams unless those
+/// are directories.
 pub(super) fn inherited() -> Vec<u32> {
     let listed = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let mut numbers: Vec<u32> = listed
@@ -19,7 +20,7 @@ pub(super) fn inherited() -> Vec<u32> {
     numbers
 }
 
-/// A directory is a way past the view, whatever its number.
+/// Returns true for a directory, which would give access past the view of the file system.
 fn is_directory(number: u32) -> bool {
     fs::metadata(format!("/proc/self/fd/{number}")).is_ok_and(|found| found.is_dir())
 }
@@ -27,7 +28,7 @@ fn is_directory(number: u32) -> bool {
 fn survives(number: u32) -> bool {
     const CLOSED_ON_EXEC: u32 = libc::O_CLOEXEC.cast_unsigned();
     let Ok(info) = fs::read_to_string(format!("/proc/self/fdinfo/{number}")) else {
-        return false; // closed meanwhile: the listing's own
+        return false; // The descriptor of the listing, closed meanwhile.
     };
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
     flags
@@ -35,10 +36,10 @@ fn survives(number: u32) -> bool {
         .is_none_or(|flags| flags & CLOSED_ON_EXEC == 0)
 }
 
-/// A shell that can close these, and the script with which it does and goes on.
+/// Returns a shell that can close the descriptors, and a script that closes them and continues.
 pub(super) fn closer(numbers: &[u32]) -> (&'static str, String) {
     let bash = ["/bin/bash", "/usr/bin/bash"].into_iter().find(|path| Path::new(path).exists());
-    // Plain shells know only one digit; where there is no other, the second look refuses.
+    // Plain shells support only one digit; without another shell, the second check refuses.
     let shell = bash.unwrap_or("/bin/sh");
     let mut script = String::from("exec");
     for number in numbers {

@@ -1,4 +1,4 @@
-//! What kernel and machine offer.
+//! Detecting the means of confinement that a machine offers.
 
 use std::path::PathBuf;
 
@@ -6,27 +6,28 @@ use serde::{Deserialize, Serialize};
 
 use super::ConfinementLevel;
 
-/// What this machine offers for confinement.
+/// The means of confinement that a machine offers.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Machine {
-    /// The version of Landlock's interface as far as we use it (up to 6), 0 without.
+    /// The version of Landlock, up to the highest that is used (6), or 0 without Landlock.
     pub landlock: u8,
-    /// Whether programs without rights may make user namespaces, as far as the kernel's settings
-    /// tell.
+    /// True if the settings of the kernel allow unprivileged programs to create user namespaces.
     pub user_namespaces: bool,
-    /// A bubblewrap that was seen to work.
+    /// The path of a working bubblewrap.
     pub bubblewrap: Option<PathBuf>,
-    /// Why there is none.
+    /// The reason why there is no working bubblewrap.
     pub bubblewrap_problem: Option<String>,
-    /// Seatbelt of macOS.
+    /// True if Seatbelt of macOS is available.
     pub seatbelt: bool,
 }
 
-/// Before this version a file can be emptied by opening it for reading, so nothing is held.
+/// The first version that also controls truncation. Before, a file could be emptied by opening it
+/// for reading.
 const LEAST_LANDLOCK: u8 = 3;
 
 impl Machine {
-    /// Looks at this machine; that takes some milliseconds, because bubblewrap is tried.
+    /// Detects the means of this machine. Takes some milliseconds, because it runs bubblewrap.
     #[cfg(target_os = "linux")]
     pub fn detect() -> Self {
         let (bubblewrap, bubblewrap_problem) = match linux::bubblewrap() {
@@ -42,7 +43,7 @@ impl Machine {
         }
     }
 
-    /// Looks at this machine.
+    /// Detects the means of this machine.
     #[cfg(not(target_os = "linux"))]
     pub fn detect() -> Self {
         let seatbelt =
@@ -50,7 +51,7 @@ impl Machine {
         Self { seatbelt, ..Self::default() }
     }
 
-    /// The highest level there is.
+    /// The highest level that the machine offers.
     pub fn level(&self) -> ConfinementLevel {
         if self.seatbelt {
             ConfinementLevel::Seatbelt
@@ -63,21 +64,21 @@ impl Machine {
         }
     }
 
-    /// The same machine without bubblewrap.
+    /// Returns the same machine without bubblewrap.
     #[must_use]
     pub fn without_bubblewrap(mut self) -> Self {
         self.bubblewrap = None;
-        self.bubblewrap_problem = Some("bubblewrap is not to be used".to_owned());
+        self.bubblewrap_problem = Some("bubblewrap is disabled".to_owned());
         self
     }
 
-    /// What keeps it from the highest level.
+    /// Describes what is missing for the highest level.
     pub fn missing(&self) -> String {
         if !cfg!(target_os = "linux") {
-            return "this system has no confinement that pi knows".to_owned();
+            return "confinement is not supported on this operating system".to_owned();
         }
         if self.landlock < LEAST_LANDLOCK {
-            return "the kernel has no Landlock, or one before Linux 6.2".to_owned();
+            return "the kernel does not support Landlock as of Linux 6.2".to_owned();
         }
         self.bubblewrap_problem.clone().unwrap_or_else(|| "nothing is missing".to_owned())
     }
@@ -85,7 +86,7 @@ impl Machine {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! The looking.
+    //! Detection on Linux.
 
     use std::fs;
     use std::path::{Path, PathBuf};
@@ -95,7 +96,7 @@ mod linux {
         ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, Ruleset, RulesetAttr, Scope,
     };
 
-    /// Not from the `PATH`, in which a workspace may have a say.
+    /// Fixed paths instead of the `PATH`, which a workspace may influence.
     const PLACES: [&str; 4] = [
         "/usr/bin/bwrap",
         "/bin/bwrap",
@@ -103,7 +104,7 @@ mod linux {
         "/run/current-system/sw/bin/bwrap",
     ];
 
-    /// The version by what it can do, without giving up anything.
+    /// Detects the version of Landlock by its features, without giving up any privilege.
     pub(super) fn landlock() -> u8 {
         let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
         let files = |abi| hard().handle_access(AccessFs::from_all(abi));
@@ -134,8 +135,8 @@ mod linux {
             && !is("kernel/apparmor_restrict_unprivileged_userns", "1")
     }
 
-    /// Whether it works can only be found out by trying: containers, security modules and kernel
-    /// settings all have their say.
+    /// Returns the path of a working bubblewrap, or the reason why there is none. Only a trial
+    /// shows that it works: containers, security modules and kernel settings may prevent it.
     pub(super) fn bubblewrap() -> Result<PathBuf, String> {
         let found = PLACES.iter().map(Path::new).find(|path| path.exists());
         let path = found.ok_or("bubblewrap is not installed")?;
@@ -150,10 +151,10 @@ mod linux {
         match tried {
             Ok(tried) if tried.status.success() => Ok(path.to_owned()),
             Ok(tried) => {
-                let said = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
-                Err(format!("bubblewrap does not work here: {said}"))
+                let output = String::from_utf8_lossy(&tried.stderr).trim().to_owned();
+                Err(format!("bubblewrap fails on this machine: {output}"))
             }
-            Err(error) => Err(format!("bubblewrap does not start: {error}")),
+            Err(error) => Err(format!("bubblewrap cannot be started: {error}")),
         }
     }
 }

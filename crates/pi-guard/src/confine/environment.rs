@@ -1,10 +1,10 @@
-//! An environment without secrets and without ways to the host's services.
+//! Removing secrets and addresses of services from the environment of a command.
 
 use std::ffi::OsString;
 
 use crate::names;
 
-/// Addresses of services of the host, and what lets others into them.
+/// Variables with addresses of services of the machine, or with credentials for them.
 const SERVICES: &[&str] = &[
     "CONTAINER_HOST",
     "DBUS_SESSION_BUS_ADDRESS",
@@ -28,8 +28,8 @@ const SERVICES: &[&str] = &[
     "XDG_RUNTIME_DIR",
 ];
 
-/// The variables a confined command gets: all but those that are named in `secrets`, look like
-/// secrets by their name, carry a password in an address, or lead to the host's services.
+/// Returns the environment without the variables that are named in `secrets`, have the name of a
+/// secret, contain a URL with a password, or lead to services of the machine.
 pub fn without_secrets(
     environment: &[(OsString, OsString)],
     secrets: &[String],
@@ -38,9 +38,9 @@ pub fn without_secrets(
         let name = name.to_string_lossy();
         !(secrets.iter().any(|secret| *secret == *name)
             || SERVICES.contains(&name.to_uppercase().as_str())
-            || names::says_secret(&name)
-            || names::is_of_an_account(&name)
-            || names::password_in(&value.to_string_lossy()).is_some())
+            || names::is_secret_name(&name)
+            || names::is_account_name(&name)
+            || names::password_in_url(&value.to_string_lossy()).is_some())
     };
     environment.iter().filter(harmless).cloned().collect()
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_go_and_the_rest_stays() {
+    fn secrets_are_removed_and_other_variables_stay() {
         let cases = [
             ("PATH", "/bin", true),
             ("HOME", "/home/me", true),

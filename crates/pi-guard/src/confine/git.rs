@@ -1,29 +1,30 @@
-//! What else decides what `git` runs in a repository: files its configuration includes, where it
-//! says the hooks are, and the repositories of submodules and further work trees inside it.
+//! The other files that decide what `git` runs in a repository: included configuration, the
+//! configured directory of hooks, and the repositories of submodules and work trees.
 //!
-//! Only what is there can be protected: an empty file or directory in the place of a missing one
-//! would break `git`. What is read here may have been written by anybody, so it is bounded.
+//! Only existing paths can be protected: an empty file or directory in the place of a missing one
+//! would break `git`. The configuration is untrusted input, so all reading is bounded.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How much of a file is read, how many files, and how many repositories are looked at.
+/// Limits on the size of a file, the number of files and repositories, and the depth of nesting.
 const MOST_TEXT: u64 = 1 << 20;
 const MOST_FILES: usize = 32;
 const MOST_REPOSITORIES: usize = 256;
 const DEEPEST: usize = 6;
 
-/// Whether a directory is itself what is called `.git` in a work tree: a bare repository, say.
+/// Returns true if the directory is a repository itself, like a bare one or a `.git`.
 pub(super) fn is_repository(directory: &Path) -> bool {
     directory.join("HEAD").is_file() && directory.join("objects").is_dir()
 }
 
-/// The paths to protect besides hooks and configuration of `repository`, a `.git` directory.
-pub(super) fn leads(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+/// Returns the paths to protect besides hooks and configuration of `repository`, a `.git`
+/// directory.
+pub(super) fn used_paths(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    of_configuration(repository, home, &mut found);
+    configured_paths(repository, home, &mut found);
     let mut left = MOST_REPOSITORIES;
-    inner(&repository.join("modules"), DEEPEST, &mut left, &mut found);
+    submodules(&repository.join("modules"), DEEPEST, &mut left, &mut found);
     for tree in children(&repository.join("worktrees")).take(MOST_REPOSITORIES) {
         found.extend(["commondir", "gitdir", "config.worktree"].map(|name| tree.join(name)));
     }
@@ -31,10 +32,11 @@ pub(super) fn leads(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     found
 }
 
-fn of_configuration(repository: &Path, home: Option<&Path>, found: &mut Vec<PathBuf>) {
+fn configured_paths(repository: &Path, home: Option<&Path>, found: &mut Vec<PathBuf>) {
     let mut files = vec![repository.join("config"), repository.join("config.worktree")];
     let mut at = 0;
-    while let Some(file) = files.get(at).cloned().filter(|_| at < MOST_FILES) {
+    while at < MOST_FILES {
+        let Some(file) = files.get(at).cloned() else { break };
         at += 1;
         let small = fs::metadata(&file).is_ok_and(|file| file.is_file() && file.len() < MOST_TEXT);
         let Some(bytes) = small.then(|| fs::read(&file).ok()).flatten() else { continue };
@@ -47,7 +49,7 @@ fn of_configuration(repository: &Path, home: Option<&Path>, found: &mut Vec<Path
                 "include.path" | "includeif.path" => {
                     files.extend(file.parent().map(from));
                 }
-                // Hooks start at the top of the work tree.
+                // Hooks run in the top directory of the work tree.
                 "core.hookspath" => found.extend(repository.parent().map(from)),
                 _ => {}
             }
@@ -56,7 +58,7 @@ fn of_configuration(repository: &Path, home: Option<&Path>, found: &mut Vec<Path
     found.extend(files.into_iter().skip(1));
 }
 
-/// Section and name in lower case, without what the section is about, and the value.
+/// Returns the keys (section and name in lower case, without the subsection) and their values.
 fn settings(text: &str) -> Vec<(String, String)> {
     let joined = text.replace("\\\r\n", "").replace("\\\n", "");
     let mut section = String::new();
@@ -75,7 +77,7 @@ fn settings(text: &str) -> Vec<(String, String)> {
     settings
 }
 
-/// What is in the brackets, in whose quotes there may be others, and what comes after.
+/// Splits a section header after its closing bracket, which may also occur in quotes.
 fn header(line: &str) -> Option<(&str, &str)> {
     let mut quoted = false;
     let end = line.find(|character: char| {
@@ -85,7 +87,7 @@ fn header(line: &str) -> Option<(&str, &str)> {
     Some((line.get(..end)?, line.get(end + 1..)?))
 }
 
-/// A value without quotes and without the comment after it.
+/// Removes the quotes and the comment from a value.
 fn plain(value: &str) -> String {
     let mut quoted = false;
     let mut plain = String::new();
@@ -101,8 +103,9 @@ fn plain(value: &str) -> String {
     plain.trim_end().to_owned()
 }
 
-/// Hooks and configuration of the repositories below `directory`, whose names may have slashes.
-fn inner(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
+/// Adds hooks and configuration of the repositories below `directory`, whose names may contain
+/// slashes.
+fn submodules(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathBuf>) {
     for child in children(directory) {
         if *left == 0 || depth == 0 {
             return;
@@ -110,9 +113,9 @@ fn inner(directory: &Path, depth: usize, left: &mut usize, found: &mut Vec<PathB
         *left -= 1;
         if child.join("HEAD").is_file() {
             found.extend(["hooks", "config", "config.worktree"].map(|name| child.join(name)));
-            inner(&child.join("modules"), depth - 1, left, found);
+            submodules(&child.join("modules"), depth - 1, left, found);
         } else {
-            inner(&child, depth - 1, left, found);
+            submodules(&child, depth - 1, left, found);
         }
     }
 }
@@ -127,9 +130,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_git_is_led() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path();
+    fn included_files_hooks_submodules_and_work_trees_are_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path();
         let files = [
             (
                 ".git/config",
@@ -154,7 +157,7 @@ mod tests {
             fs::create_dir_all(top.join(name).parent().unwrap()).unwrap();
             fs::write(top.join(name), text).unwrap();
         }
-        let found = leads(&top.join(".git"), Some(&top.join("home")));
+        let found = used_paths(&top.join(".git"), Some(&top.join("home")));
         let top = fs::canonicalize(top).unwrap();
         let mut names: Vec<String> = found
             .iter()

@@ -1,5 +1,5 @@
-//! Giving up rights: capabilities, Landlock, system calls. Everything here is for good and holds
-//! for whatever this process starts or becomes.
+//! Giving up privileges: capabilities, access to files, system calls. None of this can be undone,
+//! and it applies to every program that this process starts or becomes.
 
 use std::path::{Path, PathBuf};
 
@@ -13,14 +13,14 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 use super::roots::{self, Root};
 use super::{Confinement, ConfinementLevel, Network, syscalls};
 
-/// Why rights could not be given up; then the command must not run.
+/// The reason why privileges could not be given up. The command must not run then.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KernelError {
     #[error("capabilities cannot be dropped: {0}")]
     Capabilities(#[from] rustix::io::Errno),
     #[error("Landlock: {0}")]
     Ruleset(#[from] landlock::RulesetError),
-    #[error("Landlock holds only a part of what it should")]
+    #[error("the kernel enforces only a part of the Landlock rules")]
     Partial,
     #[error("system calls cannot be filtered: {0}")]
     Filter(#[from] seccompiler::BackendError),
@@ -28,7 +28,7 @@ pub(super) enum KernelError {
     Apply(#[from] seccompiler::Error),
 }
 
-/// Devices without memory, and terminals.
+/// Devices that store nothing, and terminals.
 const DEVICES: [&str; 8] = [
     "/dev/full",
     "/dev/null",
@@ -40,7 +40,7 @@ const DEVICES: [&str; 8] = [
     "/dev/zero",
 ];
 
-/// Gives up everything the confinement does not leave.
+/// Gives up everything that the confinement does not grant.
 pub(super) fn give_up(
     confinement: &Confinement,
     roots: &[Root],
@@ -59,7 +59,7 @@ pub(super) fn give_up(
 pub(super) fn give_up_all() -> Result<(), KernelError> {
     capabilities()?;
     rustix::process::set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    // Whatever of this the kernel knows; that it knows enough was seen before.
+    // As much of this as the kernel supports; the required version was checked before.
     let ruleset = Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V6))?
         .handle_access(AccessNet::from_all(ABI::V6))?
@@ -73,8 +73,8 @@ pub(super) fn give_up_all() -> Result<(), KernelError> {
     Ok(())
 }
 
-/// No rights, and no core dump: whoever collects those runs outside, with more rights than us.
-/// One byte and not none, since for a program that collects only that is too few.
+/// Drops all capabilities and disables core dumps, which a program outside of the sandbox would
+/// collect. The limit is one byte, because a limit of zero does not stop a collecting program.
 fn capabilities() -> Result<(), KernelError> {
     let one = Rlimit { current: Some(1), maximum: Some(1) };
     rustix::process::setrlimit(Resource::Core, one)?;
@@ -108,15 +108,15 @@ fn files(
     if abi >= 6 {
         ruleset = ruleset.scope(Scope::from_all(version))?;
     }
-    let mut given = Given { ruleset: Some(ruleset.create()?), version };
+    let mut rules = Rules { ruleset: Some(ruleset.create()?), version };
 
     let mut listed = vec![PathBuf::from("/")];
     let mut writable: Vec<PathBuf> = Vec::new();
     let mut unread = Vec::new();
     let mut hidden = Vec::new();
     if own_network {
-        // What is protected, hidden or forbidden is so by mounts; what must not be made, is not
-        // given.
+        // Mounts take care of protected, hidden and forbidden paths. Files that must not be
+        // created are left out here.
         writable.push("/dev".into());
         if !roots.iter().any(|root| Path::new("/tmp").starts_with(&root.path)) {
             writable.push("/tmp".into());
@@ -130,7 +130,7 @@ fn files(
         writable
             .extend(roots.iter().flat_map(Root::narrow).flat_map(|path| without(path, &hidden)));
         for device in DEVICES {
-            given.add(Path::new(device), all & !DANGEROUS)?;
+            rules.add(Path::new(device), all & !DANGEROUS)?;
         }
     }
     let own: Vec<&Path> =
@@ -138,70 +138,69 @@ fn files(
     unread.extend(appearing(&confinement.hidden, &own));
     for path in &listed {
         let rights = if unread.is_empty() { AccessFs::from_read(version) } else { LIST };
-        given.add(path, rights)?;
+        rules.add(path, rights)?;
     }
     let readable =
         if unread.is_empty() { Vec::new() } else { without("/", &[&hidden[..], &unread].concat()) };
     for path in &readable {
-        given.add(path, CONTENT)?;
+        rules.add(path, CONTENT)?;
     }
     for path in &writable {
         let readable = without(path, &unread);
-        // What is beside something forbidden can be written, not read, unless it is there.
+        // Beside a forbidden path, new files can be written but not read.
         if readable != [path.clone()] {
-            given.add(path, all & !DANGEROUS & !CONTENT)?;
+            rules.add(path, all & !DANGEROUS & !CONTENT)?;
         }
         for path in &readable {
-            given.add(path, all & !DANGEROUS)?;
+            rules.add(path, all & !DANGEROUS)?;
         }
     }
-    let Some(ruleset) = given.ruleset else { return Err(KernelError::Partial) };
+    let Some(ruleset) = rules.ruleset else { return Err(KernelError::Partial) };
     if ruleset.restrict_self()?.ruleset != RulesetStatus::FullyEnforced {
         return Err(KernelError::Partial);
     }
     Ok(())
 }
 
-/// Nobody's business who works on code.
+/// Creating devices.
 const DANGEROUS: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{MakeBlock | MakeChar});
 
-/// Seeing names, and what is behind them.
+/// Listing directories, and reading and running files.
 const LIST: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{ReadDir});
 const CONTENT: BitFlags<AccessFs> = landlock::make_bitflags!(AccessFs::{ReadFile | Execute});
 
-/// What is hidden, is not there, and could be put there by others while the command runs. What
-/// the command itself could make is its own.
+/// The hidden paths that do not exist and that another process could create while the command
+/// runs. A path that the command itself could create is its own.
 fn appearing(hidden: &[PathBuf], own: &[&Path]) -> Vec<PathBuf> {
-    let made_here = |path: &Path| own.iter().any(|own| path.starts_with(own));
-    hidden.iter().filter(|path| !path.exists() && !made_here(path)).cloned().collect()
+    let is_own = |path: &Path| own.iter().any(|own| path.starts_with(own));
+    hidden.iter().filter(|path| !path.exists() && !is_own(path)).cloned().collect()
 }
 
-/// Where these really are, if they are.
+/// The real paths of those that exist.
 fn real(paths: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     paths.iter().filter_map(|path| std::fs::canonicalize(path).ok())
 }
 
 fn without(path: impl AsRef<Path>, excluded: &[PathBuf]) -> Vec<PathBuf> {
     let excluded: Vec<&Path> = excluded.iter().map(PathBuf::as_path).collect();
-    let mut given = Vec::new();
-    roots::without(path.as_ref(), &excluded, &mut given);
-    given
+    roots::without(path.as_ref(), &excluded)
 }
 
-struct Given {
+/// A ruleset of Landlock under construction.
+struct Rules {
     ruleset: Option<RulesetCreated>,
     version: ABI,
 }
 
-impl Given {
-    /// What is not there needs no rule.
+impl Rules {
+    /// Adds a rule for a path, unless the path does not exist.
     fn add(&mut self, path: &Path, rights: BitFlags<AccessFs>) -> Result<(), KernelError> {
         let Ok(descriptor) = PathFd::new(path) else { return Ok(()) };
         let of_file = AccessFs::from_file(self.version);
-        // There may be thousands of paths: looked at only if it makes a difference.
+        // There may be thousands of paths, so the file is examined only if necessary.
         let rights =
             if of_file.contains(rights) || path.is_dir() { rights } else { rights & of_file };
-        // A name alone is the directory's.
+        // A right to list names applies to directories only.
         if rights.is_empty() {
             return Ok(());
         }

@@ -1,9 +1,8 @@
-//! The program as the helper: it gives up its rights and becomes the command.
+//! The helper: this program gives up its privileges and becomes the command.
 //!
-//! With bubblewrap it does so in two steps: outside, it becomes bubblewrap with a view of the
-//! machine; bubblewrap starts it again inside, and there it does the rest. What goes wrong is
-//! said on standard error, and the command does not run: exit code 125, or 126 and 127 as shells
-//! have it for commands that cannot be started.
+//! With bubblewrap this takes two steps: outside, the helper becomes bubblewrap; bubblewrap starts
+//! the helper again inside, and there it does the rest. Errors go to standard error, and the command
+//! does not run: exit code 125, or 126 and 127 as in shells for commands that cannot be started.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +20,9 @@ use super::{
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LaunchError {
-    #[error("its arguments are not understood; was the program replaced while it ran? Restart it")]
+    #[error(
+        "the arguments of the helper are invalid; if the program was replaced while it ran, restart it"
+    )]
     Arguments,
     #[error("{0}")]
     Confine(#[from] ConfineError),
@@ -31,17 +32,17 @@ pub(super) enum LaunchError {
     Replaced,
     #[error("open files would be inherited (descriptors {0:?}) and cannot be closed")]
     Descriptors(Vec<u32>),
-    #[error("the way to the allowed hosts cannot be opened: {0}")]
+    #[error("the bridge to the allowed hosts cannot be started: {0}")]
     Bridge(io::Error),
     #[error("{program} cannot be started: {source}")]
     Start { program: String, source: io::Error },
 }
 
-/// Where this process stands; the last word of the arguments before the command's own.
+/// Options of the helper: it runs inside of bubblewrap, or inherited descriptors were closed.
 pub(super) const INSIDE: &str = "--inside";
 const CLOSED: &str = "--closed";
 
-/// Does not return.
+/// Runs the helper. Does not return.
 pub(super) fn run(arguments: Vec<OsString>) -> ! {
     let error = match step(arguments) {
         Ok(never) => match never {},
@@ -52,7 +53,7 @@ pub(super) fn run(arguments: Vec<OsString>) -> ! {
         LaunchError::Start { .. } => 126,
         _ => 125,
     };
-    // Nobody is left to tell if this fails.
+    // A failure to write cannot be reported.
     let _ = writeln!(io::stderr(), "pi: the command was not run: {error}");
     std::process::exit(code)
 }
@@ -114,13 +115,13 @@ fn become_command(command: &mut Command, program: &str) -> LaunchError {
     LaunchError::Start { program: program.to_owned(), source }
 }
 
-/// The path of this program, if it still leads to this program.
+/// Returns the path of this program, unless the file was replaced.
 pub(super) fn this_program() -> Result<PathBuf, LaunchError> {
     const SELF: &str = "/proc/self/exe";
     let path = fs::read_link(SELF).map_err(|_| LaunchError::Replaced)?;
-    let same = |a: fs::Metadata, b: fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();
+    let same = |a: &fs::Metadata, b: &fs::Metadata| a.dev() == b.dev() && a.ino() == b.ino();
     match (fs::metadata(&path), fs::metadata(SELF)) {
-        (Ok(named), Ok(running)) if same(named.clone(), running.clone()) => Ok(path),
+        (Ok(named), Ok(running)) if same(&named, &running) => Ok(path),
         _ => Err(LaunchError::Replaced),
     }
 }

@@ -1,14 +1,14 @@
-//! The same confinement as a profile for macOS' Seatbelt.
+//! A confinement as a profile for Seatbelt of macOS.
 //!
-//! In a profile the last rule that matches counts, so what is protected comes after what is
-//! given. Paths are matched as text; the roots are real paths, in which no link is left.
+//! In a profile the last matching rule counts, so protected paths follow the writable ones. Paths
+//! are matched as text; the roots are real paths without links.
 
 use std::path::Path;
 
 use super::roots::START_UP;
 use super::{Confinement, Mode, Network};
 
-/// The text of the profile, for `sandbox-exec -p`.
+/// Returns the profile of a confinement, for `sandbox-exec -p`.
 pub fn seatbelt_profile(confinement: &Confinement) -> String {
     let mut lines: Vec<String> = [
         "(version 1)",
@@ -36,7 +36,7 @@ pub fn seatbelt_profile(confinement: &Confinement) -> String {
         for protected in &confinement.protected {
             let path = root.join(protected);
             lines.push(format!("(deny file-write* (subpath {}))", quoted(&path)));
-            // A directory on the way could be renamed.
+            // A directory above a protected path could be renamed.
             let ways = path.ancestors().skip(1).take_while(|way| *way != root);
             for way in ways.filter(|way| way.starts_with(root)) {
                 lines.push(format!("(deny file-write-unlink (literal {}))", quoted(way)));
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn profiles() {
+    fn profiles_grant_and_deny_what_the_confinement_describes() {
         let mode = Mode::WorkspaceWrite {
             workspace: "/projects/a \"b\"".into(),
             extra_roots: vec!["/cache".into()],

@@ -1,9 +1,9 @@
-//! The system calls a confined command does not get.
+//! The system calls that a confined command cannot make.
 //!
-//! A list of what is denied, not of what is allowed: programs of developers use everything, and
-//! files are held by other means. What is here would reach other processes, the kernel's own
-//! workings, or a new set of namespaces with new rights in it. Calls of other architectures (32-bit
-//! programs) end the program; those of x32 are unknown.
+//! The list names what is denied and not what is allowed, because programs of developers use nearly
+//! everything, and files are protected by other means. The denied calls reach other processes,
+//! internals of the kernel, or new namespaces with new privileges. Calls of other architectures
+//! (32-bit programs) end the program; those of x32 fail as unsupported.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use seccompiler::{
 
 use super::{ConfinementLevel, Mode, Network};
 
-/// Never needed by a command that is not the system's.
+/// Calls that only programs of the system need.
 const DENIED: &[i64] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -25,11 +25,11 @@ const DENIED: &[i64] = &[
     libc::SYS_process_madvise,
     libc::SYS_pidfd_getfd,
     libc::SYS_kcmp,
-    // A second way to every system call.
+    // Another way to make every system call.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-    // The view of the file system.
+    // Mounts and namespaces.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -45,7 +45,7 @@ const DENIED: &[i64] = &[
     libc::SYS_open_by_handle_at,
     libc::SYS_setns,
     libc::SYS_fanotify_init,
-    // Keys are shared by all processes of a user.
+    // Keys, which all processes of a user share.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -78,7 +78,7 @@ const DENIED: &[i64] = &[
     libc::SYS_ioperm,
 ];
 
-/// Shared memory and queues of all processes of a user, where there is no namespace for them.
+/// Shared memory and queues, which all processes of a user share without a namespace for them.
 const SHARED: &[i64] = &[
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -95,7 +95,7 @@ const SHARED: &[i64] = &[
     libc::SYS_mq_unlink,
 ];
 
-/// What Landlock does not see: everything about a file except its content and its name.
+/// Changes of metadata of files, which Landlock does not control.
 const METADATA: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
@@ -126,14 +126,14 @@ const METADATA: &[i64] = &[
     libc::SYS_futimesat,
 ];
 
-// Numbers that are the same everywhere and that the C library's tables do not all have yet.
+// Numbers that are the same on all architectures and that `libc` does not define everywhere yet.
 const FCHMODAT2: i64 = 452;
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
 const FILE_SETATTR: i64 = 469;
 
-/// Namespaces of every kind (`CLONE_NEW*`); the one of time is only for `unshare`.
+/// All kinds of namespaces (`CLONE_NEW*`), except for that of time, which only `unshare` creates.
 const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWNS,
     libc::CLONE_NEWCGROUP,
@@ -145,13 +145,13 @@ const NAMESPACES: [i32; 7] = [
 ];
 const CLONE_NEWTIME: i32 = 0x80;
 
-/// Requests that type on a terminal as if the user did, or change attributes of files.
+/// Requests of `ioctl` that insert input into a terminal or change attributes of files.
 const REQUESTS: [u64; 4] = [0x5412, 0x541C, 0x4008_6602, 0x401C_5820];
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Failure = seccompiler::BackendError;
 
-/// The filters of a command.
+/// Returns the filters for a command.
 pub(super) fn filters(
     level: ConfinementLevel,
     mode: &Mode,
@@ -174,36 +174,36 @@ pub(super) fn filters(
     for request in REQUESTS {
         when(&mut rules, libc::SYS_ioctl, &[(1, Eq, request)])?;
     }
-    // Limits of another process can end it.
+    // Limits could end another process.
     when(&mut rules, libc::SYS_prlimit64, &[(0, Ne, 0)])?;
-    of_every_kind(rules, &denied)
+    compile_all(rules, &denied)
 }
 
-/// The filters of the bridge to the proxy: the same, and only Unix sockets, no new programs.
+/// Returns the filters for the bridge, which needs only Unix sockets and starts no programs.
 pub(super) fn filters_of_the_bridge() -> Result<Vec<BpfProgram>, Failure> {
     let mut rules = Rules::new();
     namespaces(&mut rules)?;
     when(&mut rules, libc::SYS_socket, &[(0, Ne, libc::AF_UNIX as u64)])?;
     when(&mut rules, libc::SYS_socket, &[(1, MaskedEq(0xF), libc::SOCK_DGRAM as u64)])?;
     let others = [libc::SYS_execve, libc::SYS_execveat, libc::SYS_socketpair, libc::SYS_bind];
-    of_every_kind(rules, &[DENIED, SHARED, METADATA, &others].concat())
+    compile_all(rules, &[DENIED, SHARED, METADATA, &others].concat())
 }
 
-/// The filters of these rules and of what is always denied.
-fn of_every_kind(mut rules: Rules, denied: &[i64]) -> Result<Vec<BpfProgram>, Failure> {
-    // No rule at all for a call means: always.
+/// Returns the filters for the rules, and for calls that are always denied.
+fn compile_all(mut rules: Rules, denied: &[i64]) -> Result<Vec<BpfProgram>, Failure> {
+    // A call without rules is always denied.
     for call in denied {
         rules.insert(*call, Vec::new());
     }
-    // Its flags are in memory, where no filter can look; the C library then uses the older one.
+    // Filters cannot read the flags of `clone3` in memory; the C library then uses `clone`.
     let unknown = Rules::from([(libc::SYS_clone3, Vec::new())]);
     let mut filters = vec![compile(rules, libc::EPERM)?, compile(unknown, libc::ENOSYS)?];
     filters.extend(no_x32());
     Ok(filters)
 }
 
-/// Calls with 32-bit pointers (x32), which have numbers of their own, as if the kernel did not know
-/// any. Otherwise every rule would be needed twice, and long filters take long to install.
+/// Returns a filter that denies the calls of x32, which have other numbers, as unsupported.
+/// Otherwise every rule would be needed twice, and long filters take long to install.
 fn no_x32() -> Option<BpfProgram> {
     const X32: u32 = 0x4000_0000;
     const LOAD: u16 = 0x20;
@@ -213,7 +213,7 @@ fn no_x32() -> Option<BpfProgram> {
     const ERRNO: u32 = 0x0005_0000;
     let step = |code, jt, k| sock_filter { code, jt, jf: 0, k };
     let denied = ERRNO | libc::ENOSYS.cast_unsigned();
-    // The number of the call is the first word of what a filter sees.
+    // The number of the call is the first word of the data of a filter.
     let program = vec![
         step(LOAD, 0, 0),
         step(AT_LEAST, 1, X32),
@@ -233,8 +233,9 @@ fn namespaces(rules: &mut Rules) -> Result<(), Failure> {
     when(rules, libc::SYS_unshare, &[(0, MaskedEq(time), time)])
 }
 
-/// Only the Internet, and questions about the network to the kernel. No Unix sockets: whom they
-/// would reach cannot be told from the call. Of pairs, datagrams could be sent to others by name.
+/// Allows Internet sockets, and netlink sockets for information about the network. The other end of
+/// a Unix socket cannot be told from the call, so none are allowed; a datagram pair could send to
+/// other sockets by their name.
 fn sockets(rules: &mut Rules) -> Result<(), Failure> {
     const UNIX: u64 = libc::AF_UNIX as u64;
     const NETLINK: u64 = libc::AF_NETLINK as u64;
@@ -250,7 +251,7 @@ fn sockets(rules: &mut Rules) -> Result<(), Failure> {
     when(rules, libc::SYS_socketpair, &[(1, KIND, RAW)])
 }
 
-/// No program that others would run with this user's rights.
+/// Denies programs that other users would run with the privileges of this user.
 fn set_id(rules: &mut Rules) -> Result<(), Failure> {
     let changes = [
         (libc::SYS_fchmod, 1),
@@ -269,8 +270,8 @@ fn set_id(rules: &mut Rules) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Denies `call` when all conditions (argument, comparison, value) hold. All that are compared
-/// here are 32-bit values, whose upper half the kernel ignores.
+/// Denies `call` if all conditions (argument, comparison, value) hold. All compared arguments are
+/// 32-bit values, whose upper half the kernel ignores.
 fn when(rules: &mut Rules, call: i64, all: &[(u8, SeccompCmpOp, u64)]) -> Result<(), Failure> {
     let condition = |(argument, compare, value): &(u8, SeccompCmpOp, u64)| {
         SeccompCondition::new(*argument, Dword, compare.clone(), *value)

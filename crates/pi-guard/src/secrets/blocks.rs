@@ -1,6 +1,6 @@
-//! Private keys in their armour, `-----BEGIN … PRIVATE KEY-----` to `-----END …`: whole blocks,
-//! and what is left of one that was cut off at either end. Lines may carry what a listing or a
-//! comparison puts before them, and line ends may be escaped.
+//! Private keys in PEM armor, `-----BEGIN … PRIVATE KEY-----` to `-----END …`: whole blocks, and
+//! the rest of a block that was cut off at either end. Lines may have the prefixes of a listing or
+//! a diff, and line ends may be escaped.
 
 use std::ops::Range;
 
@@ -8,13 +8,13 @@ use super::Span;
 
 const KIND: &str = "private-key";
 
-/// Adds the blocks in the text.
+/// Adds the blocks of private keys in the text.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let bytes = text.as_bytes();
     let mut done = 0;
     while let Some(found) = memchr::memmem::find(&bytes[done..], b"-----") {
         let at = done + found;
-        let Some(line) = armour(text, at) else {
+        let Some(line) = armor(text, at) else {
             done = at + 1;
             continue;
         };
@@ -28,7 +28,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             (body_before(bytes, done, at), line.place.end)
         };
         if line.begins
-            && let Some(last) = armour(text, end).filter(|last| !last.begins)
+            && let Some(last) = armor(text, end).filter(|last| !last.begins)
         {
             end = last.place.end;
         }
@@ -37,14 +37,15 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-struct Armour {
+/// A line of armor.
+struct Armor {
     place: Range<usize>,
     begins: bool,
     private: bool,
 }
 
-/// The line of armour that begins here.
-fn armour(text: &str, at: usize) -> Option<Armour> {
+/// Returns the line of armor at `at`.
+fn armor(text: &str, at: usize) -> Option<Armor> {
     let rest = text.get(at..)?.strip_prefix("-----")?;
     let (begins, rest) = match rest.strip_prefix("BEGIN ") {
         Some(rest) => (true, rest),
@@ -54,7 +55,7 @@ fn armour(text: &str, at: usize) -> Option<Armour> {
     let label = &rest[..long];
     rest[long..].starts_with("-----").then(|| {
         let start = if begins { at + 11 } else { at + 9 };
-        Armour {
+        Armor {
             place: at..start + long + 5,
             begins,
             private: label.ends_with("PRIVATE KEY") || label.ends_with("PRIVATE KEY BLOCK"),
@@ -62,7 +63,7 @@ fn armour(text: &str, at: usize) -> Option<Armour> {
     })
 }
 
-/// Where the lines end that can belong to the key. Stops before armour.
+/// Returns the end of the lines that can belong to the key, before the next armor.
 fn body_after(bytes: &[u8], begin: usize) -> usize {
     let mut at = begin;
     loop {
@@ -79,7 +80,7 @@ fn body_after(bytes: &[u8], begin: usize) -> usize {
     }
 }
 
-/// The length of the line end here, or of what is left of it.
+/// Returns the length of the line ends, plain or escaped, at the beginning of `bytes`.
 fn line_end(bytes: &[u8]) -> usize {
     let mut at = 0;
     loop {
@@ -92,7 +93,7 @@ fn line_end(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of what listings put before a line: spaces, a sign, a number.
+/// Returns the length of the prefix of a listing or diff: spaces, a sign, a number.
 fn before_line(bytes: &[u8]) -> usize {
     let skip = |at: usize, has: fn(&u8) -> bool| {
         at + bytes[at..].iter().take(12).take_while(|byte| has(byte)).count()
@@ -105,7 +106,7 @@ fn before_line(bytes: &[u8]) -> usize {
     }
     match bytes.get(space) {
         Some(b'>' | b'|') => skip(space + 1, |byte| matches!(byte, b' ' | b'\t')),
-        // Both are of base64 too, or begin armour: of a comparison only if a letter follows.
+        // Both also occur in base64 and in armor: a sign of a diff only if a letter follows.
         Some(b'+' | b'-') if bytes.get(space + 1).is_some_and(u8::is_ascii_alphanumeric) => {
             space + 1
         }
@@ -114,7 +115,7 @@ fn before_line(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of what a line of a key, or of a header before it, is made of.
+/// Returns the length of a line of a key or of a header before it.
 fn body(bytes: &[u8]) -> usize {
     let base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     let long = bytes.iter().take_while(base64).count();
@@ -126,7 +127,7 @@ fn body(bytes: &[u8]) -> usize {
             .take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'\\' | b'"'))
             .count();
     }
-    // Prose follows a key that was cut off: words with spaces between them.
+    // Words with spaces between them are prose after a key that was cut off.
     if bytes.get(long) == Some(&b' ') && bytes.get(long + 1).is_some_and(u8::is_ascii_alphanumeric)
     {
         return 0;
@@ -134,7 +135,7 @@ fn body(bytes: &[u8]) -> usize {
     long
 }
 
-/// Where the key begins whose end is at `end`, not before `least`.
+/// Returns the beginning of the key that ends at `end`, not before `least`.
 fn body_before(bytes: &[u8], least: usize, end: usize) -> usize {
     let mut start = end;
     while start > least {
@@ -151,12 +152,12 @@ fn body_before(bytes: &[u8], least: usize, end: usize) -> usize {
         let fits = |byte: &u8| {
             byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\' | b'\r')
         };
-        // A line of a key is long; the first and the last of a cut one may be short.
+        // A line of a key is long, but the first and the last one may be short.
         let is_body = from <= start
             && bytes[from..start].iter().all(fits)
             && (start - from >= 16 || begin == least || bytes[from..start].ends_with(b"="));
         if !is_body {
-            // All of it on one line, with escaped line ends.
+            // The whole key on one line, with escaped line ends.
             let tail = bytes[begin..start].iter().rev().take_while(|byte| fits(byte)).count();
             return if tail >= 16 { start - tail } else { start };
         }

@@ -1,5 +1,5 @@
-//! Credentials that are known by where they stand: in an address, in a header, or beside a name
-//! that says so, in whatever language the name and the value are written.
+//! Credentials that are recognized by their context: in a URL, in a header, or assigned to the name
+//! of a secret, in the syntax of any language.
 
 use std::sync::LazyLock;
 
@@ -16,7 +16,7 @@ const ADDRESS: usize = 0;
 const BEARER: usize = 1;
 const BASIC: usize = 2;
 const COOKIE: usize = 3;
-/// What the others are: parts of names.
+/// The first four are the signs above; the others are parts of names.
 const SIGNS: &[&str] = &[
     "://",
     "bearer ",
@@ -43,10 +43,10 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Adds what its place gives away.
+/// Adds the credentials that their context gives away.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     let Some(finder) = &*FINDER else { return };
-    // One name may hold several signs.
+    // One name may contain several signs.
     let mut done = 0;
     for hit in finder.find_overlapping_iter(text) {
         let at = hit.end();
@@ -59,7 +59,7 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
             _ => {
                 let name = name_around(text.as_bytes(), hit.start(), at);
                 done = name.end;
-                if says_secret(&text[name.clone()]) {
+                if is_secret_name(&text[name.clone()]) {
                     spans.extend(assigned(text, name.start, name.end));
                 }
             }
@@ -87,17 +87,17 @@ fn password(text: &str, at: usize) -> Option<Span> {
         || ["password", "passwd", "pass", "pwd", "secret", "token", "key", "pw"]
             .contains(&password.to_ascii_lowercase().as_str());
     let real = !password.is_empty() && !host.is_empty() && !written;
-    let dull = password.len() > 7 && is_stand_in(password);
-    (real && !dull).then(|| span("password", at + name.len() + 1, password.len()))
+    let stand_in = password.len() > 7 && is_stand_in(password);
+    (real && !stand_in).then(|| span("password", at + name.len() + 1, password.len()))
 }
 
-/// What is sent in headers.
-fn is_sent(byte: u8) -> bool {
+/// Returns true for a character of credentials in headers.
+fn is_header_byte(byte: u8) -> bool {
     is_word(byte) || matches!(byte, b'-' | b'.' | b'~' | b'+' | b'/' | b'=')
 }
 
 fn bearer(text: &str, at: usize) -> Option<Span> {
-    let long = length(text, at, usize::MAX, is_sent);
+    let long = length(text, at, usize::MAX, is_header_byte);
     let value = text[at..at + long].trim_end_matches('.');
     let authorized = after_authorization(text, at - "bearer ".len());
     let random = looks_random(value) && (value.len() >= 20 || authorized);
@@ -118,9 +118,9 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// A name and a password in base64.
+/// A user name and a password in base64.
 fn basic(text: &str, at: usize) -> Option<Span> {
-    let long = length(text, at, 2048, is_sent);
+    let long = length(text, at, 2048, is_header_byte);
     let pair = LENIENT.decode(&text[at..at + long]).ok()?;
     let pair = String::from_utf8(pair).ok()?;
     let (_, password) = pair.split_once(':')?;
@@ -128,7 +128,7 @@ fn basic(text: &str, at: usize) -> Option<Span> {
     (long >= 8 && readable && !password.is_empty()).then(|| span("basic-credentials", at, long))
 }
 
-/// The values of cookies that look like a session's.
+/// Adds the values of cookies that look random.
 fn cookies(text: &str, start: usize, at: usize, spans: &mut Vec<Span>) {
     let line = length(text, at, 8192, |byte| byte >= b' ' && !matches!(byte, b'"' | b'\''));
     let set = ends_with(&text.as_bytes()[..start], b"set-");
@@ -142,7 +142,7 @@ fn cookies(text: &str, start: usize, at: usize, spans: &mut Vec<Span>) {
             }
         }
         from += pair.len() + 1;
-        // What follows in an answer are attributes.
+        // In a response, attributes follow.
         if set {
             break;
         }
@@ -153,25 +153,25 @@ fn ends_with(text: &[u8], end: &[u8]) -> bool {
     text.len() >= end.len() && text[text.len() - end.len()..].eq_ignore_ascii_case(end)
 }
 
-/// Whether a field of this name and value holds a secret.
+/// Returns true if a field of this name and value holds a secret.
 pub(super) fn is_secret_field(name: &str, value: &str) -> bool {
-    says_secret(name) && !value.contains(char::is_whitespace) && is_secret(value, name, true)
+    is_secret_name(name) && !value.contains(char::is_whitespace) && is_secret(value, name, true)
 }
 
-/// The whole name that these letters are part of.
+/// Returns the whole name around the given letters.
 fn name_around(bytes: &[u8], start: usize, end: usize) -> std::ops::Range<usize> {
     let part = |byte: &&u8| is_word(**byte) || matches!(byte, b'-' | b'.');
     let before = bytes[..start].iter().rev().take(64).take_while(part).count();
     let after = bytes[end..].iter().take(64).take_while(part).count();
     let first = start - before;
-    // An escape before a name is not part of it, though its last letter could be.
+    // An escape before a name is not part of it, although its last letter could be.
     let escape = (1..=before.min(6)).find(|skip| {
         is_word(bytes[first + skip - 1]) && super::shapes::is_beginning(bytes, first + skip)
     });
     first + escape.unwrap_or(0)..end + after
 }
 
-/// Words before `key` that make it a secret one.
+/// Words before `key` that make it the name of a secret.
 const KEYS: &[&str] = &[
     "api",
     "secret",
@@ -209,7 +209,7 @@ const KEYS: &[&str] = &[
     "datadog",
     "algolia",
 ];
-/// Words that make any name harmless.
+/// Words that occur in names of public values only.
 const HARMLESS: &[&str] = &[
     "public",
     "pub",
@@ -242,14 +242,14 @@ const HARMLESS: &[&str] = &[
     "idempotency",
 ];
 
-/// Whether something of this name is a secret, in any of the ways of writing names.
-fn says_secret(name: &str) -> bool {
+/// Returns true for the name of a secret, in any notation for names.
+fn is_secret_name(name: &str) -> bool {
     let name = name.trim_matches(['-', '.', '_']);
     let constant = !name.bytes().any(|byte| byte.is_ascii_lowercase());
     let words = words(name);
     let Some((last, before)) = words.split_last() else { return false };
     if words.iter().any(|word| HARMLESS.contains(&word.as_str())) {
-        // The one identifier that opens doors.
+        // The identifier of an access key counts as a secret.
         return words.ends_with(&["access".into(), "key".into(), "id".into()]);
     }
     match last.as_str() {
@@ -272,28 +272,28 @@ fn says_secret(name: &str) -> bool {
     }
 }
 
-/// `camelCase`, `kebab-case`, `CONSTANT_CASE` and `dotted.names` in small words.
+/// Splits `camelCase`, `kebab-case`, `CONSTANT_CASE` and `dotted.names` into lower-case words.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
-    let mut small = false;
+    let mut after_lower = false;
     for letter in name.chars() {
         if !letter.is_ascii_alphanumeric() {
             words.push(String::new());
         } else {
-            if letter.is_ascii_uppercase() && small {
+            if letter.is_ascii_uppercase() && after_lower {
                 words.push(String::new());
             }
             if let Some(word) = words.last_mut() {
                 word.push(letter.to_ascii_lowercase());
             }
         }
-        small = letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        after_lower = letter.is_ascii_lowercase() || letter.is_ascii_digit();
     }
     words.retain(|word| !word.is_empty());
     words
 }
 
-/// The value that is given to the name, if it looks like a secret.
+/// Returns the value that is assigned to the name, if it looks like a secret.
 fn assigned(text: &str, start: usize, end: usize) -> Option<Span> {
     let bytes = text.as_bytes();
     let skip = |at: usize, most: usize, has: fn(u8) -> bool| at + length(text, at, most, has);
@@ -325,7 +325,7 @@ fn assigned(text: &str, start: usize, end: usize) -> Option<Span> {
 }
 
 fn is_secret(value: &str, name: &str, quoted: bool) -> bool {
-    // Code, a variable, a template, an address, a path, or a hash that names itself.
+    // Code, a variable, a template, a URL, a path, or a hash with its algorithm.
     let code = |text: &str| text.contains(['(', ')', '{', '}', '[', ']', '|']);
     let written = value.contains("${")
         || value.contains("{{")

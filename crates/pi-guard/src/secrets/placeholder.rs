@@ -1,4 +1,4 @@
-//! What stands in a text instead of a secret: `[masked:KIND:DIGEST]`.
+//! Placeholders for secrets: `[masked:KIND:DIGEST]`.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -9,24 +9,24 @@ const OPEN: &str = "[masked:";
 pub(super) const LEAST_DIGITS: usize = 6;
 pub(super) const MOST_DIGITS: usize = 64;
 
-/// The mask for a secret: the same in every process. Few digits, so that nobody can tell a short
-/// secret from them by trying.
+/// Returns the placeholder for a secret, the same in every process. It has few digits, so that a
+/// short secret cannot be found by trying.
 pub(super) fn new(kind: &str, secret: &str, digits: usize) -> String {
     let mut digest = String::new();
     for byte in Sha256::digest(secret) {
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = write!(digest, "{byte:02x}");
     }
     format!("{OPEN}{kind}:{}]", &digest[..digits.min(digest.len())])
 }
 
-/// Where masks are.
+/// Returns the positions of all placeholders.
 pub(super) fn all(text: &str) -> impl Iterator<Item = Range<usize>> {
     memchr::memmem::find_iter(text.as_bytes(), OPEN)
         .filter_map(|start| Some(start..start + length(&text.as_bytes()[start..])?))
 }
 
-/// The length of the mask that begins here.
+/// Returns the length of the placeholder at the beginning of `bytes`.
 fn length(bytes: &[u8]) -> Option<usize> {
     let rest = bytes.get(OPEN.len()..)?;
     let kind = rest.iter().take(40).take_while(|b| b.is_ascii_lowercase() || **b == b'-').count();

@@ -1,11 +1,11 @@
-//! Whether a text looks as if a machine had drawn it by lot.
+//! Telling randomly generated texts from names, numbers and stand-ins.
 
-/// A letter, a digit or `_`.
+/// Returns true for a letter, a digit or `_`.
 pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// What people write where a secret would stand.
+/// Parts of texts that stand in for a secret in examples and code.
 const STAND_INS: &[&str] = &[
     "xxxx",
     "your",
@@ -31,7 +31,7 @@ const STAND_INS: &[&str] = &[
     "getenv",
 ];
 
-/// Whether this only stands in for a secret: `your-key-here`, `xxxx`, `AKIA…EXAMPLE`.
+/// Returns true if the text only stands in for a secret: `your-key-here`, `xxxx`, `AKIA…EXAMPLE`.
 pub(super) fn is_stand_in(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     if STAND_INS.iter().any(|known| lower.contains(known)) {
@@ -42,7 +42,7 @@ pub(super) fn is_stand_in(text: &str) -> bool {
     seen.iter().filter(|seen| **seen).count() < 6
 }
 
-/// Whether the text looks random: letters and digits, mixed as no name or number is.
+/// Returns true if the text looks random: letters and digits, mixed more than in a name or number.
 pub(super) fn looks_random(text: &str) -> bool {
     let long = text.len();
     if !(12..=4096).contains(&long) || is_stand_in(text) {
@@ -53,11 +53,11 @@ pub(super) fn looks_random(text: &str) -> bool {
     if digits < 2 || letters < 2 || entropy(text) < 2.9 {
         return false;
     }
-    // A name is made of words; what is random changes its kind of letter all the time.
+    // Names consist of words; in random text the kind of character changes all the time.
     (digits + letters) * 2 <= runs(text) * 7
 }
 
-/// Bits per byte.
+/// Returns the entropy in bits per byte.
 fn entropy(text: &str) -> f64 {
     let mut counts = [0_u32; 256];
     text.bytes().for_each(|byte| counts[usize::from(byte)] += 1);
@@ -70,12 +70,12 @@ fn entropy(text: &str) -> f64 {
         .sum()
 }
 
-/// How many words and numbers the text is made of, `camelCase` being two.
+/// Counts the words and numbers in the text; `camelCase` counts as two.
 fn runs(text: &str) -> usize {
     #[derive(PartialEq, Clone, Copy)]
     enum Class {
-        Small,
-        Big,
+        Lower,
+        Upper,
         Digit,
         Other,
     }
@@ -83,19 +83,19 @@ fn runs(text: &str) -> usize {
     let mut runs = 0;
     for byte in text.bytes() {
         let class = match byte {
-            b'a'..=b'z' => Class::Small,
-            b'A'..=b'Z' => Class::Big,
+            b'a'..=b'z' => Class::Lower,
+            b'A'..=b'Z' => Class::Upper,
             b'0'..=b'9' => Class::Digit,
             _ => Class::Other,
         };
-        let goes_on = class == before || (before == Class::Big && class == Class::Small);
-        runs += usize::from(class != Class::Other && !goes_on);
+        let continues = class == before || (before == Class::Upper && class == Class::Lower);
+        runs += usize::from(class != Class::Other && !continues);
         before = class;
     }
     runs
 }
 
-/// Whether this is a UUID: an identifier, nearly always.
+/// Returns true for a UUID, which is nearly always an identifier and not a secret.
 pub(super) fn is_uuid(text: &str) -> bool {
     text.len() == 36
         && text.bytes().enumerate().all(|(at, byte)| match at {

@@ -1,5 +1,6 @@
-//! Credentials that are known by how they begin: a prefix that its issuer chose, an alphabet and a
-//! length. The prefixes and lengths are the issuers' published ones as of 2026, with room above.
+//! Credentials that are recognized by their shape: a prefix that the issuer chose, an alphabet and
+//! a length. The prefixes and lengths are those published by the issuers as of 2026, with some
+//! tolerance upwards.
 
 use std::sync::LazyLock;
 
@@ -10,28 +11,28 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::random::{is_stand_in, is_word};
 use super::{Kind, Span};
 
-/// What may stand after a prefix.
+/// The alphabet of the part after a prefix.
 #[derive(Clone, Copy)]
-enum Of {
+enum Alphabet {
     /// Letters and digits.
     Alnum,
-    /// And `_`.
+    /// Letters, digits and `_`.
     Word,
-    /// And `_`, `-`: base64 for addresses.
+    /// Letters, digits, `_` and `-`: base64 for URLs.
     Url,
-    /// And `_`, `-`, `.`.
+    /// Letters, digits, `_`, `-` and `.`.
     Dotted,
-    /// And `+`, `/`, `=`.
+    /// Letters, digits, `+`, `/` and `=`.
     Base64,
-    /// Small hexadecimal digits.
+    /// Lower-case hexadecimal digits.
     Hex,
-    /// Big letters and 2 to 7.
+    /// Upper-case letters and 2 to 7.
     Base32,
-    /// Big letters and digits.
+    /// Upper-case letters and digits.
     Upper,
 }
 
-impl Of {
+impl Alphabet {
     fn has(self, byte: u8) -> bool {
         match self {
             Self::Alnum => byte.is_ascii_alphanumeric(),
@@ -46,90 +47,90 @@ impl Of {
     }
 }
 
-/// The end of the longest lengths that are not bounded.
+/// No greatest length.
 const ANY: usize = usize::MAX;
 
-/// Kind, prefix, alphabet, and how many of it at least and at most.
-const SHAPES: &[(Kind, &str, Of, usize, usize)] = &[
-    ("anthropic-key", "sk-ant-", Of::Url, 24, ANY),
-    ("openai-key", "sk-proj-", Of::Url, 20, ANY),
-    ("openai-key", "sk-svcacct-", Of::Url, 20, ANY),
-    ("openai-key", "sk-admin-", Of::Url, 20, ANY),
-    ("openrouter-key", "sk-or-v1-", Of::Hex, 48, 128),
-    // OpenAI's old keys, and those of many who took over the form.
-    ("sk-key", "sk-", Of::Alnum, 32, 128),
-    ("google-key", "AIza", Of::Url, 35, 35),
-    ("google-token", "ya29.", Of::Url, 20, ANY),
-    ("google-secret", "GOCSPX-", Of::Url, 28, 28),
-    ("github-token", "ghp_", Of::Alnum, 36, 255),
-    ("github-token", "gho_", Of::Alnum, 36, 255),
-    ("github-token", "ghu_", Of::Dotted, 36, ANY),
-    ("github-token", "ghs_", Of::Dotted, 36, ANY),
-    ("github-token", "ghr_", Of::Alnum, 36, 255),
-    ("github-token", "github_pat_", Of::Word, 36, 255),
-    ("gitlab-token", "glpat-", Of::Dotted, 20, 400),
-    ("gitlab-token", "gldt-", Of::Dotted, 20, 400),
-    ("gitlab-token", "glptt-", Of::Dotted, 20, 400),
-    ("gitlab-token", "glrt-", Of::Dotted, 20, 400),
-    ("gitlab-token", "glcbt-", Of::Dotted, 20, 400),
-    ("gitlab-token", "glsoat-", Of::Dotted, 20, 400),
-    ("gitlab-token", "gloas-", Of::Dotted, 20, 400),
-    ("gitlab-token", "glagent-", Of::Dotted, 20, 400),
-    ("aws-key-id", "AKIA", Of::Base32, 16, 16),
-    ("aws-key-id", "ASIA", Of::Base32, 16, 16),
-    ("aws-bedrock-key", "ABSK", Of::Base64, 100, 300),
-    ("slack-token", "xoxb-", Of::Url, 20, 255),
-    ("slack-token", "xoxp-", Of::Url, 20, 255),
-    ("slack-token", "xoxa-", Of::Url, 20, 255),
-    ("slack-token", "xoxo-", Of::Url, 20, 255),
-    ("slack-token", "xoxs-", Of::Url, 20, 255),
-    ("slack-token", "xoxr-", Of::Url, 20, 255),
-    ("slack-token", "xoxc-", Of::Url, 20, 255),
-    ("slack-token", "xoxd-", Of::Url, 20, 400),
-    ("slack-token", "xoxe-", Of::Url, 20, 400),
-    ("slack-token", "xoxe.xoxb-", Of::Url, 20, 400),
-    ("slack-token", "xoxe.xoxp-", Of::Url, 20, 400),
-    ("slack-token", "xapp-", Of::Url, 30, 255),
-    ("stripe-key", "sk_live_", Of::Alnum, 16, 255),
-    ("stripe-key", "sk_test_", Of::Alnum, 16, 255),
-    ("stripe-key", "rk_live_", Of::Alnum, 16, 255),
-    ("stripe-key", "rk_test_", Of::Alnum, 16, 255),
-    ("webhook-secret", "whsec_", Of::Base64, 32, 128),
-    ("npm-token", "npm_", Of::Alnum, 36, 36),
-    ("pypi-token", "pypi-", Of::Url, 70, ANY),
-    ("huggingface-token", "hf_", Of::Alnum, 34, 40),
-    ("groq-key", "gsk_", Of::Alnum, 40, 80),
-    ("xai-key", "xai-", Of::Alnum, 60, 120),
-    ("perplexity-key", "pplx-", Of::Alnum, 40, 80),
-    ("nvidia-key", "nvapi-", Of::Url, 50, 120),
-    ("cerebras-key", "csk-", Of::Alnum, 40, 80),
-    ("fireworks-key", "fw_", Of::Alnum, 22, 40),
-    ("replicate-token", "r8_", Of::Alnum, 37, 37),
-    ("tavily-key", "tvly-", Of::Url, 28, 80),
-    ("twilio-key", "SK", Of::Hex, 32, 32),
-    ("digitalocean-token", "dop_v1_", Of::Hex, 64, 64),
-    ("digitalocean-token", "doo_v1_", Of::Hex, 64, 64),
-    ("digitalocean-token", "dor_v1_", Of::Hex, 64, 64),
-    ("docker-token", "dckr_pat_", Of::Url, 27, 60),
-    ("docker-token", "dckr_oat_", Of::Url, 27, 60),
-    ("databricks-token", "dapi", Of::Hex, 32, 32),
-    ("grafana-token", "glsa_", Of::Word, 32, 80),
-    ("linear-key", "lin_api_", Of::Alnum, 32, 80),
-    ("notion-token", "ntn_", Of::Alnum, 40, 60),
-    ("shopify-token", "shpat_", Of::Hex, 32, 32),
-    ("shopify-token", "shpss_", Of::Hex, 32, 32),
-    ("mailgun-key", "key-", Of::Hex, 32, 32),
-    ("postman-key", "PMAK-", Of::Url, 50, 70),
-    ("supabase-token", "sbp_", Of::Hex, 40, 40),
-    ("rubygems-key", "rubygems_", Of::Hex, 48, 48),
-    ("pulumi-token", "pul-", Of::Hex, 40, 40),
-    ("vault-token", "hvs.", Of::Url, 24, ANY),
-    ("atlassian-token", "ATATT3", Of::Base64, 100, 300),
-    ("tailscale-key", "tskey-", Of::Url, 24, 120),
-    ("age-key", "AGE-SECRET-KEY-1", Of::Upper, 58, 58),
+/// Kind, prefix, alphabet, and the least and greatest length of the part after the prefix.
+const SHAPES: &[(Kind, &str, Alphabet, usize, usize)] = &[
+    ("anthropic-key", "sk-ant-", Alphabet::Url, 24, ANY),
+    ("openai-key", "sk-proj-", Alphabet::Url, 20, ANY),
+    ("openai-key", "sk-svcacct-", Alphabet::Url, 20, ANY),
+    ("openai-key", "sk-admin-", Alphabet::Url, 20, ANY),
+    ("openrouter-key", "sk-or-v1-", Alphabet::Hex, 48, 128),
+    // Old keys of OpenAI, and keys of providers with the same form.
+    ("sk-key", "sk-", Alphabet::Alnum, 32, 128),
+    ("google-key", "AIza", Alphabet::Url, 35, 35),
+    ("google-token", "ya29.", Alphabet::Url, 20, ANY),
+    ("google-secret", "GOCSPX-", Alphabet::Url, 28, 28),
+    ("github-token", "ghp_", Alphabet::Alnum, 36, 255),
+    ("github-token", "gho_", Alphabet::Alnum, 36, 255),
+    ("github-token", "ghu_", Alphabet::Dotted, 36, ANY),
+    ("github-token", "ghs_", Alphabet::Dotted, 36, ANY),
+    ("github-token", "ghr_", Alphabet::Alnum, 36, 255),
+    ("github-token", "github_pat_", Alphabet::Word, 36, 255),
+    ("gitlab-token", "glpat-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "gldt-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "glptt-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "glrt-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "glcbt-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "glsoat-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "gloas-", Alphabet::Dotted, 20, 400),
+    ("gitlab-token", "glagent-", Alphabet::Dotted, 20, 400),
+    ("aws-key-id", "AKIA", Alphabet::Base32, 16, 16),
+    ("aws-key-id", "ASIA", Alphabet::Base32, 16, 16),
+    ("aws-bedrock-key", "ABSK", Alphabet::Base64, 100, 300),
+    ("slack-token", "xoxb-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxp-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxa-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxo-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxs-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxr-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxc-", Alphabet::Url, 20, 255),
+    ("slack-token", "xoxd-", Alphabet::Url, 20, 400),
+    ("slack-token", "xoxe-", Alphabet::Url, 20, 400),
+    ("slack-token", "xoxe.xoxb-", Alphabet::Url, 20, 400),
+    ("slack-token", "xoxe.xoxp-", Alphabet::Url, 20, 400),
+    ("slack-token", "xapp-", Alphabet::Url, 30, 255),
+    ("stripe-key", "sk_live_", Alphabet::Alnum, 16, 255),
+    ("stripe-key", "sk_test_", Alphabet::Alnum, 16, 255),
+    ("stripe-key", "rk_live_", Alphabet::Alnum, 16, 255),
+    ("stripe-key", "rk_test_", Alphabet::Alnum, 16, 255),
+    ("webhook-secret", "whsec_", Alphabet::Base64, 32, 128),
+    ("npm-token", "npm_", Alphabet::Alnum, 36, 36),
+    ("pypi-token", "pypi-", Alphabet::Url, 70, ANY),
+    ("huggingface-token", "hf_", Alphabet::Alnum, 34, 40),
+    ("groq-key", "gsk_", Alphabet::Alnum, 40, 80),
+    ("xai-key", "xai-", Alphabet::Alnum, 60, 120),
+    ("perplexity-key", "pplx-", Alphabet::Alnum, 40, 80),
+    ("nvidia-key", "nvapi-", Alphabet::Url, 50, 120),
+    ("cerebras-key", "csk-", Alphabet::Alnum, 40, 80),
+    ("fireworks-key", "fw_", Alphabet::Alnum, 22, 40),
+    ("replicate-token", "r8_", Alphabet::Alnum, 37, 37),
+    ("tavily-key", "tvly-", Alphabet::Url, 28, 80),
+    ("twilio-key", "SK", Alphabet::Hex, 32, 32),
+    ("digitalocean-token", "dop_v1_", Alphabet::Hex, 64, 64),
+    ("digitalocean-token", "doo_v1_", Alphabet::Hex, 64, 64),
+    ("digitalocean-token", "dor_v1_", Alphabet::Hex, 64, 64),
+    ("docker-token", "dckr_pat_", Alphabet::Url, 27, 60),
+    ("docker-token", "dckr_oat_", Alphabet::Url, 27, 60),
+    ("databricks-token", "dapi", Alphabet::Hex, 32, 32),
+    ("grafana-token", "glsa_", Alphabet::Word, 32, 80),
+    ("linear-key", "lin_api_", Alphabet::Alnum, 32, 80),
+    ("notion-token", "ntn_", Alphabet::Alnum, 40, 60),
+    ("shopify-token", "shpat_", Alphabet::Hex, 32, 32),
+    ("shopify-token", "shpss_", Alphabet::Hex, 32, 32),
+    ("mailgun-key", "key-", Alphabet::Hex, 32, 32),
+    ("postman-key", "PMAK-", Alphabet::Url, 50, 70),
+    ("supabase-token", "sbp_", Alphabet::Hex, 40, 40),
+    ("rubygems-key", "rubygems_", Alphabet::Hex, 48, 48),
+    ("pulumi-token", "pul-", Alphabet::Hex, 40, 40),
+    ("vault-token", "hvs.", Alphabet::Url, 24, ANY),
+    ("atlassian-token", "ATATT3", Alphabet::Base64, 100, 300),
+    ("tailscale-key", "tskey-", Alphabet::Url, 24, 120),
+    ("age-key", "AGE-SECRET-KEY-1", Alphabet::Upper, 58, 58),
 ];
 
-/// How the first part of a Discord token begins: a number, in base64.
+/// Prefixes of the first part of a Discord token: a number in base64.
 const DISCORD: &[&str] = &["MD", "MT", "Mj", "Mz", "ND", "NT", "Nj", "Nz", "OD", "OT"];
 
 const JWT: usize = SHAPES.len();
@@ -140,7 +141,7 @@ const DISCORD_HOOK: usize = JWT + 4;
 const SIGNED: usize = JWT + 5;
 const OTHERS: &[&str] = &["eyJ", "SG.", ":AA", "hooks.slack.com/", "/api/webhooks/", "sig="];
 
-static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+static PREFIXES: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let all = SHAPES.iter().map(|shape| shape.1).chain(OTHERS.iter().copied());
     AhoCorasick::builder()
         .match_kind(MatchKind::Standard)
@@ -149,11 +150,11 @@ static BEGINNINGS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .ok()
 });
 
-/// Adds what looks like a credential wherever it stands.
+/// Adds everything with the shape of a credential.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    let Some(beginnings) = &*BEGINNINGS else { return };
+    let Some(prefixes) = &*PREFIXES else { return };
     let bytes = text.as_bytes();
-    for hit in beginnings.find_overlapping_iter(text) {
+    for hit in prefixes.find_overlapping_iter(text) {
         let (start, end) = (hit.start(), hit.end());
         let found = match hit.pattern().as_usize() {
             TELEGRAM => telegram(bytes, start),
@@ -176,8 +177,8 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// Whether a word begins here: also after an escape in JSON (`\n`), in an address (`%20`) or for a
-/// terminal (`ESC[31m`).
+/// Returns true if a word begins at `at`, also after an escape in JSON (`\n`), in a URL (`%20`) or
+/// for a terminal (`ESC[31m`).
 pub(super) fn is_beginning(bytes: &[u8], at: usize) -> bool {
     let before = &bytes[..at];
     let Some(&last) = before.last() else { return true };
@@ -189,8 +190,8 @@ pub(super) fn is_beginning(bytes: &[u8], at: usize) -> bool {
         [.., b'%', a, b] => a.is_ascii_hexdigit() && b.is_ascii_hexdigit(),
         [.., b'm'] => {
             let numbers = |byte: &&u8| byte.is_ascii_digit() || **byte == b';';
-            let colour = before.iter().rev().skip(1).take(20).take_while(numbers).count();
-            before[..at - 1 - colour].ends_with(b"\x1b[")
+            let color = before.iter().rev().skip(1).take(20).take_while(numbers).count();
+            before[..at - 1 - color].ends_with(b"\x1b[")
         }
         _ => false,
     }
@@ -200,9 +201,9 @@ fn length(bytes: &[u8], at: usize, has: impl Fn(u8) -> bool) -> usize {
     bytes[at..].iter().take_while(|byte| has(**byte)).count()
 }
 
-fn plain(bytes: &[u8], at: usize, of: Of, least: usize, most: usize) -> Option<usize> {
+fn plain(bytes: &[u8], at: usize, of: Alphabet, least: usize, most: usize) -> Option<usize> {
     let mut long = length(bytes, at, |byte| of.has(byte));
-    // The end of a sentence is not part of a token.
+    // Punctuation at the end is not part of a token.
     while long > 0 && matches!(bytes[at + long - 1], b'.' | b'-') {
         long -= 1;
     }
@@ -210,14 +211,14 @@ fn plain(bytes: &[u8], at: usize, of: Of, least: usize, most: usize) -> Option<u
     (long >= least && long <= most && bytes.get(at + long).is_none_or(ends)).then_some(at + long)
 }
 
-/// Parts with dots between them, each with its least and greatest length.
+/// Returns the end of parts with dots between them, each with its least and greatest length.
 fn parts(bytes: &[u8], at: usize, lengths: &[(usize, usize)]) -> Option<usize> {
     let mut end = at;
     for (index, (least, most)) in lengths.iter().enumerate() {
         if index > 0 {
             end += usize::from(bytes.get(end) == Some(&b'.'));
         }
-        let long = length(bytes, end, |byte| Of::Url.has(byte));
+        let long = length(bytes, end, |byte| Alphabet::Url.has(byte));
         if long < *least || long > *most {
             return None;
         }
@@ -226,17 +227,17 @@ fn parts(bytes: &[u8], at: usize, lengths: &[(usize, usize)]) -> Option<usize> {
     Some(end)
 }
 
-/// Header, claims and signature, where the header is really one.
+/// Header, claims and signature, if the header can be decoded.
 fn jwt(bytes: &[u8], start: usize) -> Option<(Kind, usize, usize)> {
-    let header = length(bytes, start, |byte| Of::Url.has(byte));
+    let header = length(bytes, start, |byte| Alphabet::Url.has(byte));
     let json = URL_SAFE_NO_PAD.decode(&bytes[start..start + header]).ok()?;
     let header_fields: serde_json::Value = serde_json::from_slice(&json).ok()?;
     header_fields.get("alg")?;
     let mut end = start + header;
     let mut count = 1;
     while count < 5 && bytes.get(end) == Some(&b'.') {
-        let long = length(bytes, end + 1, |byte| Of::Url.has(byte));
-        // The second part of an encrypted one may be empty.
+        let long = length(bytes, end + 1, |byte| Alphabet::Url.has(byte));
+        // The second part of an encrypted token may be empty.
         if long < 8 && !(count == 1 && bytes.get(end + 1) == Some(&b'.')) {
             break;
         }
@@ -246,27 +247,27 @@ fn jwt(bytes: &[u8], start: usize) -> Option<(Kind, usize, usize)> {
     (count >= 3).then_some(("jwt", start, end))
 }
 
-/// Digits, a colon and 35 letters of which the first are `AA`.
+/// Digits, a colon and 35 characters that begin with `AA`.
 fn telegram(bytes: &[u8], colon: usize) -> Option<(Kind, usize, usize)> {
     let digits = bytes[..colon].iter().rev().take(12).take_while(|b| b.is_ascii_digit()).count();
     let start = colon - digits;
-    let long = length(bytes, colon + 1, |byte| Of::Url.has(byte));
-    // In addresses the number stands after `bot`.
+    let long = length(bytes, colon + 1, |byte| Alphabet::Url.has(byte));
+    // In URLs the number follows `bot`.
     let begins = is_beginning(bytes, start) || bytes[..start].ends_with(b"bot");
     let fits = (8..=10).contains(&digits) && long == 35 && begins;
     fits.then_some(("telegram-token", start, colon + 1 + long))
 }
 
-/// The path of an address to which anybody who knows it may post.
+/// The secret path of a URL for incoming messages.
 fn hook(bytes: &[u8], at: usize, slack: bool) -> Option<(Kind, usize, usize)> {
-    let long = length(bytes, at, |byte| Of::Url.has(byte) || byte == b'/');
+    let long = length(bytes, at, |byte| Alphabet::Url.has(byte) || byte == b'/');
     let kind = if slack { "slack-webhook" } else { "discord-webhook" };
     (long >= 40).then_some((kind, at, at + long))
 }
 
-/// The signature in an address that lets its bearer in.
+/// The signature in a URL that grants access.
 fn signature(bytes: &[u8], start: usize, at: usize) -> Option<(Kind, usize, usize)> {
     let asked = start.checked_sub(1).is_some_and(|before| matches!(bytes[before], b'?' | b'&'));
-    let long = length(bytes, at, |byte| Of::Base64.has(byte) || byte == b'%');
+    let long = length(bytes, at, |byte| Alphabet::Base64.has(byte) || byte == b'%');
     (asked && long >= 40).then_some(("signature", at, at + long))
 }

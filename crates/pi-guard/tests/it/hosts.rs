@@ -93,7 +93,7 @@ fn an_allowed_host_is_reached() {
         assert!(output.status.success(), "{script}: {}", text(&output));
     }
     assert!(proxied.take_refused().is_empty());
-    assert!(proxied.allowed.heard.try_recv().is_ok());
+    assert!(proxied.allowed.received.try_recv().is_ok());
 }
 
 #[test]
@@ -122,14 +122,14 @@ fn other_hosts_are_refused_and_reported() {
     for (script, host, port) in cases {
         let output = text(&proxied.run(script));
         assert!(
-            output.contains("403") || output.contains("cannot be reached"),
+            output.contains("403") || output.contains("is denied by the sandbox: "),
             "{script}: {output}"
         );
         assert_eq!(proxied.take_refused(), [(host.to_owned(), port)], "{script}: {output}");
         let denial = explain_denial(&proxied.confined, &proxied.env.path("ws"), &output).unwrap();
-        let (named, rule) = match output.contains("cannot be reached") {
+        let (named, rule) = match output.contains("is denied by the sandbox: ") {
             true => (Some(host.to_owned()), "it is not on the list"),
-            false => (None, "only named hosts can be reached"),
+            false => (None, "only allowed hosts can be reached"),
         };
         assert_eq!(
             (denial.target, denial.rule.as_str()),

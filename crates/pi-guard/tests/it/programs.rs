@@ -120,7 +120,7 @@ fn other_programs_run_and_the_refusal_is_explained() {
             let denial = explain_denial(&confined, &env.path("ws"), &text(&output));
             let denial = denial.unwrap_or_else(|| panic!("{level}, {script}: {}", text(&output)));
             assert_eq!(denial.target, DenialTarget::Program(cat.clone()), "{level}, {script}");
-            assert!(denial.rule.contains("forbidden by policy"), "{}", denial.rule);
+            assert!(denial.rule.contains("forbids this program"), "{}", denial.rule);
         }
         let own = confined.command(&"cat".into(), &["x".into()], Path::new("/"), &[]);
         let output = std::process::Command::new(own.program).args(own.arguments).output().unwrap();

@@ -151,11 +151,11 @@ pub(crate) fn sandboxes() -> Vec<Machine> {
     let machine = Machine::detect();
     let without = machine.clone().without_bubblewrap();
     let mut machines = vec![machine, without];
-    if machines[0].rung() != ConfinementLevel::Bubblewrap {
+    if machines[0].level() != ConfinementLevel::Bubblewrap {
         not_tested(&format!("bubblewrap: {:?}", machines[0].bubblewrap_problem));
     }
     machines.dedup_by_key(|machine| machine.level());
-    if machines[0].rung() == ConfinementLevel::None {
+    if machines[0].level() == ConfinementLevel::None {
         not_tested(&format!("sandbox: the kernel has Landlock {}", machines[0].landlock));
         machines.clear();
     }

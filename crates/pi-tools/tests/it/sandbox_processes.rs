@@ -48,7 +48,7 @@ impl SandboxEnv {
         self.workspace(self.host(), marked_settings(marker))
     }
 
-    fn rung(&self) -> ConfinementLevel {
+    fn level(&self) -> ConfinementLevel {
         self.machine.level()
     }
 }
@@ -60,7 +60,7 @@ async fn no_process_is_left_when_a_command_returns() {
             let marker = marker();
             let workspace = env.marked(&marker);
             assert_eq!(run(&workspace, &format!("{command}\necho ready")).await, "ready\n");
-            assert!(marked(&marker).is_empty(), "{}, {command}", env.rung());
+            assert!(marked(&marker).is_empty(), "{}, {command}", env.level());
         }
     }
 }
@@ -76,7 +76,7 @@ async fn no_process_is_left_when_a_command_times_out() {
             let workspace = env.workspace(env.host(), settings);
             let found = run(&workspace, &format!("{command}\nsleep 1000")).await;
             assert_eq!(found, "Command timed out after 0.5 seconds");
-            assert!(marked(&marker).is_empty(), "{}, {command}", env.rung());
+            assert!(marked(&marker).is_empty(), "{}, {command}", env.level());
         }
     }
 }
@@ -95,7 +95,7 @@ async fn no_process_is_left_when_a_call_is_aborted_or_dropped() {
                 }
             });
             assert_eq!(aborted.await.unwrap_err().to_string(), "ready\n\n\nCommand aborted");
-            assert!(marked(&marker).is_empty(), "{}, {command}", env.rung());
+            assert!(marked(&marker).is_empty(), "{}, {command}", env.level());
 
             let ready = Arc::new(tokio::sync::Notify::new());
             let notifier = Arc::clone(&ready);
@@ -118,14 +118,14 @@ async fn no_process_is_left_when_a_call_is_aborted_or_dropped() {
 #[test]
 fn no_process_is_left_when_the_program_dies() {
     for env in SandboxEnv::all() {
-        let rung = if env.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
+        let level = if env.level() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         for (number, command) in LEFT_BEHIND.iter().enumerate() {
             let marker = marker();
             let ready = env.work().join(format!("{number}"));
             let command = format!("export M={marker}\n{command}\n: > work/{number}; sleep 1000");
             let directory = env.directory.path().canonicalize().unwrap();
             let mut program = testbed(
-                &["confined", rung, directory.to_str().unwrap(), "run", &command],
+                &["confined", level, directory.to_str().unwrap(), "run", &command],
                 &BTreeMap::new(),
             );
             wait_until("the command runs", || ready.exists());
@@ -152,12 +152,12 @@ async fn background_processes_and_user_commands_are_sandboxed() {
         assert_eq!(background.info(id).unwrap().state, BackgroundState::Running);
         assert!(!marked(&marker).is_empty());
         assert!(background.stop(id).await);
-        assert!(marked(&marker).is_empty(), "{}", env.rung());
+        assert!(marked(&marker).is_empty(), "{}", env.level());
 
         let (chunks, _told) = tokio::sync::mpsc::channel(100);
         let result = run_command(&workspace, &attempt, &CancelToken::new(), chunks).await.unwrap();
-        assert_eq!(result.exit_code, Some(1), "{}: {}", env.rung(), result.output);
-        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{}", env.rung());
+        assert_eq!(result.exit_code, Some(1), "{}: {}", env.level(), result.output);
+        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{}", env.level());
     }
 }
 
@@ -169,10 +169,10 @@ async fn commands_without_supervisor_are_sandboxed() {
         let workspace = env.workspace(host, marked_settings(&marker));
         let found = run(&workspace, "sleep 1000 & echo x > ../beside; echo x > in; exit 3").await;
         assert!(found.ends_with("Command exited with code 3"), "{found}");
-        assert!(env.work().join("in").exists(), "{}: {found}", env.rung());
+        assert!(env.work().join("in").exists(), "{}: {found}", env.level());
         // Landlock cannot permit new files next to a protected path.
         let beside = env.directory.path().join("beside").exists();
-        assert_eq!(beside, env.rung() == ConfinementLevel::Bubblewrap, "{found}");
+        assert_eq!(beside, env.level() == ConfinementLevel::Bubblewrap, "{found}");
         wait_until("the group ends", || marked(&marker).is_empty());
     }
 }
@@ -180,15 +180,15 @@ async fn commands_without_supervisor_are_sandboxed() {
 #[tokio::test]
 async fn many_sandboxed_commands_leave_no_descriptors_threads_or_children() {
     for env in SandboxEnv::all() {
-        let rung = if env.rung() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
+        let level = if env.level() == ConfinementLevel::Landlock { "landlock" } else { "highest" };
         let directory = env.directory.path().canonicalize().unwrap();
         let command = "echo a; setsid sleep 1000 >/dev/null 2>&1 &";
         let directory = directory.to_str().unwrap();
         let program =
-            testbed(&["confined", rung, directory, "many", command, "30"], &BTreeMap::new());
+            testbed(&["confined", level, directory, "many", command, "30"], &BTreeMap::new());
         let output = program.wait_with_output().unwrap();
         assert!(output.status.success(), "{TESTBED}");
         let counted: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        assert_eq!(counted["before"], counted["after"], "{}", env.rung());
+        assert_eq!(counted["before"], counted["after"], "{}", env.level());
     }
 }

@@ -1,34 +1,33 @@
-//! Which addresses are somebody else's on the Internet, and which are this machine, its
-//! neighbours, or nobody.
+//! Telling public addresses from those of this machine and its network, and from reserved ones.
 //!
-//! A name that was allowed says nothing about where it leads: whoever owns it can let it lead
-//! here. So addresses are judged too, in every disguise that leads to the same place.
+//! The owner of an allowed name can let it lead to this machine. So addresses are checked, too, in
+//! every form that leads to the same host.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether this is an ordinary address of the Internet.
-pub(super) fn public(address: IpAddr) -> bool {
+/// Returns true for a public address of the Internet.
+pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
-        IpAddr::V4(four) => public_four(four),
-        IpAddr::V6(six) => public_six(six),
+        IpAddr::V4(four) => is_public_v4(four),
+        IpAddr::V6(six) => is_public_v6(six),
     }
 }
 
-/// Whether this is the machine talking to itself.
-pub(super) fn loopback(address: IpAddr) -> bool {
+/// Returns true for an address of the loopback network.
+pub(super) fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-fn public_four(address: Ipv4Addr) -> bool {
+fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let reserved = match a {
-        // "This network", and what is reserved for later, with the broadcast.
+        // "This network", reserved addresses, and the broadcast address.
         0 | 240..=255 => true,
-        // Shared by the customers of a provider.
+        // Shared address space of providers.
         100 => (64..128).contains(&b),
-        // Of the protocols themselves, and the former way from IPv6.
+        // Protocol assignments, and the former 6to4 relay.
         192 => (b, c) == (0, 0) || (b, c) == (88, 99),
-        // For measurements.
+        // Benchmarks.
         198 => b == 18 || b == 19,
         _ => false,
     };
@@ -40,22 +39,22 @@ fn public_four(address: Ipv4Addr) -> bool {
         || address.is_documentation())
 }
 
-fn public_six(address: Ipv6Addr) -> bool {
+fn is_public_v6(address: Ipv6Addr) -> bool {
     let four = |high: u16, low: u16| {
         let [a, b] = high.to_be_bytes();
         let [c, d] = low.to_be_bytes();
-        public_four(Ipv4Addr::new(a, b, c, d))
+        is_public_v4(Ipv4Addr::new(a, b, c, d))
     };
     match address.segments() {
-        // An address of IPv4 in one of its disguises; the first includes `::` and `::1`.
+        // Forms of IPv4 addresses; the first includes `::` and `::1`.
         [0, 0, 0, 0, 0, 0 | 0xFFFF, high, low] => four(high, low),
         [0, 0, 0, 0, 0xFFFF, 0, high, low] | [0x64, 0xFF9B, 0, 0, 0, 0, high, low] => {
             four(high, low)
         }
         [0x2002, high, low, ..] => four(high, low),
-        // Teredo, whose disguise depends on a server, and documentation.
+        // Teredo, whose encoding depends on a server, and documentation.
         [0x2001, 0 | 0xDB8, ..] => false,
-        // Only this part was given out so far.
+        // The only range that is assigned so far.
         [first, ..] => first & 0xE000 == 0x2000,
     }
 }
@@ -65,8 +64,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_internet_is_public() {
-        let public_ones = [
+    fn reserved_and_private_addresses_are_not_public() {
+        let public = [
             "1.1.1.1",
             "93.184.216.34",
             "100.128.0.1",
@@ -78,8 +77,8 @@ mod tests {
             "64:ff9b::1.1.1.1",
             "2002:101:101::1",
         ];
-        for text in public_ones {
-            assert!(public(text.parse().unwrap()), "{text}");
+        for text in public {
+            assert!(is_public(text.parse().unwrap()), "{text}");
         }
         let others = [
             "0.0.0.0",
@@ -116,9 +115,9 @@ mod tests {
             "100::1",
         ];
         for text in others {
-            assert!(!public(text.parse().unwrap()), "{text}");
+            assert!(!is_public(text.parse().unwrap()), "{text}");
         }
-        assert!(loopback("::ffff:127.0.0.9".parse().unwrap()));
-        assert!(!loopback("10.0.0.1".parse().unwrap()));
+        assert!(is_loopback("::ffff:127.0.0.9".parse().unwrap()));
+        assert!(!is_loopback("10.0.0.1".parse().unwrap()));
     }
 }

@@ -1,41 +1,42 @@
-//! The head of a request to the proxy: what it wants, and how it is passed on.
+//! Parsing the head of a request to the proxy, and rewriting it for the server.
 //!
-//! Strict where two readers could understand different things: whatever is not plain HTTP/1 is
-//! refused, because a request that the server reads otherwise than we did could hide another one.
+//! The parser accepts only plain HTTP/1, because a request that the server understands differently
+//! could hide a second one.
 
 use std::net::IpAddr;
 
-/// The longest head that is read.
+/// The greatest length of a head.
 pub(super) const LONGEST_HEAD: usize = 64 * 1024;
 
-/// What a client wants.
+/// A request to the proxy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Request {
-    /// In lower case without a final dot; an address in its usual spelling.
+    /// A name in lower case without a final dot, or an address in its canonical form.
     pub host: String,
     pub port: u16,
     pub kind: Kind,
 }
 
+/// The kind of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Bytes in both directions.
+    /// A tunnel for bytes in both directions (`CONNECT`).
     Tunnel,
-    /// One request, with the head as the server gets it.
+    /// A single HTTP request, with the head for the server.
     Plain { head: Vec<u8>, body: Body },
 }
 
-/// Where a request ends.
+/// The length of the body of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Body {
-    /// After so many bytes.
+    /// A number of bytes.
     Length(u64),
-    /// After the last chunk.
+    /// Chunked encoding.
     Chunked,
 }
 
-/// Said about one connection only, or for us. `Host` is written anew.
-const NOT_PASSED_ON: [&str; 10] = [
+/// Headers for this connection or for the proxy. `Host` and those about the length are rewritten.
+const NOT_FORWARDED: [&str; 10] = [
     "connection",
     "content-length",
     "host",
@@ -48,68 +49,73 @@ const NOT_PASSED_ON: [&str; 10] = [
     "upgrade",
 ];
 
-/// Where the head ends, if all of it is there: the number of its bytes.
+/// Returns the length of the head if it is complete. The first `seen` bytes were checked before.
 pub(super) fn end_of_head(bytes: &[u8], seen: usize) -> Option<usize> {
     let from = seen.saturating_sub(3);
     let at = bytes.get(from..)?.windows(4).position(|four| four == b"\r\n\r\n")?;
     Some(from + at + 4)
 }
 
-/// Reads a whole head; the error says what is wrong with it.
+/// Parses a complete head. The error describes the problem for the client.
 pub(super) fn parse(head: &[u8]) -> Result<Request, &'static str> {
-    let text = std::str::from_utf8(head).map_err(|_| "the head of the request is not text")?;
-    let text = text.strip_suffix("\r\n\r\n").ok_or("the head of the request is not whole")?;
+    let text = std::str::from_utf8(head).map_err(|_| "the head of the request is not UTF-8")?;
+    let text = text.strip_suffix("\r\n\r\n").ok_or("the head of the request is incomplete")?;
     let mut lines = text.split("\r\n");
     let first = lines.next().unwrap_or_default();
     let mut words = first.split(' ');
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err("the first line of the request is not understood");
+        return Err("the request line is invalid");
     };
     let plain = first.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ');
-    if !plain || !token(method) || !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
-        return Err("the first line of the request is not understood");
+    if !plain || !is_token(method) || !matches!(version, "HTTP/1.1" | "HTTP/1.0") {
+        return Err("the request line is invalid");
     }
-    let mut passed_on = Vec::new();
+    let mut forwarded = Vec::new();
     let mut length = None;
     let mut chunked = false;
     for line in lines {
-        let (name, value) = line.split_once(':').ok_or("a header is not understood")?;
+        let (name, value) = line.split_once(':').ok_or("a header is invalid")?;
         let value = value.trim_matches([' ', '\t']);
-        if !token(name) || value.chars().any(|c| c.is_control() && c != '\t') {
-            return Err("a header is not understood");
+        if !is_token(name) || value.chars().any(|c| c.is_control() && c != '\t') {
+            return Err("a header is invalid");
         }
         let lower = name.to_ascii_lowercase();
         match lower.as_str() {
             "content-length" => {
-                let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
-                let number = value.parse::<u64>().ok().filter(|_| digits);
-                let number = number.ok_or("the length of the request is not a number")?;
+                let invalid = "the content length is not a number";
+                // The parser of integers accepts a sign.
+                if !value.bytes().all(|byte| byte.is_ascii_digit()) {
+                    return Err(invalid);
+                }
+                let number: u64 = value.parse().map_err(|_| invalid)?;
                 if length.is_some_and(|before| before != number) {
-                    return Err("the request has two lengths");
+                    return Err("the request has two different content lengths");
                 }
                 length = Some(number);
             }
             "transfer-encoding" => {
                 if chunked || !value.eq_ignore_ascii_case("chunked") {
-                    return Err("the request is encoded in a way that is not understood");
+                    return Err("the transfer encoding is not supported");
                 }
                 chunked = true;
             }
             _ => {}
         }
-        if !NOT_PASSED_ON.contains(&lower.as_str()) {
-            passed_on.push((name, value));
+        if !NOT_FORWARDED.contains(&lower.as_str()) {
+            forwarded.push((name, value));
         }
     }
     if method == "CONNECT" {
         let (host, port) = authority(target, None)?;
         return Ok(Request { host, port, kind: Kind::Tunnel });
     }
-    let (scheme, rest) = target.split_once("://").ok_or("this is a proxy, not a server")?;
+    let (scheme, rest) = target
+        .split_once("://")
+        .ok_or("the request is not for a proxy: its target must be an absolute URL")?;
     if !scheme.eq_ignore_ascii_case("http") {
-        return Err("only http:// is passed on; use CONNECT for everything else");
+        return Err("only http:// URLs are supported; use CONNECT for other protocols");
     }
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (named, path) = rest.split_at(end);
@@ -117,13 +123,15 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, &'static str> {
     let path = path.split('#').next().unwrap_or_default();
     let slash = if path.starts_with('/') { "" } else { "/" };
     let body = match (length, chunked) {
-        (Some(_), true) => return Err("the request has a length and is chunked as well"),
-        (_, true) if version == "HTTP/1.0" => return Err("HTTP/1.0 knows no chunks"),
+        (Some(_), true) => return Err("the request has a content length and chunked encoding"),
+        (_, true) if version == "HTTP/1.0" => {
+            return Err("chunked encoding is not supported over HTTP/1.0");
+        }
         (_, true) => Body::Chunked,
         (length, false) => Body::Length(length.unwrap_or(0)),
     };
     let mut head = format!("{method} {slash}{path} {version}\r\nHost: {named}\r\n");
-    for (name, value) in passed_on {
+    for (name, value) in forwarded {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     match (body, length) {
@@ -135,38 +143,38 @@ pub(super) fn parse(head: &[u8]) -> Result<Request, &'static str> {
     Ok(Request { host, port, kind: Kind::Plain { head: head.into_bytes(), body } })
 }
 
-fn token(text: &str) -> bool {
+fn is_token(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(allowed)
 }
 
-/// `host:port`, with brackets around an address of IPv6.
-fn authority(text: &str, usual_port: Option<u16>) -> Result<(String, u16), &'static str> {
-    const WRONG: &str = "the host or the port is not understood";
+/// Parses `host:port`, with brackets around an IPv6 address.
+fn authority(text: &str, default_port: Option<u16>) -> Result<(String, u16), &'static str> {
+    const INVALID: &str = "the host or the port is invalid";
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
-            let (address, port) = rest.split_once(']').ok_or(WRONG)?;
-            let address: std::net::Ipv6Addr = address.parse().map_err(|_| WRONG)?;
+            let (address, port) = rest.split_once(']').ok_or(INVALID)?;
+            let address: std::net::Ipv6Addr = address.parse().map_err(|_| INVALID)?;
             (IpAddr::V6(address).to_canonical().to_string(), port)
         }
         None => {
             let (host, port) = text.split_at(text.find(':').unwrap_or(text.len()));
-            (name(host).ok_or(WRONG)?, port)
+            (normalize_host(host).ok_or(INVALID)?, port)
         }
     };
     let port = match port.strip_prefix(':') {
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse().ok(),
         Some(_) => None,
-        None if port.is_empty() => usual_port,
+        None if port.is_empty() => default_port,
         None => None,
     };
-    let port = port.filter(|port| *port != 0).ok_or(WRONG)?;
+    let port = port.filter(|port| *port != 0).ok_or(INVALID)?;
     Ok((host, port))
 }
 
-/// A name as it is judged and looked up, or an address of IPv4 in its one plain spelling. What
-/// else looks like a number (`127.1`, `0x7f000001`) is an address in disguise and not understood.
-fn name(host: &str) -> Option<String> {
+/// Normalizes a name or an IPv4 address. Anything else that looks like a number (`127.1`,
+/// `0x7f000001`) could be understood as an address and is refused.
+fn normalize_host(host: &str) -> Option<String> {
     let lower = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     if let Ok(address) = lower.parse::<std::net::Ipv4Addr>() {
         return Some(address.to_string());
@@ -190,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn targets() {
+    fn targets_are_normalized_or_refused() {
         let good = [
             ("CONNECT example.com:443", "example.com", 443),
             ("CONNECT EXAMPLE.com.:443", "example.com", 443),
@@ -238,12 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn a_head_is_passed_on_for_one_request_to_one_host() {
+    fn the_head_is_rewritten_for_one_request_to_one_host() {
         let head = "POST http://example.com:81?q HTTP/1.1\r\nHost: other\r\nAccept: */*\r\n\
                     Proxy-Authorization: x\r\nConnection: keep-alive\r\nContent-Length: 3\r\n\
                     Upgrade: h2c\r\n\r\n";
         let read = parse(head.as_bytes()).unwrap();
-        let Kind::Plain { head, body } = read.kind else { panic!("no tunnel was asked for") };
+        let Kind::Plain { head, body } = read.kind else { panic!("not a tunnel") };
         let expected = "POST /?q HTTP/1.1\r\nHost: example.com:81\r\nAccept: */*\r\n\
                         Content-Length: 3\r\nConnection: close\r\n\r\n";
         assert_eq!(String::from_utf8(head).unwrap(), expected);
@@ -251,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_readers_could_understand_differently_is_refused() {
+    fn ambiguous_heads_are_refused() {
         let headers = [
             "Content-Length: 3\r\nTransfer-Encoding: chunked",
             "Content-Length: 3\r\nContent-Length: 4",
@@ -277,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_heads() {
+    fn the_end_of_the_head_is_found() {
         assert_eq!(end_of_head(b"a\r\n\r\nrest", 0), Some(5));
         assert_eq!(end_of_head(b"a\r\n\r\nrest", 4), Some(5));
         assert_eq!(end_of_head(b"a\r\n\n", 0), None);

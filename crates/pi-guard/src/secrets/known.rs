@@ -1,4 +1,4 @@
-//! The values that this process knows to be secret, in every spelling in which they may turn up.
+//! Values that are known to be secret, in every encoding in which they may occur.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -11,24 +11,24 @@ use super::random::looks_random;
 use super::{Kind, Span};
 use crate::names;
 
-/// Shorter ones would be found in words.
+/// The least length of a value. Shorter ones would be found in words.
 const LEAST: usize = 8;
 
-/// The values and what finds them.
+/// Known values, and an automaton that finds them.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct KnownValues {
     values: BTreeSet<String>,
     kinds: Vec<Kind>,
     finder: Option<AhoCorasick>,
 }
 
-impl Own {
+impl KnownValues {
     pub(super) fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Adds values; those that are obviously no secret are left out.
-    pub(super) fn learn(
+    /// Adds values, except those that are obviously not secret.
+    pub(super) fn add(
         &mut self,
         values: impl IntoIterator<Item = String>,
         kind_of: impl Fn(&str) -> Kind,
@@ -39,7 +39,7 @@ impl Own {
             if may_be_secret(value) {
                 self.values.insert(value.to_owned());
             }
-            // A key of several lines is shown line by line.
+            // The lines of a key may occur one by one.
             let lines = value.lines().map(str::trim).filter(|line| line.len() >= 20);
             self.values.extend(
                 lines.filter(|line| *line != value && looks_random(line)).map(str::to_owned),
@@ -48,19 +48,19 @@ impl Own {
         if self.values.len() == before {
             return;
         }
-        let mut spellings: Vec<(String, Kind)> = Vec::new();
+        let mut encoded: Vec<(String, Kind)> = Vec::new();
         for value in &self.values {
             let kind = kind_of(value);
-            spellings.extend(spelled(value).into_iter().map(|spelling| (spelling, kind)));
+            encoded.extend(encodings(value).into_iter().map(|encoding| (encoding, kind)));
         }
-        self.kinds = spellings.iter().map(|(_, kind)| *kind).collect();
+        self.kinds = encoded.iter().map(|(_, kind)| *kind).collect();
         self.finder = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
-            .build(spellings.iter().map(|(spelling, _)| spelling))
+            .build(encoded.iter().map(|(encoding, _)| encoding))
             .ok();
     }
 
-    /// Adds where they are.
+    /// Adds the occurrences of the values.
     pub(super) fn find(&self, text: &str, spans: &mut Vec<Span>) {
         let Some(finder) = &self.finder else { return };
         spans.extend(finder.find_overlapping_iter(text).map(|hit| Span {
@@ -71,7 +71,7 @@ impl Own {
     }
 }
 
-/// Words that stand where a secret would and are none, or that would blind every text.
+/// Values of secret variables that are not secret. Redacting them would make texts unreadable.
 const WORDS: &[&str] = &[
     "disabled",
     "enabled",
@@ -101,15 +101,15 @@ fn may_be_secret(value: &str) -> bool {
     {
         return false;
     }
-    // A path, or how to get a key instead of a key. Keys may begin with a slash, too.
+    // A path, or a reference to a key. A key may begin with a slash, too.
     let path = value.starts_with('/') && (value.len() < 12 || value[1..].contains('/'));
     if (path || value.starts_with(['~', '.', '!', '$'])) && !looks_random(value) {
         return false;
     }
-    if names::password_in(value).is_none() && value.contains("://") {
+    if names::password_in_url(value).is_none() && value.contains("://") {
         return false;
     }
-    // A host: names with dots, and perhaps a port.
+    // A host: names with dots, or a port.
     let (host, port) = value.split_once(':').unwrap_or((value, ""));
     let port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
     let labels = |host: &str| {
@@ -122,18 +122,18 @@ fn may_be_secret(value: &str) -> bool {
                         .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
             })
     };
-    let one_letter = value.bytes().all(|byte| byte == value.as_bytes()[0]);
-    !one_letter && (!labels(host) || looks_random(value))
+    let one_character = value.bytes().all(|byte| byte == value.as_bytes()[0]);
+    !one_character && (!labels(host) || looks_random(value))
 }
 
-/// The value as it is, in base64 at each of the three alignments, in addresses and in JSON.
-fn spelled(value: &str) -> BTreeSet<String> {
+/// Returns the value as it is, in base64 at each of the three alignments, in URLs and in JSON.
+fn encodings(value: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::from([value.to_owned()]);
     let bytes = value.as_bytes();
     for shift in 0..3 {
         let mut shifted = vec![0; shift];
         shifted.extend_from_slice(bytes);
-        // Letters that also depend on the neighbours are left off: a letter has six bits.
+        // Characters that also depend on neighboring bytes are left out: each has six bits.
         let first = (shift * 8).div_ceil(6);
         let last = shifted.len() * 8 / 6;
         for encoded in [STANDARD_NO_PAD.encode(&shifted), URL_SAFE_NO_PAD.encode(&shifted)] {
@@ -146,7 +146,7 @@ fn spelled(value: &str) -> BTreeSet<String> {
             if byte.is_ascii_alphanumeric() || keep.as_bytes().contains(byte) {
                 out.push(char::from(*byte));
             } else if upper {
-                // Writing to a string does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(out, "%{byte:02X}");
             } else {
                 let _ = write!(out, "%{byte:02x}");
@@ -154,11 +154,11 @@ fn spelled(value: &str) -> BTreeSet<String> {
         }
         out
     };
-    // What browsers, forms and libraries leave as it is.
+    // The characters that browsers, forms and libraries do not escape.
     for keep in ["-_.~", "-_.", "-_.!~*'()", "-_.~!$&'()*+,;=:@", "-_.~/", "-_.*"] {
-        let spelled = percent(true, keep);
-        all.insert(spelled.replace("%20", "+"));
-        all.insert(spelled);
+        let encoded = percent(true, keep);
+        all.insert(encoded.replace("%20", "+"));
+        all.insert(encoded);
         all.insert(percent(false, keep));
     }
     let escape = |text: &str| {
@@ -168,18 +168,19 @@ fn spelled(value: &str) -> BTreeSet<String> {
     all.extend(once.as_deref().map(|once| once.replace('/', "\\/")));
     all.extend(once.as_deref().and_then(escape));
     all.extend(once);
-    all.retain(|spelling| spelling.len() >= LEAST);
+    all.retain(|encoding| encoding.len() >= LEAST);
     all
 }
 
-/// Values of variables whose names say "secret", and passwords inside addresses.
+/// Returns the values of variables that hold secrets, and passwords in URLs.
 pub fn environment_secrets(environment: &[(String, String)]) -> Vec<String> {
     let mut values = Vec::new();
     for (name, value) in environment {
-        if let Some(password) = names::password_in(value) {
+        if let Some(password) = names::password_in_url(value) {
             values.push(password.to_owned());
             values.extend(decoded(password));
-        } else if names::says_secret(name) || (names::is_of_an_account(name) && looks_random(value))
+        } else if names::is_secret_name(name)
+            || (names::is_account_name(name) && looks_random(value))
         {
             values.push(value.clone());
         }
@@ -187,7 +188,7 @@ pub fn environment_secrets(environment: &[(String, String)]) -> Vec<String> {
     values
 }
 
-/// A password without the escapes of addresses, if it has any.
+/// Decodes the percent escapes of a password. Returns none without escapes.
 fn decoded(password: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = password.as_bytes();

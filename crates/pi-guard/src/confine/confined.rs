@@ -1,0 +1,187 @@
+//! A confinement that was prepared for this machine, and the commands that run in it.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    ConfineError, Confinement, ConfinementLevel, HELPER_ARGUMENT, Machine, Mode, covers, roots,
+    seatbelt_profile, without_secrets,
+};
+#[cfg(target_os = "linux")]
+use super::{Network, bridge, bubblewrap, descriptors, launch};
+
+/// A confinement that this machine can enforce.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Confined {
+    pub(super) confinement: Confinement,
+    pub(super) level: ConfinementLevel,
+    /// The version of Landlock, 0 without Landlock.
+    pub(super) abi: u8,
+    pub(super) bubblewrap: Option<PathBuf>,
+    pub(super) helper: PathBuf,
+    /// The covered paths that did not exist when this value was made.
+    #[serde(skip)]
+    covers: Vec<PathBuf>,
+}
+
+/// A command to start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Command {
+    /// The program.
+    pub program: OsString,
+    /// The arguments of the program.
+    pub arguments: Vec<OsString>,
+    /// The complete environment.
+    pub environment: Vec<(OsString, OsString)>,
+}
+
+impl Confined {
+    pub(super) fn new(
+        confinement: Confinement,
+        level: ConfinementLevel,
+        machine: &Machine,
+        helper: PathBuf,
+    ) -> Result<Self, ConfineError> {
+        let mut confined = Self {
+            confinement,
+            level,
+            abi: machine.landlock,
+            bubblewrap: machine.bubblewrap.clone(),
+            helper,
+            covers: Vec::new(),
+        };
+        roots::plan(&confined.confinement)?;
+        confined.covers = confined.covered_paths()?;
+        Ok(confined)
+    }
+
+    /// The level at which the limits are enforced.
+    pub fn level(&self) -> ConfinementLevel {
+        self.level
+    }
+
+    /// The gaps of this level, as sentences for the user.
+    pub fn limits(&self) -> Vec<&'static str> {
+        let mut limits = Vec::new();
+        if self.level == ConfinementLevel::None {
+            limits.push("Commands run without a sandbox, with all your permissions.");
+        }
+        if self.level == ConfinementLevel::Landlock {
+            if self.abi < 6 {
+                limits.push("Commands can send signals to your other processes.");
+            }
+            if self.confinement.mode != Mode::ReadOnly {
+                limits.push("Commands can change the modes and times of all your files.");
+                limits.push(
+                    "Commands cannot create, rename or remove files directly in a directory \
+                     that contains a protected path.",
+                );
+            }
+        }
+        limits
+    }
+
+    /// The protected paths that do not exist and are covered while commands run. A cover leaves an
+    /// empty directory behind, which [`Self::remove_covers`] removes.
+    pub fn covered_paths(&self) -> Result<Vec<PathBuf>, ConfineError> {
+        if self.level != ConfinementLevel::Bubblewrap {
+            return Ok(Vec::new());
+        }
+        let plan = roots::plan(&self.confinement)?;
+        Ok(plan.iter().flat_map(roots::Root::covered).collect())
+    }
+
+    /// Removes the empty directories that covers left, after the last command: those that did not
+    /// exist when this value was made, are still empty, and are not in use by a command of this or
+    /// another program. Returns the removed paths.
+    pub fn remove_covers(&self) -> Vec<PathBuf> {
+        covers::remove(&self.covers)
+    }
+
+    /// Returns the command that runs `program` confined. It must be started in `cwd`, too.
+    pub fn command(
+        &self,
+        program: &OsString,
+        arguments: &[OsString],
+        cwd: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Command {
+        let confinement = &self.confinement;
+        if self.level == ConfinementLevel::None {
+            return Command {
+                program: program.clone(),
+                arguments: arguments.to_vec(),
+                environment: environment.to_vec(),
+            };
+        }
+        let mut environment = without_secrets(environment, &confinement.secret_variables);
+        let tmp = match (self.level, confinement.private_tmp()) {
+            (ConfinementLevel::Bubblewrap, _) => Some(Path::new("/tmp")),
+            (_, tmp) => tmp,
+        };
+        if let Some(tmp) = tmp {
+            const NAMES: [&str; 3] = ["TMPDIR", "TMP", "TEMP"];
+            environment.retain(|(name, _)| !NAMES.iter().any(|tmp| name == tmp));
+            environment.push(("TMPDIR".into(), tmp.into()));
+        }
+        #[cfg(target_os = "linux")]
+        if let Network::Hosts(_) = confinement.network {
+            bridge::set_proxy_variables(&mut environment);
+        }
+        let mut before: Vec<OsString> = Vec::new();
+        let outer = if self.level == ConfinementLevel::Seatbelt {
+            before.extend(["-p".into(), seatbelt_profile(confinement).into(), "--".into()]);
+            "/usr/bin/sandbox-exec".into()
+        } else {
+            // Fails for a path that is not UTF-8; the helper then refuses to run the command.
+            let specification = serde_json::to_string(self).unwrap_or_default();
+            before.extend([HELPER_ARGUMENT.into(), specification.into(), cwd.into()]);
+            self.helper.clone().into_os_string()
+        };
+        before.push(program.clone());
+        before.extend_from_slice(arguments);
+        Command { program: outer, arguments: before, environment }
+    }
+
+    /// Like [`Self::command`], but starts bubblewrap without the helper before it if this process
+    /// has no other open files that the command would inherit. That saves the start of a program,
+    /// a measurable part of the cost of a command. The standard streams must be made for the
+    /// command.
+    #[cfg(target_os = "linux")]
+    pub fn direct_command(
+        &self,
+        program: &OsString,
+        arguments: &[OsString],
+        cwd: &Path,
+        environment: &[(OsString, OsString)],
+    ) -> Command {
+        let usual = self.command(program, arguments, cwd, environment);
+        self.without_outer_helper(&usual, cwd).unwrap_or(usual)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn without_outer_helper(&self, usual: &Command, cwd: &Path) -> Option<Command> {
+        if self.level != ConfinementLevel::Bubblewrap {
+            return None;
+        }
+        let outer = self.bubblewrap.clone()?;
+        // The helper may be another program than the running one.
+        let helper = match self.helper.to_str() {
+            Some("/proc/self/exe") => launch::this_program().ok()?,
+            _ => self.helper.clone(),
+        };
+        if !helper.is_absolute() || !descriptors::inherited().is_empty() {
+            return None;
+        }
+        let roots = roots::plan(&self.confinement).ok()?;
+        let mut arguments = bubblewrap::arguments(&self.confinement, &roots, &helper, cwd);
+        arguments.extend([helper.into(), HELPER_ARGUMENT.into(), launch::INSIDE.into()]);
+        // The arguments that the outer helper would get, after its own first one.
+        arguments.extend(usual.arguments.iter().skip(1).cloned());
+        let environment = usual.environment.clone();
+        Some(Command { program: outer.into(), arguments, environment })
+    }
+}
