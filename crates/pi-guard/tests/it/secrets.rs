@@ -1,10 +1,10 @@
-//! Secrets in texts: what must be masked, what must stay, and that masks keep their promises.
+//! Redaction: texts with secrets, texts that must not change, and properties of placeholders.
 //!
-//! Every fake is put together here from a prefix and letters drawn from a seed, so that no file of
-//! the repository looks like a leak.
+//! Fake credentials are assembled from a prefix and pseudo-random characters, so that no file of the
+//! repository looks like a leak.
 
-mod stays;
-mod table;
+mod credentials;
+mod unchanged;
 
 use std::borrow::Cow;
 use std::time::Instant;
@@ -19,8 +19,8 @@ const BASE64: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012345
 const HEX: &str = "0123456789abcdef";
 const BASE32: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// Letters drawn by lot, the same every time.
-fn draw(seed: u64, alphabet: &str, count: usize) -> String {
+/// Returns pseudo-random characters, the same for the same seed.
+fn random(seed: u64, alphabet: &str, count: usize) -> String {
     let letters = alphabet.as_bytes();
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     (0..count)
@@ -34,22 +34,25 @@ fn draw(seed: u64, alphabet: &str, count: usize) -> String {
 }
 
 #[test]
-fn credentials_are_masked() {
-    let cases = table::all();
+fn credentials_are_redacted_and_restored() {
+    let cases = credentials::all();
     assert!(cases.len() >= 60, "{}", cases.len());
     for (kind, text, secret) in cases {
         let secrets = Secrets::default();
         assert!(text.contains(&secret), "{kind}: {text} {secret}");
-        let masked = secrets.redact(&text);
-        assert!(!masked.contains(&secret), "{kind}: {masked}");
-        assert!(masked.contains(&format!("[masked:{kind}:")), "{kind}: {masked}");
-        assert!(Secrets::has_placeholder(&masked), "{masked}");
-        // Only the secret goes.
+        let redacted = secrets.redact(&text);
+        assert!(!redacted.contains(&secret), "{kind}: {redacted}");
+        assert!(redacted.contains(&format!("[masked:{kind}:")), "{kind}: {redacted}");
+        assert!(Secrets::has_placeholder(&redacted), "{redacted}");
+        // Only the secret is replaced.
         let (before, after) = text.split_once(&secret).unwrap();
-        assert!(masked.starts_with(before) && masked.ends_with(after), "{kind}: {text}: {masked}");
-        assert_eq!(secrets.redact(&masked), masked, "{kind}: a second time");
-        assert_eq!(secrets.restore(&masked).unwrap(), text, "{kind}");
-        // And wherever it stands.
+        assert!(
+            redacted.starts_with(before) && redacted.ends_with(after),
+            "{kind}: {text}: {redacted}"
+        );
+        assert_eq!(secrets.redact(&redacted), redacted, "{kind}: a second time");
+        assert_eq!(secrets.restore(&redacted).unwrap(), text, "{kind}");
+        // The surrounding text makes no difference.
         for (left, right) in
             [("", "\n"), ("a text\n", ""), ("\\n", "\\n"), ("\u{1b}[1;31m", "\u{1b}[0m")]
         {
@@ -60,8 +63,8 @@ fn credentials_are_masked() {
 }
 
 #[test]
-fn ordinary_text_stays() {
-    let cases = stays::all();
+fn ordinary_text_is_unchanged() {
+    let cases = unchanged::all();
     assert!(cases.len() >= 60, "{}", cases.len());
     let secrets = Secrets::default();
     for text in cases {
@@ -74,31 +77,31 @@ fn ordinary_text_stays() {
 }
 
 #[test]
-fn a_mask_is_the_same_everywhere_and_says_nothing_else() {
-    let token = format!("{}{}", "ghp_", draw(1, ALNUM, 36));
-    let other = format!("{}{}", "ghp_", draw(2, ALNUM, 36));
+fn the_same_secret_always_has_the_same_short_placeholder() {
+    let token = format!("{}{}", "ghp_", random(1, ALNUM, 36));
+    let other = format!("{}{}", "ghp_", random(2, ALNUM, 36));
     let (one, two) = (Secrets::default(), Secrets::new([token.clone()]));
-    assert_eq!(one.redact(&token), two.redact(&token), "known or only recognised");
+    assert_eq!(one.redact(&token), two.redact(&token), "known or only recognized");
     assert_ne!(one.redact(&token), one.redact(&other));
-    let masked = two.redact(&token).into_owned();
-    assert_eq!(masked.len(), "[masked:github-token:000000]".len());
-    assert_eq!(two.restore(&masked).unwrap(), token);
-    let stranger = Secrets::default().restore(&masked).unwrap_err();
-    assert_eq!(stranger.placeholder, masked);
-    assert!(stranger.to_string().contains(&masked));
+    let redacted = two.redact(&token).into_owned();
+    assert_eq!(redacted.len(), "[masked:github-token:000000]".len());
+    assert_eq!(two.restore(&redacted).unwrap(), token);
+    let error = Secrets::default().restore(&redacted).unwrap_err();
+    assert_eq!(error.placeholder, redacted);
+    assert!(error.to_string().contains(&redacted));
     assert!(!format!("{two:?}").contains(&token));
     assert!(!Secrets::has_placeholder(
         "[masked:x] [masked::123456] [masked:a:12345] [masked:a:123456"
     ));
-    assert_eq!(Secrets::default().restore("no mask").unwrap(), "no mask");
+    assert_eq!(Secrets::default().restore("plain").unwrap(), "plain");
 }
 
 #[test]
-fn own_values_are_masked_in_every_spelling() {
+fn known_values_are_redacted_in_every_encoding() {
     let key = "a\"b/c d+é-OWN\\42";
     let secrets = Secrets::new([key.to_owned()]);
     let json = serde_json::to_string(key).unwrap();
-    let spellings = [
+    let encodings = [
         key.to_owned(),
         json[1..json.len() - 1].to_owned(),
         serde_json::to_string(&json).unwrap(),
@@ -110,21 +113,21 @@ fn own_values_are_masked_in_every_spelling() {
         "a%22b%2fc%20d%2b%c3%a9-OWN%5c42".to_owned(),
         "a%22b%2Fc+d%2B%C3%A9-OWN%5C42".to_owned(),
     ];
-    for spelling in spellings {
-        let text = format!("before {spelling} after");
-        let masked = secrets.redact_known(&text);
-        assert!(masked.contains("[masked:own-secret:"), "{spelling}: {masked}");
-        assert!(!masked.contains("OWN") && masked.len() < 70, "{masked}");
-        assert_eq!(secrets.restore(&masked).unwrap(), text);
+    for encoding in encodings {
+        let text = format!("before {encoding} after");
+        let redacted = secrets.redact_known(&text);
+        assert!(redacted.contains("[masked:own-secret:"), "{encoding}: {redacted}");
+        assert!(!redacted.contains("OWN") && redacted.len() < 70, "{redacted}");
+        assert_eq!(secrets.restore(&redacted).unwrap(), text);
     }
-    secrets.add(["learned-later-1".to_owned()]);
-    assert!(!secrets.redact_known("it is learned-later-1.").contains("later"));
-    let token = format!("{}{}", "ghp_", draw(3, ALNUM, 36));
-    assert_eq!(secrets.redact_known(&token), token, "not ours");
+    secrets.add(["added-later-1".to_owned()]);
+    assert!(!secrets.redact_known("it is added-later-1.").contains("later"));
+    let token = format!("{}{}", "ghp_", random(3, ALNUM, 36));
+    assert_eq!(secrets.redact_known(&token), token, "not a known value");
 }
 
 #[test]
-fn what_is_no_secret_is_not_learned() {
+fn values_that_are_obviously_not_secret_are_ignored() {
     let values = [
         "true",
         "short",
@@ -146,26 +149,26 @@ fn what_is_no_secret_is_not_learned() {
 }
 
 #[test]
-fn variables_that_say_secret_are_own_values() {
-    let random = draw(9, ALNUM, 24);
+fn secrets_are_found_in_the_environment() {
+    let value = random(9, ALNUM, 24);
     let given = [
         ("ANTHROPIC_API_KEY", "one-key-1"),
         ("my_password", "correct horse"),
         ("HTTPS_PROXY", "http://me:se%40cret-word@proxy:3128"),
         ("AWS_REGION", "eu-central-1"),
-        ("AWS_SESSION", &random),
+        ("AWS_SESSION", &value),
         ("PATH", "/usr/bin"),
         ("KEYBOARD", "colemak-dh"),
     ];
     let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    let expected = ["one-key-1", "correct horse", "se%40cret-word", "se@cret-word", &random];
+    let expected = ["one-key-1", "correct horse", "se%40cret-word", "se@cret-word", &value];
     assert_eq!(environment_secrets(&given), expected);
 }
 
 #[test]
-fn json_is_masked_with_its_names() {
-    let token = format!("{}{}", "hf_", draw(4, ALNUM, 34));
-    let plain = draw(5, ALNUM, 30);
+fn json_is_redacted_with_its_field_names() {
+    let token = format!("{}{}", "hf_", random(4, ALNUM, 34));
+    let plain = random(5, ALNUM, 30);
     let mut value = serde_json::json!({
         "z": [1, true, null, format!("use {token}")],
         token.clone(): "x",
@@ -183,11 +186,11 @@ fn json_is_masked_with_its_names() {
 }
 
 #[test]
-fn private_keys_are_masked_in_pieces_too() {
-    let line = |seed| draw(seed, BASE64, 64);
+fn parts_of_private_keys_are_redacted() {
+    let line = |seed| random(seed, BASE64, 64);
     let begin = format!("-----{} RSA {} KEY-----", "BEGIN", "PRIVATE");
     let end = format!("-----{} RSA {} KEY-----", "END", "PRIVATE");
-    let (one, two, three) = (line(1), line(2), format!("{}==", draw(3, BASE64, 20)));
+    let (one, two, three) = (line(1), line(2), format!("{}==", random(3, BASE64, 20)));
     let whole = format!("{begin}\n{one}\n{two}\n{three}\n{end}");
     let texts = [
         format!("key:\n{whole}\nand more words"),
@@ -207,24 +210,24 @@ fn private_keys_are_masked_in_pieces_too() {
     ];
     let secrets = Secrets::default();
     for text in texts {
-        let masked = secrets.redact(&text);
+        let redacted = secrets.redact(&text);
         for secret in [&one[44..], &two, &three] {
-            assert!(!masked.contains(secret), "{text}\n→ {masked}");
+            assert!(!redacted.contains(secret), "{text}\n→ {redacted}");
         }
-        assert!(masked.contains("[masked:private-key:"), "{masked}");
-        assert!(!text.contains("more") || masked.contains("more"), "{masked}");
-        assert_eq!(secrets.restore(&masked).unwrap(), text);
-        assert_eq!(secrets.redact(&masked), masked);
+        assert!(redacted.contains("[masked:private-key:"), "{redacted}");
+        assert!(!text.contains("more") || redacted.contains("more"), "{redacted}");
+        assert_eq!(secrets.restore(&redacted).unwrap(), text);
+        assert_eq!(secrets.redact(&redacted), redacted);
     }
     let public = whole.replace("PRIVATE", "PUBLIC");
     assert_eq!(secrets.redact(&public), public);
 }
 
-/// A key of ours, in some spelling.
-fn spelled(key: &str, how: u8) -> String {
-    match how % 5 {
+/// Returns a key in one of several encodings.
+fn encoded(key: &str, variant: u8) -> String {
+    match variant % 5 {
         0 => key.to_owned(),
-        1 => STANDARD.encode(format!("{}{key}", "x".repeat(usize::from(how) % 7))),
+        1 => STANDARD.encode(format!("{}{key}", "x".repeat(usize::from(variant) % 7))),
         2 => key.bytes().fold(String::new(), |out, byte| match byte {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
                 format!("{out}{}", char::from(byte))
@@ -240,8 +243,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn masks_keep_their_promises(
-        // Without colons: what looks like an address or a host with a port is not learned.
+    fn redaction_is_complete_reversible_and_idempotent(
+        // Without colons: values that look like a URL or a host with a port are ignored.
         keys in proptest::collection::vec("[A-Za-z0-9+=\"\\\\%é@_-][A-Za-z0-9/+=\"\\\\%é@_-]{3}[0-9A-Za-z]{9,20}[0-9]{2}", 1..4),
         pieces in proptest::collection::vec(
             ("(api_key|token|://u|:|@h|=| |\"|\n|-----BEGIN PRIVATE KEY-----|-----END PRIVATE KEY-----|Cookie: a=|[ -~]{0,12}|[a-zA-Z0-9]{20,40}|\\PC{0,3})", any::<u8>()),
@@ -250,23 +253,23 @@ proptest! {
     ) {
         let secrets = Secrets::new(keys.clone());
         let mut text = String::new();
-        for (piece, how) in &pieces {
+        for (piece, variant) in &pieces {
             text.push_str(piece);
-            if how % 3 == 0 {
-                text.push_str(&spelled(&keys[usize::from(*how) % keys.len()], *how));
+            if variant % 3 == 0 {
+                text.push_str(&encoded(&keys[usize::from(*variant) % keys.len()], *variant));
             }
         }
         let before = text.clone();
-        for masked in [secrets.redact(&text), secrets.redact_known(&text)] {
+        for redacted in [secrets.redact(&text), secrets.redact_known(&text)] {
             for key in &keys {
-                prop_assert!(!masked.contains(key.as_str()), "{key} in {masked}");
+                prop_assert!(!redacted.contains(key.as_str()), "{key} in {redacted}");
                 let encoded = STANDARD.encode(key);
                 let inner = &encoded[..encoded.trim_end_matches('=').len() - 1];
-                prop_assert!(!masked.contains(inner), "{inner} in {masked}");
+                prop_assert!(!redacted.contains(inner), "{inner} in {redacted}");
                 let json = serde_json::to_string(key).unwrap();
-                prop_assert!(!masked.contains(&json[1..json.len() - 1]), "{json} in {masked}");
+                prop_assert!(!redacted.contains(&json[1..json.len() - 1]), "{json} in {redacted}");
             }
-            prop_assert_eq!(secrets.restore(&masked).unwrap(), before.as_str());
+            prop_assert_eq!(secrets.restore(&redacted).unwrap(), before.as_str());
         }
         let once = secrets.redact(&text).into_owned();
         let twice = secrets.redact(&once);
@@ -274,15 +277,15 @@ proptest! {
     }
 }
 
-/// Not a test of time: run it by hand in a release build and read what it prints.
+/// Prints the time for a megabyte of text. Run it by hand in a release build.
 #[test]
 #[ignore = "a measurement"]
-fn how_long_a_megabyte_takes() {
-    let secrets = Secrets::new((0..10).map(|seed| draw(seed, ALNUM, 40)));
+fn time_for_a_megabyte() {
+    let secrets = Secrets::new((0..10).map(|seed| random(seed, ALNUM, 40)));
     let code = include_str!("../../src/secrets.rs");
     let log =
         "2026-01-02T03:04:05Z INFO request id=3f2504e0-4f89-41d3-9a0c-0305e82c3301 took 12 ms\n";
-    let blob = draw(77, BASE64, 76) + "\n";
+    let blob = random(77, BASE64, 76) + "\n";
     let hostile = [
         "eyJhbGciOi.",
         "-----BEGIN PRIVATE KEY-----\n",
@@ -296,12 +299,12 @@ fn how_long_a_megabyte_takes() {
         let text = piece.repeat((1 << 20) / piece.len());
         secrets.redact("warm");
         let start = Instant::now();
-        let masked = secrets.redact(&text);
+        let redacted = secrets.redact(&text);
         eprintln!(
             "{name}: {:?}, {} kB → {} kB",
             start.elapsed(),
             text.len() >> 10,
-            masked.len() >> 10
+            redacted.len() >> 10
         );
     }
 }

@@ -1,5 +1,5 @@
-// Attempts to get out that a shell cannot make: `attempt NAME [ARGUMENT…]` exits with 0 if the
-// attempt succeeded and with 1 if it was refused. Compiled by the tests.
+// Attempts to escape that a shell cannot make: `attempt NAME [ARGUMENT…]` exits with 0 if the
+// attempt succeeded and with 1 if it was refused. The tests compile this file.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -54,7 +54,7 @@ static int reach(int domain, int type, long port) {
     socklen_t size = domain == AF_INET ? sizeof four : sizeof six;
     if (connect(s, to, size) < 0) return end(-1);
     if (send(s, "x", 1, 0) < 0) return end(-1);
-    char answer;  // the other side answers, so that nobody is reached by mistake
+    char answer;  // the answer shows that the right service was reached
     struct timeval soon = {.tv_sec = 1};
     setsockopt(s, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
     return end(recv(s, &answer, 1, 0) == 1 ? 0 : -1);
@@ -121,7 +121,7 @@ int main(int argc, char **argv) {
         return file < 0 ? end(file) : end(ioctl(file, 0x40086602, &flags));
     }
 
-    // Programs, without their name.
+    // Programs without a name.
     if (IS("execute-descriptor") || IS("execute-memory")) {
         char *arguments[] = {"x", argc > 3 ? argv[3] : NULL, NULL};
         int file = open(TEXT(2), IS("execute-memory") ? O_RDONLY : O_PATH);
@@ -162,7 +162,7 @@ int main(int argc, char **argv) {
         return end(prlimit(NUMBER(2), RLIMIT_NOFILE, &limit, NULL));
     }
     if (IS("kcmp")) return end(syscall(SYS_kcmp, NUMBER(2), getpid(), 2, 0, 0));
-    if (IS("signal-by-pipe")) {  // the kernel sends it, in our name
+    if (IS("signal-by-pipe")) {  // the kernel sends the signal for this process
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) return end(-1);
         if (fcntl(pair[0], F_SETOWN, NUMBER(2)) < 0 || fcntl(pair[0], F_SETSIG, SIGTERM) < 0)
@@ -188,14 +188,14 @@ int main(int argc, char **argv) {
         return process < 0 ? end(process)
                            : end(syscall(SYS_process_madvise, process, &there, 1, 20, 0));
     }
-    if (IS("tracer-of")) {  // letting others in helps only who can trace
+    if (IS("tracer-of")) {  // an allowed tracer still needs the right to trace
         if (prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY) < 0) return end(-1);
         return end(ptrace(PTRACE_SEIZE, NUMBER(2), 0, 0));
     }
     if (IS("attach")) return end(shmat(NUMBER(2), NULL, 0) == (void *)-1 ? -1 : 0);
     if (IS("set-user")) return end(setresuid(65534, 65534, 65534));
 
-    // Views.
+    // Namespaces and mounts.
     if (IS("unshare")) return end(unshare(strtoul(TEXT(2), NULL, 16)));
     if (IS("clone")) {
         char stack[65536];
@@ -272,17 +272,17 @@ int main(int argc, char **argv) {
         size = address(&to, TEXT(2), IS("abstract"));
         return end(connect(s, (struct sockaddr *)&to, size));
     }
-    if (IS("pair-datagram")) {  // a connected pair can still send elsewhere
+    if (IS("pair-datagram")) {  // a connected pair can still send to other sockets
         int pair[2];
         if (socketpair(AF_UNIX, NUMBER(3), 0, pair) < 0) return end(-1);
         size = address(&to, TEXT(2), 0);
         return end(sendto(pair[0], "x", 1, 0, (struct sockaddr *)&to, size));
     }
-    if (IS("pair")) {  // what everybody may
+    if (IS("pair")) {  // always allowed
         int pair[2];
         if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0) return end(-1);
         return end(write(pair[0], "x", 1) == 1 && read(pair[1], &byte, 1) == 1 ? 0 : -1);
     }
-    fprintf(stderr, "no such attempt: %s\n", name);
+    fprintf(stderr, "unknown attempt: %s\n", name);
     return 2;
 }

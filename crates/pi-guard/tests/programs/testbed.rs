@@ -1,7 +1,7 @@
-//! A program that is its own helper, as every program that confines commands must be.
+//! A program that can be its own helper, as every program that starts sandboxed commands must be.
 
 fn main() {
     pi_guard::confine::run_helper_if_requested();
-    // Asked for nothing: the tests must see that.
+    // Started without a request, which tests must notice.
     std::process::exit(99);
 }

@@ -1,9 +1,9 @@
-//! What must be masked: kind, text, and the part of it that is secret.
+//! Texts with credentials: kind, text, and the secret part of the text.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-use super::{ALNUM, BASE32, BASE64, HEX, draw};
+use super::{ALNUM, BASE32, BASE64, HEX, random};
 
 const URL: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 
@@ -56,7 +56,7 @@ pub(super) fn all() -> Vec<(&'static str, String, String)> {
     let mut add = |kind, text: String, secret: &str| cases.push((kind, text, secret.to_owned()));
     let texts = ["the key is {} as it seems", "x={}\n", "\"{}\",", "'{}'", "({})", "export A={};"];
     for (index, (kind, one, two, alphabet, long)) in PREFIXED.iter().enumerate() {
-        let secret = format!("{one}{two}{}", draw(index as u64 + 10, alphabet, *long));
+        let secret = format!("{one}{two}{}", random(index as u64 + 10, alphabet, *long));
         add(*kind, texts[index % texts.len()].replace("{}", &secret), &secret);
     }
 
@@ -64,28 +64,32 @@ pub(super) fn all() -> Vec<(&'static str, String, String)> {
         "{}.{}.{}",
         URL_SAFE_NO_PAD.encode(r#"{"alg":"HS256","typ":"JWT"}"#),
         URL_SAFE_NO_PAD.encode(r#"{"sub":"1","admin":true}"#),
-        draw(100, URL, 43)
+        random(100, URL, 43)
     );
     add("jwt", format!("got {jwt}."), &jwt);
     let installation = format!("{}{}_{jwt}", "gh", "s_12345");
     add("github-token", format!("token {installation}"), &installation);
-    let sendgrid = format!("SG.{}.{}", draw(101, URL, 22), draw(102, URL, 43));
+    let sendgrid = format!("SG.{}.{}", random(101, URL, 22), random(102, URL, 43));
     add("sendgrid-key", format!("mail: {sendgrid}"), &sendgrid);
-    let telegram = format!("123456789:AA{}", draw(103, URL, 33));
+    let telegram = format!("123456789:AA{}", random(103, URL, 33));
     add("telegram-token", format!("https://api.telegram.org/bot{telegram}/getMe"), &telegram);
     let discord = format!(
         "{}.{}.{}",
         URL_SAFE_NO_PAD.encode("123456789012345678"),
-        draw(104, URL, 6),
-        draw(105, URL, 38)
+        random(104, URL, 6),
+        random(105, URL, 38)
     );
     add("discord-token", format!("bot {discord}"), &discord);
-    let hook =
-        format!("services/T{}/B{}/{}", draw(1, BASE32, 8), draw(2, BASE32, 8), draw(3, ALNUM, 24));
+    let hook = format!(
+        "services/T{}/B{}/{}",
+        random(1, BASE32, 8),
+        random(2, BASE32, 8),
+        random(3, ALNUM, 24)
+    );
     add("slack-webhook", format!("curl https://hooks.slack.com/{hook}"), &hook);
-    let hook = format!("123456789012345678/{}", draw(4, URL, 68));
+    let hook = format!("123456789012345678/{}", random(4, URL, 68));
     add("discord-webhook", format!("https://discord.com/api/webhooks/{hook}"), &hook);
-    let sas = format!("{}%3D", draw(5, ALNUM, 43));
+    let sas = format!("{}%3D", random(5, ALNUM, 43));
     add("signature", format!("https://a.blob.core.windows.net/c?se=2030&sig={sas}"), &sas);
 
     for (text, secret) in [
@@ -96,47 +100,47 @@ pub(super) fn all() -> Vec<(&'static str, String, String)> {
     ] {
         add("password", text.replace("{}", secret), secret);
     }
-    let bearer = draw(106, URL, 40);
+    let bearer = random(106, URL, 40);
     add("bearer-token", format!("Authorization: Bearer {bearer}"), &bearer);
     add("bearer-token", format!("-H 'authorization: bearer {bearer}' https://x"), &bearer);
     let words = "plainlettersonlykey";
     add("bearer-token", format!("\"Authorization\": \"Bearer {words}\""), words);
     let basic = STANDARD.encode("aladdin:open sesame");
     add("basic-credentials", format!("authorization: Basic {basic}"), &basic);
-    let session = draw(107, ALNUM, 32);
+    let session = random(107, ALNUM, 32);
     add("cookie", format!("Set-Cookie: sid={session}; Path=/; HttpOnly"), &session);
     add("cookie", format!("Cookie: theme=dark; sessionid={session}; lang=en"), &session);
 
-    let random = draw(108, ALNUM, 32);
-    let slashed = draw(109, BASE64, 40);
-    let azure = format!("{}==", draw(110, BASE64, 86));
+    let secret = random(108, ALNUM, 32);
+    let slashed = random(109, BASE64, 40);
+    let azure = format!("{}==", random(110, BASE64, 86));
     for (text, secret) in [
-        ("API_KEY={}", &random),
-        ("export MISTRAL_API_KEY=\"{}\"", &random),
-        ("TOGETHER_API_KEY={} ./run", &random),
-        ("fireworks_key: {}", &random),
+        ("API_KEY={}", &secret),
+        ("export MISTRAL_API_KEY=\"{}\"", &secret),
+        ("TOGETHER_API_KEY={} ./run", &secret),
+        ("fireworks_key: {}", &secret),
         ("aws_secret_access_key = {}", &slashed),
         ("\"SecretAccessKey\": \"{}\",", &slashed),
         ("AccountName=a;AccountKey={};EndpointSuffix=core", &azure),
-        ("AZURE_OPENAI_KEY={}", &random),
-        ("password: {}", &random),
-        ("  db_password: '{}'", &random),
-        ("const apiKey = \"{}\";", &random),
-        ("client_secret = \"{}\" # of the app", &random),
-        ("{\"accessToken\":\"{}\"}", &random),
-        ("{\\\"auth_token\\\": \\\"{}\\\"}", &random),
-        ("config[\"secret_key\"] = '{}'", &random),
-        (":password => \"{}\"", &random),
-        ("tool --api-key {} run", &random),
-        ("tool --password={} run", &random),
-        ("<password>{}</password>", &random),
-        ("x-api-key: {}", &random),
-        ("//registry.npmjs.org/:_authToken={}", &random),
-        ("SECRET_KEY_BASE={}", &random),
-        ("TWILIO_AUTH_TOKEN={}", &random),
-        ("curl 'https://x/y?access_token={}&page=2'", &random),
-        ("DB_PASS={}", &random),
-        ("machine_token := \"{}\"", &random),
+        ("AZURE_OPENAI_KEY={}", &secret),
+        ("password: {}", &secret),
+        ("  db_password: '{}'", &secret),
+        ("const apiKey = \"{}\";", &secret),
+        ("client_secret = \"{}\" # of the app", &secret),
+        ("{\"accessToken\":\"{}\"}", &secret),
+        ("{\\\"auth_token\\\": \\\"{}\\\"}", &secret),
+        ("config[\"secret_key\"] = '{}'", &secret),
+        (":password => \"{}\"", &secret),
+        ("tool --api-key {} run", &secret),
+        ("tool --password={} run", &secret),
+        ("<password>{}</password>", &secret),
+        ("x-api-key: {}", &secret),
+        ("//registry.npmjs.org/:_authToken={}", &secret),
+        ("SECRET_KEY_BASE={}", &secret),
+        ("TWILIO_AUTH_TOKEN={}", &secret),
+        ("curl 'https://x/y?access_token={}&page=2'", &secret),
+        ("DB_PASS={}", &secret),
+        ("machine_token := \"{}\"", &secret),
     ] {
         add("secret", text.replace("{}", secret), secret);
     }

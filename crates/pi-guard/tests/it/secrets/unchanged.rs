@@ -1,11 +1,11 @@
-//! What must stay as it is: code, hashes, identifiers, and what only stands in for a secret.
+//! Texts that must not change: code, hashes, identifiers, and stand-ins for secrets.
 
-use super::{BASE64, HEX, draw};
+use super::{BASE64, HEX, random};
 
 pub(super) fn all() -> Vec<String> {
     let mut cases: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
-    let hex = |count| draw(7, HEX, count);
-    let base64 = |count| draw(8, BASE64, count);
+    let hex = |count| random(7, HEX, count);
+    let base64 = |count| random(8, BASE64, count);
     cases.extend([
         format!("commit {}", hex(40)),
         format!("{} refs/heads/main", hex(40)),
