@@ -202,7 +202,7 @@ const ATTEMPTS: &[(&str, Unconfined, &str)] = &[
     ("no filter", Succeeds, "grep -q 'Seccomp:.0' /proc/self/status"),
     ("capabilities", MayFail, "! grep -q 'CapEff:.0000000000000000' /proc/self/status"),
     ("change of user", MayFail, "$A set-user"),
-    ("set-user-id program", MayFail, "su -s /bin/sh nobody -c true"),
+    ("set-user-id program", MayFail, "su -s /bin/sh daemon -c true"),
     // Namespaces and mounts.
     ("user namespace", MayFail, "$A unshare 10000000"),
     ("mount namespace", MayFail, "$A unshare 20000"),
