@@ -126,6 +126,7 @@ pub struct Confinement {
 /// The paths that a command can write.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Mode {
     /// No path can be written.
     ReadOnly,
@@ -142,7 +143,8 @@ pub enum Mode {
     Off,
 }
 
-/// The hosts that a command can reach.
+/// The hosts that a command can reach. Exhaustive, so that every decision about hosts has to
+/// consider a new variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Network {
@@ -158,6 +160,7 @@ pub enum Network {
 /// The mechanisms that enforce a confinement, from the weakest to the strongest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum ConfinementLevel {
     /// No limits are enforced.
     None,

@@ -187,8 +187,8 @@ impl Guarded {
             }
             DenialTarget::Host(None) => Some((Wider::Network, script())),
             DenialTarget::Operation => Some((Wider::Off, script())),
-            // What a rule forbids, nobody is asked about.
-            DenialTarget::Program(_) => None,
+            // No approval overrides a rule that forbids a program.
+            _ => None,
         }
     }
 }
@@ -260,8 +260,8 @@ fn named(denied: &DenialTarget) -> String {
         DenialTarget::Path(path) => path.display().to_string(),
         DenialTarget::Host(Some(host)) => format!("a connection to {host}"),
         DenialTarget::Host(None) => "a connection".to_owned(),
-        DenialTarget::Operation => "an operation on other processes or the system".to_owned(),
         DenialTarget::Program(program) => format!("running {}", program.display()),
+        _ => "an operation on other processes or the system".to_owned(),
     }
 }
 

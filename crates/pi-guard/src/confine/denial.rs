@@ -28,6 +28,7 @@ pub struct Denial {
 /// The target of a denied access.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum DenialTarget {
     /// A file or directory.
     Path(PathBuf),

@@ -173,8 +173,10 @@ fn the_proxy_is_the_only_way_out() {
     assert!(!seen.status.success(), "{}", text(&seen));
 }
 
-/// Sets `B` to the process of the bridge.
-const FIND: &str = "B=$(grep -al -e '--bridge-[s]erve' /proc/[0-9]*/cmdline | cut -d/ -f3); test -n \"$B\" || exit 99; ";
+/// Sets `B` to the process of the bridge, whose arguments are not visible while it starts.
+const FIND: &str = "for try in $(seq 100); do \
+     B=$(grep -al -e '--bridge-[s]erve' /proc/[0-9]*/cmdline | cut -d/ -f3); \
+     test -n \"$B\" && break; sleep 0.05; done; test -n \"$B\" || exit 99; ";
 
 #[test]
 fn commands_cannot_control_the_bridge() {

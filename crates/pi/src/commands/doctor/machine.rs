@@ -66,9 +66,6 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
         return vec![Finding::error(ABOUT, message, better(rung))];
     }
     vec![match rung {
-        ConfinementLevel::Bubblewrap | ConfinementLevel::Seatbelt => {
-            Finding::good(ABOUT, rung.to_string())
-        }
         ConfinementLevel::Landlock => {
             let message =
                 format!("{rung}, which holds less than there could be ({})", machine.missing());
@@ -78,6 +75,7 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
             let message = format!("commands cannot be confined ({})", machine.missing());
             Finding::warning(ABOUT, message, better(rung))
         }
+        _ => Finding::good(ABOUT, rung.to_string()),
     }]
 }
 
@@ -95,9 +93,7 @@ fn better(rung: ConfinementLevel) -> &'static str {
             "Install bubblewrap (package bubblewrap), and let it make user namespaces; \
              docs/guard.md says what that adds."
         }
-        ConfinementLevel::Seatbelt | ConfinementLevel::Bubblewrap => {
-            "There is nothing higher; require less."
-        }
+        _ => "There is nothing higher; require less.",
     }
 }
 
