@@ -9,6 +9,7 @@ use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 use std::process::{Command, Output};
+use std::sync::OnceLock;
 use std::thread;
 
 use pi_guard::confine::{ConfinementLevel, Mode, Network};
@@ -291,43 +292,64 @@ const ATTEMPTS: &[(&str, Unconfined, &str)] = &[
     ("address of docker", Succeeds, "test -n \"$DOCKER_HOST\""),
 ];
 
-/// Starts services outside of the sandbox and returns variables with their addresses.
-fn services(env: &TestEnv) -> Vec<(&'static str, String)> {
-    let mut variables = vec![("TEST", std::process::id().to_string())];
-    for (name, host) in [("TCP", "127.0.0.1:0"), ("TCP6", "[::1]:0")] {
-        let Ok(listener) = TcpListener::bind(host) else { continue };
-        variables.push((name, listener.local_addr().unwrap().port().to_string()));
+/// Services outside of the sandbox, and variables with their addresses.
+struct Services {
+    variables: Vec<(&'static str, String)>,
+    // No connection needs to be accepted.
+    _sockets: (UnixListener, UnixDatagram, UnixListener),
+}
+
+impl Services {
+    fn start(env: &TestEnv) -> Self {
+        let shared = env.shared_memory();
+        std::fs::write(&shared, "planted").unwrap();
+        let socket = env.path("outside/socket");
+        let log = env.path("outside/log-socket");
+        let name = format!("pi-test-{}", env.base.file_name().unwrap().display());
+        let abstract_address = SocketAddr::from_abstract_name(&name).unwrap();
+        let sockets = (
+            UnixListener::bind(&socket).unwrap(),
+            UnixDatagram::bind(&log).unwrap(),
+            UnixListener::bind_addr(&abstract_address).unwrap(),
+        );
+        let mut variables = vec![
+            ("TEST", std::process::id().to_string()),
+            ("SHM", shared.display().to_string()),
+            ("SOCKET", socket.display().to_string()),
+            ("LOG", log.display().to_string()),
+            ("ABSTRACT", name),
+        ];
+        variables.extend(ports().iter().map(|(name, port)| (*name, port.to_string())));
+        Self { variables, _sockets: sockets }
+    }
+}
+
+/// The ports of servers on the loopback network that answer each byte, started once: a server of
+/// each test would need more open files than a process may have.
+fn ports() -> &'static [(&'static str, u16)] {
+    static PORTS: OnceLock<Vec<(&str, u16)>> = OnceLock::new();
+    PORTS.get_or_init(|| {
+        let mut ports = Vec::new();
+        for (name, host) in [("TCP", "127.0.0.1:0"), ("TCP6", "[::1]:0")] {
+            let Ok(listener) = TcpListener::bind(host) else { continue };
+            ports.push((name, listener.local_addr().unwrap().port()));
+            thread::spawn(move || {
+                for mut stream in listener.incoming().flatten() {
+                    thread::spawn(move || {
+                        let _ = stream.read(&mut [0]).and_then(|_| stream.write(b"y"));
+                    });
+                }
+            });
+        }
+        let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
+        ports.push(("UDP", udp.local_addr().unwrap().port()));
         thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let mut stream = stream;
-                let mut byte = [0];
-                let _ = stream.read(&mut byte).and_then(|_| stream.write(b"y"));
+            while let Ok((_, from)) = udp.recv_from(&mut [0]) {
+                let _ = udp.send_to(b"y", from);
             }
         });
-    }
-    let shared = env.shared_memory();
-    std::fs::write(&shared, "planted").unwrap();
-    variables.push(("SHM", shared.display().to_string()));
-    let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
-    variables.push(("UDP", udp.local_addr().unwrap().port().to_string()));
-    thread::spawn(move || {
-        let mut byte = [0];
-        while let Ok((_, from)) = udp.recv_from(&mut byte) {
-            let _ = udp.send_to(b"y", from);
-        }
-    });
-    let socket = env.path("outside/socket");
-    let log = env.path("outside/log-socket");
-    let name = format!("pi-test-{}", env.base.file_name().unwrap().display());
-    let abstract_address = SocketAddr::from_abstract_name(&name).unwrap();
-    // They live as long as this process; no connection needs to be accepted.
-    std::mem::forget(UnixListener::bind(&socket).unwrap());
-    std::mem::forget(UnixDatagram::bind(&log).unwrap());
-    std::mem::forget(UnixListener::bind_addr(&abstract_address).unwrap());
-    variables.push(("SOCKET", socket.display().to_string()));
-    variables.push(("LOG", log.display().to_string()));
-    variables.push(("ABSTRACT", name));
-    variables
+        ports
+    })
 }
 
 #[test]
@@ -337,7 +359,8 @@ fn attempts_succeed_without_a_sandbox() {
             continue;
         }
         let env = TestEnv::new();
-        let output = env.run_with(None, "ws", script, &services(&env));
+        let services = Services::start(&env);
+        let output = env.run_with(None, "ws", script, &services.variables);
         if *unconfined == MayFail {
             if !output.status.success() {
                 not_tested(&format!(
@@ -361,10 +384,10 @@ fn attempts_fail_in_the_sandbox() {
                 continue;
             }
             let mut env = TestEnv::new();
-            let services = services(&env);
+            let services = Services::start(&env);
             let confined = confined(&env.confinement(), &machine);
             let before = env.evidence();
-            let output = env.run_with(Some(&confined), "ws", script, &services);
+            let output = env.run_with(Some(&confined), "ws", script, &services.variables);
             let said = text(&output);
             assert!(!said.contains("the command was not run"), "{level}, {name}: {said}");
             let intact = before == env.evidence() && env.decoy_lives();
@@ -441,11 +464,11 @@ fn descriptors_are_not_inherited() {
 fn services_of_the_machine_are_unreachable_with_the_network_on() {
     for (level, machine) in levels() {
         let env = TestEnv::new();
-        let services = services(&env);
+        let services = Services::start(&env);
         let mut confinement = env.confinement();
         confinement.network = Network::On;
         let confined = confined(&confinement, &machine);
-        let run = |script: &str| env.run_with(Some(&confined), "ws", script, &services);
+        let run = |script: &str| env.run_with(Some(&confined), "ws", script, &services.variables);
         for script in ["$A tcp $TCP", "$A udp $UDP", "$A pair"] {
             let output = run(script);
             assert!(output.status.success(), "{level}, {script}: {}", text(&output));
@@ -468,8 +491,8 @@ fn system_v_shared_memory_is_unreachable() {
     let made = Command::new("ipcmk").args(["-M", "64"]).output();
     let made = made.ok().filter(|made| made.status.success());
     let number = made.and_then(|made| {
-        let said = String::from_utf8(made.stdout).unwrap();
-        Some(said.rsplit_once(' ')?.1.trim().to_owned())
+        let output = String::from_utf8(made.stdout).unwrap();
+        Some(output.rsplit_once(' ')?.1.trim().to_owned())
     });
     let Some(number) = number else {
         not_tested("System V shared memory, which `ipcmk` cannot create");

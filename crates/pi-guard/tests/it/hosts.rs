@@ -21,6 +21,7 @@ struct ProxyEnv {
     confined: Confined,
     machine: Machine,
     variables: Vec<(&'static str, String)>,
+    _sockets: (UdpSocket, UnixListener),
 }
 
 /// A shell function that sends its argument to the proxy and prints the response.
@@ -40,7 +41,7 @@ impl ProxyEnv {
             confinement.prepare(&machine, ConfinementLevel::Bubblewrap, TESTBED).unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         let socket = env.path("outside/socket");
-        std::mem::forget(UnixListener::bind(&socket).unwrap());
+        let listener = UnixListener::bind(&socket).unwrap();
         let variables = vec![
             ("PORT", allowed.port.to_string()),
             ("UDP", udp.local_addr().unwrap().port().to_string()),
@@ -50,8 +51,17 @@ impl ProxyEnv {
             ("no_proxy", "localhost".to_owned()),
             ("https_proxy", "http://elsewhere.test".to_owned()),
         ];
-        std::mem::forget(udp);
-        Some(Self { env, _directory: directory, proxy, allowed, confined, machine, variables })
+        let sockets = (udp, listener);
+        Some(Self {
+            env,
+            _directory: directory,
+            proxy,
+            allowed,
+            confined,
+            machine,
+            variables,
+            _sockets: sockets,
+        })
     }
 
     fn run(&self, script: &str) -> Output {
