@@ -2,8 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::DEFAULT_PROTECTED;
+
+/// The mounts of a command can outlive its exit for a moment.
+const ATTEMPTS: usize = 10;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// Removes the covers of a confinement whose program was killed before it could do so: of its
 /// [`covered_paths`](super::Confined::covered_paths), the default protected ones that are empty
@@ -18,16 +24,23 @@ pub fn remove_stale_covers(covered: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Removes the paths that are empty directories and on which nothing is mounted. Returns them.
 pub(super) fn remove(covers: &[PathBuf]) -> Vec<PathBuf> {
-    let left: Vec<&PathBuf> = covers.iter().filter(|cover| cover.is_dir()).collect();
-    if left.is_empty() {
-        return Vec::new();
-    }
-    let mounted = mount_points();
+    let mut left: Vec<PathBuf> = covers.iter().filter(|cover| cover.is_dir()).cloned().collect();
     let mut removed = Vec::new();
-    for cover in left {
-        // Fails for a directory that is not empty, and for a link.
-        if !mounted.contains(cover) && fs::remove_dir(cover).is_ok() {
-            removed.push(cover.clone());
+    for attempt in 0..ATTEMPTS {
+        if left.is_empty() {
+            break;
+        }
+        if attempt > 0 {
+            thread::sleep(PAUSE);
+        }
+        let mounted = mount_points();
+        for cover in std::mem::take(&mut left) {
+            if mounted.contains(&cover) {
+                left.push(cover);
+            // Fails for a directory that is not empty, and for a link.
+            } else if fs::remove_dir(&cover).is_ok() {
+                removed.push(cover);
+            }
         }
     }
     removed

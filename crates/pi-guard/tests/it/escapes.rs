@@ -185,7 +185,7 @@ const ATTEMPTS: &[(&str, Unconfined, &str)] = &[
     ("allow every tracer", NotRun, "$A tracer-of $DECOY"),
     ("advice on memory", MayFail, "$A advise $DECOY"),
     ("signal when a pipe is written to", Succeeds, "$A signal-by-pipe $DECOY"),
-    ("priority", SucceedsWithLandlock, "renice -n 1 -p $DECOY"),
+    ("priority", SucceedsWithLandlock, "renice -n 19 -p $DECOY"),
     ("processor affinity", SucceedsWithLandlock, "taskset -p 1 $DECOY"),
     ("group of another process", MayFail, "$A group $DECOY"),
     ("kernel stack of another process", MayFail, "cat /proc/$DECOY/stack | grep ."),
