@@ -18,6 +18,7 @@ pub mod confine;
 mod decision;
 mod names;
 pub mod policy;
+mod programs;
 pub mod secrets;
 pub mod shell;
 

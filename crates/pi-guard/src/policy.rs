@@ -6,23 +6,20 @@
 //! analysed is a case of its own that no default permits unconfined.
 
 mod check;
-mod destructive;
 mod file;
 mod files;
+mod forbidden;
+mod harm;
 mod hosts;
-mod known;
 mod mention;
 mod paths;
-mod programs;
 mod rule;
 mod scope;
 mod sense;
 mod spelling;
 mod starts;
-mod synonyms;
 mod tools;
 mod verdict;
-mod writers;
 
 use std::path::{Path, PathBuf};
 

@@ -7,17 +7,14 @@
 
 mod builtins;
 mod evaluate;
-mod git;
+mod languages;
 mod launch;
 mod nodes;
-mod programs;
-mod sed;
 mod text;
 mod tree;
 mod uncertainty;
 mod variables;
 mod word;
-mod wrappers;
 
 use serde::Serialize;
 

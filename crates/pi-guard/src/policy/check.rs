@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::destructive::{self, Harm};
+use super::harm;
 use super::hosts;
-use super::known;
 use super::paths::{Directories, PathAccess};
 use super::rule::{Fit, Program};
 use super::spelling;
 use super::{Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
 use crate::Decision;
+use crate::programs::{self, Harm, Trait, is_option};
 use crate::shell::{self, Access, Analysis, Command, Role, Word, base_name};
 
 pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>) -> Verdict {
@@ -28,7 +28,7 @@ pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>)
         }
     }
     check.scope = check.script.clone();
-    if destructive::is_fork_bomb(script, &analysis) {
+    if harm::is_fork_bomb(script, &analysis) {
         check.part(script, Decision::Forbid, None, "it starts itself without end");
     }
     for name in &analysis.functions {
@@ -109,6 +109,15 @@ pub(super) fn ruled(
         reason: reason.to_owned(),
         scope,
     }
+}
+
+/// Returns true if a command only reads.
+pub(super) fn only_reads(command: &Command) -> bool {
+    if command.program().is_none() {
+        return command.words.is_empty();
+    }
+    let is_opaque = matches!(command.role, Role::Opaque(_));
+    programs::prints_version(&command.words) || !is_opaque && programs::only_reads(&command.words)
 }
 
 pub(super) struct Check<'a> {
@@ -211,35 +220,16 @@ impl<'a> Check<'a> {
     fn folders_entered(&mut self, analysis: &Analysis) {
         for command in &analysis.commands {
             let words = command.words.get(1..).unwrap_or_default();
-            match command.base() {
-                Some("cd" | "pushd" | "popd" | "chdir") => {
-                    let options =
-                        |w: &&Word| matches!(w.literal(), Some("--" | "-P" | "-L" | "-e"));
-                    self.enter(words.iter().find(|word| !options(word)));
+            let Some(program) = command.base().map(programs::find) else { continue };
+            if program.has(Trait::ChangesDirectory) {
+                let is_operand = |w: &&Word| !w.literal().is_some_and(is_option);
+                self.enter(words.iter().find(is_operand));
+            }
+            // What such a program starts is in that directory.
+            for directory in programs::values(program.directory_options, words) {
+                if directory.literal().is_some() {
+                    self.enter(Some(&directory));
                 }
-                // What they start is in that folder.
-                Some(
-                    "env" | "sudo" | "make" | "git" | "tar" | "just" | "npm" | "pnpm" | "cargo",
-                ) => {
-                    for (at, word) in words.iter().enumerate() {
-                        let text = word.literal().unwrap_or_default();
-                        match text.split_once('=') {
-                            Some((
-                                "--chdir" | "--directory" | "--prefix" | "--work-tree",
-                                folder,
-                            )) => {
-                                self.enter(Some(&Word::plain(folder)));
-                            }
-                            _ if matches!(text, "-C" | "-D" | "--chdir" | "--directory")
-                                && words.get(at + 1).is_some_and(|w| w.literal().is_some()) =>
-                            {
-                                self.enter(words.get(at + 1));
-                            }
-                            _ => {}
-                        }
-                    }
-                }
-                _ => {}
             }
         }
     }
@@ -280,13 +270,13 @@ impl<'a> Check<'a> {
             self.redirect(access, &redirect.target);
         }
         let harm = self.harm(command);
-        if let Some(Harm::Ruinous(why)) = harm {
-            return self.part(&text, Decision::Forbid, None, why);
+        if let Some(harm) = harm.filter(|harm| harm.is_catastrophic) {
+            return self.part(&text, Decision::Forbid, None, harm.reason);
         }
         // Bare assignments, or a program that is not written out: that is a doubt already.
         let Some(written) = command.program() else { return };
         let mut decided = self.rules(command, written, &text);
-        let reads = known::is_read_only(command) && self.is_itself(written);
+        let reads = only_reads(command) && self.is_itself(written);
         decided |= self.arguments(command, &text, reads);
         if decided {
             return;
@@ -298,8 +288,8 @@ impl<'a> Check<'a> {
             }
         }
         let started = !reads && self.may_start(command, &text);
-        if let Some(Harm::Destructive(why)) = harm {
-            self.part(&text, self.policy.defaults.destructive, None, why);
+        if let Some(harm) = harm {
+            self.part(&text, self.policy.defaults.destructive, None, harm.reason);
             // Whether it may be done or not, nobody knows what it does.
             if let Role::Opaque(why) = &command.role {
                 self.unknown(&text, why);
@@ -331,8 +321,8 @@ impl<'a> Check<'a> {
     /// What a command becomes with the values that the script shows can only make it worse.
     fn spelled(&mut self, command: &Command) {
         let text = command.text();
-        if let Some(Harm::Ruinous(why)) = self.harm(command) {
-            self.part(&text, Decision::Forbid, None, why);
+        if let Some(harm) = self.harm(command).filter(|harm| harm.is_catastrophic) {
+            self.part(&text, Decision::Forbid, None, harm.reason);
         }
         let before = self.parts.len();
         if let Some(written) = command.program() {
@@ -343,14 +333,12 @@ impl<'a> Check<'a> {
     }
 
     /// The worst that a command does, from any folder that the script may be in.
-    fn harm(&self, command: &Command) -> Option<Harm> {
+    fn harm(&self, command: &Command) -> Option<&'static Harm> {
         let cwds = self.cwds.iter().map(PathBuf::as_path);
         let all = std::iter::once(self.context.cwd).chain(cwds);
-        let harms: Vec<Harm> = all
-            .filter_map(|cwd| destructive::harm(command, Directories { cwd, ..self.directories }))
-            .collect();
-        let ruin = harms.iter().find(|harm| matches!(harm, Harm::Ruinous(_)));
-        ruin.or(harms.first()).copied()
+        let harms =
+            all.filter_map(|cwd| harm::harm(command, Directories { cwd, ..self.directories }));
+        harms.min_by_key(|harm| !harm.is_catastrophic)
     }
 
     /// Judges by the rules on commands; says whether one decided.
@@ -419,7 +407,7 @@ impl<'a> Check<'a> {
         let Some(text) = target.literal() else {
             for spelled in spelling::spellings(target, &self.variables).unwrap_or_default() {
                 let spelled = Word::plain(spelled);
-                if access == PathAccess::Write && destructive::is_disk(&spelled) {
+                if access == PathAccess::Write && harm::is_disk(&spelled) {
                     let text = target.raw().to_owned();
                     self.part(&text, Decision::Forbid, None, "it overwrites a disk");
                 }

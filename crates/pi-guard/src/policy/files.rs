@@ -3,17 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::check::{Check, word_as_host};
+use super::check::{Check, only_reads, word_as_host};
 use super::hosts;
 use super::paths::{self, PROTECTED, PathAccess};
-use super::{PathRule, Policy, Scope, spelling, writers};
+use super::{PathRule, Policy, Scope, spelling};
 use crate::Decision;
-use crate::shell::{Command, Word, base_name};
-
-/// Programs that remove or move whole folders.
-const MOVERS: &[&str] = &["rm", "mv", "rmdir", "shred", "ln", "chmod", "chown", "rsync"];
-/// Programs that read whole folders, to put them somewhere else.
-const COPIERS: &[&str] = &["cp", "rsync", "scp", "tar", "zip", "7z", "mv", "ln"];
+use crate::programs::{self, Trait, Writes, is_option};
+use crate::shell::{Command, Role, Word, base_name};
 
 impl<'a> Check<'a> {
     /// Judges files and hosts among the arguments by the rules that do not allow; says whether
@@ -51,7 +47,7 @@ impl<'a> Check<'a> {
 
     /// Files that are searched for by a pattern.
     fn searched(&mut self, command: &Command, text: &str) {
-        if !matches!(command.base(), Some("find" | "fd" | "grep" | "rg" | "egrep")) {
+        if !command.base().is_some_and(|base| programs::find(base).has(Trait::Searches)) {
             return;
         }
         const BEFORE: &[&str] =
@@ -78,15 +74,15 @@ impl<'a> Check<'a> {
         reads: bool,
         (files, hosts): (bool, bool),
     ) {
-        let is_one_of = |list: &[&str]| command.base().is_some_and(|base| list.contains(&base));
+        let has = |property| command.base().is_some_and(|b| programs::find(b).has(property));
         if files {
             for piece in spelling::pieces(argument) {
                 self.strict_file(piece, PathAccess::Read, false);
                 if !reads {
-                    self.strict_file(piece, PathAccess::Write, is_one_of(MOVERS));
+                    self.strict_file(piece, PathAccess::Write, has(Trait::ChangesTrees));
                 }
             }
-            if is_one_of(COPIERS) && !argument.starts_with('-') && self.is_above_rule(argument) {
+            if has(Trait::Copies) && !argument.starts_with('-') && self.is_above_rule(argument) {
                 self.unknown(argument, "it has something in it that a rule protects");
             }
         }
@@ -254,15 +250,15 @@ impl<'a> Check<'a> {
 
     /// Judges the files that a command writes by what is protected, whatever else allows it.
     fn written(&mut self, command: &Command, text: &str) {
-        if writers::changes_git_config(command) {
+        if changes_settings(command) {
             return self.part(
                 text,
                 self.policy.defaults.destructive,
                 None,
-                "it changes the configuration of git, which can run programs",
+                "it changes settings that can run programs",
             );
         }
-        let (words, known) = writers::written(command);
+        let (words, known) = written(command);
         for word in words {
             let texts = match word.literal() {
                 Some(argument) => {
@@ -304,4 +300,41 @@ impl<'a> Check<'a> {
         self.scope = scope;
         true
     }
+}
+
+/// Returns the words of files that a command may write, and whether it certainly does.
+pub(super) fn written(command: &Command) -> (Vec<&Word>, bool) {
+    let Some(base) = command.base().filter(|_| command.role != Role::Starts) else {
+        return (vec![], false);
+    };
+    let arguments = command.words.get(1..).unwrap_or_default();
+    let operands = || arguments.iter().filter(|word| !word.literal().is_some_and(is_option));
+    match programs::find(base).writes {
+        Writes::All => (arguments.iter().collect(), true),
+        // With `-t` the directory comes first.
+        Writes::Last if programs::find_argument("-t* --target-directory", arguments).is_some() => {
+            (arguments.iter().collect(), true)
+        }
+        Writes::Last => (operands().next_back().into_iter().collect(), true),
+        Writes::Options(options) => (programs::with_next(options, arguments), true),
+        Writes::Nothing => (vec![], false),
+        // The first operand is the script, which is read.
+        Writes::Unknown if matches!(command.role, Role::Opaque(_)) => {
+            (operands().skip(1).collect(), false)
+        }
+        Writes::Unknown => (arguments.iter().collect(), false),
+    }
+}
+
+/// Returns true if a command changes settings that may run programs.
+fn changes_settings(command: &Command) -> bool {
+    let Some(subcommand) = programs::subcommand(&command.words) else { return false };
+    if subcommand.settings.is_empty() || only_reads(command) {
+        return false;
+    }
+    let words: Option<Vec<&str>> = command.words.iter().skip(2).map(Word::literal).collect();
+    let Some(words) = words else { return true };
+    let key = words.iter().find(|word| !word.starts_with('-') && **word != "set");
+    let file = words.iter().any(|word| word.starts_with("-f") || word.starts_with("--file"));
+    file || key.is_none_or(|key| !subcommand.is_harmless_setting(key))
 }

@@ -6,8 +6,8 @@
 
 use std::path::PathBuf;
 
-use super::synonyms;
 use crate::Decision;
+use crate::programs::{self, Program as Entry, Trait, matches};
 use crate::shell::{Command, Word, base_name};
 
 /// A rule on commands: what they begin with.
@@ -53,7 +53,7 @@ impl CommandRule {
             return if named && exact(rest, words) { Fit::Yes } else { Fit::No };
         }
         if first.iter().any(|name| program.is(name)) {
-            wide(rest, words, base_name(program.written))
+            wide(rest, words, programs::find(base_name(program.written)))
         } else {
             Fit::No
         }
@@ -90,15 +90,16 @@ fn exact(prefix: &[Vec<String>], words: &[Word]) -> bool {
         })
 }
 
-fn wide(prefix: &[Vec<String>], words: &[Word], base: &str) -> Fit {
+fn wide(prefix: &[Vec<String>], words: &[Word], program: &Entry) -> Fit {
     let mut fit = Fit::Yes;
     // `cargo +nightly build`
     let toolchain = |word: &&Word| word.literal().is_some_and(|text| text.starts_with('+'));
-    let mut at = usize::from(base == "cargo" && words.first().as_ref().is_some_and(toolchain));
+    let mut at =
+        usize::from(program.has(Trait::Toolchain) && words.first().as_ref().is_some_and(toolchain));
     for alternatives in prefix {
         let option = alternatives.iter().any(|a| a.starts_with('-') && a.len() > 1);
-        let found = if option { option_fit(alternatives, words, base) } else { Fit::No };
-        let found = found.max(operand_fit(alternatives, words, base, &mut at));
+        let found = if option { option_fit(alternatives, words, program) } else { Fit::No };
+        let found = found.max(operand_fit(alternatives, words, program, &mut at));
         fit = fit.min(found);
         if fit == Fit::No {
             break;
@@ -108,14 +109,12 @@ fn wide(prefix: &[Vec<String>], words: &[Word], base: &str) -> Fit {
 }
 
 /// Looks for an operand from `at` on; options before it, with a value each, are passed over.
-fn operand_fit(alternatives: &[String], words: &[Word], base: &str, at: &mut usize) -> Fit {
+fn operand_fit(alternatives: &[String], words: &[Word], program: &Entry, at: &mut usize) -> Fit {
     let mut value = false;
     for (index, word) in words.iter().enumerate().skip(*at) {
         match word {
             Word::Literal { text, .. }
-                if alternatives
-                    .iter()
-                    .any(|a| a == text || synonyms::is_short_for(base, text, a)) =>
+                if alternatives.iter().any(|a| a == text || program.is_other_name(text, a)) =>
             {
                 *at = index + 1;
                 return Fit::Yes;
@@ -139,22 +138,10 @@ fn operand_fit(alternatives: &[String], words: &[Word], base: &str, at: &mut usi
 
 /// Looks for an option anywhere: `-rf` is also `-f -r`, `--force` also `--forc` and `--force=x`,
 /// and either may have another name.
-fn option_fit(alternatives: &[String], words: &[Word], base: &str) -> Fit {
+fn option_fit(alternatives: &[String], words: &[Word], program: &Entry) -> Fit {
     let literals = || words.iter().filter_map(Word::literal);
-    let given = |option: &str| match option.strip_prefix("--") {
-        Some(_) => literals().any(|text| is_long(text, option)),
-        None => {
-            let letter = option.chars().nth(1).unwrap_or('-');
-            literals().any(|text| is_short(text) && text.contains(letter))
-        }
-    };
-    let any_name = |option: &str| {
-        given(option)
-            || synonyms::of(base, option).iter().any(|other| match other.strip_prefix('^') {
-                Some(start) => literals().any(|text| text.starts_with(start)),
-                None => given(other),
-            })
-    };
+    let given = |option: &str| literals().any(|text| matches(option, text));
+    let any_name = |option: &str| given(option) || program.other_names(option).any(given);
     let has = |option: &String| {
         literals().any(|text| text == option)
             || match option.strip_prefix("--") {
@@ -169,15 +156,4 @@ fn option_fit(alternatives: &[String], words: &[Word], base: &str) -> Fit {
     } else {
         Fit::No
     }
-}
-
-/// Whether `text` is the long option, perhaps abbreviated, perhaps with a value.
-pub(super) fn is_long(text: &str, option: &str) -> bool {
-    let name = text.split('=').next().unwrap_or_default();
-    name.len() > 2 && name.starts_with("--") && option.starts_with(name)
-}
-
-/// Whether `text` is one or several short options.
-pub(super) fn is_short(text: &str) -> bool {
-    text.len() > 1 && text.starts_with('-') && !text.starts_with("--")
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::PathAccess;
+use crate::programs::{self, Approval, Trait};
 use crate::shell::{self, Command, base_name};
 
 /// What an approval is for: the next question with the same scope need not be asked.
@@ -54,25 +55,6 @@ pub enum Scope {
         name: String,
     },
 }
-
-/// Programs that do whatever their arguments say, or whose harm depends on them.
-const OPEN_ENDED: &str = "sh bash zsh dash fish ksh csh tcsh busybox python python2 python3 node \
-    deno bun perl ruby php lua luajit tclsh osascript awk gawk mawk nawk sed ed ex vi vim nvim \
-    emacs env sudo doas su pkexec runuser xargs parallel nohup timeout nice ionice time setsid \
-    stdbuf watch script expect ssh mosh find fd make gmake just ninja npx bunx uvx pipx eval exec \
-    source . command builtin trap curl wget nc ncat netcat socat telnet ftp sftp scp rsync rclone \
-    rm mv cp ln dd tee install truncate shred chmod chown chgrp mkfs mount docker podman nerdctl \
-    kubectl helm terraform cmake tar ansible systemctl crontab at batch gdb strace ltrace tmux screen gcc \
-    clang java jshell go kill pkill killall";
-
-/// Programs whose first operand says what they do.
-const WITH_SUBCOMMAND: &str = "git cargo npm pnpm yarn pip pip3 uv poetry gh glab rustup brew apt \
-    apt-get dnf yum pacman apk bundle gem rake composer mvn gradle dotnet swift mix cabal stack \
-    nix pi";
-
-/// Programs that do one thing; what follows are files and options.
-const PLAIN: &str = "mkdir rmdir touch pytest tox mypy black flake8 isort tsc eslint prettier jest \
-    vitest mocha rustfmt gofmt gzip gunzip zip unzip clang-format ctest shellcheck";
 
 /// Subcommands that do whatever the rest says.
 const OPEN_SUBCOMMANDS: &str = "run exec x dlx config alias -c script eval shell develop api";
@@ -177,22 +159,25 @@ fn prefix(words: &[String]) -> Option<Vec<String>> {
     let has = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let (program, rest) = words.split_first()?;
     let base = base_name(program);
-    let versioned = base.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     // A program by its path is not known by its name.
-    if base != program || has(OPEN_ENDED, base) || has(OPEN_ENDED, versioned) {
+    if base != program {
         return None;
     }
-    if !has(WITH_SUBCOMMAND, base) {
-        let subcommand = rest.first().filter(|word| is_name(word) && !has(PLAIN, base));
-        return Some([program].into_iter().chain(subcommand).cloned().collect());
+    let entry = programs::find(base);
+    let subcommand = rest.first().filter(|word| is_name(word));
+    match entry.approval() {
+        Approval::Exact => return None,
+        Approval::Program => return Some(vec![program.clone()]),
+        Approval::Guess => return Some([program].into_iter().chain(subcommand).cloned().collect()),
+        Approval::Subcommand => {}
     }
-    let subcommand = rest.first().filter(|word| is_name(word))?;
+    let subcommand = subcommand?;
     if !has(OPEN_SUBCOMMANDS, subcommand) {
         return Some(vec![program.clone(), subcommand.clone()]);
     }
-    // `npm run build` is one thing to do; `cargo run -- x` is not.
+    // `npm run build` is one task; `cargo run -- x` is not.
     let named = rest.get(1).filter(|word| is_name(word))?;
-    let scripts = has("npm pnpm yarn", base) && subcommand == "run";
+    let scripts = entry.has(Trait::RunsScripts) && subcommand == "run";
     scripts.then(|| vec![program.clone(), subcommand.clone(), named.clone()])
 }
 

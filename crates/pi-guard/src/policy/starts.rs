@@ -5,17 +5,10 @@ use std::path::PathBuf;
 
 use super::check::Check;
 use super::rule::{Fit, Program};
-use super::{CommandRule, writers};
+use super::{CommandRule, files};
 use crate::Decision;
+use crate::programs::{self, Runs, Trait};
 use crate::shell::{self, Access, Analysis, Command, Role, Word, base_name};
-
-/// Programs that do not run their arguments, whatever those are.
-const INERT: &str = "mkdir rmdir touch cp mv rm ln chmod chown chgrp tee install truncate dd git gh \
-    curl wget kill pkill killall apt apt-get brew dnf yum apk pacman pip pip3 npm pnpm yarn cargo gem \
-    rustup tar zip unzip gzip gunzip xz bzip2 zstd patch sed awk man whereis apropos hash type which \
-    export alias unalias printf echo pytest sleep logger notify-send say shred unlink mktemp cmp diff";
-/// Programs that make a file of another.
-const COPY: &str = "cp ln install mv rsync dd link objcopy";
 
 impl Check<'_> {
     /// Notes what a command that is not known may start; says whether that decided.
@@ -31,11 +24,13 @@ impl Check<'_> {
         if made {
             self.unknown(text, "the script makes this program itself");
         }
-        let copied = has(COPY, base) && self.copies(command);
+        let program = programs::find(base);
+        let runs_arguments = matches!(program.runs, Runs::Unknown | Runs::Actions(_));
+        let copied = program.has(Trait::Copies) && self.copies(command);
         if copied {
             self.unknown(text, "it gives another name to a program that a rule is about");
         }
-        if made || copied || has(INERT, base) && !written.contains('/') {
+        if made || copied || !runs_arguments && !written.contains('/') {
             return made || copied;
         }
         let Some(origin) = self.started(command) else { return false };
@@ -106,7 +101,7 @@ impl Check<'_> {
         for command in &analysis.commands {
             let targets = command.redirects.iter().filter(|r| r.access != Access::Read);
             let targets = targets.map(|redirect| &redirect.target);
-            let (written, certain) = writers::written(command);
+            let (written, certain) = files::written(command);
             let written = written.into_iter().filter(|_| certain);
             for word in targets.chain(written) {
                 let Some(text) = word.literal() else { continue };
@@ -119,8 +114,4 @@ impl Check<'_> {
         made.retain(|path| path != self.context.cwd);
         self.made = made;
     }
-}
-
-fn has(list: &str, name: &str) -> bool {
-    list.split_ascii_whitespace().any(|known| known == name)
 }

@@ -4,6 +4,7 @@ use super::Analysis;
 use super::launch::check_variable;
 use super::uncertainty::Uncertainty;
 use super::word::Word;
+use crate::programs::Builtin;
 
 /// Comparisons for which `[[` evaluates both sides as arithmetic.
 const NUMERIC: &[&str] = &[" -eq ", " -ne ", " -lt ", " -le ", " -gt ", " -ge "];
@@ -13,11 +14,10 @@ const HARMLESS: &str = "nullglob globstar dotglob failglob nocaseglob lastpipe i
     allexport monitor notify noexec";
 
 /// Looks at the arguments of a builtin that sets variables or evaluates text.
-pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
-    let words = words.get(1..).unwrap_or_default();
-    match base {
-        "set" | "shopt" => return settings(base, words, analysis),
-        "test" | "[" => {
+pub(super) fn check(builtin: Builtin, base: &str, words: &[Word], analysis: &mut Analysis) {
+    match builtin {
+        Builtin::Set | Builtin::ShOpt => return settings(builtin, base, words, analysis),
+        Builtin::Test => {
             let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
             let plain = |word: &Word| word.literal().is_some_and(is_plain_name);
             if words.windows(2).any(|pair| asks(&pair[0]) && !plain(&pair[1])) {
@@ -25,7 +25,7 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
             }
             return;
         }
-        "printf" => return printf(words, analysis),
+        Builtin::Printf => return printf(words, analysis),
         _ => {}
     }
     let mut value = false;
@@ -38,20 +38,20 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
                 name == "!"
                     || is_plain_name(name) && !name.starts_with(|c: char| c.is_ascii_digit())
             });
-            if base == "wait" && pid && analysis.evaluation.evaluate(word.raw()) {
+            if builtin == Builtin::Wait && pid && analysis.evaluation.evaluate(word.raw()) {
                 continue;
             }
-            if !value && (!named || base == "let") {
+            if !value && (!named || builtin == Builtin::Let) {
                 analysis.note(Uncertainty::Hidden);
             }
             value = false;
             continue;
         };
-        if std::mem::take(&mut value) && !matches!(base, "wait") {
+        if std::mem::take(&mut value) && builtin != Builtin::Wait {
             continue;
         }
-        if text.starts_with('-') && text.len() > 1 && base != "let" {
-            value = option(base, text, analysis);
+        if text.starts_with('-') && text.len() > 1 && builtin != Builtin::Let {
+            value = option(builtin, base, text, analysis);
             continue;
         }
         let name = text.split(['=', '[', '+']).next().unwrap_or_default();
@@ -59,10 +59,14 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
         if text.contains(['$', '`']) {
             analysis.note(Uncertainty::Hidden);
         }
-        match base {
-            "read" | "mapfile" | "readarray" | "getopts" | "wait" => analysis.evaluation.fill(name),
-            "let" if !analysis.evaluation.evaluate(text) => analysis.note(Uncertainty::Hidden),
-            "export" | "declare" | "typeset" | "local" | "readonly" => {
+        match builtin {
+            Builtin::Read | Builtin::MapFile | Builtin::GetOpts | Builtin::Wait => {
+                analysis.evaluation.fill(name);
+            }
+            Builtin::Let if !analysis.evaluation.evaluate(text) => {
+                analysis.note(Uncertainty::Hidden)
+            }
+            Builtin::Declare => {
                 if let Some((_, value)) = text.split_once('=') {
                     analysis.evaluation.assign(name, &Word::plain(value));
                 }
@@ -70,7 +74,7 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
             _ => {}
         }
     }
-    let integers = matches!(base, "declare" | "typeset" | "local" | "export" | "readonly")
+    let integers = builtin == Builtin::Declare
         && words.iter().filter_map(Word::literal).any(|t| t.starts_with('-') && t.contains('i'));
     if integers {
         // Whatever is assigned to them, here or later, is evaluated.
@@ -79,9 +83,9 @@ pub(super) fn check(base: &str, words: &[Word], analysis: &mut Analysis) {
 }
 
 /// Looks at an option; says whether its value is the next word.
-fn option(base: &str, text: &str, analysis: &mut Analysis) -> bool {
-    match base {
-        "read" => {
+fn option(builtin: Builtin, base: &str, text: &str, analysis: &mut Analysis) -> bool {
+    match builtin {
+        Builtin::Read => {
             if let Some(name) = text.split_once('a').map(|(_, name)| name)
                 && !name.is_empty()
             {
@@ -90,13 +94,13 @@ fn option(base: &str, text: &str, analysis: &mut Analysis) -> bool {
             // The name after `-a` is looked at like any other.
             text.ends_with(['p', 't', 'd', 'n', 'N', 'u', 'i'])
         }
-        "mapfile" | "readarray" => {
+        Builtin::MapFile => {
             if text.contains('C') {
                 analysis.note(Uncertainty::RunsText(format!("{base} -C")));
             }
             text.ends_with(['d', 'n', 'O', 's', 'u', 'c'])
         }
-        "declare" | "typeset" | "local" if text.contains('n') => {
+        Builtin::Declare if text.contains('n') => {
             analysis.note(Uncertainty::Construct("references to variables".to_owned()));
             false
         }
@@ -128,25 +132,26 @@ fn printf(words: &[Word], analysis: &mut Analysis) {
     }
 }
 
-fn settings(base: &str, words: &[Word], analysis: &mut Analysis) {
+fn settings(builtin: Builtin, base: &str, words: &[Word], analysis: &mut Analysis) {
     let harmless = |name: &str| HARMLESS.split_ascii_whitespace().any(|known| known == name);
-    let mut named = base == "shopt";
+    let shopt = builtin == Builtin::ShOpt;
+    let mut named = shopt;
     for word in words {
         let Some(text) = word.literal() else {
             // Positional parameters, if nothing else; their use is doubted where they are used.
-            if base == "shopt" || word.may_be_option() && !word.raw().starts_with('"') {
+            if shopt || word.may_be_option() && !word.raw().starts_with('"') {
                 analysis.note(Uncertainty::Construct(format!("{base} with {}", word.raw())));
             }
             continue;
         };
         let known = match text {
-            "--" | "-" if base == "set" => return,
+            "--" | "-" if !shopt => return,
             _ if text.starts_with(['-', '+']) => {
-                named = base == "shopt" || text.ends_with('o');
-                base == "shopt" || !text.contains(['k', 'H'])
+                named = shopt || text.ends_with('o');
+                shopt || !text.contains(['k', 'H'])
             }
             _ if named => {
-                named = base == "shopt";
+                named = shopt;
                 harmless(text)
             }
             _ => true,

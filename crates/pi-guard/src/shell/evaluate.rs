@@ -6,6 +6,7 @@
 //! number. Variables that the script does not set are the caller's and are trusted.
 
 use super::word::Word;
+use crate::programs;
 
 /// What is known of the variables of a script, and where values are evaluated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -145,56 +146,20 @@ pub(super) fn prints_number(script: &str) -> bool {
         return false;
     }
     let last = script.rsplit('|').next().unwrap_or_default();
-    let piped = script.contains('|');
-    if piped && script.split('|').any(|part| !part.matches(['\'', '"']).count().is_multiple_of(2)) {
+    let is_split = |part: &str| !part.matches(['\'', '"']).count().is_multiple_of(2);
+    if script.contains('|') && script.split('|').any(is_split) {
         return false;
     }
-    let words: Vec<&str> = last.split_whitespace().collect();
-    let Some((program, rest)) = words.split_first() else { return false };
-    match *program {
-        // With the name of a file it prints that too.
-        "wc" => {
-            let read = rest.iter().position(|word| word.starts_with('<'));
-            let options = &rest[..read.unwrap_or(rest.len())];
-            let after = read.map_or(0, |at| rest.len() - at);
-            (piped || read.is_some())
-                && after <= 2
-                && options.iter().all(|word| matches!(*word, "-l" | "-c" | "-w" | "-m" | "-L"))
-        }
-        "nproc" => rest.is_empty(),
-        "date" => matches!(rest, ["+%s" | "+%s%N" | "+%s%3N"]),
-        "git" => match rest {
-            ["rev-list", "--count", commits] => {
-                commits.chars().all(|c| c.is_ascii_alphanumeric() || "~^./_".contains(c))
-            }
-            _ => false,
-        },
-        "id" => matches!(rest, ["-u" | "-g"]),
-        // Of several files it prints the names.
-        "grep" => match rest {
-            ["-c" | "-ci" | "-cE" | "-cv", pattern, file @ ..] => {
-                let plain = |word: &str| {
-                    let word = word.trim_matches(['\'', '"']);
-                    !word.starts_with(['-', '$']) && !word.contains(['*', '?', '[', '$', '\'', '"'])
-                };
-                let several = pattern.starts_with('-') || pattern.starts_with('$');
-                !several
-                    && file.len() <= 1
-                    && file.iter().all(|file| plain(file))
-                    && pattern.matches(['\'', '"']).count().is_multiple_of(2)
-            }
-            _ => false,
-        },
-        "stat" => match rest {
-            ["-c", "%s" | "%Y" | "%a" | "%h", files @ ..] => {
-                files.iter().all(|file| !file.starts_with(['-', '$']) && !file.starts_with("\"-"))
-                    && files.len() == 1
-            }
-            _ => false,
-        },
-        "seq" => rest.iter().all(|word| is_number(word)),
-        _ => false,
-    }
+    // A file that is read through the shell is not an argument.
+    let command = last.split_once('<').map_or(last, |(command, _)| command);
+    let word = |text: &str| {
+        let quotes = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
+        let inside = quotes('\'').or_else(|| quotes('"')).unwrap_or(text);
+        let is_literal = !inside.contains(['$', '\'', '"'])
+            && (inside.len() < text.len() || !inside.contains(['*', '?', '[']));
+        if is_literal { Word::plain(inside) } else { Word::unknown(text, "an expansion") }
+    };
+    programs::prints_number(&command.split_whitespace().map(word).collect::<Vec<_>>())
 }
 
 #[cfg(test)]

@@ -1,24 +1,22 @@
-//! Commands that start commands: what a wrapper, a shell, `find` or `git` runs is a command too.
+//! Commands that start commands: the command of a wrapper, the script of a shell and the actions
+//! of a search are commands too.
 
-use super::git::{self, Git};
 use super::nodes::RESERVED;
-use super::programs;
 use super::uncertainty::Uncertainty;
-use super::variables::{self, Set};
+use super::variables::{self, Effect};
 use super::word::Word;
-use super::wrappers::{self, Inner};
-use super::{Analysis, Assignment, Command, Role, builtins, script_into, sed};
+use super::{Analysis, Assignment, Command, Role, builtins, languages, script_into};
+use crate::programs::{self, Dialect, Execution, Program, Runs, Trait, is_option, takes_value};
 
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {
     command.through = through.to_vec();
-    let program = command.base().map(str::to_owned);
+    let program = command.base().map(programs::find);
     for assignment in &command.assignments {
-        let set = variables::check(assignment, program.as_deref());
-        match set {
-            Set::Harmless => {}
-            Set::Runs(text) => script_into(&text, analysis, through),
-            Set::Powerful => analysis.note(Uncertainty::Variable(assignment.name.clone())),
+        match variables::effect(assignment, program) {
+            Effect::None => {}
+            Effect::Runs(text) => script_into(&text, analysis, through),
+            Effect::Unknown => analysis.note(Uncertainty::Variable(assignment.name.clone())),
         }
         analysis.evaluation.assign(&assignment.name, &assignment.value);
     }
@@ -31,7 +29,7 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
         analysis.commands.push(command);
         return;
     };
-    // After `time`, which the grammar takes for a program, these are what they are elsewhere.
+    // After `time`, which the grammar takes for a program, reserved words keep their meaning.
     if RESERVED.contains(&base.as_str()) || word.raw().contains('=') {
         analysis.note(Uncertainty::Construct(format!("`{base}`")));
     }
@@ -43,142 +41,341 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
     let words = command.words.clone();
     let at = analysis.commands.len();
     analysis.commands.push(command);
-    let role = start(&base, &words, at, analysis, through);
+    let inside: Vec<String> = through.iter().chain([&base]).cloned().collect();
+    let role = Launch { base: &base, words: &words, at, analysis, inside: &inside }.role();
     analysis.commands[at].role = role;
 }
 
-fn start(
-    base: &str,
-    words: &[Word],
+/// A command that may start others.
+struct Launch<'a> {
+    base: &'a str,
+    words: &'a [Word],
+    /// The index of the command in the analysis.
     at: usize,
-    analysis: &mut Analysis,
-    through: &[String],
-) -> Role {
-    let inside: Vec<String> =
-        through.iter().cloned().chain(std::iter::once(base.to_owned())).collect();
-    if let Some(wrapper) = wrappers::find(base) {
-        return wrapped(wrapper, words, at, analysis, &inside);
-    }
-    if wrappers::SHELLS.contains(&base) {
-        return shell(base, words, analysis, &inside);
-    }
-    if base == "trap"
-        && let Some(role) = trap(words, analysis, &inside)
-    {
-        return role;
-    }
-    if wrappers::RUN_TEXT.contains(&base) {
-        analysis.note(Uncertainty::RunsText(base.to_owned()));
-        let texts: Option<Vec<&str>> = words[1..].iter().map(Word::literal).collect();
-        if let Some(texts) = texts.filter(|_| base == "eval" || base == "trap") {
-            script_into(&texts.join(" "), analysis, &inside);
+    analysis: &'a mut Analysis,
+    /// The commands that start what this command starts.
+    inside: &'a [String],
+}
+
+impl Launch<'_> {
+    fn role(&mut self) -> Role {
+        let (base, words) = (self.base, self.words);
+        let program = programs::find(base);
+        if !program.is_known()
+            && let Some((program, subcommand)) = programs::split_dashed(base)
+        {
+            let short = [Word::plain(program), Word::plain(subcommand)];
+            return self.start(&[&short, &words[1..]].concat(), vec![]);
         }
-        return Role::Plain;
-    }
-    match base {
-        "alias" | "unalias" | "hash" if words.len() > 1 => {
-            analysis.note(Uncertainty::Renames(words[1].raw().to_owned()));
-            Role::Plain
-        }
-        "export" | "declare" | "typeset" | "local" | "readonly" | "read" | "printf" | "mapfile"
-        | "readarray" | "getopts" | "let" | "unset" | "wait" | "test" | "[" | "set" | "shopt" => {
-            builtins::check(base, words, analysis);
-            Role::Plain
-        }
-        "find" | "fd" | "fdfind" => find(base, words, analysis, &inside),
-        "git" => git_runs(words, analysis, &inside),
-        // `git-push` is a program like `git push`, in a folder of git's.
-        _ if base.starts_with("git-") => {
-            let sub = base.strip_prefix("git-").unwrap_or_default();
-            let short = [Word::plain("git"), Word::plain(sub)].into_iter();
-            let short: Vec<Word> = short.chain(words[1..].iter().cloned()).collect();
-            inner(&short, vec![], analysis, &inside)
-        }
-        "watch" => watch(words, analysis, &inside),
-        _ if base.starts_with("ld-linux") || base.starts_with("ld.so") => {
-            inner(words.get(1..).unwrap_or_default(), vec![], analysis, &inside)
-        }
-        _ if programs::is_interpreter(base) => {
-            Role::Opaque(format!("{base} runs code in another language"))
-        }
-        _ if programs::runs_by_other_word(base, words) => {
-            Role::Opaque(format!("what {base} runs is not in the command"))
-        }
-        "awk" | "gawk" | "mawk" | "nawk" => awk(words),
-        "sed" | "gsed" => match sed::may_run(words) {
-            Err(sed::MayRun) => {
-                Role::Opaque("this sed script may run programs or write files".to_owned())
+        match programs::running_argument(words) {
+            Some(word) if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                return Role::Opaque(format!("`{base} {word}` runs scripts of packages"));
             }
-            Ok(numbers) => {
-                for word in numbers {
-                    if !analysis.evaluation.evaluate(word.raw()) {
-                        analysis.note(Uncertainty::Hidden);
-                    }
+            Some(option) => self.note(Uncertainty::Starter(format!("{base} {option}"))),
+            None => {}
+        }
+        if program.has(Trait::Extensible)
+            && let Some(role) = self.subcommand(program)
+        {
+            return role;
+        }
+        let execution = programs::execution(words);
+        let role = self.execute(&execution);
+        // The program of a subcommand does more than starting what it is given.
+        if execution.is_subcommand && role == Role::Starts { Role::Plain } else { role }
+    }
+
+    fn execute(&mut self, execution: &Execution<'_>) -> Role {
+        let (base, arguments) = (self.base, execution.arguments);
+        match execution.runs {
+            Runs::Unknown | Runs::Nothing => Role::Plain,
+            Runs::Command { operands, assigns, input } => {
+                self.wrapped(execution, operands, assigns, input)
+            }
+            Runs::Actions(list) => self.actions(list),
+            Runs::Joined => self.joined(execution),
+            Runs::Scripts(options) => {
+                for script in programs::values(options, arguments) {
+                    self.script(&script);
                 }
                 Role::Plain
             }
-        },
-        _ => by_option(base, words, analysis),
-    }
-}
-
-/// `trap` with a script that is written out, which is judged like any other.
-fn trap(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Option<Role> {
-    let texts: Vec<&str> = words[1..].iter().map(Word::literal).collect::<Option<_>>()?;
-    let texts = texts.strip_prefix(&["--"]).unwrap_or(&texts);
-    let (script, signals) = texts.split_first()?;
-    let names = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
-    if signals.is_empty() || !signals.iter().all(names) || script.starts_with('-') && *script != "-"
-    {
-        return None;
-    }
-    if *script != "-" {
-        script_into(script, analysis, inside);
-    }
-    Some(Role::Starts)
-}
-
-fn wrapped(
-    wrapper: &wrappers::Wrapper,
-    words: &[Word],
-    at: usize,
-    analysis: &mut Analysis,
-    inside: &[String],
-) -> Role {
-    // `command -v x` only looks x up.
-    let first = words.get(1).and_then(Word::literal);
-    if wrapper.name == "command" && matches!(first, Some("-v" | "-V")) {
-        return Role::Plain;
-    }
-    if wrapper.name == "flock"
-        && words.iter().any(|w| w.literal().is_none_or(|t| t == "-c" || t.starts_with("--c")))
-    {
-        analysis.note(Uncertainty::RunsText("flock -c".to_owned()));
-    }
-    match wrapper.inner(words) {
-        Inner::Nothing => {
-            if wrapper.name == "exec" && !analysis.commands[at].redirects.is_empty() {
-                analysis.note(Uncertainty::Construct("exec with redirections".to_owned()));
+            Runs::Shell(dialect) => self.shell(dialect),
+            Runs::Trap => self.trap().unwrap_or_else(|| self.evaluated()),
+            Runs::Eval => self.evaluated(),
+            Runs::Text => {
+                self.note(Uncertainty::RunsText(base.to_owned()));
+                Role::Plain
             }
-            Role::Plain
-        }
-        Inner::Unclear(what) => {
-            analysis.note(Uncertainty::Starter(what));
-            Role::Plain
-        }
-        Inner::At(start, assigned) => {
-            let assignments = assigned.iter().filter_map(|at| assignment(&words[*at])).collect();
-            let mut started = words[start..].to_vec();
-            if wrapper.name == "xargs" {
-                started = replaced(&words[1..start], started);
-                started.push(Word::unknown("…", "arguments from standard input"));
+            Runs::Alias => {
+                if let Some(first) = arguments.first() {
+                    self.note(Uncertainty::Renames(first.raw().to_owned()));
+                }
+                Role::Plain
             }
-            inner(&started, assignments, analysis, inside)
+            Runs::Builtin(builtin) => {
+                builtins::check(builtin, base, arguments, self.analysis);
+                Role::Plain
+            }
+            Runs::Sed => self.sed(),
+            Runs::Awk if languages::awk_runs_programs(arguments) => {
+                Role::Opaque("this awk program may run programs or write files".to_owned())
+            }
+            Runs::Awk => Role::Plain,
+            Runs::Code => Role::Opaque(format!("{base} runs code in another language")),
+            Runs::Hidden(_) => Role::Opaque(format!("the command does not show what {base} runs")),
         }
+    }
+
+    fn note(&mut self, uncertainty: Uncertainty) {
+        self.analysis.note(uncertainty);
+    }
+
+    /// Adds a script that this command runs.
+    fn script(&mut self, script: &Word) {
+        match script.literal() {
+            Some(text) => script_into(text, self.analysis, self.inside),
+            None => self.note(Uncertainty::RunsText(self.base.to_owned())),
+        }
+    }
+
+    /// Adds the command that this one starts without doing anything else.
+    fn start(&mut self, words: &[Word], assignments: Vec<Assignment>) -> Role {
+        if words.is_empty() {
+            return Role::Plain;
+        }
+        let command = Command { words: words.to_vec(), assignments, ..Command::default() };
+        push(command, self.analysis, self.inside);
+        Role::Starts
+    }
+
+    /// Looks for a subcommand that has an entry. Returns no role if nothing stands before it.
+    fn subcommand(&mut self, program: &Program) -> Option<Role> {
+        let (base, words) = (self.base, self.words);
+        if programs::prints_version(words) || programs::only_reads(&words[..1]) && words.len() == 1
+        {
+            return Some(Role::Plain);
+        }
+        let mut at = 1;
+        while let Some(word) = words.get(at) {
+            let Some(text) = word.literal() else {
+                let raw = word.raw();
+                return Some(Role::Opaque(format!("the subcommand of {base} is unknown: {raw}")));
+            };
+            if !is_option(text) {
+                if program.subcommand(text).is_none() {
+                    let why = format!("`{base} {text}` may be an alias or a script");
+                    return Some(Role::Opaque(why));
+                }
+                let short = [&words[..1], &words[at..]].concat();
+                return (at > 1).then(|| self.start(&short, vec![]));
+            }
+            let mut harmless = takes_value(program.options, text);
+            if program.options.contains(&format!("{text}:")) {
+                let setting = words.get(at + 1).and_then(Word::literal).unwrap_or_default();
+                let name = setting.split('=').next().unwrap_or_default();
+                harmless = program.is_harmless_setting(name).then_some(true);
+            }
+            match harmless {
+                Some(takes_next) => at += 1 + usize::from(takes_next),
+                None => return Some(Role::Opaque(format!("`{base} {text}` may run a program"))),
+            }
+        }
+        (at == 1).then(|| Role::Opaque(format!("the command does not show what {base} runs")))
+    }
+
+    /// The command of a wrapper, after its options, assignments and operands.
+    fn wrapped(
+        &mut self,
+        execution: &Execution<'_>,
+        mut operands: usize,
+        assigns: bool,
+        input: bool,
+    ) -> Role {
+        let arguments = execution.arguments;
+        let accepted = execution.entry.options;
+        let mut assignments = Vec::new();
+        let mut options = true;
+        let mut at = 0;
+        while let Some(word) = arguments.get(at) {
+            let Some(text) = word.literal() else {
+                self.note(Uncertainty::Starter(word.raw().to_owned()));
+                return Role::Plain;
+            };
+            let is_dash = text == "-" && accepted.starts_with("- ");
+            if options && text == "--" {
+                options = false;
+            } else if options && (is_option(text) || is_dash) {
+                match if is_dash { Some(false) } else { takes_value(accepted, text) } {
+                    Some(takes_next) => at += usize::from(takes_next),
+                    None => {
+                        self.note(Uncertainty::Starter(format!("{} {text}", self.base)));
+                        return Role::Plain;
+                    }
+                }
+            // Wrappers set any name, also those that the shell would not.
+            } else if let Some((name, value)) = text.split_once('=').filter(|_| assigns) {
+                options = false;
+                let value = Word::plain(value);
+                assignments.push(Assignment { name: name.to_owned(), value });
+            } else if operands > 0 {
+                operands -= 1;
+            } else if input {
+                let mut started = replaced(&arguments[..at], arguments[at..].to_vec());
+                started.push(Word::unknown("…", INPUT));
+                return self.start(&started, assignments);
+            } else {
+                return self.start(&arguments[at..], assignments);
+            }
+            at += 1;
+        }
+        let redirects = !self.analysis.commands[self.at].redirects.is_empty();
+        if redirects && execution.entry.has(Trait::RedirectsShell) {
+            self.note(Uncertainty::Construct(format!("{} with redirections", self.base)));
+        }
+        Role::Plain
+    }
+
+    /// The commands of a search, which run once for each file or for all.
+    fn actions(&mut self, list: &str) -> Role {
+        for (at, word) in self.words.iter().enumerate().skip(1) {
+            let Some(text) = word.literal() else { continue };
+            if !list.split_ascii_whitespace().any(|action| action == text) {
+                if list.split_ascii_whitespace().any(|action| programs::matches(action, text)) {
+                    self.note(Uncertainty::Starter(format!("{} {text}", self.base)));
+                }
+                continue;
+            }
+            let rest = &self.words[at + 1..];
+            let end = rest.iter().position(|w| matches!(w.literal(), Some(";" | "+")));
+            let started =
+                rest[..end.unwrap_or(rest.len())].iter().map(|word| match word.literal() {
+                    Some(text) if text.contains('{') => Word::Unknown {
+                        raw: word.raw().to_owned(),
+                        prefix: if text == "{}" { "./".into() } else { String::new() },
+                        many: false,
+                        why: "a file that is found",
+                    },
+                    _ => word.clone(),
+                });
+            self.start(&started.collect::<Vec<_>>(), vec![]);
+        }
+        Role::Plain
+    }
+
+    /// The operands, joined to a script.
+    fn joined(&mut self, execution: &Execution<'_>) -> Role {
+        let mut rest = execution.arguments;
+        while let Some(text) = rest.first().and_then(Word::literal).filter(|t| is_option(t)) {
+            let takes_next = takes_value(execution.entry.options, text) == Some(true);
+            rest = rest.get(1 + usize::from(takes_next)..).unwrap_or_default();
+        }
+        let literals: Option<Vec<&str>> = rest.iter().map(Word::literal).collect();
+        match literals {
+            Some(script) if !script.is_empty() => {
+                script_into(&script.join(" "), self.analysis, self.inside);
+                Role::Starts
+            }
+            _ => {
+                self.note(Uncertainty::RunsText(self.base.to_owned()));
+                Role::Plain
+            }
+        }
+    }
+
+    fn shell(&mut self, dialect: Dialect) -> Role {
+        let (base, words) = (self.base, self.words);
+        let mut at = 1;
+        while let Some(text) = words.get(at).and_then(Word::literal) {
+            match text {
+                "-o" | "+o" | "-O" | "+O" => at += 1,
+                "--rcfile" | "--init-file" => break,
+                "--" | "--login" | "--norc" | "--noprofile" | "--posix" => {}
+                "--version" | "--help" if words.len() == 2 => return Role::Plain,
+                _ if text.starts_with("--") => break,
+                _ if text.starts_with(['-', '+']) && text.len() > 1 => {
+                    if text.contains('c') {
+                        return self.shell_script(dialect, &words[at + 1..]);
+                    }
+                    if text.contains('s') && !text.starts_with('+') {
+                        break;
+                    }
+                }
+                _ => return Role::Opaque(format!("{base} runs the script {text}")),
+            }
+            at += 1;
+        }
+        self.note(Uncertainty::RunsText(base.to_owned()));
+        Role::Plain
+    }
+
+    /// The script after `-c`, before which options may still follow: `bash -c -e script`.
+    fn shell_script(&mut self, dialect: Dialect, rest: &[Word]) -> Role {
+        let is_script = |word: &&Word| word.literal().is_none_or(|t| !t.starts_with(['-', '+']));
+        let Some(script) = rest.iter().find(is_script).and_then(Word::literal) else {
+            self.note(Uncertainty::RunsText(self.base.to_owned()));
+            return Role::Plain;
+        };
+        let is_other = match dialect {
+            Dialect::Bash => false,
+            Dialect::Posix => script.contains("$'"),
+            Dialect::Other => true,
+        };
+        if is_other {
+            self.note(Uncertainty::Construct(format!("the language of {}", self.base)));
+        }
+        script_into(script, self.analysis, self.inside);
+        Role::Starts
+    }
+
+    /// A trap whose script is literal, which is judged like any other.
+    fn trap(&mut self) -> Option<Role> {
+        let texts: Vec<&str> = self.words[1..].iter().map(Word::literal).collect::<Option<_>>()?;
+        let texts = texts.strip_prefix(&["--"]).unwrap_or(&texts);
+        let (script, signals) = texts.split_first()?;
+        let is_signal = |text: &&str| text.chars().all(|c| c.is_ascii_alphanumeric() || c == '+');
+        if signals.is_empty() || !signals.iter().all(is_signal) || is_option(script) {
+            return None;
+        }
+        if *script != "-" {
+            script_into(script, self.analysis, self.inside);
+        }
+        Some(Role::Starts)
+    }
+
+    /// Text that the shell evaluates. It is read for commands, but never trusted.
+    fn evaluated(&mut self) -> Role {
+        self.note(Uncertainty::RunsText(self.base.to_owned()));
+        let texts: Option<Vec<&str>> = self.words[1..].iter().map(Word::literal).collect();
+        if let Some(texts) = texts {
+            script_into(&texts.join(" "), self.analysis, self.inside);
+        }
+        Role::Plain
+    }
+
+    fn sed(&mut self) -> Role {
+        let Some(numbers) = languages::sed_numbers(self.words) else {
+            let why = "this sed script may run programs or write files";
+            return Role::Opaque(why.to_owned());
+        };
+        for at in numbers {
+            if !self.analysis.evaluation.evaluate(self.words[at].raw()) {
+                self.note(Uncertainty::Hidden);
+            }
+            // Such a script begins with the number of a line.
+            if let Word::Unknown { prefix, .. } = &mut self.analysis.commands[self.at].words[at] {
+                "0".clone_into(prefix);
+            }
+        }
+        Role::Plain
     }
 }
 
-/// The words of a command in which `xargs` puts what it reads, with options such as `-I{}`.
+/// The reason why words of a command with arguments from standard input are unknown.
+const INPUT: &str = "arguments from standard input";
+
+/// The words of a command in which arguments from standard input are put, with options such as
+/// `-I{}`.
 fn replaced(options: &[Word], words: Vec<Word>) -> Vec<Word> {
     let mut signs = Vec::new();
     for (at, option) in options.iter().enumerate() {
@@ -188,257 +385,29 @@ fn replaced(options: &[Word], words: Vec<Word>) -> Vec<Word> {
             if "replace".starts_with(long.split('=').next().unwrap_or_default()) {
                 signs.push(long.split_once('=').map_or("{}", |(_, sign)| sign));
             }
-        } else if let Some((_, sign)) = text.split_once('i') {
+            continue;
+        }
+        if let Some((_, sign)) = text.split_once('i') {
             signs.push(if sign.is_empty() { "{}" } else { sign });
         }
         // `-0I{}`, and `-J` of other systems.
-        if !text.starts_with("--")
-            && let Some((_, sign)) = text.split_once(['I', 'J'])
-        {
+        if let Some((_, sign)) = text.split_once(['I', 'J']) {
             signs.extend(if sign.is_empty() { next() } else { Some(sign) });
         }
     }
-    let holds = |word: &Word| {
-        word.literal().is_some_and(|t| signs.iter().any(|s| !s.is_empty() && t.contains(s)))
+    signs.retain(|sign| !sign.is_empty());
+    let read = |word: Word| {
+        let text = word.literal().unwrap_or_default();
+        let Some(known) = signs.iter().filter_map(|sign| text.find(sign)).min() else {
+            return word;
+        };
+        let prefix = text[..known].to_owned();
+        Word::Unknown { raw: word.raw().to_owned(), prefix, many: false, why: INPUT }
     };
-    let read = |word: Word| if holds(&word) { from_input(&word, &signs) } else { word };
     words.into_iter().map(read).collect()
 }
 
-/// A word with something in it that is read from standard input.
-fn from_input(word: &Word, signs: &[&str]) -> Word {
-    let text = word.literal().unwrap_or_default();
-    let known = signs.iter().filter_map(|sign| text.find(sign)).min().unwrap_or(0);
-    Word::Unknown {
-        raw: word.raw().to_owned(),
-        prefix: text.get(..known).unwrap_or_default().to_owned(),
-        many: false,
-        why: "arguments from standard input",
-    }
-}
-
-fn assignment(word: &Word) -> Option<Assignment> {
-    let (name, value) = word.literal()?.split_once('=')?;
-    Some(Assignment { name: name.to_owned(), value: Word::plain(value) })
-}
-
-/// Adds the command that is started, and says that the starter does nothing else.
-fn inner(
-    words: &[Word],
-    assignments: Vec<Assignment>,
-    analysis: &mut Analysis,
-    inside: &[String],
-) -> Role {
-    if words.is_empty() {
-        return Role::Plain;
-    }
-    push(Command { words: words.to_vec(), assignments, ..Command::default() }, analysis, inside);
-    Role::Starts
-}
-
-fn shell(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
-    let mut at = 1;
-    while let Some(text) = words.get(at).and_then(Word::literal) {
-        match text {
-            "-o" | "+o" | "-O" | "+O" => at += 1,
-            "--rcfile" | "--init-file" => break,
-            "--" | "--login" | "--norc" | "--noprofile" | "--posix" => {}
-            "--version" | "--help" if words.len() == 2 => return Role::Plain,
-            _ if text.starts_with("--") => break,
-            _ if text.starts_with(['-', '+']) && text.len() > 1 => {
-                if text.contains('c') {
-                    // Options may still follow: `bash -c -e script`.
-                    let rest = words.get(at + 1..).unwrap_or_default();
-                    let script = rest.iter().find(|word| {
-                        word.literal().is_none_or(|t| !t.starts_with('-') && !t.starts_with('+'))
-                    });
-                    let Some(script) = script.and_then(Word::literal) else {
-                        analysis.note(Uncertainty::RunsText(base.to_owned()));
-                        return Role::Plain;
-                    };
-                    // Some shells of this name take `$'x'` for a `$` and an `x`.
-                    let quotes = matches!(base, "sh" | "dash" | "ash") && script.contains("$'");
-                    if quotes || matches!(base, "fish" | "zsh" | "csh" | "tcsh") {
-                        analysis.note(Uncertainty::Construct(format!("the language of {base}")));
-                    }
-                    script_into(script, analysis, inside);
-                    return Role::Starts;
-                }
-                if text.contains('s') && !text.starts_with('+') {
-                    break;
-                }
-            }
-            _ => return Role::Opaque(format!("{base} runs the script {text}")),
-        }
-        at += 1;
-    }
-    analysis.note(Uncertainty::RunsText(base.to_owned()));
-    Role::Plain
-}
-
-fn find(base: &str, words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
-    let starts: &[&str] = if base == "find" {
-        &["-exec", "-execdir", "-ok", "-okdir"]
-    } else {
-        &["-x", "--exec", "-X", "--exec-batch"]
-    };
-    for (at, word) in words.iter().enumerate() {
-        let Some(text) = word.literal() else { continue };
-        if !starts.contains(&text) {
-            let bunched =
-                text.starts_with('-') && !text.starts_with("--") && text.contains(['x', 'X']);
-            if base != "find" && (bunched || text.starts_with("--exec")) {
-                analysis.note(Uncertainty::Starter(format!("{base} {text}")));
-            }
-            continue;
-        }
-        let rest = &words[at + 1..];
-        let end = rest.iter().position(|w| matches!(w.literal(), Some(";" | "+")));
-        let started: Vec<Word> = rest[..end.unwrap_or(rest.len())]
-            .iter()
-            .map(|word| match word.literal() {
-                Some(text) if text.contains('{') => Word::Unknown {
-                    raw: word.raw().to_owned(),
-                    prefix: if text == "{}" { "./".into() } else { String::new() },
-                    many: false,
-                    why: "a file that is found",
-                },
-                _ => word.clone(),
-            })
-            .collect();
-        inner(&started, vec![], analysis, inside);
-    }
-    Role::Plain
-}
-
-fn git_runs(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
-    if let Some(option) = git::running(words) {
-        analysis.note(Uncertainty::Starter(format!("git {option}")));
-    }
-    match git::read(words) {
-        Git::Opaque(why) => return Role::Opaque(why),
-        Git::Shortened(short) => return inner(&short, vec![], analysis, inside),
-        Git::Plain => {}
-    }
-    let (scripts, command) = git::runs(words);
-    for script in &scripts {
-        match script.literal() {
-            Some(text) => script_into(text, analysis, inside),
-            None => analysis.note(Uncertainty::RunsText("git".to_owned())),
-        }
-    }
-    if let Some(start) = command {
-        inner(words.get(start..).unwrap_or_default(), vec![], analysis, inside);
-    }
-    Role::Plain
-}
-
-/// `watch` joins its operands to a script.
-fn watch(words: &[Word], analysis: &mut Analysis, inside: &[String]) -> Role {
-    let mut at = 1;
-    while let Some(text) = words.get(at).and_then(Word::literal) {
-        match text {
-            "-n" | "--interval" => at += 1,
-            _ if text.starts_with('-') => {}
-            _ => break,
-        }
-        at += 1;
-    }
-    let rest: Option<Vec<&str>> = words[at.min(words.len())..].iter().map(Word::literal).collect();
-    match rest {
-        Some(script) if !script.is_empty() => {
-            script_into(&script.join(" "), analysis, inside);
-            Role::Starts
-        }
-        _ => {
-            analysis.note(Uncertainty::RunsText("watch".to_owned()));
-            Role::Plain
-        }
-    }
-}
-
-/// Programs that run others only if an option or a subcommand says so.
-fn by_option(base: &str, words: &[Word], analysis: &mut Analysis) -> Role {
-    let literals: Vec<&str> = words.iter().skip(1).filter_map(Word::literal).collect();
-    match programs::running_option(base, &literals) {
-        Some(option) if option.starts_with('-') => {
-            analysis.note(Uncertainty::Starter(format!("{base} {option}")));
-            Role::Plain
-        }
-        Some(sub) => Role::Opaque(format!("{base} {sub} runs what packages say")),
-        None if matches!(base, "npm" | "pnpm" | "yarn" | "cargo" | "go") => packages(base, words),
-        None => Role::Plain,
-    }
-}
-
-fn packages(base: &str, words: &[Word]) -> Role {
-    let runs = ["run", "exec", "x", "dlx", "test", "start", "run-script", "t", "generate", "tool"];
-    let opaque = |what: &str| Role::Opaque(format!("{base} {what} runs what a file says"));
-    // What cargo runs is the project itself, which is what people ask for; the rest of its
-    // subcommands may be anybody's programs, but only those that are installed.
-    if base == "cargo" {
-        return Role::Plain;
-    }
-    let Some(first) = words.get(1) else {
-        return if base == "yarn" { opaque("install") } else { Role::Plain };
-    };
-    let options = first.may_be_option();
-    let sub = words[1..].iter().find(|w| !w.may_be_option()).and_then(Word::literal);
-    match sub.unwrap_or_default() {
-        sub if runs.contains(&sub) && !(base == "go" && sub == "test") => opaque(sub),
-        // For these, any other name may be that of a script.
-        sub if matches!(base, "pnpm" | "yarn") => {
-            let own = "list ls why outdated info audit config licenses view help version versions \
-                publish pack login logout whoami owner tag store cache remove prune npm";
-            if !options && own.split_ascii_whitespace().any(|known| known == sub) {
-                Role::Plain
-            } else {
-                opaque(first.raw())
-            }
-        }
-        _ => Role::Plain,
-    }
-}
-
-fn awk(words: &[Word]) -> Role {
-    let may_run = |text: &str| {
-        let text = text.replace(">=", "").replace("||", "");
-        // Outside of braces these compare, or are part of a pattern.
-        let blocks = text.split_once('{').map_or("", |(_, blocks)| blocks);
-        ["system", "getline", "@"].iter().any(|part| text.contains(part))
-            || blocks.contains('|')
-            || blocks.contains('>') && !only_compares(blocks)
-            || ["-f", "-i", "-l", "-E", "-D", "-o", "-p", "-d", "--"]
-                .iter()
-                .any(|option| text.starts_with(option))
-    };
-    let harmless = words[1..].iter().all(|word| match word {
-        Word::Literal { text, .. } => !may_run(text),
-        // A file, if the program came before it.
-        Word::Unknown { .. } => !word.may_be_option() && words[1].literal().is_some(),
-    });
-    if harmless { Role::Plain } else { Role::Opaque("awk may run programs".to_owned()) }
-}
-
-/// Whether every `>` in awk's actions is between parentheses, where it compares.
-fn only_compares(actions: &str) -> bool {
-    // Where a string or a pattern begins and ends is not looked at: then nothing is known.
-    if actions.contains(['"', '/', '\\']) {
-        return false;
-    }
-    let mut depth = 0_usize;
-    actions.chars().all(|character| {
-        match character {
-            '(' => depth += 1,
-            ')' => depth = depth.saturating_sub(1),
-            '>' => return depth > 0,
-            _ => {}
-        }
-        true
-    })
-}
-
-/// A variable is set that may decide what runs.
+/// Notes that a variable is set which may decide what runs.
 pub(super) fn check_variable(name: &str, analysis: &mut Analysis) {
     if variables::is_powerful(name.split(['[', '=', '+']).next().unwrap_or(name)) {
         analysis.note(Uncertainty::Variable(name.to_owned()));

@@ -13,6 +13,7 @@ use super::uncertainty::Uncertainty;
 use super::word::{self, Word, slice};
 use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect};
 use super::{builtins, evaluate, launch};
+use crate::programs;
 
 /// The parser reports its progress every hundred steps or so; this many reports are far more
 /// than any script of the permitted length needs, unless it is made to be slow.
@@ -102,7 +103,7 @@ impl Walk<'_> {
             "function_definition" => {
                 let name = node.child_by_field_name("name").map(|name| slice(name, self.script));
                 let name = name.unwrap_or_default().to_owned();
-                if super::wrappers::is_meaningful(&name) {
+                if programs::find(&name).is_known() {
                     self.analysis.note(Uncertainty::Renames(name.clone()));
                 }
                 self.analysis.functions.push(name);

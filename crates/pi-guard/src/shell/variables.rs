@@ -1,6 +1,7 @@
 //! Variables that decide what runs, or how text is read, and the values with which they do not.
 
 use super::Assignment;
+use crate::programs::{self, Program, Trait};
 
 /// Variables that decide what runs, or how text is read.
 const POWERFUL: &str = "PATH IFS ENV SHELLOPTS PS0 PS1 PS2 PS3 PS4 PROMPT_COMMAND CDPATH GLOBIGNORE \
@@ -47,48 +48,38 @@ const HARMLESS_STARTS: &[&str] = &["CARGO_PROFILE_"];
 /// Variables that name a program, which may be one of these.
 const RUN: &str = "PAGER GIT_PAGER MANPAGER SYSTEMD_PAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR \
     BAT_PAGER CC CXX LD AR";
-const PLAIN_PROGRAMS: &str = "cat true : more less gcc g++ cc c++ clang clang++ ld ar";
 /// Options of compilers and of node; with another word among them, a program may be run.
 const FLAGS: &str = "RUSTFLAGS RUSTDOCFLAGS CFLAGS CXXFLAGS LDFLAGS MAKEFLAGS NODE_OPTIONS GOFLAGS";
 
-/// What setting a variable does.
-pub(super) enum Set {
-    /// Nothing but that.
-    Harmless,
-    /// Something runs this.
+/// The effect of setting a variable.
+pub(super) enum Effect {
+    None,
+    /// This command is run.
     Runs(String),
-    /// It may decide what runs.
-    Powerful,
+    /// The variable may decide what runs.
+    Unknown,
 }
 
-/// What an assignment before a command, or alone, does.
-pub(super) fn check(assignment: &Assignment, program: Option<&str>) -> Set {
+/// Returns the effect of an assignment before a command, or alone.
+pub(super) fn effect(assignment: &Assignment, program: Option<&Program>) -> Effect {
     let name = assignment.name.split(['[', '=', '+']).next().unwrap_or_default();
-    if !is_powerful(name) {
-        return Set::Harmless;
-    }
-    // For this command only, and all it does is to split a line.
-    if name == "IFS" && program == Some("read") {
-        return Set::Harmless;
-    }
-    // It runs what is in the project anyway.
-    if name == "PYTHONPATH" && matches!(program, Some("pytest" | "mypy")) {
-        return Set::Harmless;
+    if !is_powerful(name) || program.is_some_and(|p| has(p.harmless_variables, name)) {
+        return Effect::None;
     }
     let Some(value) = assignment.value.literal().filter(|_| name == assignment.name) else {
-        return Set::Powerful;
+        return Effect::Unknown;
     };
     if has(RUN, name) {
-        return match value {
-            "" => Set::Harmless,
-            _ if has(PLAIN_PROGRAMS, value) => Set::Runs(value.to_owned()),
-            _ => Set::Powerful,
+        return match programs::find(value) {
+            _ if value.is_empty() => Effect::None,
+            known if known.has(Trait::NamedByVariables) => Effect::Runs(value.to_owned()),
+            _ => Effect::Unknown,
         };
     }
     if has(FLAGS, name) && value.split_ascii_whitespace().all(is_plain_flag) {
-        return Set::Harmless;
+        return Effect::None;
     }
-    Set::Powerful
+    Effect::Unknown
 }
 
 /// Whether an option of a compiler, of make or of node only says how to do what is done anyway.

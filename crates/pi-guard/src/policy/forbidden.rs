@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::Policy;
 use crate::Decision;
-
-/// Files that are many programs, told apart by the name they are called by.
-const MANY_IN_ONE: &[&str] = &["busybox", "toybox", "coreutils", "uutils", "rustup", "rustup-init"];
+use crate::programs::{self, Trait};
 
 impl Policy {
     /// The real paths of programs that are forbidden with any arguments.
@@ -17,16 +15,16 @@ impl Policy {
             rules.filter(|rule| rule.decision == Decision::Forbid && rule.prefix.len() == 1);
         let mut programs: Vec<PathBuf> =
             whole.flat_map(|rule| &rule.prefix[0]).filter_map(|name| resolve(name)).collect();
-        programs.retain(|path| !is_many_in_one(path));
+        programs.retain(|path| !is_multi_call(path));
         programs.sort();
         programs.dedup();
         programs
     }
 }
 
-fn is_many_in_one(path: &Path) -> bool {
+fn is_multi_call(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    name.is_some_and(|name| MANY_IN_ONE.contains(&name))
+    name.is_some_and(|name| programs::find(name).has(Trait::MultiCall))
 }
 
 #[cfg(test)]

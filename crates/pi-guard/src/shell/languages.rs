@@ -1,27 +1,23 @@
-//! Whether a sed script can run programs or write files.
+//! Scripts in small languages: whether they can run programs or write files.
 
 use super::word::Word;
 
-/// Commands without arguments that stay inside sed.
+/// Commands of sed without arguments that have no effect outside of it.
 const INERT: &str = "pdqQnNDGHhgxPl={}zF";
 
-/// Whether what the words say can be more than editing. Otherwise, the words with variables that
-/// must be numbers.
-pub(super) fn may_run(words: &[Word]) -> Result<Vec<&Word>, MayRun> {
+/// Returns the indices of words with variables that must be numbers, or `None` if the sed script
+/// may run programs or write files.
+pub(super) fn sed_numbers(words: &[Word]) -> Option<Vec<usize>> {
     let mut numbers = Vec::new();
-    if may_be_more(words, &mut numbers) { Err(MayRun) } else { Ok(numbers) }
+    if may_be_more(words, &mut numbers) { None } else { Some(numbers) }
 }
 
-/// That a sed script may run programs or write files.
-#[derive(Debug)]
-pub(super) struct MayRun;
-
-fn may_be_more<'w>(words: &'w [Word], variables: &mut Vec<&'w Word>) -> bool {
+fn may_be_more(words: &[Word], variables: &mut Vec<usize>) -> bool {
     let mut scripts = 0;
     let mut next = false;
     let mut first = None;
     let numbered: Vec<Option<String>> = words.iter().map(with_numbers).collect();
-    for (word, numbers) in words.iter().zip(&numbered).skip(1) {
+    for (at, (word, numbers)) in words.iter().zip(&numbered).enumerate().skip(1) {
         let Some(text) = word.literal().or(numbers.as_deref()) else {
             if next || word.may_be_option() && scripts == 0 && first.is_none() {
                 return true;
@@ -29,7 +25,7 @@ fn may_be_more<'w>(words: &'w [Word], variables: &mut Vec<&'w Word>) -> bool {
             continue;
         };
         if numbers.is_some() && (next || scripts == 0 && first.is_none()) {
-            variables.push(word);
+            variables.push(at);
         }
         let script = if std::mem::take(&mut next) {
             Some(text)
@@ -175,6 +171,43 @@ fn part(text: &str, delimiter: char) -> Option<&str> {
     None
 }
 
+/// Returns true if an awk program may run programs or write files.
+pub(super) fn awk_runs_programs(arguments: &[Word]) -> bool {
+    const OPTIONS: &[&str] = &["-f", "-i", "-l", "-E", "-D", "-o", "-p", "-d", "--"];
+    let may_run = |text: &str| {
+        let text = text.replace(">=", "").replace("||", "");
+        // Outside of braces these compare, or are part of a pattern.
+        let blocks = text.split_once('{').map_or("", |(_, blocks)| blocks);
+        ["system", "getline", "@"].iter().any(|part| text.contains(part))
+            || blocks.contains('|')
+            || blocks.contains('>') && !only_compares(blocks)
+            || OPTIONS.iter().any(|option| text.starts_with(option))
+    };
+    arguments.iter().any(|word| match word {
+        Word::Literal { text, .. } => may_run(text),
+        // A file, if the program came before it.
+        Word::Unknown { .. } => word.may_be_option() || arguments[0].literal().is_none(),
+    })
+}
+
+/// Returns true if every `>` in awk's actions is between parentheses, where it compares.
+fn only_compares(actions: &str) -> bool {
+    // The ends of strings and patterns are not looked for.
+    if actions.contains(['"', '/', '\\']) {
+        return false;
+    }
+    let mut depth = 0_usize;
+    actions.chars().all(|character| {
+        match character {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            '>' => return depth > 0,
+            _ => {}
+        }
+        true
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,7 +247,11 @@ mod tests {
             ("sed 's/[/]/e/e' f", true),
             ("sed ':a;N;$!ba;s/x/y/g' f", false),
         ] {
-            assert_eq!(may_run(&analyze(script).commands[0].words).is_err(), expected, "{script}");
+            assert_eq!(
+                sed_numbers(&analyze(script).commands[0].words).is_none(),
+                expected,
+                "{script}"
+            );
         }
     }
 }

@@ -1,0 +1,102 @@
+//! Damage: some of it so severe that no rule permits it, the rest subject to approval.
+
+use std::path::Path;
+
+use super::paths::Directories;
+use crate::programs::{self, Harm, Target};
+use crate::shell::{Access, Analysis, Command, Word};
+
+/// Directories whose removal destroys the system.
+const VITAL: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /sys /usr /var \
+    /Users /System /Library /Applications";
+
+/// Returns the worst damage that a command does, if it is a known one.
+pub(super) fn harm(command: &Command, directories: Directories<'_>) -> Option<&'static Harm> {
+    if command.redirects.iter().any(|r| r.access != Access::Read && is_disk(&r.target)) {
+        return Some(&programs::OVERWRITES_DISK);
+    }
+    let hits = |target: Target, arguments: &[Word]| {
+        let is_vital = |word: &Word| is_vital(word, directories);
+        match target {
+            Target::Any => true,
+            Target::Vital => arguments.iter().any(is_vital),
+            Target::VitalSource => operands(arguments).rev().skip(1).any(is_vital),
+            Target::VitalDestination => operands(arguments).next_back().is_some_and(is_vital),
+            Target::Disk => arguments.iter().any(is_disk),
+        }
+    };
+    let harms = programs::harms(&command.words);
+    let harms =
+        harms.filter(|(harm, arguments)| hits(harm.target, arguments)).map(|(harm, _)| harm);
+    // Of several that are equally severe, the first.
+    harms.min_by_key(|harm| !harm.is_catastrophic)
+}
+
+/// Whether a function of the script starts itself twice in the background.
+pub(super) fn is_fork_bomb(script: &str, analysis: &Analysis) -> bool {
+    let dense: String = script.chars().filter(|c| !c.is_whitespace()).collect();
+    analysis.functions.iter().any(|name| {
+        dense.contains(&format!("{name}|{name}&"))
+            || dense.contains(&format!("{name}&{name};}}"))
+            || dense.contains(&format!("{name}&{name}&"))
+    }) || dense.contains(":(){:|:&};:")
+}
+
+fn operands(arguments: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
+    arguments.iter().filter(|word| word.literal().is_none_or(|text| !text.starts_with('-')))
+}
+
+/// Whether a word is a disk as a whole.
+pub(super) fn is_disk(word: &Word) -> bool {
+    let text = word.literal().unwrap_or_else(|| word.raw());
+    // `of=/dev/sda`
+    let text = text.split_once('=').map_or(text, |(_, value)| value);
+    ["/dev/sd", "/dev/nvme", "/dev/hd", "/dev/vd", "/dev/disk", "/dev/mmcblk", "/dev/mapper/"]
+        .iter()
+        .any(|start| text.starts_with(start))
+}
+
+fn is_vital(word: &Word, directories: Directories<'_>) -> bool {
+    let text = match word {
+        Word::Literal { text, .. } => text.as_str(),
+        // `/*`, `~/*`, `$HOME`, `"$HOME"/*`
+        Word::Unknown { raw, .. } => raw.as_str(),
+    };
+    // `${HOME:?}`
+    let home = text.split_once("${HOME").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once('}').filter(|_| !rest.starts_with(is_name))?;
+        Some(format!("{before}~{after}"))
+    });
+    let text = home.unwrap_or_else(|| text.to_owned()).replace(['"', '\'', '{', '}'], "");
+    let text = match text.strip_prefix("$HOME") {
+        Some(rest) if !rest.starts_with(is_name) => format!("~{rest}"),
+        _ => text,
+    };
+    // A last name that is only a pattern is all that is in the folder.
+    let (above, last) = text.trim_end_matches('/').rsplit_once('/').unwrap_or((".", &text));
+    let pattern =
+        last.contains(['*', '?']) && without_sets(last).chars().all(|c| "*?.,".contains(c));
+    let somebody = last.starts_with('$') && matches!(above, "/home" | "/Users");
+    let text = match () {
+        () if somebody => "~",
+        () if pattern && above.is_empty() => "/",
+        () if pattern => above,
+        () => text.as_str(),
+    };
+    let path = directories.absolute(text, directories.cwd);
+    VITAL.split_ascii_whitespace().any(|vital| path == Path::new(vital))
+        || directories.home.is_some_and(|home| path == home)
+        || matches!(text, "~" | "~/")
+}
+
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// `[a-z]` taken out.
+fn without_sets(name: &str) -> String {
+    match (name.find('['), name.rfind(']')) {
+        (Some(open), Some(close)) if open < close => [&name[..open], &name[close + 1..]].concat(),
+        _ => name.to_owned(),
+    }
+}
