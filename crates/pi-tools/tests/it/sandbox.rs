@@ -65,7 +65,7 @@ async fn denied_writes_name_the_rule_and_the_path() {
         let project = SandboxedProject::new(&machine);
         let (write, edit) = (write(project.workspace()), edit(project.workspace()));
         let base = project.base.display();
-        let only = "only the workspace and named roots can be written";
+        let only = "only the workspace and the writable roots can be written";
         let cases = [
             ("../outside/f", format!("{only} ({base}/outside/f)")),
             ("away/f", format!("{only} ({base}/outside/f)")),
@@ -133,7 +133,7 @@ async fn hidden_paths_are_neither_read_nor_listed() {
             let answer = text(&call(&read, &json!({ "path": path })).await);
             assert!(answer.starts_with("error: "), "{path}: {answer}");
             if path != "vault/none" {
-                assert!(answer.contains("this path is hidden") || answer.contains("out of reach"));
+                assert!(answer.contains("this path is hidden") || answer.contains("not accessible"));
             }
         }
         let answer = text(&call(&read, &json!({ "path": "away/f" })).await);
