@@ -1,16 +1,19 @@
-//! What the agent may do, asked before every call and held while it runs.
+//! The guard: decides about every tool call before it runs, and sandboxes and redacts it.
 //!
-//! The rules and the sandbox themselves are `pi-guard`; here they meet a session: which rules and
-//! which profile count ([`GuardPlan`], [`rules`]), who is asked ([`Approver`]), what becomes of
-//! the answer ([`Approvals`]). Every tool is wrapped (`tool`), so nothing gets past it: it is
-//! judged, perhaps asked about, perhaps run confined, and what it says is masked.
+//! The rules and the sandbox themselves are in `pi-guard`. This module connects them to a session:
+//! [`GuardPlan`] is the effective configuration, [`rules`] loads the rule files, [`Approver`]
+//! decides about actions that need approval, and [`Approvals`] remembers what was approved. Every
+//! tool is wrapped (`tool`), so that no call bypasses the guard.
+//!
+//! The guard judges a call by the effects that its tool declares, never by the name of the tool. A
+//! rule may name a tool; nothing in here does.
 
 mod approval;
+mod ask;
+mod directory;
 mod judge;
-mod masking;
-mod place;
 mod plan;
-mod remember;
+mod redaction;
 mod reviewer;
 pub mod rules;
 mod sandbox;
@@ -21,16 +24,15 @@ mod ui;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use pi_guard::confine::ConfinementLevel;
-use pi_guard::confine::{Confined, RefusedHost};
+use pi_guard::confine::{Confined, ConfinementLevel, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
 pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
-pub use judge::{Call, Judgment, Outcome};
-pub use plan::GuardPlan;
+pub use judge::{Call, Judgment, Outcome, ToolOrigin};
+pub use plan::{GuardPlan, ReviewerPlan};
 pub use reviewer::Reviewer;
 pub use rules::RulesError;
 pub use sandbox::SandboxError;
@@ -41,37 +43,41 @@ pub use ui::UiApprover;
 use crate::{Diagnostic, Environment};
 use sandbox::Sandbox;
 
-/// Why nothing may run.
+/// The reasons why a session cannot be guarded, and therefore does not start.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GuardError {
-    /// Nobody knows what was meant to hold.
-    #[error("nothing may run before this is in order: {0}")]
+    /// The settings of the group `guard` are invalid.
+    #[error("the guard settings are invalid: {0}. No command runs without valid guard settings.")]
     Settings(Diagnostic),
-    /// The rules cannot be used.
-    #[error("nothing may run before this is in order: {0}")]
+    /// A rule file is invalid or cannot be read.
+    #[error(
+        "the policy cannot be loaded: {0}. Fix the file or remove it; no command runs without a \
+         valid policy."
+    )]
     Rules(#[from] RulesError),
-    /// What is required is not there.
-    #[error("nothing may run: {0}")]
+    /// The machine does not support the required sandbox.
+    #[error("the required sandbox is not available: {0}")]
     Sandbox(#[from] SandboxError),
 }
 
-/// What a session may do.
+/// Decides what the tools of a session may do.
 pub struct Guard {
     plan: GuardPlan,
     environment: Environment,
     policy: Arc<RwLock<Policy>>,
     approvals: Approvals,
     approver: Option<Arc<dyn Approver>>,
-    /// One question at a time.
+    /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
     secrets: Secrets,
 }
 
 impl Guard {
-    /// Puts rules, sandbox, approver and secrets together. What is required of the machine is looked
-    /// at now: before anything runs.
-    pub fn new(
+    /// Creates a guard. A required sandbox is set up here, so that a machine that does not support
+    /// it is reported before any command runs.
+    pub(crate) fn new(
         plan: GuardPlan,
         environment: &Environment,
         policy: Policy,
@@ -90,14 +96,14 @@ impl Guard {
             environment.clone(),
             supervisor,
             programs,
-            judge::decide_host(&plan, &policy, &approvals),
+            judge::host_filter(&plan, &policy, &approvals),
         );
         sandbox.prepare()?;
-        let held =
+        let sandboxed =
             sandbox.in_use().is_some_and(|confined| confined.level() > ConfinementLevel::None);
         {
             let mut policy = policy.write().unwrap_or_else(PoisonError::into_inner);
-            *policy = policy.clone().with_defaults(plan.defaults(held));
+            *policy = policy.clone().with_defaults(plan.defaults(sandboxed));
         }
         Ok(Self {
             plan,
@@ -111,37 +117,37 @@ impl Guard {
         })
     }
 
-    /// What is to hold.
+    /// Returns the effective configuration.
     pub fn plan(&self) -> &GuardPlan {
         &self.plan
     }
 
-    /// What was approved for this session; sub-agents are given the same.
+    /// Returns the approvals of this session. Sub-agents share them.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
     }
 
-    /// What commands are confined to, if they are.
+    /// Returns the confinement of commands if the sandbox is on.
     pub fn confined(&self) -> Option<Arc<Confined>> {
-        self.sandbox.in_use().filter(|_| self.plan.is_confined())
+        if self.plan.is_sandboxed() { self.sandbox.in_use() } else { None }
     }
 
-    /// Hosts that confined commands were refused since this was last asked.
-    pub fn refused_hosts(&self) -> Vec<RefusedHost> {
-        self.sandbox.refused_hosts()
+    /// Returns the hosts that sandboxed commands were refused since the last call of this method.
+    pub fn take_refused_hosts(&self) -> Vec<RefusedHost> {
+        self.sandbox.take_refused_hosts()
     }
 
-    /// Where commands of this session run, if they are confined.
+    /// Returns the sandboxed executor for the tools of this session; `None` if the sandbox is off.
     pub fn host(&self) -> Result<Option<Host>, GuardError> {
-        if !self.plan.is_confined() {
+        if !self.plan.is_sandboxed() {
             return Ok(None);
         }
-        let made = self.sandbox.host(None);
-        let fail = |error| GuardError::Sandbox(SandboxError::Prepare(std::io::Error::other(error)));
-        made.map(Some).map_err(fail)
+        let host = self.sandbox.host(None);
+        let host = host.map_err(|error| SandboxError::Prepare(std::io::Error::other(error)))?;
+        Ok(Some(host))
     }
 
-    /// Files whose content is not shown where many are looked through.
+    /// Returns a test for files whose content searches must leave out.
     pub(crate) fn unreadable(self: &Arc<Self>) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         let guard = Arc::downgrade(self);
         Arc::new(move |path| guard.upgrade().is_none_or(|guard| !guard.may_show(path)))
@@ -151,14 +157,14 @@ impl Guard {
         self.policy.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the policy and the place where commands run.
-    fn look<T>(&self, look: impl FnOnce(&Policy, &PolicyContext<'_>) -> T) -> T {
+    /// Calls `check` with the policy and the directories and programs that it refers to.
+    fn with_policy<T>(&self, check: impl FnOnce(&Policy, &PolicyContext<'_>) -> T) -> T {
         let resolve = |name: &str| resolve(&self.environment, name);
         let context = PolicyContext::new(&self.environment.cwd)
             .with_home(self.environment.home.as_deref())
             .with_program_resolver(&resolve)
             .with_real_paths(&|path| Some(real_path(path)));
-        look(&self.policy(), &context)
+        check(&self.policy(), &context)
     }
 }
 
@@ -168,7 +174,7 @@ impl std::fmt::Debug for Guard {
     }
 }
 
-/// The real path of a program, as the shell of a command would find it.
+/// Returns the real path of a program, as the shell of a command would find it.
 fn resolve(environment: &Environment, name: &str) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
@@ -178,8 +184,8 @@ fn resolve(environment: &Environment, name: &str) -> Option<PathBuf> {
     }
     let path = environment.variable("PATH")?;
     path.split(':').find_map(|directory| {
-        let found = environment.cwd.join(directory).join(name);
-        is_program(&found).then(|| found.canonicalize().ok()).flatten()
+        let program = environment.cwd.join(directory).join(name);
+        if is_program(&program) { program.canonicalize().ok() } else { None }
     })
 }
 
@@ -194,18 +200,18 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// The real path of a file that may not be there yet: what there is of it, without links.
+/// Returns the real path of a file that may not exist: links are resolved in the part that does.
 fn real_path(path: &Path) -> PathBuf {
     let mut missing = Vec::new();
-    let mut at = path;
+    let mut existing = path;
     loop {
-        if let Ok(real) = at.canonicalize() {
+        if let Ok(real) = existing.canonicalize() {
             return missing.iter().rev().fold(real, |path, name| path.join(name));
         }
-        let (Some(parent), Some(name)) = (at.parent(), at.file_name()) else {
+        let (Some(parent), Some(name)) = (existing.parent(), existing.file_name()) else {
             return path.to_owned();
         };
         missing.push(name);
-        at = parent;
+        existing = parent;
     }
 }

@@ -24,8 +24,8 @@ pub use choices::{
 };
 pub use effective::{DEFAULT_TOOLS, ProviderRetry, Retry};
 pub use guard::{
-    ApprovalPolicy, GuardSettings, InvalidValue, NetworkChoice, NetworkSwitch, Profile,
-    RequiredRung, ReviewerSettings, SandboxMode,
+    ApprovalPolicy, GuardSettings, InvalidValue, NetworkSetting, NetworkSwitch, Profile,
+    RequiredLevel, ReviewerSettings, SandboxMode,
 };
 pub use keys::{KEYS, SettingKey};
 pub use number::Timeout;

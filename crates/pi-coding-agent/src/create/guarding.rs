@@ -82,7 +82,7 @@ impl Services {
         provider: &Arc<dyn Provider>,
         model: Option<&Arc<Model>>,
     ) -> Result<Option<Arc<dyn Approver>>, CreateError> {
-        let (named, longest) = &plan.reviewer;
+        let named = &plan.reviewer.model;
         let model = match named {
             None => model.cloned(),
             Some(_) => {
@@ -92,7 +92,8 @@ impl Services {
                 choose_model(&self.registry, &options, settings, None).await?.model
             }
         };
-        let reviewer = model.map(|model| Reviewer::new(Arc::clone(provider), model, *longest));
+        let timeout = plan.reviewer.timeout;
+        let reviewer = model.map(|model| Reviewer::new(Arc::clone(provider), model, timeout));
         Ok(reviewer.map(|reviewer| Arc::new(reviewer) as Arc<dyn Approver>))
     }
 }

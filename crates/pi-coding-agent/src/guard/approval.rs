@@ -1,7 +1,7 @@
-//! Questions about what is not allowed by itself, their answers, and what is remembered of them.
+//! Approval requests, their decisions, and what a session remembers of them.
 //!
-//! Plain data, so that a question can be sent elsewhere and answered there. What is remembered is
-//! keyed on what was asked about ([`Scope`]), never on the kind of action.
+//! Requests and decisions are plain data, so that another process can decide. An approval is
+//! remembered by what was asked about ([`Scope`]), never by the kind of action.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,38 +9,41 @@ use pi_agent::BoxFuture;
 use pi_guard::policy::{Part, Scope};
 use serde::{Deserialize, Serialize};
 
-/// Somebody who can say yes: the user, a model, a program.
+/// Decides about actions that need approval: the user, a model, another program.
+///
+/// Contract: an approver that cannot decide denies.
 pub trait Approver: Send + Sync {
-    /// Decides. Whoever cannot decide says no.
-    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision>;
+    /// Decides about one request.
+    fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision>;
 }
 
-/// What is asked.
+/// A request to approve one action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The call it is about.
+    /// Id of the tool call.
     pub tool_call_id: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// What it would do: the command, or the file.
+    /// Description of the action: the command, or the file.
     pub what: String,
-    /// The working directory.
+    /// Working directory of the session.
     pub cwd: String,
-    /// What in it needs a yes, and why.
+    /// The parts of the action that need approval, with reasons.
     pub parts: Vec<Part>,
-    /// It was run already and denied something: what a second run could do more.
+    /// Set if the sandbox denied a first attempt: the additional rights of a second one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wider: Option<String>,
-    /// What a yes for this session is remembered for.
+    /// Scopes that an approval for the session covers.
     pub remembered: Vec<Scope>,
-    /// The rules that a yes for ever would add; nothing where that is not offered.
+    /// Rules that a lasting approval adds; `None` if a lasting approval is not offered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
 }
 
 impl ApprovalRequest {
-    /// What needs a yes in a call.
+    /// Creates a request for the parts of a call that need approval.
     pub fn new(tool: &str, tool_call_id: &str, what: &str, cwd: &str, parts: Vec<Part>) -> Self {
         let mut remembered: Vec<Scope> = Vec::new();
         for part in &parts {
@@ -48,10 +51,13 @@ impl ApprovalRequest {
                 remembered.push(part.scope.clone());
             }
         }
-        // Where a rule asked, it is for whoever wrote it to change that.
-        let by_rule = parts.iter().any(|part| part.rule.is_some());
+        // If a rule says to ask, only its author may change that.
+        let asked_by_rule = parts.iter().any(|part| part.rule.is_some());
         let rules: Option<Vec<String>> = remembered.iter().map(Scope::rule).collect();
-        let rule = rules.filter(|rules| !by_rule && !rules.is_empty());
+        let rule = match rules {
+            Some(rules) if !asked_by_rule && !rules.is_empty() => Some(rules.join("\n")),
+            _ => None,
+        };
         Self {
             tool_call_id: tool_call_id.to_owned(),
             tool: tool.to_owned(),
@@ -60,11 +66,11 @@ impl ApprovalRequest {
             parts,
             wider: None,
             remembered,
-            rule: rule.map(|rules| rules.join("\n")),
+            rule,
         }
     }
 
-    /// Why it is asked, one line per reason.
+    /// Returns the reasons for the request, one line each.
     pub fn reasons(&self) -> Vec<String> {
         let mut reasons: Vec<String> = Vec::new();
         for part in &self.parts {
@@ -78,53 +84,55 @@ impl ApprovalRequest {
     }
 }
 
-/// What was answered.
+/// The decision about an [`ApprovalRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ApprovalDecision {
-    /// Yes, this time.
+    /// Approves this action.
     Once,
-    /// Yes, and also for what is like it in this session.
+    /// Approves this action, and every action of the same scope in this session.
     Session,
-    /// Yes, and for ever: the rule is added to the user's.
+    /// Approves this action for good: the proposed rule is added to the user's rules.
     Always,
-    /// No.
+    /// Denies this action.
     #[serde(rename = "no")]
     Deny {
-        /// Why, for the model.
+        /// Reason, for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
 }
 
-/// What was approved for a session. Clones are the same, so that sub-agents share it.
+/// The approvals of a session. Clones share them, so that sub-agents do not ask again.
 #[derive(Debug, Clone, Default)]
 pub struct Approvals(Arc<Mutex<Vec<Scope>>>);
 
 impl Approvals {
-    /// Approvals that were given before.
-    pub fn new(given: Vec<Scope>) -> Self {
-        Self(Arc::new(Mutex::new(given)))
+    /// Creates approvals from those of an earlier session.
+    pub fn new(scopes: Vec<Scope>) -> Self {
+        Self(Arc::new(Mutex::new(scopes)))
     }
 
-    /// What was approved so far; can be written down and given to [`Approvals::new`].
-    pub fn given(&self) -> Vec<Scope> {
+    /// Returns what was approved so far. The result can be stored and passed to
+    /// [`Approvals::new`].
+    pub fn scopes(&self) -> Vec<Scope> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Remembers an approval.
+    /// Adds approved scopes.
     pub fn add(&self, scopes: &[Scope]) {
-        let mut given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut approved = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for scope in scopes {
-            if !given.iter().any(|known| known.covers(scope)) {
-                given.push(scope.clone());
+            if !approved.iter().any(|known| known.covers(scope)) {
+                approved.push(scope.clone());
             }
         }
     }
 
-    /// Whether a question of this scope was answered already.
-    pub fn cover(&self, scope: &Scope) -> bool {
-        let given = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        given.iter().any(|known| known.covers(scope))
+    /// Returns true if an approval covers this scope.
+    pub fn covers(&self, scope: &Scope) -> bool {
+        let approved = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        approved.iter().any(|known| known.covers(scope))
     }
 }

@@ -1,4 +1,4 @@
-//! What is decided about a call, before anybody is asked.
+//! Judging a call by its declared effects, before an approver is asked.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use pi_guard::Decision;
 use pi_guard::confine::{ConfinementLevel, HostFilter, Network, host_matches};
 use pi_guard::policy::{Part, PathAccess, Policy, Scope, Verdict};
+use pi_protocol::{Effects, FileEffect};
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -14,133 +15,156 @@ use super::plan::GuardPlan;
 use super::{Approvals, Guard, real_path};
 use crate::config::settings::{ApprovalPolicy, Profile};
 
-/// A call of a tool.
+/// One tool call, as the guard judges it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
-    /// The tool.
+    /// Name of the tool; only rules look at it.
     pub tool: &'a str,
-    /// Its arguments.
+    /// Arguments of the call.
     pub arguments: &'a Map<String, Value>,
-    /// It is one of ours, whose arguments are understood and which the sandbox holds.
-    pub ours: bool,
+    /// Effects that the tool declares for these arguments.
+    pub effects: &'a Effects,
+    /// Origin of the tool.
+    pub origin: ToolOrigin,
+}
+
+/// The origin of a tool, which decides how far the guard relies on its declared effects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolOrigin {
+    /// A tool of `pi-tools`: its declaration is exact, and the sandbox applies to it.
+    Builtin,
+    /// A tool of an extension, an MCP server or an SDK user. Its declaration is a claim, and the
+    /// sandbox does not apply to it.
+    External,
 }
 
 impl Call<'_> {
-    fn text(&self, key: &str) -> Option<&str> {
-        self.arguments.get(key).and_then(Value::as_str)
-    }
-
-    /// What it is about, for people.
-    pub(super) fn what(&self) -> String {
-        let told = self.text("command").or_else(|| self.text("path"));
-        told.map_or_else(|| Value::Object(self.arguments.clone()).to_string(), str::to_owned)
+    /// Describes the call for an approver. An external tool does not get to choose the words.
+    pub(super) fn describe(&self) -> String {
+        match (&self.effects.summary, self.origin) {
+            (Some(summary), ToolOrigin::Builtin) => summary.text.clone(),
+            _ => Value::Object(self.arguments.clone()).to_string(),
+        }
     }
 }
 
-/// What happens to a call.
+/// The way in which a judged call proceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It runs.
+    /// The call runs.
     Run,
-    /// It runs in the sandbox, although others do not: nobody knows all of what it does.
+    /// The call runs in the sandbox although the sandbox is off: its effects are not fully known.
     RunConfined,
-    /// Somebody is asked.
+    /// The call runs if the approver allows it.
     Ask,
-    /// It does not run.
+    /// The call does not run.
     Refuse,
 }
 
-/// What is decided about a call.
+/// The decision about a call.
 #[derive(Debug, Clone, Serialize)]
+#[non_exhaustive]
 pub struct Judgment {
-    /// What happens to it.
+    /// The way in which the call proceeds.
     pub outcome: Outcome,
-    /// The decisions that led there.
+    /// The decisions about the parts of the call.
     #[serde(flatten)]
     pub verdict: Verdict,
-    /// Why it is refused, or run as it is, where that does not follow from the decisions.
+    /// The reason for the outcome where it does not follow from the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The file that the sandbox does not permit, which is asked about: its real path.
+    /// Files of the call that the sandbox does not permit. An approval is needed for each.
     #[serde(skip)]
-    pub(super) beyond: Option<PathBuf>,
+    pub(super) outside_sandbox: Vec<OutsideFile>,
+}
+
+/// A file that the sandbox does not permit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct OutsideFile {
+    /// Path of the file without symbolic links.
+    pub(super) real: PathBuf,
+    /// The path as the call gives it.
+    pub(super) path: String,
+    /// Name of the argument that holds the path.
+    pub(super) argument: Option<String>,
 }
 
 impl Guard {
-    /// Decides about a shell command.
+    /// Judges a shell command.
     pub fn judge_command(&self, command: &str) -> Judgment {
-        let verdict = self.look(|policy, scene| policy.check(command, scene));
+        let verdict = self.with_policy(|policy, context| policy.check(command, context));
         self.conclude(verdict)
     }
 
-    /// Decides about a file that a tool would read or write.
-    pub fn judge_path(&self, path: &Path, reach: PathAccess) -> Judgment {
-        let mut parts = Vec::new();
-        let beyond = self.file(path, reach, &mut parts);
-        Judgment { beyond, ..self.conclude(Verdict::from_parts(parts)) }
+    /// Judges an access of a built-in tool to a file.
+    pub fn judge_path(&self, path: &Path, access: PathAccess) -> Judgment {
+        let mut parts = self.check_path(path, access);
+        parts.extend(self.check_sandbox(path, access));
+        self.conclude(Verdict::from_parts(parts))
     }
 
-    /// Decides about a connection of a command.
+    /// Judges a connection to a host.
     pub fn judge_host(&self, host: &str) -> Judgment {
-        let ruled = self.policy().check_host(host);
-        let (decision, reason) = match &self.plan.network {
-            Network::Off => (Decision::Ask, "the network is off"),
-            Network::On => (Decision::Allow, "no rule speaks of it, and the network is on"),
-            Network::Hosts(named) if host_matches(named, host) => {
-                (Decision::Allow, "it is among the hosts that can be reached")
-            }
-            Network::Hosts(_) => (Decision::Ask, "it is not among the hosts that can be reached"),
-        };
-        let scope = Scope::Host { host: host.to_owned() };
-        let held = Verdict::from_parts(vec![Part::new(host, decision, reason, scope)]);
-        let Some(ruled) = ruled else { return self.conclude(held) };
-        // No rule switches the network on.
-        let strictest = ruled.decision == Decision::Forbid || self.plan.network != Network::Off;
-        let mut judgement = self.conclude(if strictest { ruled } else { held });
-        let asks = judgement.verdict.decision != Decision::Allow;
-        if asks && judgement.note.is_none() && self.plan.network == Network::On {
-            let note = "the network is on: this holds for commands that name the host, and for no \
-                        others";
-            judgement.note = Some(note.to_owned());
+        let mut judgment = self.conclude(self.check_host(host));
+        let restricted = judgment.verdict.decision != Decision::Allow;
+        if restricted && judgment.note.is_none() && self.plan.network == Network::On {
+            let note = "the network is on, so this applies only to commands that name the host";
+            judgment.note = Some(note.to_owned());
         }
-        judgement
+        judgment
     }
 
-    /// Decides about a call.
+    /// Judges a tool call by the rules for its tool and by each of its effects.
     pub fn judge(&self, call: Call<'_>, workspace: &Workspace) -> Judgment {
-        let (mut parts, mut beyond) = (Vec::new(), None);
-        let ruled = self.policy().check_tool(call.tool, call.arguments);
-        if !call.ours && ruled.is_none() {
-            parts.push(self.unknown_tool(call.tool));
+        let rule = self.policy().check_tool(call.tool, call.arguments);
+        // A rule for the tool answers what the tool itself leaves open, but no restriction of
+        // what it declares.
+        let has_rule = rule.is_some();
+        let mut parts = rule.map(|verdict| verdict.parts).unwrap_or_default();
+        if !has_rule && call.origin == ToolOrigin::External {
+            parts.push(self.tool_part(call, "no rule for this tool"));
         }
-        parts.extend(ruled.into_iter().flat_map(|ruled| ruled.parts));
-        match (call.tool, call.text("command"), call.text("path")) {
-            ("bash", Some(command), _) => {
-                parts.extend(self.look(|policy, scene| policy.check(command, scene)).parts);
+        let mut outside_sandbox = Vec::new();
+        match call.origin {
+            ToolOrigin::Builtin => {
+                parts.extend(self.check_effects(call.effects, workspace));
+                self.check_sandboxed(call.effects, workspace, &mut parts, &mut outside_sandbox);
             }
-            ("write" | "edit", _, Some(path)) => {
-                beyond = self.file(&workspace.resolve(path), PathAccess::Write, &mut parts);
+            // Only restrictions count. A declaration is no reason to allow a call, and a tool that
+            // declares its effects is not asked about more often than one that does not.
+            ToolOrigin::External => {
+                let restricts = |part: &Part| match part.decision {
+                    Decision::Forbid => true,
+                    Decision::Ask => part.rule.is_some(),
+                    Decision::Allow => false,
+                };
+                let checked = self.check_effects(call.effects, workspace);
+                parts.extend(checked.into_iter().filter(restricts));
             }
-            ("read" | "grep" | "find" | "ls", _, path) => {
-                let path = workspace.resolve(path.unwrap_or("."));
-                beyond = self.file(&path, PathAccess::Read, &mut parts);
-            }
-            _ => {}
         }
-        Judgment { beyond, ..self.conclude(Verdict::from_parts(parts)) }
+        if call.effects.undeclared && !has_rule {
+            parts.push(self.tool_part(call, "its effects are not declared"));
+        }
+        if has_no_effects(call.effects) && parts.is_empty() {
+            let reason = "it has no effects outside of the agent";
+            let scope = Scope::Tool { name: call.tool.to_owned() };
+            parts.push(Part::new(call.tool, Decision::Allow, reason, scope));
+        }
+        Judgment { outside_sandbox, ..self.conclude(Verdict::from_parts(parts)) }
     }
 
-    /// Whether a file may be read without asking.
+    /// Returns true if the content of a file may be shown without approval.
     pub(super) fn may_show(&self, path: &Path) -> bool {
-        if self.sandbox.may(path, false).is_err() {
+        if self.sandbox.check(path, PathAccess::Read).is_err() {
             return false;
         }
-        // The usual case, and asked for every file of a tree.
+        // The usual case, and this is called for every file of a tree.
         if !self.policy().restricts_files() {
             return true;
         }
-        let verdict = self.look(|policy, scene| policy.check_path(path, PathAccess::Read, scene));
+        let verdict =
+            self.with_policy(|policy, context| policy.check_path(path, PathAccess::Read, context));
         match verdict.decision {
             Decision::Allow => true,
             Decision::Ask => self.is_approved(&verdict),
@@ -148,111 +172,195 @@ impl Guard {
         }
     }
 
-    /// Whether a command that the user runs may run: whoever types it has approved it.
+    /// Checks a command that the user typed, which counts as approved. The error is the reason why
+    /// a rule forbids it.
     pub fn check_user_command(&self, command: &str) -> Result<(), String> {
-        let judgement = self.judge_command(command);
-        match judgement.verdict.decision {
-            Decision::Forbid => Err(judgement.refusal()),
+        let judgment = self.judge_command(command);
+        match judgment.verdict.decision {
+            Decision::Forbid => Err(judgment.refusal()),
             Decision::Ask | Decision::Allow => Ok(()),
         }
     }
 
-    /// Adds what the rules and the sandbox say about a file, by the name that was given and by the
-    /// one that it has. That one if the sandbox objects.
-    fn file(&self, path: &Path, reach: PathAccess, parts: &mut Vec<Part>) -> Option<PathBuf> {
-        let real = real_path(path);
-        parts.extend(self.look(|policy, scene| policy.check_path(path, reach, scene)).parts);
-        if real != path {
-            parts.extend(self.look(|policy, scene| policy.check_path(&real, reach, scene)).parts);
+    /// Applies the policy to every declared effect.
+    fn check_effects(&self, effects: &Effects, workspace: &Workspace) -> Vec<Part> {
+        let mut parts = Vec::new();
+        for script in &effects.runs {
+            parts.extend(self.with_policy(|policy, context| policy.check(script, context)).parts);
         }
-        let denial = self.sandbox.may(&real, reach != PathAccess::Read).err()?;
-        let reason = format!("the sandbox does not permit it: {}", denial.rule);
-        let scope = Scope::Path { path: real.clone(), access: reach };
-        parts.push(Part::new(real.display().to_string(), Decision::Ask, reason, scope));
-        Some(real)
+        for (file, access) in files(effects) {
+            parts.extend(self.check_path(&workspace.resolve(&file.path), access));
+        }
+        for host in &effects.connects {
+            parts.extend(self.check_host(host).parts);
+        }
+        parts
     }
 
-    /// A tool of somebody else: the sandbox does not hold it.
-    fn unknown_tool(&self, name: &str) -> Part {
-        let decision = match self.plan.profile {
-            Profile::Explore => Decision::Allow,
-            Profile::Careful | Profile::Unattended => Decision::Ask,
+    /// Applies the sandbox to every file that a built-in tool declares. Commands and connections
+    /// are held by the sandbox itself.
+    fn check_sandboxed(
+        &self,
+        effects: &Effects,
+        workspace: &Workspace,
+        parts: &mut Vec<Part>,
+        outside: &mut Vec<OutsideFile>,
+    ) {
+        for (file, access) in files(effects) {
+            let path = workspace.resolve(&file.path);
+            if let Some(part) = self.check_sandbox(&path, access) {
+                parts.push(part);
+                outside.push(OutsideFile {
+                    real: real_path(&path),
+                    path: file.path.clone(),
+                    argument: file.argument.clone(),
+                });
+            }
+        }
+    }
+
+    /// Applies the rules for files to a path as given, and to its real path if that differs.
+    fn check_path(&self, path: &Path, access: PathAccess) -> Vec<Part> {
+        let check = |path: &Path| {
+            self.with_policy(|policy, context| policy.check_path(path, access, context)).parts
         };
-        let scope = Scope::Tool { name: name.to_owned() };
-        Part::new(name, decision, "no rule speaks of this tool", scope)
+        let mut parts = check(path);
+        let real = real_path(path);
+        if real != path {
+            parts.extend(check(&real));
+        }
+        parts
+    }
+
+    /// Returns the approval that is needed for a file outside of the sandbox.
+    fn check_sandbox(&self, path: &Path, access: PathAccess) -> Option<Part> {
+        let real = real_path(path);
+        let denial = self.sandbox.check(&real, access).err()?;
+        let what = real.display().to_string();
+        let reason = format!("the sandbox does not permit it: {}", denial.rule);
+        let scope = Scope::Path { path: real, access };
+        Some(Part::new(what, Decision::Ask, reason, scope))
+    }
+
+    /// Applies the rules for hosts and the network setting.
+    fn check_host(&self, host: &str) -> Verdict {
+        let (decision, reason) = match &self.plan.network {
+            Network::Off => (Decision::Ask, "the network is off"),
+            Network::On => (Decision::Allow, "no rule for this host, and the network is on"),
+            Network::Hosts(named) if host_matches(named, host) => {
+                (Decision::Allow, "it is one of the allowed hosts")
+            }
+            Network::Hosts(_) => (Decision::Ask, "it is not one of the allowed hosts"),
+        };
+        let scope = Scope::Host { host: host.to_owned() };
+        let by_setting = Verdict::from_parts(vec![Part::new(host, decision, reason, scope)]);
+        match self.policy().check_host(host) {
+            None => by_setting,
+            Some(by_rule) if by_rule.decision == Decision::Forbid => by_rule,
+            // No rule switches the network on.
+            Some(_) if self.plan.network == Network::Off => by_setting,
+            Some(by_rule) => by_rule,
+        }
+    }
+
+    /// Returns the decision about a tool as a whole, where neither a rule nor a declared effect
+    /// decides.
+    fn tool_part(&self, call: Call<'_>, reason: &str) -> Part {
+        let (decision, confined) = match (self.plan.profile, call.origin) {
+            (Profile::Explore, ToolOrigin::External) => (Decision::Allow, false),
+            (Profile::Explore, ToolOrigin::Builtin) => (Decision::Allow, true),
+            (Profile::Careful | Profile::Unattended, _) => (Decision::Ask, false),
+        };
+        let scope = Scope::Tool { name: call.tool.to_owned() };
+        let mut part = Part::new(call.tool, decision, reason, scope);
+        part.confined = confined;
+        part
     }
 
     fn conclude(&self, verdict: Verdict) -> Judgment {
         let (outcome, note) = match verdict.decision {
             Decision::Forbid => (Outcome::Refuse, None),
             Decision::Ask if self.is_approved(&verdict) => (Outcome::Run, None),
-            Decision::Ask => self.whom_to_ask(),
-            Decision::Allow if verdict.confined => self.where_to_run(),
+            Decision::Ask => self.outcome_of_asking(),
+            Decision::Allow if verdict.confined => self.outcome_of_unknown_effects(),
             Decision::Allow => (Outcome::Run, None),
         };
-        Judgment { outcome, verdict, note, beyond: None }
+        Judgment { outcome, verdict, note, outside_sandbox: Vec::new() }
     }
 
-    /// Whether all that needs a yes has one.
+    /// Returns true if every part that needs approval was approved before.
     fn is_approved(&self, verdict: &Verdict) -> bool {
         let mut asked = verdict.parts.iter().filter(|part| part.decision == Decision::Ask);
-        asked.all(|part| self.approvals.cover(&part.scope))
+        asked.all(|part| self.approvals.covers(&part.scope))
     }
 
-    fn whom_to_ask(&self) -> (Outcome, Option<String>) {
-        let nobody = match (self.plan.approval, &self.approver) {
+    fn outcome_of_asking(&self) -> (Outcome, Option<String>) {
+        let note = match (self.plan.approval, &self.approver) {
             (ApprovalPolicy::Never, _) => {
-                "it would need an approval, and the approval policy is `never`: nobody is asked"
+                "this needs approval, and the approval policy is `never`; allow it with a rule"
             }
-            (_, None) => "it would need an approval, and nobody is here to give one",
+            (_, None) => {
+                "this needs approval, and no one can approve it in this mode; allow it with a rule"
+            }
             (_, Some(_)) => return (Outcome::Ask, None),
         };
-        (Outcome::Refuse, Some(nobody.to_owned()))
+        (Outcome::Refuse, Some(note.to_owned()))
     }
 
-    /// What cannot be analysed runs only where it is held; or where there is nothing that it
-    /// could get past.
-    fn where_to_run(&self) -> (Outcome, Option<String>) {
-        if !self.plan.is_confined() && !self.policy().restricts() {
-            let why = "nobody knows all of what it does, but no rule asks or forbids anything";
-            return (Outcome::Run, Some(why.to_owned()));
+    /// A call whose effects are not fully known runs in the sandbox, or where there is no
+    /// restriction that it could circumvent.
+    fn outcome_of_unknown_effects(&self) -> (Outcome, Option<String>) {
+        if !self.plan.is_sandboxed() && !self.policy().restricts() {
+            let note = "its effects are not fully known, but no rule restricts anything";
+            return (Outcome::Run, Some(note.to_owned()));
         }
-        let why = match self.sandbox.confined() {
+        let problem = match self.sandbox.confined() {
             Ok(confined) if confined.level() == ConfinementLevel::None => {
-                "this machine has no confinement".to_owned()
+                "this machine does not support a sandbox".to_owned()
             }
-            Ok(_) if self.plan.is_confined() => return (Outcome::Run, None),
+            Ok(_) if self.plan.is_sandboxed() => return (Outcome::Run, None),
             Ok(_) => return (Outcome::RunConfined, None),
             Err(error) => error,
         };
         let note = format!(
-            "nobody knows all of what it does, so it may run only in the sandbox, which cannot be \
-             had: {why}"
+            "its effects are not fully known, so it may run only in the sandbox, which is not \
+             available: {problem}"
         );
         (Outcome::Refuse, Some(note))
     }
 }
 
 impl Judgment {
-    /// Why it is refused, for the model.
+    /// Returns the tool error for a refused call.
     pub fn refusal(&self) -> String {
-        let decisive = self.verdict.decisive();
-        let reason = decisive.map_or_else(String::new, |part| {
-            let rule = part.rule.as_ref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
-            format!("{}: {}{rule}", part.what, part.reason)
-        });
-        let mut text = format!("This is not allowed and was not run. {reason}");
+        let mut text = "This is not allowed and was not run.".to_owned();
+        if let Some(part) = self.verdict.decisive() {
+            text.push_str(&format!(" {}: {}", part.what, part.reason));
+            if let Some(rule) = &part.rule {
+                text.push_str(&format!(" [{rule}]"));
+            }
+        }
         if let Some(note) = &self.note {
             text.push_str("; ");
             text.push_str(note);
         }
-        text.push_str(". Do not try to get around it: do without, or tell the user.");
+        text.push_str(". Do not work around this: continue without it, or tell the user.");
         text
     }
 }
 
-/// Who confined commands may reach, where only some hosts are named.
-pub(super) fn decide_host(
+/// Returns the declared files with the access to each.
+fn files(effects: &Effects) -> impl Iterator<Item = (&FileEffect, PathAccess)> {
+    let reads = effects.reads.iter().map(|file| (file, PathAccess::Read));
+    reads.chain(effects.writes.iter().map(|file| (file, PathAccess::Write)))
+}
+
+fn has_no_effects(effects: &Effects) -> bool {
+    effects.is_read_only() && effects.reads.is_empty()
+}
+
+/// Returns the filter for connections of sandboxed commands where the network is limited to hosts.
+pub(super) fn host_filter(
     plan: &GuardPlan,
     policy: &Arc<RwLock<Policy>>,
     approvals: &Approvals,
@@ -267,7 +375,7 @@ pub(super) fn decide_host(
         let ruled = policy.check_host(host);
         let strict = ruled.as_ref().and_then(Verdict::decisive);
         let strict = strict.filter(|part| part.decision > Decision::Allow);
-        let approved = || approvals.cover(&Scope::Host { host: host.to_owned() });
+        let approved = || approvals.covers(&Scope::Host { host: host.to_owned() });
         match strict {
             Some(part) if part.decision == Decision::Forbid => Err(part.reason.clone()),
             _ if approved() => Ok(()),
@@ -276,7 +384,7 @@ pub(super) fn decide_host(
             None if host_matches(&named, host) || host_matches(&policy.allowed_hosts(), host) => {
                 Ok(())
             }
-            None => Err("it is not among the hosts that can be reached".to_owned()),
+            None => Err("it is not one of the allowed hosts".to_owned()),
         }
     })
 }

@@ -1,4 +1,4 @@
-//! What is to hold in a session: the profile, and what settings say otherwise.
+//! The effective configuration of the guard: the profile, and the settings that override it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use pi_guard::policy::Defaults;
 use crate::Environment;
 use crate::config::Settings;
 use crate::config::settings::{
-    ApprovalPolicy, NetworkChoice, NetworkSwitch, Profile, RequiredRung, SandboxMode,
+    ApprovalPolicy, NetworkSetting, NetworkSwitch, Profile, RequiredLevel, SandboxMode,
 };
 
-/// How long a reviewing model may take.
-const REVIEW: Duration = Duration::from_secs(30);
+/// Time limit of a reviewing model, unless the settings give another.
+const REVIEW_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Where other programs keep keys that no command of a model needs.
+/// Files of the home directory in which other programs keep keys. No command of a model needs them.
 const HIDDEN: &[&str] = &[
     ".aws",
     ".azure",
@@ -35,113 +35,127 @@ const HIDDEN: &[&str] = &[
     ".vault-token",
 ];
 
-/// What is to hold.
+/// The effective configuration of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct GuardPlan {
-    /// How much is asked and held.
+    /// Safety profile.
     pub profile: Profile,
-    /// Who says yes.
+    /// Policy for actions that need approval.
     pub approval: ApprovalPolicy,
-    /// What commands can write.
+    /// Files that commands can write.
     pub sandbox: SandboxMode,
-    /// Who commands can reach.
+    /// Hosts that commands can reach.
     pub network: Network,
-    /// What the machine must be able to hold.
+    /// The least confinement that the machine must support.
     pub require: ConfinementLevel,
-    /// What commands can write besides the working directory.
+    /// Directories that commands can write besides the working directory.
     pub writable_roots: Vec<PathBuf>,
-    /// What cannot be read.
+    /// Files that neither commands nor tools can read.
     pub hidden: Vec<PathBuf>,
-    /// What stays read-only, besides the usual.
+    /// Files that stay read-only besides the default ones.
     pub protected: Vec<PathBuf>,
-    /// Rule files of this run.
+    /// Additional rule files of this run.
     pub rules: Vec<PathBuf>,
-    /// Credentials are masked.
-    pub mask_secrets: bool,
-    /// The reviewing model, and how long it may take.
-    pub reviewer: (Option<String>, Duration),
+    /// Credentials in tool results are redacted.
+    pub redact_secrets: bool,
+    /// The model that decides if the approval policy is `review`.
+    pub reviewer: ReviewerPlan,
+}
+
+/// The model that decides about approvals.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReviewerPlan {
+    /// Pattern of the model; `None` for the model of the session.
+    pub model: Option<String>,
+    /// Time limit of one review.
+    pub timeout: Duration,
 }
 
 impl GuardPlan {
-    /// What the settings say; the rest follows from the profile.
+    /// Derives the configuration from the settings. Anything that they leave open follows from the
+    /// profile.
     pub fn new(settings: &Settings, environment: &Environment) -> Self {
-        let said = settings.guard.clone().unwrap_or_default();
-        let profile = said.profile.unwrap_or_default();
-        let alone = profile == Profile::Unattended;
-        let network = match said.network {
-            Some(NetworkChoice::Whole(NetworkSwitch::Off)) => Network::Off,
-            Some(NetworkChoice::Whole(NetworkSwitch::On)) => Network::On,
-            Some(NetworkChoice::Hosts(hosts)) => Network::Hosts(hosts),
-            None if alone => Network::Off,
+        let settings = settings.guard.clone().unwrap_or_default();
+        let profile = settings.profile.unwrap_or_default();
+        let unattended = profile == Profile::Unattended;
+        let network = match settings.network {
+            Some(NetworkSetting::Switch(NetworkSwitch::Off)) => Network::Off,
+            Some(NetworkSetting::Switch(NetworkSwitch::On)) => Network::On,
+            Some(NetworkSetting::Hosts(hosts)) => Network::Hosts(hosts),
+            None if unattended => Network::Off,
             None => Network::On,
         };
-        // Only what is confined can be kept from the network.
-        let usual = if alone || network != Network::On {
+        // Only a sandbox can limit the network.
+        let default_sandbox = if unattended || network != Network::On {
             SandboxMode::WorkspaceWrite
         } else {
             SandboxMode::Off
         };
-        let sandbox = said.sandbox.unwrap_or(usual);
-        // Whoever asks for a sandbox wants one, whatever the profile.
-        let held = alone || sandbox != SandboxMode::Off || network != Network::On;
-        let require = match said.require {
-            Some(RequiredRung::None) => ConfinementLevel::None,
-            Some(RequiredRung::Landlock) => ConfinementLevel::Landlock,
-            Some(RequiredRung::Bubblewrap) => ConfinementLevel::Bubblewrap,
-            None if held => ConfinementLevel::Landlock,
+        let sandbox = settings.sandbox.unwrap_or(default_sandbox);
+        // A sandbox that was asked for must have an effect in every profile.
+        let sandboxed = unattended || sandbox != SandboxMode::Off || network != Network::On;
+        let require = match settings.require {
+            Some(RequiredLevel::None) => ConfinementLevel::None,
+            Some(RequiredLevel::Landlock) => ConfinementLevel::Landlock,
+            Some(RequiredLevel::Bubblewrap) => ConfinementLevel::Bubblewrap,
+            None if sandboxed => ConfinementLevel::Landlock,
             None => ConfinementLevel::None,
         };
         let paths = |named: Option<Vec<String>>| -> Vec<PathBuf> {
             let named = named.unwrap_or_default();
             named.iter().map(|path| environment.expand(path, &environment.cwd)).collect()
         };
-        // Keeping what is not there from appearing costs every command; worth it only if asked for.
-        let mut hidden = keys(environment);
+        // Hiding a path that does not exist costs every command time, so the default list is
+        // limited to those that do.
+        let mut hidden = key_files(environment);
         hidden.retain(|path| path.exists());
-        hidden.extend(paths(said.hidden));
-        let reviewer = said.reviewer.unwrap_or_default();
+        hidden.extend(paths(settings.hidden));
+        let default_approval = if unattended { ApprovalPolicy::Never } else { ApprovalPolicy::Ask };
+        let reviewer = settings.reviewer.unwrap_or_default();
         Self {
             profile,
-            approval: said.approval.unwrap_or(if alone {
-                ApprovalPolicy::Never
-            } else {
-                ApprovalPolicy::Ask
-            }),
+            approval: settings.approval.unwrap_or(default_approval),
             sandbox,
             network,
             require,
-            writable_roots: paths(said.writable_roots),
+            writable_roots: paths(settings.writable_roots),
             hidden,
-            protected: paths(said.protected),
-            rules: paths(said.rules),
-            mask_secrets: said.mask_secrets != Some(false),
-            reviewer: (reviewer.model, reviewer.timeout_ms.map_or(REVIEW, Duration::from_millis)),
+            protected: paths(settings.protected),
+            rules: paths(settings.rules),
+            redact_secrets: settings.redact_secrets != Some(false),
+            reviewer: ReviewerPlan {
+                model: reviewer.model,
+                timeout: reviewer.timeout_ms.map_or(REVIEW_TIMEOUT, Duration::from_millis),
+            },
         }
     }
 
-    /// Whether commands are confined from the start.
-    pub fn is_confined(&self) -> bool {
+    /// Returns true if commands run in the sandbox.
+    pub fn is_sandboxed(&self) -> bool {
         self.sandbox != SandboxMode::Off
     }
 
-    /// Whether there is something to tell about: anything but what pi has always done.
-    pub fn is_unusual(&self) -> bool {
-        self.profile != Profile::Explore || self.is_confined()
+    /// Returns true if the guard restricts more than rules do, so that the user should be told.
+    pub fn is_restrictive(&self) -> bool {
+        self.profile != Profile::Explore || self.is_sandboxed()
     }
 
-    /// What is decided where no rule speaks, given whether something really holds commands.
-    pub fn defaults(&self, held: bool) -> Defaults {
+    /// Returns the decisions where no rule applies. `sandboxed` is true if the machine does
+    /// confine commands.
+    pub(super) fn defaults(&self, sandboxed: bool) -> Defaults {
         match self.profile {
             Profile::Explore => Defaults::explore(),
             Profile::Careful => Defaults::careful(),
-            Profile::Unattended if held => Defaults::unattended(),
+            Profile::Unattended if sandboxed => Defaults::unattended(),
             Profile::Unattended => Defaults::unattended_without_sandbox(),
         }
     }
 }
 
-/// Where this program and others keep keys.
-fn keys(environment: &Environment) -> Vec<PathBuf> {
+/// Returns the files in which this program and others keep keys.
+fn key_files(environment: &Environment) -> Vec<PathBuf> {
     let own = ["auth.json", "models.json"].map(|name| environment.agent_directory.join(name));
     let home = environment.home.iter();
     home.flat_map(|home| HIDDEN.iter().map(|name| home.join(name))).chain(own).collect()

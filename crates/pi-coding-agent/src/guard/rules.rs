@@ -1,7 +1,7 @@
-//! The rule files of all layers.
+//! Loading the rule files of all layers.
 //!
-//! In each directory every `*.toml` is a rule file. One that cannot be read or does not hold its
-//! own examples ends everything: a rule that is left out because of a typing error is a hole.
+//! Every `*.toml` in a directory of rules is a rule file. A file that cannot be read or fails its
+//! own examples is an error: a rule that is left out because of a typo is a hole.
 
 use std::fs;
 use std::io;
@@ -11,35 +11,36 @@ use pi_guard::policy::{Defaults, Layer, Policy, PolicyError, RuleFile};
 
 use crate::Environment;
 
-/// The directory of rule files in the user's and the project's directory.
+/// Name of the directory of rule files in the user's and the project's directory.
 pub const DIRECTORY: &str = "rules";
-/// The file that approved rules are added to.
-pub const APPROVED: &str = "approved.toml";
+/// Name of the file to which approved rules are added.
+pub(super) const APPROVED: &str = "approved.toml";
 
-/// Why the rules cannot be used.
+/// The reasons why the rules cannot be loaded.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RulesError {
-    /// A rule file is wrong.
-    #[error("{0}")]
-    Wrong(#[from] PolicyError),
-    /// A rule file or a directory of them cannot be read.
+    /// A rule file is invalid.
+    #[error(transparent)]
+    Invalid(#[from] PolicyError),
+    /// A rule file or a directory of rule files cannot be read.
     #[error("the rules in {path} cannot be read: {source}")]
     Unreadable {
-        /// Which.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
-/// The policy of a session: the machine's rules, the user's, the project's if it is trusted, those
-/// of this run, and the administrator's.
+/// Loads the policy of a session: the rules of the machine, the user, the project if it is
+/// trusted, this run, and the administrator.
 pub fn load(
     environment: &Environment,
     trusted: bool,
     run: &[PathBuf],
 ) -> Result<Policy, RulesError> {
-    // What is decided without a rule is for the guard to say.
+    // The guard replaces the defaults by those of its profile.
     let mut policy = Policy::new(Defaults::careful());
     let system = environment.system_directory.as_deref();
     let project = trusted.then(|| environment.project_directory().join(DIRECTORY));
@@ -50,9 +51,8 @@ pub fn load(
         (Layer::Administrator, system.map(|system| system.join("administrator"))),
     ];
     for (layer, directory) in directories {
-        for file in
-            directory.map(|directory| rule_files(&directory)).transpose()?.into_iter().flatten()
-        {
+        let Some(directory) = directory else { continue };
+        for file in rule_files(&directory)? {
             policy.add(read(&file, layer)?);
         }
     }
@@ -70,7 +70,7 @@ pub fn read(file: &Path, layer: Layer) -> Result<RuleFile, RulesError> {
     Ok(RuleFile::parse(&name, &text, layer)?)
 }
 
-/// The rule files of a directory, in the order of their names; none if there is no directory.
+/// Returns the rule files of a directory, sorted by name; none if the directory does not exist.
 fn rule_files(directory: &Path) -> Result<Vec<PathBuf>, RulesError> {
     let unreadable = |source| RulesError::Unreadable { path: directory.to_owned(), source };
     let entries = match fs::read_dir(directory) {

@@ -1,204 +1,219 @@
-//! The confinement of a session: made when it is first needed, taken away with the session.
+//! The sandbox of a session: created when it is first needed, removed with the session.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pi_guard::confine::{
-    ConfineError, Confined, Confinement, ConfinementLevel, HostFilter, Machine, Mode, Network,
-    Proxy, RefusedHost,
+    ConfineError, Confined, Confinement, ConfinementLevel, Denial, HostFilter, Machine, Mode,
+    Network, Proxy, RefusedHost,
 };
+use pi_guard::policy::PathAccess;
 use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
 
-use super::place::Place;
+use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
 use crate::Environment;
 use crate::config::settings::SandboxMode;
 
-/// Why there is no confinement.
+/// The reasons why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SandboxError {
-    /// The machine or the plan does not have it.
+    /// The machine does not support the plan.
     #[error(transparent)]
     Confine(#[from] ConfineError),
-    /// A directory or a socket cannot be made.
+    /// A directory or a socket of the sandbox cannot be created.
     #[error("the sandbox cannot be prepared: {0}")]
     Prepare(#[from] std::io::Error),
 }
 
-/// More than the plan gives, for one command that was approved.
+/// Rights beyond the plan, for one approved command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Wider {
-    /// This directory can be written.
-    Root(PathBuf),
-    /// Everybody can be reached.
+pub(super) enum Escalation {
+    /// The command can write to this directory.
+    WritableRoot(PathBuf),
+    /// The command can access any host.
     Network,
-    /// Nothing holds.
-    Off,
+    /// The command runs without the sandbox.
+    NoSandbox,
 }
 
-impl fmt::Display for Wider {
+impl fmt::Display for Escalation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Root(path) => write!(f, "with {} writable", path.display()),
+            Self::WritableRoot(path) => write!(f, "with {} writable", path.display()),
             Self::Network => f.write_str("with the network"),
-            Self::Off => f.write_str("without the sandbox"),
+            Self::NoSandbox => f.write_str("without the sandbox"),
         }
     }
 }
 
-/// The confinement of a session.
+/// The sandbox of a session.
 pub(super) struct Sandbox {
     plan: GuardPlan,
     environment: Environment,
     supervisor: Option<Supervisor>,
-    programs: Vec<PathBuf>,
-    decide_host: HostFilter,
-    made: OnceLock<Result<Made, String>>,
+    forbidden_programs: Vec<PathBuf>,
+    host_filter: HostFilter,
+    created: OnceLock<Result<Created, String>>,
 }
 
-/// What a confinement needs for as long as it is used.
-struct Made {
+/// The parts of a sandbox that live as long as it is used.
+struct Created {
     confined: Arc<Confined>,
     confinement: Confinement,
     machine: Machine,
     proxy: Option<Proxy>,
-    _place: Place,
+    _directory: SandboxDirectory,
 }
 
 impl Sandbox {
-    /// A sandbox as planned. Nothing is looked at yet.
+    /// Returns a sandbox that is not created yet.
     pub(super) fn new(
         plan: GuardPlan,
         environment: Environment,
         supervisor: Option<Supervisor>,
-        programs: Vec<PathBuf>,
-        decide_host: HostFilter,
+        forbidden_programs: Vec<PathBuf>,
+        host_filter: HostFilter,
     ) -> Self {
-        let made = OnceLock::new();
-        Self { plan, environment, supervisor, programs, decide_host, made }
+        let created = OnceLock::new();
+        Self { plan, environment, supervisor, forbidden_programs, host_filter, created }
     }
 
-    /// Makes it now, so that what cannot be had is known before anything runs.
+    /// Creates the sandbox if the plan has one, so that an unsupported one is reported before any
+    /// command runs.
     pub(super) fn prepare(&self) -> Result<(), SandboxError> {
-        if !self.plan.is_confined() {
-            // Without a sandbox only what requires none may run.
+        if !self.plan.is_sandboxed() {
+            // Without a sandbox, only a plan that requires none is satisfied.
             let off = Confinement::new(Mode::Off, Network::On);
             off.prepare(&Machine::default(), self.plan.require, self.helper())?;
             return Ok(());
         }
-        let made = self.make()?;
-        // Nobody else has made it: this is called once, at the start.
-        let _ = self.made.set(Ok(made));
+        let created = self.create()?;
+        // Not set yet: this is called once, at the start.
+        let _ = self.created.set(Ok(created));
         Ok(())
     }
 
-    /// The confinement, or why there is none.
+    /// Returns the confinement, created now if necessary, or the reason why there is none.
     pub(super) fn confined(&self) -> Result<Arc<Confined>, String> {
-        self.made().map(|made| Arc::clone(&made.confined))
+        self.created().map(|created| Arc::clone(&created.confined))
     }
 
-    /// The confinement if it was made already.
+    /// Returns the confinement if it is created already.
     pub(super) fn in_use(&self) -> Option<Arc<Confined>> {
-        let made = self.made.get()?.as_ref().ok()?;
-        Some(Arc::clone(&made.confined))
+        let created = self.created.get()?.as_ref().ok()?;
+        Some(Arc::clone(&created.confined))
     }
 
-    fn made(&self) -> Result<&Made, String> {
-        let made = self.made.get_or_init(|| self.make().map_err(|error| error.to_string()));
-        made.as_ref().map_err(Clone::clone)
+    fn created(&self) -> Result<&Created, String> {
+        let created = self.created.get_or_init(|| self.create().map_err(|error| error.to_string()));
+        created.as_ref().map_err(Clone::clone)
     }
 
-    /// Where commands run: confined, or with what was approved on top.
-    pub(super) fn host(&self, wider: Option<&Wider>) -> Result<Host, String> {
-        let made = self.made()?;
-        let confined = match wider {
-            None => Some(Arc::clone(&made.confined)),
-            Some(Wider::Off) => None,
-            Some(wider) => {
-                let mut confinement = made.confinement.clone();
-                match (wider, &mut confinement.mode) {
-                    (Wider::Network, _) => confinement.network = Network::On,
-                    (Wider::Root(root), Mode::WorkspaceWrite { extra_roots, .. }) => {
-                        extra_roots.push(root.clone());
+    /// Returns an executor in the sandbox, with an approved escalation if there is one.
+    pub(super) fn host(&self, escalation: Option<&Escalation>) -> Result<Host, String> {
+        let created = self.created()?;
+        let confined = match escalation {
+            None => Some(Arc::clone(&created.confined)),
+            Some(Escalation::NoSandbox) => None,
+            Some(escalation) => {
+                let mut confinement = created.confinement.clone();
+                match (escalation, &mut confinement.mode) {
+                    (Escalation::Network, _) => confinement.network = Network::On,
+                    (Escalation::WritableRoot(root), Mode::WorkspaceWrite { extra_roots, .. }) => {
+                        extra_roots.push(root.clone())
                     }
-                    (Wider::Root(root), mode) => {
+                    (Escalation::WritableRoot(root), mode) => {
                         *mode = Mode::WorkspaceWrite {
                             workspace: root.clone(),
                             extra_roots: Vec::new(),
                             private_tmp: None,
                         };
                     }
-                    (Wider::Off, _) => {}
+                    (Escalation::NoSandbox, _) => {}
                 }
-                let confined = confinement.prepare(&made.machine, self.plan.require, self.helper());
+                let confined =
+                    confinement.prepare(&created.machine, self.plan.require, self.helper());
                 Some(Arc::new(confined.map_err(|error| error.to_string())?))
             }
         };
         Ok(Host::default().with_supervisor(self.supervisor.clone()).with_sandbox(confined))
     }
 
-    /// Hosts that were refused since this was last asked, with the reasons.
-    pub(super) fn refused_hosts(&self) -> Vec<RefusedHost> {
-        let made = self.made.get().and_then(|made| made.as_ref().ok());
-        made.and_then(|made| made.proxy.as_ref()).map(Proxy::take_refused).unwrap_or_default()
+    /// Returns the hosts that were refused since the last call of this method.
+    pub(super) fn take_refused_hosts(&self) -> Vec<RefusedHost> {
+        let created = self.created.get().and_then(|created| created.as_ref().ok());
+        let proxy = created.and_then(|created| created.proxy.as_ref());
+        proxy.map(Proxy::take_refused).unwrap_or_default()
     }
 
-    /// The program that becomes the helper of a confined command: this one, which is also what
-    /// owns the processes.
+    /// Returns the program that sets up the sandbox of a command: this program, which also
+    /// supervises processes.
     fn helper(&self) -> PathBuf {
-        let this = || Supervisor::this_program().program;
-        self.supervisor.as_ref().map_or_else(this, |supervisor| supervisor.program.clone())
+        match &self.supervisor {
+            Some(supervisor) => supervisor.program.clone(),
+            None => Supervisor::this_program().program,
+        }
     }
 
-    fn make(&self) -> Result<Made, SandboxError> {
+    fn create(&self) -> Result<Created, SandboxError> {
         let (plan, environment) = (&self.plan, &self.environment);
-        let place = Place::new(&environment.temporary())?;
+        let directory = SandboxDirectory::new(&environment.temporary())?;
         let mode = match plan.sandbox {
             SandboxMode::ReadOnly => Mode::ReadOnly,
-            // Where nothing is confined as a rule, a single command may have to be.
+            // With the sandbox off, a single command may still have to run in one.
             SandboxMode::WorkspaceWrite | SandboxMode::Off => Mode::WorkspaceWrite {
                 workspace: environment.cwd.clone(),
                 extra_roots: plan.writable_roots.clone(),
-                private_tmp: Some(place.temporary()),
+                private_tmp: Some(directory.temporary()),
             },
         };
         let mut confinement = Confinement::new(mode, plan.network.clone());
         confinement.protected.extend(plan.protected.iter().cloned());
-        // It may be in a root.
-        confinement.protected.push(place.path().to_owned());
+        // The directory of the sandbox may lie in a writable root.
+        confinement.protected.push(directory.path().to_owned());
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
-        confinement.forbidden_programs.clone_from(&self.programs);
+        confinement.forbidden_programs.clone_from(&self.forbidden_programs);
         let proxy = match plan.network {
-            Network::Hosts(_) => Some(Proxy::start(&place.own(), Arc::clone(&self.decide_host))?),
+            Network::Hosts(_) => {
+                Some(Proxy::start(&directory.private(), Arc::clone(&self.host_filter))?)
+            }
             Network::On | Network::Off => None,
         };
         confinement.proxy = proxy.as_ref().map(|proxy| proxy.socket().to_owned());
         let machine = Machine::detect();
-        // Where nothing is confined as a rule, only what holds is of use.
+        // With the sandbox off, it is created only for a command that must run in one, so a
+        // sandbox without effect is of no use.
         let least =
-            if plan.is_confined() { ConfinementLevel::None } else { ConfinementLevel::Landlock };
+            if plan.is_sandboxed() { ConfinementLevel::None } else { ConfinementLevel::Landlock };
         let required = plan.require.max(least);
         let confined = Arc::new(confinement.prepare(&machine, required, self.helper())?);
-        place.note(&confined.covered_paths()?)?;
-        Ok(Made { confined, confinement, machine, proxy, _place: place })
+        directory.record_covers(&confined.covered_paths()?)?;
+        Ok(Created { confined, confinement, machine, proxy, _directory: directory })
     }
 
-    /// Whether this program may read or write a file itself, by the same rules as commands.
-    pub(super) fn may(&self, path: &Path, write: bool) -> Result<(), pi_guard::confine::Denial> {
-        let Some(confined) = self.in_use().filter(|_| self.plan.is_confined()) else {
+    /// Checks whether a tool of this process may access a file, by the rules that the sandbox has
+    /// for commands.
+    pub(super) fn check(&self, path: &Path, access: PathAccess) -> Result<(), Denial> {
+        if !self.plan.is_sandboxed() {
             return Ok(());
-        };
-        if write { confined.may_write(path) } else { confined.may_read(path) }
+        }
+        let Some(confined) = self.in_use() else { return Ok(()) };
+        match access {
+            PathAccess::Read => confined.may_read(path),
+            PathAccess::Write | PathAccess::Any => confined.may_write(path),
+        }
     }
 }
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
-        if let Some(Ok(made)) = self.made.get() {
-            made.confined.remove_covers();
+        if let Some(Ok(created)) = self.created.get() {
+            created.confined.remove_covers();
         }
     }
 }

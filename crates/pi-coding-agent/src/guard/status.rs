@@ -1,4 +1,4 @@
-//! What holds in a session, to be announced and recorded.
+//! The status of the guard, as sessions announce and record it.
 
 use pi_guard::confine::{ConfinementLevel, Network};
 use serde::Serialize;
@@ -6,49 +6,49 @@ use serde::Serialize;
 use super::Guard;
 use crate::config::settings::{ApprovalPolicy, Profile, SandboxMode};
 
-/// What holds.
+/// The status of the guard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct GuardStatus {
-    /// The profile.
+    /// Safety profile.
     pub profile: Profile,
-    /// Who says yes.
+    /// Policy for actions that need approval.
     pub approval: ApprovalPolicy,
-    /// What commands can write.
+    /// Files that commands can write.
     pub sandbox: SandboxMode,
-    /// Who they can reach.
+    /// Hosts that commands can reach.
     pub network: Network,
-    /// What holds it.
-    pub rung: ConfinementLevel,
-    /// What that does not hold.
+    /// Confinement that the machine provides.
+    #[serde(rename = "rung")]
+    pub level: ConfinementLevel,
+    /// Restrictions that this confinement cannot enforce.
     pub limits: Vec<String>,
 }
 
 impl Guard {
-    /// What holds; nothing to tell where everything is as it always was.
+    /// Returns the status; `None` if the guard restricts nothing but what rules say.
     pub fn status(&self) -> Option<GuardStatus> {
-        if !self.plan.is_unusual() {
+        if !self.plan.is_restrictive() {
             return None;
         }
-        let confined = self.sandbox.in_use().filter(|_| self.plan.is_confined());
+        let confined = self.confined();
+        let level = confined.as_ref().map_or(ConfinementLevel::None, |confined| confined.level());
+        let limits = confined.as_ref().map(|confined| confined.limits()).unwrap_or_default();
         Some(GuardStatus {
             profile: self.plan.profile,
             approval: self.plan.approval,
             sandbox: self.plan.sandbox,
             network: self.plan.network.clone(),
-            rung: confined.as_ref().map_or(ConfinementLevel::None, |confined| confined.level()),
-            limits: confined
-                .iter()
-                .flat_map(|confined| confined.limits())
-                .map(str::to_owned)
-                .collect(),
+            level,
+            limits: limits.into_iter().map(str::to_owned).collect(),
         })
     }
 }
 
 impl GuardStatus {
-    /// The sandbox and what holds it, without what does not.
-    pub fn sandbox_in_words(&self) -> String {
+    /// Describes the sandbox without its limits.
+    pub fn describe_sandbox(&self) -> String {
         if self.sandbox == SandboxMode::Off {
             return "no sandbox".to_owned();
         }
@@ -57,13 +57,13 @@ impl GuardStatus {
             Network::On => "with the network".to_owned(),
             Network::Hosts(hosts) => format!("network limited to {}", hosts.join(", ")),
         };
-        format!("sandbox {} ({}), {network}", self.sandbox.as_str(), self.rung)
+        format!("sandbox {} ({}), {network}", self.sandbox.as_str(), self.level)
     }
 }
 
 impl std::fmt::Display for GuardStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "profile {}, {}", self.profile.as_str(), self.sandbox_in_words())?;
+        write!(f, "profile {}, {}", self.profile.as_str(), self.describe_sandbox())?;
         self.limits.iter().try_for_each(|limit| write!(f, "; {limit}"))
     }
 }

@@ -1,4 +1,4 @@
-//! A tool behind the guard: judged before it runs, held while it runs, masked when it speaks.
+//! A tool behind the guard: judged before it runs, sandboxed while it runs, redacted afterwards.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -8,32 +8,29 @@ use pi_agent::{AgentTool, BoxFuture, ExecutionMode, Invocation, ToolError, ToolO
 use pi_guard::Decision;
 use pi_guard::confine::{Denial, DenialTarget, explain_denial};
 use pi_guard::policy::{Part, PathAccess, Scope};
-use pi_protocol::{CancelToken, Tool, UserBlock};
+use pi_protocol::{CancelToken, Effects, Tool, UserBlock};
 use pi_tools::{Workspace, toolset};
 use serde_json::{Map, Value};
 
-use super::remember::Answered;
-use super::sandbox::Wider;
-use super::{ApprovalRequest, Call, Guard, Judgment, Outcome};
+use super::ask::Approval;
+use super::judge::OutsideFile;
+use super::sandbox::Escalation;
+use super::{ApprovalRequest, Call, Guard, Judgment, Outcome, ToolOrigin};
 use crate::config::settings::ApprovalPolicy;
 
-/// Origin of a tool.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolOrigin {
-    Builtin,
-    External,
-}
+/// Advice to the model after a denial of the sandbox.
+const ADVICE: &str = "Continue without it, or tell the user what is needed.";
 
 /// A tool behind the guard.
 pub(crate) struct Guarded {
     inner: Arc<dyn AgentTool>,
     guard: Arc<Guard>,
     workspace: Arc<Workspace>,
-    ours: bool,
+    origin: ToolOrigin,
 }
 
 impl Guarded {
-    /// Puts a tool behind the guard. `ours`: it was made by `pi-tools` for this workspace.
+    /// Puts a tool behind the guard. A built-in tool was built for this workspace.
     pub(crate) fn wrap(
         inner: Arc<dyn AgentTool>,
         guard: &Arc<Guard>,
@@ -42,7 +39,7 @@ impl Guarded {
     ) -> Arc<dyn AgentTool> {
         let ours = origin == ToolOrigin::Builtin;
         let (guard, workspace) = (Arc::clone(guard), Arc::clone(workspace));
-        Arc::new(Self { inner, guard, workspace, ours })
+        Arc::new(Self { inner, guard, workspace, origin })
     }
 
     fn name(&self) -> &str {
@@ -51,21 +48,31 @@ impl Guarded {
 
     async fn call(&self, invocation: Invocation) -> Result<ToolOutput, ToolError> {
         let Invocation { id, arguments, cancel, updates, .. } = invocation;
-        let mut arguments = self.guard.restore(self.name(), arguments)?;
-        let updates = self.guard.mask_updates(updates);
-        let call = Call { tool: self.name(), arguments: &arguments, ours: self.ours };
-        let judgement = self.guard.judge(call, &self.workspace);
+        let mut arguments = self.guard.restore(&self.inner.effects(&arguments), arguments)?;
+        // Declared again: a path may have contained a placeholder.
+        let effects = self.inner.effects(&arguments);
+        let updates = self.guard.redact_updates(updates);
+        let call = Call {
+            tool: self.name(),
+            arguments: &arguments,
+            effects: &effects,
+            origin: self.origin,
+        };
+        let judgment = self.guard.judge(call, &self.workspace);
+        let what = call.describe();
         let cwd = self.workspace.cwd().to_string_lossy();
-        let what = call.what();
-        let question = |parts| ApprovalRequest::new(self.name(), &id, &what, &cwd, parts);
-        let note = self.guard.admit(&judgement, question, &cancel).await?;
-        let tool = self.as_judged(&judgement, &mut arguments)?;
-        let run = Run { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
-        let mut output = run.with(&*tool).await;
-        if self.name() == "bash"
+        let request = |parts| ApprovalRequest::new(self.name(), &id, &what, &cwd, parts);
+        let note = self.guard.admit(&judgment, request, &cancel).await?;
+        let tool = self.tool_for(&judgment, &mut arguments)?;
+        let attempt =
+            Attempt { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
+        let mut output = attempt.execute(&*tool).await;
+        if self.origin == ToolOrigin::Builtin
+            && !effects.runs.is_empty()
             && let Some(denial) = self.denial(&output)
         {
-            output = self.denied(&run, &what, denial, output).await;
+            let script = effects.runs.join("\n");
+            output = self.after_denial(&attempt, &script, denial, output).await;
         }
         if let Some(note) = note {
             match &mut output {
@@ -76,133 +83,162 @@ impl Guarded {
         output
     }
 
-    /// The tool, where it is to run. A file beyond the sandbox that was approved is then named by
-    /// its real path: what leads there may be changed by somebody confined.
-    fn as_judged(
+    /// Returns the tool with the rights that the judgment gives it.
+    fn tool_for(
         &self,
-        judgement: &Judgment,
+        judgment: &Judgment,
         arguments: &mut Map<String, Value>,
     ) -> Result<Arc<dyn AgentTool>, ToolError> {
-        match (&judgement.outcome, &judgement.beyond) {
-            (Outcome::RunConfined, _) => self.elsewhere(None),
-            (_, Some(path)) => {
-                arguments.insert("path".to_owned(), path.to_string_lossy().into());
-                self.elsewhere(Some(&Wider::Off))
-            }
-            (_, None) => Ok(Arc::clone(&self.inner)),
+        if judgment.outcome == Outcome::RunConfined {
+            return self.rebuild(None);
         }
+        if judgment.outside_sandbox.is_empty() {
+            return Ok(Arc::clone(&self.inner));
+        }
+        for file in &judgment.outside_sandbox {
+            self.use_real_path(file, arguments)?;
+        }
+        self.rebuild(Some(&Escalation::NoSandbox))
     }
 
-    /// The same tool with other rights. A tool that is not ours has none that could be changed.
-    fn elsewhere(&self, wider: Option<&Wider>) -> Result<Arc<dyn AgentTool>, ToolError> {
-        let host = self.guard.sandbox.host(wider).map_err(ToolError::new)?;
+    /// Replaces the path of an approved file outside of the sandbox by its real path: a sandboxed
+    /// command could change the links on the way to it.
+    fn use_real_path(
+        &self,
+        file: &OutsideFile,
+        arguments: &mut Map<String, Value>,
+    ) -> Result<(), ToolError> {
+        let real = Value::from(file.real.to_string_lossy());
+        let argument = file.argument.as_deref().filter(|name| match arguments.get(*name) {
+            None => true,
+            Some(given) => *given == file.path.as_str() || *given == real,
+        });
+        let Some(argument) = argument else {
+            let (tool, path) = (self.name(), &file.path);
+            return Err(ToolError::new(format!(
+                "{path} was not accessed: {tool} cannot access it outside of the sandbox."
+            )));
+        };
+        arguments.insert(argument.to_owned(), real);
+        Ok(())
+    }
+
+    /// Builds the same tool with other rights: in the sandbox, or with an escalation. Only
+    /// built-in tools on this machine can be rebuilt.
+    fn rebuild(&self, escalation: Option<&Escalation>) -> Result<Arc<dyn AgentTool>, ToolError> {
+        let unsupported =
+            || ToolError::new(format!("The rights of the tool {} cannot be changed.", self.name()));
+        let cwd = self.workspace.cwd();
+        let is_local = self.workspace.executor().host_path(cwd).is_some_and(|path| path == cwd);
+        if self.origin == ToolOrigin::External || !is_local {
+            return Err(unsupported());
+        }
+        let builtin = toolset::find_builtin(self.name()).ok_or_else(unsupported)?;
+        let host = self.guard.sandbox.host(escalation).map_err(ToolError::new)?;
         let workspace = (*self.workspace).clone().with_executor(Arc::new(host));
-        let tools = toolset::all(&Arc::new(workspace));
-        let same = tools.into_iter().find(|tool| tool.declaration().name == self.name());
-        same.filter(|_| self.ours).ok_or_else(|| {
-            ToolError::new(format!("The tool {} cannot be run with other rights.", self.name()))
-        })
+        builtin.build(&Arc::new(workspace)).ok_or_else(unsupported)
     }
 
-    /// What the sandbox denied, if a command failed and said so.
+    /// Returns what the sandbox denied to a command, if anything.
     fn denial(&self, output: &Result<ToolOutput, ToolError>) -> Option<Denial> {
-        let refused = self.guard.sandbox.refused_hosts();
+        let refused = self.guard.sandbox.take_refused_hosts();
         if let Some(refused) = refused.into_iter().next_back() {
-            return Some(Denial::from(refused));
+            return Some(refused.into());
         }
         let failed = output.as_ref().ok().filter(|output| output.is_error)?;
         let confined = self.guard.sandbox.in_use()?;
         explain_denial(&confined, self.workspace.cwd(), &text(failed))
     }
 
-    /// Tells of what was denied; and if somebody is there and says so, runs it once more.
-    async fn denied(
+    /// Adds the denial to the result of a command, or runs the command once more if the approver
+    /// allows it the rights that it lacked.
+    async fn after_denial(
         &self,
-        run: &Run<'_>,
-        what: &str,
+        attempt: &Attempt<'_>,
+        script: &str,
         denial: Denial,
         first: Result<ToolOutput, ToolError>,
     ) -> Result<ToolOutput, ToolError> {
-        let told = format!("[The sandbox denied {}: {}.", named(&denial.target), denial.rule);
-        let tell = |output: Result<ToolOutput, ToolError>, more: &str| {
+        let target = describe(&denial.target);
+        let annotate = |output: Result<ToolOutput, ToolError>, advice: &str| {
             output.map(|mut output| {
-                append(&mut output, &format!("{told} {more}]"));
+                let note = format!("[The sandbox denied {target}: {}. {advice}]", denial.rule);
+                append(&mut output, &note);
                 output
             })
         };
-        const ADVICE: &str = "Do without it, or tell the user what is needed.";
-        let Some((wider, scope)) = self.wider(&denial.target, what) else {
-            return tell(first, ADVICE);
+        let Some((escalation, scope)) = self.escalation(&denial.target, script) else {
+            return annotate(first, ADVICE);
         };
-        let ask = || {
-            if self.guard.approvals.cover(&scope) {
+        let request = || {
+            if self.guard.approvals.covers(&scope) {
                 return None;
             }
-            let what_denied = named(&denial.target);
-            let part = Part::new(what_denied, Decision::Ask, denial.rule.clone(), scope.clone());
+            let reason = denial.rule.clone();
+            let part = Part::new(target.clone(), Decision::Ask, reason, scope.clone());
             let cwd = self.workspace.cwd().to_string_lossy();
-            let mut question = ApprovalRequest::new(self.name(), run.id, what, &cwd, vec![part]);
-            question.wider = Some(wider.to_string());
-            question.rule = None;
-            Some(question)
+            let mut request =
+                ApprovalRequest::new(self.name(), attempt.id, script, &cwd, vec![part]);
+            request.wider = Some(escalation.to_string());
+            request.rule = None;
+            Some(request)
         };
-        let answered = tokio::select! {
+        let answer = tokio::select! {
             biased;
-            () = run.cancel.cancelled() => return first,
-            answered = self.guard.ask(ask) => answered,
+            () = attempt.cancel.cancelled() => return first,
+            answer = self.guard.ask(request) => answer,
         };
-        match answered {
-            Answered::No(_) => tell(first, ADVICE),
-            Answered::Yes(_) => {
-                let again = match self.elsewhere(Some(&wider)) {
-                    Ok(tool) => run.with(&*tool).await,
-                    Err(error) => return tell(first, error.message()),
-                };
-                tell(again, &format!("It was run once more {wider}, as approved."))
-            }
+        match answer {
+            Approval::Denied(_) => annotate(first, ADVICE),
+            Approval::Granted(_) => match self.rebuild(Some(&escalation)) {
+                Ok(tool) => {
+                    let second = attempt.execute(&*tool).await;
+                    annotate(second, &format!("It was run again {escalation}, as approved."))
+                }
+                Err(error) => annotate(first, error.message()),
+            },
         }
     }
 
-    /// What would let a denied command through, and what approving that is remembered for.
-    fn wider(&self, denied: &DenialTarget, what: &str) -> Option<(Wider, Scope)> {
+    /// Returns the escalation that would permit what was denied, and the scope under which its
+    /// approval is remembered.
+    fn escalation(&self, target: &DenialTarget, script: &str) -> Option<(Escalation, Scope)> {
         let guard = &self.guard;
         if guard.approver.is_none() || guard.plan().approval == ApprovalPolicy::Never {
             return None;
         }
-        let script = || Scope::Script { text: what.to_owned() };
-        match denied {
+        let this_script = || Scope::Script { text: script.to_owned() };
+        match target {
             DenialTarget::Path(path) => {
-                let scope = Scope::Path { path: path.clone(), access: PathAccess::Write };
-                let directory = existing_directory(path);
-                let root = Wider::Root(directory);
+                let root = Escalation::WritableRoot(existing_directory(path));
                 let inside = path.starts_with(self.workspace.cwd());
-                let hidden = guard.sandbox.may(path, false).is_err();
+                let hidden = guard.sandbox.check(path, PathAccess::Read).is_err();
                 if inside || hidden || guard.sandbox.host(Some(&root)).is_err() {
-                    return Some((Wider::Off, script()));
+                    return Some((Escalation::NoSandbox, this_script()));
                 }
-                Some((root, scope))
+                Some((root, Scope::Path { path: path.clone(), access: PathAccess::Write }))
             }
             DenialTarget::Host(Some(host)) => {
-                Some((Wider::Network, Scope::Host { host: host.clone() }))
+                Some((Escalation::Network, Scope::Host { host: host.clone() }))
             }
-            DenialTarget::Host(None) => Some((Wider::Network, script())),
-            DenialTarget::Operation => Some((Wider::Off, script())),
-            // No approval overrides a rule that forbids a program.
+            DenialTarget::Host(None) => Some((Escalation::Network, this_script())),
+            DenialTarget::Operation => Some((Escalation::NoSandbox, this_script())),
+            // A rule forbids the program, and no approval overrides a rule.
             _ => None,
         }
     }
 }
 
-/// One call, as often as it is made.
-struct Run<'a> {
+/// A call that may be executed more than once.
+struct Attempt<'a> {
     id: &'a str,
     arguments: &'a Map<String, Value>,
     cancel: &'a CancelToken,
     updates: &'a Updates,
 }
 
-impl Run<'_> {
-    async fn with(&self, tool: &dyn AgentTool) -> Result<ToolOutput, ToolError> {
+impl Attempt<'_> {
+    async fn execute(&self, tool: &dyn AgentTool) -> Result<ToolOutput, ToolError> {
         tool.execute(Invocation::new(
             self.id,
             self.arguments.clone(),
@@ -213,6 +249,8 @@ impl Run<'_> {
     }
 }
 
+// A method of the trait that is not forwarded would silently change the tool.
+#[deny(clippy::missing_trait_methods)]
 impl AgentTool for Guarded {
     fn declaration(&self) -> &Tool {
         self.inner.declaration()
@@ -241,22 +279,23 @@ impl AgentTool for Guarded {
         self.inner.prepare_arguments(raw)
     }
 
-    fn effects(&self, arguments: &Map<String, Value>) -> pi_protocol::Effects {
+    fn effects(&self, arguments: &Map<String, Value>) -> Effects {
         self.inner.effects(arguments)
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let done = self.call(invocation).await;
-            let masked = |error: ToolError| ToolError::new(self.guard.redact(error.message()));
-            done.map(|output| self.guard.mask_output(output)).map_err(masked)
+            match self.call(invocation).await {
+                Ok(output) => Ok(self.guard.redact_output(output)),
+                Err(error) => Err(ToolError::new(self.guard.redact(error.message()))),
+            }
         })
     }
 }
 
-/// What was denied, in words.
-fn named(denied: &DenialTarget) -> String {
-    match denied {
+/// Describes what was denied.
+fn describe(target: &DenialTarget) -> String {
+    match target {
         DenialTarget::Path(path) => path.display().to_string(),
         DenialTarget::Host(Some(host)) => format!("a connection to {host}"),
         DenialTarget::Host(None) => "a connection".to_owned(),
@@ -265,13 +304,13 @@ fn named(denied: &DenialTarget) -> String {
     }
 }
 
-/// The nearest directory above a file that is there.
+/// Returns the nearest existing directory above a file.
 fn existing_directory(path: &Path) -> PathBuf {
-    let mut above = path.ancestors();
-    above.find(|path| path.is_dir()).unwrap_or(Path::new("/")).to_owned()
+    let mut ancestors = path.ancestors();
+    ancestors.find(|path| path.is_dir()).unwrap_or(Path::new("/")).to_owned()
 }
 
-/// All text of a result.
+/// Returns all text of a result.
 fn text(output: &ToolOutput) -> String {
     let texts: Vec<&str> = output.content.iter().filter_map(UserBlock::as_text).collect();
     texts.join("\n")
@@ -281,3 +320,6 @@ fn text(output: &ToolOutput) -> String {
 fn append(output: &mut ToolOutput, note: &str) {
     output.content.push(UserBlock::text(note.to_owned()));
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The user as the one who says yes, in a terminal or at the other end of a protocol.
+//! An approver that asks the user, in a terminal or through RPC.
 
 use std::sync::Arc;
 
@@ -12,9 +12,9 @@ const ONCE: &str = "Yes, once";
 const SESSION: &str = "Yes, for this session: ";
 const ALWAYS: &str = "Yes, always: add the rule";
 const NO: &str = "No";
-const NO_BECAUSE: &str = "No, and say why";
+const NO_WITH_REASON: &str = "No, and give a reason";
 
-/// Asks through the user interface of the session.
+/// An approver that asks through the UI of the session.
 pub struct UiApprover(pub Arc<dyn Ui>);
 
 impl std::fmt::Debug for UiApprover {
@@ -24,25 +24,25 @@ impl std::fmt::Debug for UiApprover {
 }
 
 impl Approver for UiApprover {
-    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+    fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         Box::pin(async move {
-            let scopes: Vec<String> = question.remembered.iter().map(Scope::describe).collect();
+            let scopes: Vec<String> = request.remembered.iter().map(Scope::describe).collect();
             let session = format!("{SESSION}{}", scopes.join("; "));
             let mut options = vec![ONCE.to_owned()];
             if !scopes.is_empty() {
                 options.push(session.clone());
             }
-            if question.rule.is_some() {
+            if request.rule.is_some() {
                 options.push(ALWAYS.to_owned());
             }
-            options.extend([NO.to_owned(), NO_BECAUSE.to_owned()]);
-            let chosen = self.0.select(&title(question), &options).await;
+            options.extend([NO.to_owned(), NO_WITH_REASON.to_owned()]);
+            let chosen = self.0.select(&title(request), &options).await;
             match chosen.as_deref() {
                 Some(ONCE) => ApprovalDecision::Once,
-                Some(ALWAYS) if question.rule.is_some() => ApprovalDecision::Always,
+                Some(ALWAYS) if request.rule.is_some() => ApprovalDecision::Always,
                 Some(text) if text == session && !scopes.is_empty() => ApprovalDecision::Session,
-                Some(NO_BECAUSE) => {
-                    let reason = self.0.input("What should it do instead?", None).await;
+                Some(NO_WITH_REASON) => {
+                    let reason = self.0.input("What should the agent do instead?", None).await;
                     let reason = reason.filter(|reason| !reason.trim().is_empty());
                     ApprovalDecision::Deny { reason }
                 }
@@ -52,21 +52,21 @@ impl Approver for UiApprover {
     }
 }
 
-/// The whole question as a text.
-fn title(question: &ApprovalRequest) -> String {
-    let mut text = match &question.wider {
-        None => format!("May {} do this?\n\n{}\n", question.tool, question.what),
+/// Returns the request as text.
+fn title(request: &ApprovalRequest) -> String {
+    let mut text = match &request.wider {
+        None => format!("Allow {} to do this?\n\n{}\n", request.tool, request.what),
         Some(wider) => format!(
-            "The sandbox denied something. Run it once more {wider}?\n\n{}\n",
-            question.what
+            "The sandbox denied part of this command. Run it again {wider}?\n\n{}\n",
+            request.what
         ),
     };
-    for reason in question.reasons() {
+    for reason in request.reasons() {
         text.push_str("\n- ");
         text.push_str(&reason);
     }
-    if let Some(rule) = &question.rule {
-        text.push_str("\n\nThe rule that \"always\" would add:\n\n");
+    if let Some(rule) = &request.rule {
+        text.push_str("\n\nRule that \"always\" adds:\n\n");
         text.push_str(rule.trim_end());
     }
     text

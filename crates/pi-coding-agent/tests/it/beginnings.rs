@@ -8,7 +8,7 @@ use pi_coding_agent::session::PromptOptions;
 use pi_coding_agent::{AgentOptions, Created, CustomModel, SessionSelector, create_agent_session};
 use serde_json::Value;
 
-use crate::scratch::Scratch;
+use crate::env::TestEnv as Scratch;
 
 fn options(scratch: &Scratch, model: &Faux, selector: SessionSelector) -> AgentOptions {
     let mut options = AgentOptions::new(scratch.environment("home/proj"));

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::scratch::Scratch;
+use crate::env::TestEnv;
 
 #[derive(Deserialize)]
 struct Filled {
@@ -36,37 +36,37 @@ struct Line {
 }
 
 /// The files that the lines were observed with.
-fn observed_files(scratch: &Scratch) {
+fn observed_files(env: &TestEnv) {
     let agent = |name: &str| format!("home/.pi/agent/{name}");
     let skill = "---\nname: sk\ndescription: a <b> & \"c\" 'd'\n---\n\n# Head\n\nbody <x> & y\n\n";
-    scratch.write(&agent("skills/sk/SKILL.md"), skill);
+    env.write(&agent("skills/sk/SKILL.md"), skill);
     let hidden = "---\nname: hid\ndescription: hidden\ndisable-model-invocation: true\n---\n";
-    scratch.write(&agent("skills/hid/SKILL.md"), hidden);
+    env.write(&agent("skills/hid/SKILL.md"), hidden);
     let template = "---\ndescription: d\nargument-hint: \"<x>\"\n---\n\nHello $1\n\n";
-    scratch.write(&agent("prompts/fm.md"), template);
-    scratch.write(&agent("prompts/b c.md"), "BC [$1]");
-    scratch.write(&agent("prompts/hello.md"), "\n\n[$1]");
+    env.write(&agent("prompts/fm.md"), template);
+    env.write(&agent("prompts/b c.md"), "BC [$1]");
+    env.write(&agent("prompts/hello.md"), "\n\n[$1]");
 }
 
 #[test]
 fn expands_the_lines_that_pi_expands() {
-    let scratch = Scratch::new();
-    observed_files(&scratch);
-    let resources = Resources::load(&scratch.options());
+    let env = TestEnv::new();
+    observed_files(&env);
+    let resources = Resources::load(&env.options());
     assert_eq!(resources.diagnostics, []);
     for line in include_str!("../fixtures/resources/commands.jsonl").lines() {
         let case: Line = serde_json::from_str(line).unwrap();
         let expanded = resources.expand(&case.line).unwrap();
         let text = expanded.map_or(case.line.clone(), |expanded| expanded.text);
-        assert_eq!(scratch.placeholder(&text), case.ours.unwrap_or(case.text), "{line}");
+        assert_eq!(env.placeholder(&text), case.ours.unwrap_or(case.text), "{line}");
     }
 }
 
 #[test]
 fn lists_commands_as_rpc_shows_them() {
-    let scratch = Scratch::new();
-    observed_files(&scratch);
-    let commands = Resources::load(&scratch.options()).commands();
+    let env = TestEnv::new();
+    observed_files(&env);
+    let commands = Resources::load(&env.options()).commands();
     let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
     assert_eq!(names, ["b c", "fm", "hello", "skill:hid", "skill:sk"]);
     let text = serde_json::to_string(&commands[4]).unwrap();
@@ -77,15 +77,15 @@ fn lists_commands_as_rpc_shows_them() {
             "origin": "top-level", "baseDir": "$ROOT/home/.pi/agent"
         }
     });
-    assert_eq!(scratch.placeholder(&text), expected.to_string());
+    assert_eq!(env.placeholder(&text), expected.to_string());
 }
 
 #[test]
 fn a_body_is_read_when_it_is_used() {
-    let scratch = Scratch::new();
-    let skill = scratch.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\nold");
-    let prompt = scratch.write("home/.pi/agent/prompts/p.md", "old");
-    let resources = Resources::load(&scratch.options());
+    let env = TestEnv::new();
+    let skill = env.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\nold");
+    let prompt = env.write("home/.pi/agent/prompts/p.md", "old");
+    let resources = Resources::load(&env.options());
     fs::write(&skill, "\u{feff}---\r\ndescription: d\r\n---\r\nnew\r\nbody\r\n").unwrap();
     fs::write(&prompt, b"new \xff $1").unwrap();
     let text = |line: &str| resources.expand(line).unwrap().unwrap().text;

@@ -1,4 +1,4 @@
-//! What an agent may do: rules, profiles, approvals, seen from a session with a scripted model.
+//! The guard of a session with a scripted model: rules, profiles, approvals.
 
 mod review;
 mod secrets;
@@ -19,37 +19,37 @@ use pi_coding_agent::{
 use pi_protocol::{AgentMessage, Message, Tool, UserBlock};
 use serde_json::{Map, Value, json};
 
-use crate::scratch::{Scratch, link};
+use crate::env::{TestEnv, link};
 
-/// Says what was prepared, and keeps what it was asked.
+/// Gives prepared decisions and records the requests.
 #[derive(Default)]
 struct Prepared {
-    answers: Mutex<VecDeque<ApprovalDecision>>,
-    asked: Mutex<Vec<ApprovalRequest>>,
+    decisions: Mutex<VecDeque<ApprovalDecision>>,
+    requests: Mutex<Vec<ApprovalRequest>>,
 }
 
 impl Prepared {
-    fn with(answers: impl IntoIterator<Item = ApprovalDecision>) -> Arc<Self> {
-        let answers = Mutex::new(answers.into_iter().collect());
-        Arc::new(Self { answers, asked: Mutex::default() })
+    fn with(decisions: impl IntoIterator<Item = ApprovalDecision>) -> Arc<Self> {
+        let decisions = Mutex::new(decisions.into_iter().collect());
+        Arc::new(Self { decisions, requests: Mutex::default() })
     }
 
-    fn asked(&self) -> Vec<ApprovalRequest> {
-        std::mem::take(&mut self.asked.lock().unwrap())
+    fn requests(&self) -> Vec<ApprovalRequest> {
+        std::mem::take(&mut self.requests.lock().unwrap())
     }
 }
 
 impl Approver for Prepared {
-    fn decide<'a>(&'a self, question: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
-        self.asked.lock().unwrap().push(question.clone());
-        let answer = self.answers.lock().unwrap().pop_front().expect("a prepared answer");
-        Box::pin(std::future::ready(answer))
+    fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        self.requests.lock().unwrap().push(request.clone());
+        let decision = self.decisions.lock().unwrap().pop_front().expect("a prepared decision");
+        Box::pin(std::future::ready(decision))
     }
 }
 
-/// A project, its rules and a model that calls tools.
-struct Scene {
-    scratch: Scratch,
+/// A project with guard settings and rules, and a model that calls tools.
+struct GuardTest {
+    env: TestEnv,
     model: Faux,
     settings: Map<String, Value>,
     approver: Option<Arc<dyn Approver>>,
@@ -59,16 +59,16 @@ struct Scene {
     system: bool,
 }
 
-impl Scene {
+impl GuardTest {
     fn new(guard: Value, rules: &str) -> Self {
-        let scratch = Scratch::new();
+        let env = TestEnv::new();
         if !rules.is_empty() {
-            scratch.write("home/.pi/agent/rules/mine.toml", rules);
+            env.write("home/.pi/agent/rules/mine.toml", rules);
         }
         let settings = Map::from_iter([("guard".to_owned(), guard)]);
         let (approver, ui, tools) = (None, None, Vec::new());
         Self {
-            scratch,
+            env,
             model: Faux::new(),
             settings,
             approver,
@@ -79,16 +79,16 @@ impl Scene {
         }
     }
 
-    fn asking(self, approver: &Arc<Prepared>) -> Self {
+    fn approver(self, approver: &Arc<Prepared>) -> Self {
         let approver: Arc<dyn Approver> = approver.clone();
         Self { approver: Some(approver), ..self }
     }
 
     fn options(&self) -> AgentOptions {
-        let mut environment = self.scratch.environment("home/proj");
+        let mut environment = self.env.environment("home/proj");
         let path = ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
         environment.variables = Arc::new(BTreeMap::from([path]));
-        environment.system_directory = self.system.then(|| self.scratch.path("etc"));
+        environment.system_directory = self.system.then(|| self.env.path("etc"));
         let mut options = AgentOptions::new(environment);
         options.session = SessionSelector::New;
         options.custom_model =
@@ -111,7 +111,7 @@ impl Scene {
         create_agent_session(self.options()).await.unwrap_err()
     }
 
-    /// Lets the model call a tool; what the result says, and whether it is an error.
+    /// Lets the model call a tool. Returns the text of the result, and true if it is an error.
     async fn call(&self, session: &AgentSession, tool: &str, arguments: Value) -> (String, bool) {
         self.model.push(Reply::new().tool_call(tool, &arguments));
         self.model.push(Reply::new().text("Done."));
@@ -139,13 +139,13 @@ justification = "Use the tool read."
 "#;
 
 #[tokio::test]
-async fn without_rules_everything_runs_and_nothing_is_said_about_it() {
-    let scene = Scene::new(json!({}), "");
-    let session = scene.session().await;
+async fn without_rules_everything_runs_without_a_notice() {
+    let test = GuardTest::new(json!({}), "");
+    let session = test.session().await;
     for command in
         ["X=echo; $X one", "eval 'echo one'", "sh -c 'echo one'", "touch new && echo one"]
     {
-        let (text, failed) = scene.bash(&session, command).await;
+        let (text, failed) = test.bash(&session, command).await;
         assert!(text.contains("one") && !failed, "{command}: {text}");
     }
     assert!(session.guard().unwrap().status().is_none());
@@ -154,10 +154,10 @@ async fn without_rules_everything_runs_and_nothing_is_said_about_it() {
 }
 
 #[tokio::test]
-async fn the_seven_spellings_are_refused_with_the_rule_and_its_reason() {
-    let scene = Scene::new(json!({}), FORBID_CAT);
-    scene.scratch.write("home/proj/a.txt", "the content");
-    let session = scene.session().await;
+async fn a_forbidden_command_is_refused_in_seven_spellings() {
+    let test = GuardTest::new(json!({}), FORBID_CAT);
+    test.env.write("home/proj/a.txt", "the content");
+    let session = test.session().await;
     for command in [
         "cat a.txt",
         "/bin/cat a.txt",
@@ -167,134 +167,134 @@ async fn the_seven_spellings_are_refused_with_the_rule_and_its_reason() {
         "head -1 <(cat a.txt)",
         "X=cat; $X a.txt",
     ] {
-        let (text, failed) = scene.bash(&session, command).await;
+        let (text, failed) = test.bash(&session, command).await;
         assert!(failed && !text.contains("the content"), "{command}: {text}");
         assert!(text.contains("mine.toml:2"), "{command}: {text}");
     }
-    let (text, _) = scene.bash(&session, "cat a.txt").await;
+    let (text, _) = test.bash(&session, "cat a.txt").await;
     assert!(text.contains("Use the tool read."), "{text}");
-    let (text, failed) = scene.call(&session, "read", json!({"path": "a.txt"})).await;
+    let (text, failed) = test.call(&session, "read", json!({"path": "a.txt"})).await;
     assert!(text.contains("the content") && !failed);
 }
 
 #[tokio::test]
-async fn what_is_asked_with_nobody_there_does_not_happen_and_the_reason_says_so() {
+async fn actions_that_need_approval_are_refused_without_an_approver() {
     for (guard, reason) in [
-        (json!({"profile": "careful"}), "nobody is here"),
+        (json!({"profile": "careful"}), "no one can approve it"),
         (json!({"profile": "careful", "approval": "never"}), "`never`"),
     ] {
-        let scene = Scene::new(guard, "");
-        let session = scene.session().await;
-        let (text, failed) = scene.bash(&session, "touch made").await;
+        let test = GuardTest::new(guard, "");
+        let session = test.session().await;
+        let (text, failed) = test.bash(&session, "touch made").await;
         assert!(failed && text.contains(reason), "{text}");
-        assert!(!scene.scratch.path("home/proj/made").exists());
+        assert!(!test.env.path("home/proj/made").exists());
         let (text, failed) =
-            scene.call(&session, "write", json!({"path": "made", "content": "x"})).await;
+            test.call(&session, "write", json!({"path": "made", "content": "x"})).await;
         assert!(failed && text.contains(reason), "{text}");
-        assert!(!scene.scratch.path("home/proj/made").exists());
-        // What is known to be safe needs no approval.
-        let (text, failed) = scene.bash(&session, "echo hello | wc -c").await;
+        assert!(!test.env.path("home/proj/made").exists());
+        // A command that is known to be safe needs no approval.
+        let (text, failed) = test.bash(&session, "echo hello | wc -c").await;
         assert!(!failed && text.contains('6'), "{text}");
     }
 }
 
 #[tokio::test]
-async fn once_is_once_and_a_session_is_what_was_shown() {
-    let no = || ApprovalDecision::Deny { reason: None };
-    let approver = Prepared::with([ApprovalDecision::Once, no(), ApprovalDecision::Session, no()]);
-    let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
-    let session = scene.session().await;
-    let ran = |name: &str| scene.scratch.path("home/proj").join(name).exists();
+async fn approvals_hold_once_or_for_the_shown_scope() {
+    let deny = || ApprovalDecision::Deny { reason: None };
+    let approver =
+        Prepared::with([ApprovalDecision::Once, deny(), ApprovalDecision::Session, deny()]);
+    let test = GuardTest::new(json!({"profile": "careful"}), "").approver(&approver);
+    let session = test.session().await;
+    let ran = |name: &str| test.env.path("home/proj").join(name).exists();
 
-    assert!(!scene.bash(&session, "mkdir one").await.1 && ran("one"));
-    let (text, failed) = scene.bash(&session, "mkdir two").await;
-    assert!(failed && text.contains("said no") && !ran("two"), "{text}");
-    assert!(!scene.bash(&session, "mkdir three").await.1 && ran("three"));
-    // The same beginning: not asked. Another one: asked, and refused.
-    assert!(!scene.bash(&session, "mkdir -p four && mkdir five").await.1 && ran("five"));
-    assert!(scene.bash(&session, "rmdir four").await.1 && ran("four"));
+    assert!(!test.bash(&session, "mkdir one").await.1 && ran("one"));
+    let (text, failed) = test.bash(&session, "mkdir two").await;
+    assert!(failed && text.contains("the user denied it") && !ran("two"), "{text}");
+    assert!(!test.bash(&session, "mkdir three").await.1 && ran("three"));
+    // The same prefix needs no approval; another one does and is denied.
+    assert!(!test.bash(&session, "mkdir -p four && mkdir five").await.1 && ran("five"));
+    assert!(test.bash(&session, "rmdir four").await.1 && ran("four"));
 
-    let asked = approver.asked();
-    assert_eq!(asked.len(), 4);
-    let shown: Vec<String> = asked[2].remembered.iter().map(|scope| scope.describe()).collect();
+    let requests = approver.requests();
+    assert_eq!(requests.len(), 4);
+    let shown: Vec<String> = requests[2].remembered.iter().map(|scope| scope.describe()).collect();
     assert_eq!(shown, ["commands that begin with `mkdir`"]);
-    // A question can be sent elsewhere.
-    let sent = serde_json::to_string(&asked[2]).unwrap();
-    assert_eq!(serde_json::from_str::<ApprovalRequest>(&sent).unwrap(), asked[2]);
-    let given = session.guard().unwrap().approvals().given();
-    let kept: Vec<pi_guard::policy::Scope> =
-        serde_json::from_str(&serde_json::to_string(&given).unwrap()).unwrap();
-    assert_eq!(kept, given);
+    // Requests and approvals survive serialization.
+    let sent = serde_json::to_string(&requests[2]).unwrap();
+    assert_eq!(serde_json::from_str::<ApprovalRequest>(&sent).unwrap(), requests[2]);
+    let approved = session.guard().unwrap().approvals().scopes();
+    let restored: Vec<pi_guard::policy::Scope> =
+        serde_json::from_str(&serde_json::to_string(&approved).unwrap()).unwrap();
+    assert_eq!(restored, approved);
 }
 
 #[tokio::test]
-async fn files_are_asked_about_by_directory_and_protected_ones_each() {
+async fn an_approval_covers_the_directory_but_no_protected_file() {
     let approver =
         Prepared::with([ApprovalDecision::Session, ApprovalDecision::Deny { reason: None }]);
-    let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
-    let session = scene.session().await;
+    let test = GuardTest::new(json!({"profile": "careful"}), "").approver(&approver);
+    let session = test.session().await;
     for path in ["a.txt", "deep/b.txt"] {
         let (text, failed) =
-            scene.call(&session, "write", json!({"path": path, "content": "x"})).await;
+            test.call(&session, "write", json!({"path": path, "content": "x"})).await;
         assert!(!failed, "{text}");
     }
-    let (text, failed) = scene
+    let (text, failed) = test
         .call(&session, "write", json!({"path": ".git/hooks/pre-commit", "content": "x"}))
         .await;
     assert!(failed, "{text}");
-    assert_eq!(approver.asked().len(), 2);
+    assert_eq!(approver.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn always_proposes_a_rule_keeps_it_and_never_for_interpreters() {
+async fn a_lasting_approval_saves_a_rule_except_for_interpreters() {
     let approver = Prepared::with([ApprovalDecision::Always, ApprovalDecision::Once]);
-    let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
-    let session = scene.session().await;
-    let (text, failed) = scene.bash(&session, "mkdir one").await;
+    let test = GuardTest::new(json!({"profile": "careful"}), "").approver(&approver);
+    let session = test.session().await;
+    let (text, failed) = test.bash(&session, "mkdir one").await;
     assert!(!failed, "{text}");
-    let rules =
-        fs::read_to_string(scene.scratch.path("home/.pi/agent/rules/approved.toml")).unwrap();
+    let rules = fs::read_to_string(test.env.path("home/.pi/agent/rules/approved.toml")).unwrap();
     assert!(rules.contains("prefix = [\"mkdir\"]"), "{rules}");
-    let (_, failed) = scene.bash(&session, "python3 -c 'print(1)' || true").await;
+    let (_, failed) = test.bash(&session, "python3 -c 'print(1)' || true").await;
     assert!(!failed);
-    let asked = approver.asked();
-    assert!(asked[0].rule.as_ref().unwrap().contains("mkdir"));
-    assert_eq!(asked[1].rule, None);
-    // The rule counts in the next session.
-    let next = Scene { approver: None, ..scene };
+    let requests = approver.requests();
+    assert!(requests[0].rule.as_ref().unwrap().contains("mkdir"));
+    assert_eq!(requests[1].rule, None);
+    // The rule applies to the next session.
+    let next = GuardTest { approver: None, ..test };
     let session = next.session().await;
     assert!(!next.bash(&session, "mkdir two").await.1);
 }
 
 #[tokio::test]
-async fn a_rule_that_asks_is_asked_also_without_a_profile_and_proposes_nothing() {
+async fn a_rule_that_asks_applies_in_explore_and_offers_no_lasting_approval() {
     let rules = "[[command]]\nprefix = [\"git\", \"push\"]\ndecision = \"ask\"\n";
     let reason = Some("Push to the other remote.".to_owned());
     let approver = Prepared::with([ApprovalDecision::Deny { reason }]);
-    let scene = Scene::new(json!({}), rules).asking(&approver);
-    let session = scene.session().await;
-    let (text, failed) = scene.bash(&session, "git push origin main").await;
+    let test = GuardTest::new(json!({}), rules).approver(&approver);
+    let session = test.session().await;
+    let (text, failed) = test.bash(&session, "git push origin main").await;
     assert!(failed && text.contains("Push to the other remote."), "{text}");
-    assert_eq!(approver.asked()[0].rule, None);
+    assert_eq!(approver.requests()[0].rule, None);
 }
 
 #[tokio::test]
-async fn parallel_calls_are_asked_about_one_by_one_and_a_yes_counts_for_the_next() {
+async fn parallel_calls_ask_one_by_one_and_share_an_approval() {
     let approver = Prepared::with([ApprovalDecision::Session]);
-    let scene = Scene::new(json!({"profile": "careful"}), "").asking(&approver);
-    let session = scene.session().await;
+    let test = GuardTest::new(json!({"profile": "careful"}), "").approver(&approver);
+    let session = test.session().await;
     let reply = (0..4).fold(Reply::new(), |reply, n| {
         reply.tool_call("bash", &json!({"command": format!("mkdir d{n}")}))
     });
-    scene.model.push(reply);
-    scene.model.push(Reply::new().text("Done."));
+    test.model.push(reply);
+    test.model.push(Reply::new().text("Done."));
     session.prompt("Go", PromptOptions::default()).await.unwrap();
-    assert_eq!(approver.asked().len(), 1);
-    assert!((0..4).all(|n| scene.scratch.path(&format!("home/proj/d{n}")).is_dir()));
+    assert_eq!(approver.requests().len(), 1);
+    assert!((0..4).all(|n| test.env.path(&format!("home/proj/d{n}")).is_dir()));
 }
 
 #[tokio::test]
-async fn an_abort_ends_a_question() {
+async fn an_abort_cancels_a_pending_approval() {
     struct Silent(tokio::sync::Notify);
     impl Approver for Silent {
         fn decide<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
@@ -304,9 +304,10 @@ async fn an_abort_ends_a_question() {
     }
     let silent = Arc::new(Silent(tokio::sync::Notify::new()));
     let approver: Arc<dyn Approver> = silent.clone();
-    let scene = Scene { approver: Some(approver), ..Scene::new(json!({"profile": "careful"}), "") };
-    let session = scene.session().await;
-    scene.model.push(Reply::new().tool_call("bash", &json!({"command": "mkdir x"})));
+    let test =
+        GuardTest { approver: Some(approver), ..GuardTest::new(json!({"profile": "careful"}), "") };
+    let session = test.session().await;
+    test.model.push(Reply::new().tool_call("bash", &json!({"command": "mkdir x"})));
     let prompt = session.prompt("Go", PromptOptions::default());
     let abort = async {
         silent.0.notified().await;
@@ -314,39 +315,39 @@ async fn an_abort_ends_a_question() {
     };
     let (ended, ()) = tokio::join!(prompt, abort);
     ended.unwrap();
-    assert!(!scene.scratch.path("home/proj/x").exists());
+    assert!(!test.env.path("home/proj/x").exists());
 }
 
 #[tokio::test]
-async fn rules_on_files_hold_by_every_name_and_in_searches() {
+async fn rules_on_files_apply_to_every_name_and_to_searches() {
     let rules = r#"
 [[path]]
 paths = ["**/.env", "~/private"]
 access = "any"
 decision = "forbid"
 "#;
-    let scene = Scene::new(json!({}), rules);
-    scene.scratch.write("home/proj/.env", "KEY=findme\n");
-    scene.scratch.write("home/proj/other.txt", "findme too\n");
-    scene.scratch.write("home/private/x", "findme as well\n");
-    link(".env", &scene.scratch.path("home/proj/link.txt"));
-    let session = scene.session().await;
+    let test = GuardTest::new(json!({}), rules);
+    test.env.write("home/proj/.env", "KEY=findme\n");
+    test.env.write("home/proj/other.txt", "findme too\n");
+    test.env.write("home/private/x", "findme as well\n");
+    link(".env", &test.env.path("home/proj/link.txt"));
+    let session = test.session().await;
     for path in [".env", "./x/../.env", "link.txt", "~/private/x", "../private/x"] {
-        let (text, failed) = scene.call(&session, "read", json!({"path": path})).await;
+        let (text, failed) = test.call(&session, "read", json!({"path": path})).await;
         assert!(failed && !text.contains("findme"), "{path}: {text}");
         let (text, failed) =
-            scene.call(&session, "write", json!({"path": path, "content": "x"})).await;
+            test.call(&session, "write", json!({"path": path, "content": "x"})).await;
         assert!(failed, "{path}: {text}");
     }
-    let (text, _) = scene.call(&session, "grep", json!({"pattern": "findme"})).await;
+    let (text, _) = test.call(&session, "grep", json!({"pattern": "findme"})).await;
     assert!(text.contains("other.txt") && !text.contains("KEY="), "{text}");
-    let (text, failed) = scene.bash(&session, "cat .env").await;
+    let (text, failed) = test.bash(&session, "cat .env").await;
     assert!(failed && !text.contains("findme"), "{text}");
-    let (text, _) = scene.call(&session, "ls", json!({})).await;
+    let (text, _) = test.call(&session, "ls", json!({})).await;
     assert!(text.contains(".env"), "{text}");
 }
 
-fn other_tool() -> Arc<dyn AgentTool> {
+fn external_tool() -> Arc<dyn AgentTool> {
     let declaration = Tool {
         name: "deploy".to_owned(),
         description: "Deploys.".to_owned(),
@@ -357,7 +358,7 @@ fn other_tool() -> Arc<dyn AgentTool> {
 }
 
 #[tokio::test]
-async fn tools_of_others_follow_rules_on_their_name_and_arguments() {
+async fn external_tools_follow_rules_on_their_name_and_arguments() {
     let rules = r#"
 [[tool]]
 name = "dep*"
@@ -373,19 +374,20 @@ justification = "Only people deploy."
         (json!({}), "staging", "deployed"),
         (json!({}), "production", "Only people deploy."),
         (json!({"profile": "careful"}), "test-1", "deployed"),
-        (json!({"profile": "careful"}), "staging", "nobody is here"),
+        (json!({"profile": "careful"}), "staging", "no one can approve it"),
     ] {
-        let scene = Scene { tools: vec![other_tool()], ..Scene::new(guard.clone(), rules) };
-        let session = scene.session().await;
-        let (text, _) = scene.call(&session, "deploy", json!({"to": to})).await;
+        let test =
+            GuardTest { tools: vec![external_tool()], ..GuardTest::new(guard.clone(), rules) };
+        let session = test.session().await;
+        let (text, _) = test.call(&session, "deploy", json!({"to": to})).await;
         assert!(text.contains(expected), "{guard} {to}: {text}");
     }
 }
 
 #[tokio::test]
-async fn commands_of_the_user_need_no_approval_but_obey_what_is_forbidden() {
-    let scene = Scene::new(json!({"profile": "careful"}), FORBID_CAT);
-    let session = scene.session().await;
+async fn user_commands_need_no_approval_but_obey_forbidding_rules() {
+    let test = GuardTest::new(json!({"profile": "careful"}), FORBID_CAT);
+    let session = test.session().await;
     let run = |command: &'static str| {
         let session = session.clone();
         async move { session.execute_bash(command, BashOptions::default()).await }
@@ -395,7 +397,7 @@ async fn commands_of_the_user_need_no_approval_but_obey_what_is_forbidden() {
 }
 
 #[tokio::test]
-async fn rules_that_cannot_be_used_end_everything_with_file_and_line() {
+async fn an_invalid_rule_file_prevents_the_session_with_file_and_line() {
     for (rules, expected) in [
         ("[[command]]\nprefix = [\"ls\"]\ndecision = \"alow\"\n", "mine.toml:3"),
         (
@@ -403,65 +405,63 @@ async fn rules_that_cannot_be_used_end_everything_with_file_and_line() {
             "mine.toml:4",
         ),
     ] {
-        let refused = Scene::new(json!({}), rules).refusal().await;
+        let refused = GuardTest::new(json!({}), rules).refusal().await;
         let text = refused.error.to_string();
         assert!(text.contains(expected), "{text}");
     }
 }
 
 #[tokio::test]
-async fn settings_that_are_not_understood_end_everything() {
+async fn invalid_guard_settings_prevent_the_session() {
     for guard in [
         json!({"profile": "unatended"}),
         json!({"sandbox": true}),
         json!({"profil": "careful"}),
         json!("careful"),
     ] {
-        let refused = Scene::new(guard.clone(), "").refusal().await;
+        let refused = GuardTest::new(guard.clone(), "").refusal().await;
         assert!(refused.error.to_string().contains("guard"), "{guard}: {}", refused.error);
         // The same in the user's file.
-        let scene = Scene { settings: Map::new(), ..Scene::new(json!({}), "") };
+        let test = GuardTest { settings: Map::new(), ..GuardTest::new(json!({}), "") };
         let file = json!({"guard": guard}).to_string();
-        scene.scratch.write("home/.pi/agent/settings.json", file);
-        assert!(scene.refusal().await.error.to_string().contains("guard"));
+        test.env.write("home/.pi/agent/settings.json", file);
+        assert!(test.refusal().await.error.to_string().contains("guard"));
     }
-    let scene = Scene { settings: Map::new(), ..Scene::new(json!({}), "") };
-    scene
-        .scratch
-        .write("home/.pi/agent/settings.json", "{\"guard\": {\"profile\": \"careful\"},,}");
-    scene.refusal().await;
+    let test = GuardTest { settings: Map::new(), ..GuardTest::new(json!({}), "") };
+    test.env.write("home/.pi/agent/settings.json", "{\"guard\": {\"profile\": \"careful\"},,}");
+    test.refusal().await;
 }
 
 #[tokio::test]
-async fn a_project_says_nothing_about_the_guard_and_its_rules_count_if_it_is_trusted() {
+async fn project_settings_do_not_configure_the_guard_but_rules_of_trusted_projects_apply() {
     for (trusted, refused) in [(Some(true), true), (Some(false), false), (None, false)] {
-        let scene = Scene { trusted, ..Scene::new(json!({}), "") };
+        let test = GuardTest { trusted, ..GuardTest::new(json!({}), "") };
         let project = json!({"guard": {"profile": "careful"}}).to_string();
-        scene.scratch.write("home/proj/.pi/settings.json", project);
-        scene.scratch.write("home/proj/.pi/rules/ours.toml", FORBID_CAT);
-        let session = scene.session().await;
-        assert_eq!(scene.bash(&session, "cat /dev/null").await.1, refused, "{trusted:?}");
-        assert!(!scene.bash(&session, "mkdir made").await.1);
+        test.env.write("home/proj/.pi/settings.json", project);
+        test.env.write("home/proj/.pi/rules/ours.toml", FORBID_CAT);
+        let session = test.session().await;
+        assert_eq!(test.bash(&session, "cat /dev/null").await.1, refused, "{trusted:?}");
+        assert!(!test.bash(&session, "mkdir made").await.1);
     }
 }
 
 #[tokio::test]
-async fn the_strictest_layer_wins_and_the_administrator_is_one() {
+async fn the_strictest_layer_wins() {
     let allow = "[[command]]\nprefix = [\"cat\"]\ndecision = \"allow\"\n";
     for directory in ["etc/rules", "etc/administrator"] {
-        let scene = Scene { system: true, ..Scene::new(json!({}), allow) };
-        scene.scratch.write(&format!("{directory}/machine.toml"), FORBID_CAT);
-        let session = scene.session().await;
-        let (text, failed) = scene.bash(&session, "cat /dev/null").await;
+        let test = GuardTest { system: true, ..GuardTest::new(json!({}), allow) };
+        test.env.write(&format!("{directory}/machine.toml"), FORBID_CAT);
+        let session = test.session().await;
+        let (text, failed) = test.bash(&session, "cat /dev/null").await;
         assert!(failed && text.contains("machine.toml:"), "{text}");
     }
 }
 
 #[tokio::test]
-async fn the_user_is_asked_through_the_interface() {
-    /// Chooses what begins so, and says why.
-    struct Person(&'static str, Mutex<Vec<String>>);
-    impl Ui for Person {
+async fn the_user_approves_through_the_ui() {
+    /// Selects the option with this prefix.
+    struct Selecting(&'static str, Mutex<Vec<String>>);
+    impl Ui for Selecting {
         fn is_present(&self) -> bool {
             true
         }
@@ -484,20 +484,20 @@ async fn the_user_is_asked_through_the_interface() {
         ("Yes, once", true, ""),
         ("Yes, for this session: commands that begin with `mkdir`", true, ""),
         ("Yes, always", true, ""),
-        ("No", false, "said no"),
-        ("No, and say why", false, "Use the other one."),
-        ("nothing of it", false, "said no"),
+        ("No", false, "the user denied it"),
+        ("No, and give a reason", false, "Use the other one."),
+        ("no such option", false, "the user denied it"),
     ] {
-        let person = Arc::new(Person(choice, Mutex::default()));
-        let ui: Arc<dyn Ui> = person.clone();
-        let scene = Scene { ui: Some(ui), ..Scene::new(json!({"profile": "careful"}), "") };
-        let session = scene.session().await;
-        let (said, failed) = scene.bash(&session, "mkdir made").await;
-        assert_eq!(!failed, runs, "{choice}: {said}");
-        assert!(said.contains(text), "{choice}: {said}");
-        let shown = person.1.lock().unwrap().join("\n");
+        let selecting = Arc::new(Selecting(choice, Mutex::default()));
+        let ui: Arc<dyn Ui> = selecting.clone();
+        let test = GuardTest { ui: Some(ui), ..GuardTest::new(json!({"profile": "careful"}), "") };
+        let session = test.session().await;
+        let (result, failed) = test.bash(&session, "mkdir made").await;
+        assert_eq!(!failed, runs, "{choice}: {result}");
+        assert!(result.contains(text), "{choice}: {result}");
+        let shown = selecting.1.lock().unwrap().join("\n");
         if choice == "No" {
-            insta::assert_snapshot!("a_question", shown);
+            insta::assert_snapshot!("an_approval_request", shown);
         }
     }
 }

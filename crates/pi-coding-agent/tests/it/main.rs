@@ -4,6 +4,7 @@
 
 mod beginnings;
 mod config;
+mod env;
 mod examples;
 mod expansion;
 mod forced_prompt;
@@ -18,7 +19,6 @@ mod resource_files;
 mod resources;
 mod rpc;
 mod rpc_document;
-mod scratch;
 mod session;
 mod socket;
 mod summaries;

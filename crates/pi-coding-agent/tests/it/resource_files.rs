@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use pi_coding_agent::Severity;
 use pi_coding_agent::resources::Resources;
 
-use crate::scratch::{Scratch, link};
+use crate::env::{TestEnv, link};
 
-fn messages(resources: &Resources, scratch: &Scratch) -> Vec<String> {
-    resources.diagnostics.iter().map(|problem| scratch.placeholder(&problem.to_string())).collect()
+fn messages(resources: &Resources, env: &TestEnv) -> Vec<String> {
+    resources.diagnostics.iter().map(|problem| env.placeholder(&problem.to_string())).collect()
 }
 
 /// What is said about one skill, by what its file has.
@@ -33,9 +33,9 @@ fn says_what_is_wrong_with_a_skill() {
         ("name: a\n...\ndescription: d", &["line 4, column 1", "a second document", "not used"]),
     ];
     for (yaml, expected) in cases {
-        let scratch = Scratch::new();
-        scratch.write("home/.pi/agent/skills/ok/SKILL.md", format!("---\n{yaml}\n---\nbody"));
-        let said = messages(&Resources::load(&scratch.options()), &scratch).join("\n");
+        let env = TestEnv::new();
+        env.write("home/.pi/agent/skills/ok/SKILL.md", format!("---\n{yaml}\n---\nbody"));
+        let said = messages(&Resources::load(&env.options()), &env).join("\n");
         assert_eq!(said.is_empty(), expected.is_empty(), "{yaml}: {said}");
         for part in expected {
             assert!(said.contains(part), "{yaml}: {said}");
@@ -45,12 +45,12 @@ fn says_what_is_wrong_with_a_skill() {
 
 #[test]
 fn a_name_that_is_taken_says_by_what() {
-    let scratch = Scratch::new();
-    scratch.write("home/.pi/agent/prompts/p.md", "user");
-    scratch.write("home/proj/.pi/prompts/p.md", "project");
-    let resources = Resources::load(&scratch.options());
+    let env = TestEnv::new();
+    env.write("home/.pi/agent/prompts/p.md", "user");
+    env.write("home/proj/.pi/prompts/p.md", "project");
+    let resources = Resources::load(&env.options());
     assert_eq!(
-        messages(&resources, &scratch),
+        messages(&resources, &env),
         ["$ROOT/home/.pi/agent/prompts/p.md: the name \"p\" is taken by \
           $ROOT/home/proj/.pi/prompts/p.md, so this one is not used; rename one of them"]
     );
@@ -59,16 +59,16 @@ fn a_name_that_is_taken_says_by_what() {
 
 #[test]
 fn what_was_named_and_is_missing_is_said() {
-    let scratch = Scratch::new();
-    scratch.write("home/note.txt", "x");
-    scratch.write("home/plain.md", "no front matter");
-    let mut options = scratch.options();
+    let env = TestEnv::new();
+    env.write("home/note.txt", "x");
+    env.write("home/plain.md", "no front matter");
+    let mut options = env.options();
     options.user.skills = vec!["gone".to_owned(), "![".to_owned()];
     options.flags.skills = vec!["~/note.txt".to_owned(), "~/plain.md".to_owned()];
     options.flags.prompts = vec!["../gone.md".to_owned()];
     let resources = Resources::load(&options);
     let severities: Vec<Severity> = resources.diagnostics.iter().map(|p| p.severity).collect();
-    let said = messages(&resources, &scratch);
+    let said = messages(&resources, &env);
     let expected = [
         "the settings entry `![` is not a usable pattern",
         "$ROOT/home/.pi/agent/gone: the settings name the skill `gone`, but there is no such file",
@@ -86,13 +86,13 @@ fn what_was_named_and_is_missing_is_said() {
 
 #[test]
 fn instructions_that_are_not_text_are_used_as_far_as_they_are() {
-    let scratch = Scratch::new();
-    scratch.write("home/proj/AGENTS.md", b"one\ntwo \xff\nthree");
-    scratch.write("home/proj/.pi/SYSTEM.md", b"\xffsystem");
-    let resources = Resources::load(&scratch.options());
+    let env = TestEnv::new();
+    env.write("home/proj/AGENTS.md", b"one\ntwo \xff\nthree");
+    env.write("home/proj/.pi/SYSTEM.md", b"\xffsystem");
+    let resources = Resources::load(&env.options());
     assert_eq!(resources.context_files[0].content, "one\ntwo \u{fffd}\nthree");
     assert_eq!(resources.system_prompt.as_ref().unwrap().text, "\u{fffd}system");
-    let said = messages(&resources, &scratch);
+    let said = messages(&resources, &env);
     let (first, second) = (&said[0], &said[1]);
     let start = "$ROOT/home/proj/AGENTS.md: this file is not UTF-8 (first at line 2)";
     assert!(first.starts_with(start), "{first}");
@@ -107,13 +107,13 @@ fn instructions_that_are_not_text_are_used_as_far_as_they_are() {
 #[cfg(target_os = "linux")]
 #[test]
 fn what_cannot_be_read_is_said() {
-    let scratch = Scratch::new();
+    let env = TestEnv::new();
     for name in ["AGENTS.md", ".pi/SYSTEM.md", ".pi/skills/s/SKILL.md", ".pi/prompts/p.md"] {
-        link("/proc/self/mem", &scratch.path("home/proj").join(name));
+        link("/proc/self/mem", &env.path("home/proj").join(name));
     }
-    scratch.write("home/AGENTS.md", "still here");
-    let resources = Resources::load(&scratch.options());
-    let said = messages(&resources, &scratch);
+    env.write("home/AGENTS.md", "still here");
+    let resources = Resources::load(&env.options());
+    let said = messages(&resources, &env);
     let expected = [
         "$ROOT/home/proj/AGENTS.md: these instructions are not used",
         "$ROOT/home/proj/.pi/skills/s/SKILL.md: this skill cannot be read",
@@ -129,16 +129,16 @@ fn what_cannot_be_read_is_said() {
 
 #[test]
 fn links_in_circles_end() {
-    let scratch = Scratch::new();
+    let env = TestEnv::new();
     let skill = "---\ndescription: d\n---\n";
-    scratch.write("home/.pi/agent/skills/group/deep/one/SKILL.md", skill);
-    scratch.write("home/.pi/agent/skills/two/SKILL.md", skill);
+    env.write("home/.pi/agent/skills/group/deep/one/SKILL.md", skill);
+    env.write("home/.pi/agent/skills/two/SKILL.md", skill);
     for (name, target) in [("a", ".."), ("b", "../.."), ("z", "../../skills"), ("self", "self")] {
-        link(target, &scratch.path("home/.pi/agent/skills/group").join(name));
-        link(target, &scratch.path("home/.pi/agent/skills/group/deep").join(name));
+        link(target, &env.path("home/.pi/agent/skills/group").join(name));
+        link(target, &env.path("home/.pi/agent/skills/group/deep").join(name));
     }
-    link(".", &scratch.path("home/.pi/agent/prompts"));
-    let mut options = scratch.options();
+    link(".", &env.path("home/.pi/agent/prompts"));
+    let mut options = env.options();
     options.user.prompts = vec!["skills".to_owned()];
     let resources = Resources::load(&options);
     let mut names: Vec<&str> = resources.skills.iter().map(|s| s.name.as_str()).collect();
@@ -169,9 +169,9 @@ fn hostile_front_matter() {
         ("---\ndescription: \"é".to_owned() + &"ü".repeat(5000) + "\"\n---\n", true),
     ];
     for (text, loads) in cases {
-        let scratch = Scratch::new();
-        scratch.write("home/.pi/agent/skills/s/SKILL.md", &text);
-        let resources = Resources::load(&scratch.options());
+        let env = TestEnv::new();
+        env.write("home/.pi/agent/skills/s/SKILL.md", &text);
+        let resources = Resources::load(&env.options());
         let start: String = text.chars().take(60).collect();
         assert_eq!(resources.skills.len(), usize::from(loads), "{start}");
         assert!(loads || !resources.diagnostics.is_empty(), "{start}");
@@ -180,11 +180,11 @@ fn hostile_front_matter() {
 
 #[test]
 fn nothing_there_is_nothing_wrong() {
-    let scratch = Scratch::new();
-    let mut options = scratch.options();
+    let env = TestEnv::new();
+    let mut options = env.options();
     options.environment.home = None;
-    options.environment.cwd = scratch.path("gone");
-    options.environment.agent_directory = scratch.path("gone too");
+    options.environment.cwd = env.path("gone");
+    options.environment.agent_directory = env.path("gone too");
     let resources = Resources::load(&options);
     assert_eq!(resources.diagnostics, []);
     assert!(resources.skills.is_empty() && resources.context_files.is_empty());

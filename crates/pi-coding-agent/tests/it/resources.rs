@@ -8,7 +8,7 @@ use pi_coding_agent::resources::{PackageRoot, ResourceScope, Resources};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::scratch::{Scratch, link};
+use crate::env::{TestEnv, link};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -92,19 +92,19 @@ fn loads_what_pi_loads() {
 }
 
 fn load(case: &Case) -> Map<String, Value> {
-    let scratch = Scratch::new();
+    let env = TestEnv::new();
     for (name, content) in &case.files {
         match content {
-            Some(content) => drop(scratch.write(name, scratch.real(content))),
-            None => fs::create_dir_all(scratch.path(name)).unwrap(),
+            Some(content) => drop(env.write(name, env.real(content))),
+            None => fs::create_dir_all(env.path(name)).unwrap(),
         }
     }
     for (name, target) in &case.links {
-        link(&scratch.real(target), &scratch.path(name));
+        link(&env.real(target), &env.path(name));
     }
-    let real = |list: &[String]| list.iter().map(|text| scratch.real(text)).collect::<Vec<_>>();
-    let mut options = scratch.options();
-    options.environment = scratch.environment(case.cwd.as_deref().unwrap_or("home/proj"));
+    let real = |list: &[String]| list.iter().map(|text| env.real(text)).collect::<Vec<_>>();
+    let mut options = env.options();
+    options.environment = env.environment(case.cwd.as_deref().unwrap_or("home/proj"));
     options.trusted = case.trusted.unwrap_or(true);
     for (settings, into) in [(&case.user, &mut options.user), (&case.project, &mut options.project)]
     {
@@ -125,11 +125,11 @@ fn load(case: &Case) -> Map<String, Value> {
     flags.no_skills = case.flags.no_skills;
     flags.no_prompts = case.flags.no_prompts;
     flags.no_context_files = case.flags.no_context_files;
-    flags.system_prompt = case.flags.system_prompt.as_deref().map(|text| scratch.real(text));
+    flags.system_prompt = case.flags.system_prompt.as_deref().map(|text| env.real(text));
     flags.append_system_prompt = case.flags.append.as_deref().map(real);
 
     let text = serde_json::to_string(&seen(&Resources::load(&options))).unwrap();
-    serde_json::from_str(&scratch.placeholder(&text)).unwrap()
+    serde_json::from_str(&env.placeholder(&text)).unwrap()
 }
 
 /// A package as settings name it, where its installer would have put it.

@@ -6,7 +6,7 @@ use pi_coding_agent::resources::Resources;
 use pi_coding_agent::resources::system_prompt::{PromptInput, Section, ToolPrompt, build, diff};
 use serde_json::{Map, Value, json};
 
-use crate::scratch::Scratch;
+use crate::env::TestEnv;
 
 /// A prompt of nothing but the defaults.
 fn bare() -> PromptInput<'static> {
@@ -40,16 +40,16 @@ fn text(prompt: &Map<String, Value>) -> String {
 
 #[test]
 fn the_whole_prompt() {
-    let scratch = Scratch::new();
-    scratch.write("home/.pi/agent/AGENTS.md", "Prefer small <changes> & tests.\n\n");
-    scratch.write("home/proj/CLAUDE.md", "Use `just test`.");
-    scratch.write("home/AGENTS.md", "  \n");
-    scratch.write("home/.pi/agent/APPEND_SYSTEM.md", "Speak French.\n");
+    let env = TestEnv::new();
+    env.write("home/.pi/agent/AGENTS.md", "Prefer small <changes> & tests.\n\n");
+    env.write("home/proj/CLAUDE.md", "Use `just test`.");
+    env.write("home/AGENTS.md", "  \n");
+    env.write("home/.pi/agent/APPEND_SYSTEM.md", "Speak French.\n");
     let skill = "---\ndescription: Makes <b> & \"c\" 'd'\n---\n";
-    scratch.write("home/.pi/agent/skills/pdf/SKILL.md", skill);
+    env.write("home/.pi/agent/skills/pdf/SKILL.md", skill);
     let hidden = "---\ndescription: d\ndisable-model-invocation: true\n---\n";
-    scratch.write("home/.pi/agent/skills/hidden/SKILL.md", hidden);
-    let options = scratch.options();
+    env.write("home/.pi/agent/skills/hidden/SKILL.md", hidden);
+    let options = env.options();
     let resources = Resources::load(&options);
     assert_eq!(resources.diagnostics, []);
     let append: Vec<String> =
@@ -68,7 +68,7 @@ fn the_whole_prompt() {
         sections: &[Section::new("mcp_servers", "- none yet").unwrap()],
         ..bare()
     });
-    insta::assert_snapshot!(scratch.placeholder(&text(&prompt)));
+    insta::assert_snapshot!(env.placeholder(&text(&prompt)));
     let expected = [
         "preamble",
         "tools",
@@ -85,9 +85,9 @@ fn the_whole_prompt() {
 
 #[test]
 fn sections_appear_when_they_have_something_to_say() {
-    let scratch = Scratch::new();
-    scratch.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\n");
-    let resources = Resources::load(&scratch.options());
+    let env = TestEnv::new();
+    env.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\n");
+    let resources = Resources::load(&env.options());
     let [read, bash, power, grep] =
         ["read", "bash", "powershell", "grep"].map(|name| tool(name, Some("does"), &[]));
     // (custom prompt, tools, sections, what is said, what is not)

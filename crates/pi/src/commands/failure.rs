@@ -60,9 +60,7 @@ impl From<GuardError> for Failure {
     fn from(error: GuardError) -> Self {
         match error {
             GuardError::Sandbox(_) => Self::NotConfined(error.to_string()),
-            GuardError::Settings(_) | GuardError::Rules(_) => {
-                Self::Configuration(error.to_string())
-            }
+            _ => Self::Configuration(error.to_string()),
         }
     }
 }

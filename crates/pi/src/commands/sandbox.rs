@@ -79,10 +79,10 @@ fn prepare(given: &Given) -> Result<Run, Failure> {
 
 /// What holds and what does not, in a line.
 fn describe(status: &GuardStatus) -> String {
-    if status.rung == ConfinementLevel::None {
+    if status.level == ConfinementLevel::None {
         return format!("no sandbox: {}", status.limits.join(" "));
     }
-    let mut text = status.sandbox_in_words();
+    let mut text = status.describe_sandbox();
     if !status.limits.is_empty() {
         text.push_str(". ");
         text.push_str(&status.limits.join(" "));

@@ -2,7 +2,7 @@
 //!
 //! A word is a command only in the first place: `pi -p list` and `pi -- list` are messages.
 
-use pi_coding_agent::config::settings::RequiredRung;
+use pi_coding_agent::config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
@@ -87,7 +87,7 @@ pub(crate) const COMMANDS: &[Command] = &[
             ADD_DIR,
             Flag::new("require", Group::Safety, "What must hold it: none, landlock or bubblewrap")
                 .takes_word("WHAT")
-                .choices(RequiredRung::VALUES)
+                .choices(RequiredLevel::VALUES)
                 .details("landlock if not given. With none it runs whatever holds."),
             RULES,
             Flag::new("quiet", Group::General, "Do not say what holds").short("q"),

@@ -176,7 +176,10 @@ fn without_confinement_unattended_refuses_with_its_own_code() {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(8), "{arguments:?} {output:?}");
         let said = stderr(&output);
-        assert!(said.contains("nothing may run") && said.contains("Landlock"), "{said}");
+        assert!(
+            said.contains("the required sandbox is not available") && said.contains("Landlock"),
+            "{said}"
+        );
     }
     let (code, said) = world.failure(&["-p", "--profile", "unattended", "--sandbox", "off", "Go"]);
     assert_eq!(code, Some(8), "{said}");
@@ -276,7 +279,7 @@ fn approvals_are_questions_of_the_protocol() {
     assert_eq!(asked.len(), 2, "{asked:?}");
     assert!(asked[0].contains("mkdir one") && asked[1].contains("rmdir one"), "{asked:?}");
     let results = results(&server);
-    assert!(results[2].contains("said no"), "{results:?}");
+    assert!(results[2].contains("the user denied it"), "{results:?}");
     assert!(world.project().join("two").exists());
 }
 
@@ -305,12 +308,12 @@ fn what_the_sandbox_denied_runs_once_more_if_that_is_approved() {
     let arguments = ["--sandbox", "workspace-write", "--rules", "rules.toml"];
     let asked = with_answers(&world, &arguments, &["Yes, once", "No", "Yes, once", "No"]);
     assert_eq!(asked.len(), 4, "{asked:#?}");
-    assert!(asked[0].contains("Run it once more") && asked[0].contains("writable"), "{}", asked[0]);
+    assert!(asked[0].contains("Run it again") && asked[0].contains("writable"), "{}", asked[0]);
     let there: Vec<bool> =
         ["one", "two", "three", "four"].iter().map(|name| outside(name).exists()).collect();
     assert_eq!(there, [true, false, true, false]);
     let results = results(&server);
-    assert!(results[0].contains("It was run once more"), "{}", results[0]);
+    assert!(results[0].contains("It was run again"), "{}", results[0]);
     assert!(results[1].contains("The sandbox denied"), "{}", results[1]);
 }
 

@@ -64,8 +64,8 @@ fn a_line_says_what_happens_and_why() {
         (
             &["--approval", "never", "--", "make"],
             1,
-            "forbid: make: a rule says to ask [[ROOT]/project/r.toml:8]; it would need an \
-             approval, and the approval policy is `never`: nobody is asked",
+            "forbid: make: a rule says to ask [[ROOT]/project/r.toml:8]; this needs \
+             approval, and the approval policy is `never`; allow it with a rule",
         ),
         (&["--", ""], 0, "allow: nothing in it would run"),
         (
@@ -77,13 +77,13 @@ fn a_line_says_what_happens_and_why() {
         (
             &["--host", "good.example"],
             0,
-            "allow: good.example: no rule speaks of it, and the network is on",
+            "allow: good.example: no rule for this host, and the network is on",
         ),
         (
             &["--host", "x.bad.example"],
             1,
             "forbid: x.bad.example: a rule forbids it [[ROOT]/project/r.toml:17]; the network is \
-             on: this holds for commands that name the host, and for no others",
+             on, so this applies only to commands that name the host",
         ),
         (
             &["--tool", "mcp__x", "--arguments", r#"{"path": "abc"}"#],

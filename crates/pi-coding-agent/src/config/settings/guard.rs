@@ -1,138 +1,139 @@
-//! What may be done, and what holds it: the group `guard`. Only in the user's file.
+//! The settings group `guard`, which only the user's file may have.
 //!
-//! A word that is not known here is an error, not something to pass over: a profile that is
-//! misspelt must not mean no profile.
+//! An unknown value or key is an error and not ignored: a misspelled profile must not mean no
+//! profile.
 
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What may be done, and what holds it. What is not said follows from the profile.
+/// Settings of the guard. A setting that is absent follows from the profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct GuardSettings {
-    /// How much is asked and held.
+    /// Safety profile.
     pub profile: Option<Profile>,
-    /// Who says yes to what needs it.
+    /// Policy for actions that need approval.
     pub approval: Option<ApprovalPolicy>,
-    /// What commands can write.
+    /// Files that commands can write.
     pub sandbox: Option<SandboxMode>,
-    /// Who commands can reach: `off`, `on`, or a list of hosts.
-    pub network: Option<NetworkChoice>,
-    /// What the machine must be able to hold; less is refused.
-    pub require: Option<RequiredRung>,
-    /// What commands can write besides the working directory.
+    /// Hosts that commands can reach: `off`, `on`, or a list of hosts.
+    pub network: Option<NetworkSetting>,
+    /// The least confinement that the machine must support; otherwise no session starts.
+    pub require: Option<RequiredLevel>,
+    /// Directories that commands can write besides the working directory.
     pub writable_roots: Option<Vec<String>>,
-    /// What neither commands nor tools can read.
+    /// Files that neither commands nor tools can read.
     pub hidden: Option<Vec<String>>,
-    /// What stays read-only inside of what can be written, besides the usual.
+    /// Files in writable directories that stay read-only, besides the default ones.
     pub protected: Option<Vec<String>>,
-    /// More rule files, for every run.
+    /// Additional rule files.
     pub rules: Option<Vec<String>>,
-    /// Whether credentials are masked in what the model and others see; they are unless `false`.
-    pub mask_secrets: Option<bool>,
-    /// The model that decides where approval is `review`.
+    /// Redacts credentials in everything that models and other readers see. Defaults to true.
+    #[serde(rename = "maskSecrets")]
+    pub redact_secrets: Option<bool>,
+    /// The model that decides if the approval policy is `review`.
     pub reviewer: Option<ReviewerSettings>,
 }
 
-/// The model that decides.
+/// Settings of the model that decides about approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct ReviewerSettings {
-    /// Which, as for `--model`; the one of the session if not given.
+    /// Pattern of the model, as for `--model`. Defaults to the model of the session.
     pub model: Option<String>,
-    /// How long it may take, in milliseconds; 30,000 if not given.
+    /// Time limit of one review in milliseconds. Defaults to 30,000.
     #[serde(deserialize_with = "super::number::whole")]
     pub timeout_ms: Option<u64>,
 }
 
-/// How much is asked and held.
+/// A safety profile.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// No questions but those of rules.
+    /// Asks only where a rule says so.
     #[default]
     Explore,
-    /// Asks for what is not known to be safe.
+    /// Asks about every action that is not known to be safe.
     Careful,
-    /// Nobody is there: confined, without a network, never asks.
+    /// Runs commands in the sandbox, without network, and never asks.
     Unattended,
 }
 
-/// Who says yes.
+/// The policy for actions that need approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ApprovalPolicy {
-    /// The user; if nobody is there, nobody.
+    /// The user decides; without a UI the action is denied.
     Ask,
-    /// Nobody: what would need a yes does not happen.
+    /// The action is denied.
     Never,
-    /// A model.
+    /// A model decides.
     Review,
 }
 
-/// What commands can write.
+/// The files that commands can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SandboxMode {
-    /// Everything the user can.
+    /// Everything that the user can write: no sandbox.
     Off,
-    /// Nothing.
+    /// No files at all.
     ReadOnly,
-    /// The working directory, temporary files of their own, and what is named.
+    /// The working directory, private temporary files, and `writableRoots`.
     WorkspaceWrite,
 }
 
-/// Who commands can reach.
+/// The hosts that commands can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum NetworkChoice {
-    /// Nobody or everybody.
-    Whole(NetworkSwitch),
-    /// Hosts by name, perhaps with `*.` before it.
+pub enum NetworkSetting {
+    /// No host or every host.
+    Switch(NetworkSwitch),
+    /// Names of hosts; `*.` in front of a name covers its subdomains.
     Hosts(Vec<String>),
 }
 
-/// Nobody or everybody.
+/// No host or every host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NetworkSwitch {
-    /// Nobody.
+    /// No host can be reached.
     Off,
-    /// Everybody.
+    /// Every host can be reached.
     On,
 }
 
-/// What the machine must be able to hold.
+/// The least confinement that the machine must support.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum RequiredRung {
-    /// Nothing.
+pub enum RequiredLevel {
+    /// No confinement is required.
     None,
-    /// Landlock and a filter of system calls, or what the system has instead.
+    /// Landlock and a filter of system calls, or the equivalent of the platform.
     Landlock,
-    /// Namespaces of their own besides.
+    /// Landlock and separate namespaces (bubblewrap).
     Bubblewrap,
 }
 
-/// Not one of the words there are; the text names those.
+/// A text that is not a value of the setting.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("\"{given}\" is not one of {known}")]
+#[error("invalid value \"{given}\": expected {expected}")]
 pub struct InvalidValue {
     given: String,
-    known: String,
+    expected: String,
 }
 
-macro_rules! words {
-    ($($type:ident: $($word:literal => $value:ident),*;)*) => {$(
+macro_rules! named_values {
+    ($($type:ident: $($text:literal => $value:ident),*;)*) => {$(
         impl $type {
-            /// The words for it.
-            pub const VALUES: &[&str] = &[$($word),*];
+            /// The values as they are written in the settings.
+            pub const VALUES: &[&str] = &[$($text),*];
 
-            /// The word for it.
+            /// Returns the value as it is written in the settings.
             pub fn as_str(self) -> &'static str {
-                match self { $(Self::$value => $word),* }
+                match self { $(Self::$value => $text),* }
             }
         }
 
@@ -141,19 +142,27 @@ macro_rules! words {
 
             fn from_str(text: &str) -> Result<Self, InvalidValue> {
                 match text {
-                    $($word => Ok(Self::$value),)*
-                    _ => Err(InvalidValue { given: text.to_owned(), known: Self::VALUES.join(", ") }),
+                    $($text => Ok(Self::$value),)*
+                    _ => Err(InvalidValue { given: text.to_owned(), expected: one_of(Self::VALUES) }),
                 }
             }
         }
     )*};
 }
 
-words! {
+/// Lists values: `a, b or c`.
+fn one_of(values: &[&str]) -> String {
+    match values.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => values.concat(),
+    }
+}
+
+named_values! {
     Profile: "explore" => Explore, "careful" => Careful, "unattended" => Unattended;
     ApprovalPolicy: "ask" => Ask, "never" => Never, "review" => Review;
     SandboxMode: "off" => Off, "read-only" => ReadOnly, "workspace-write" => WorkspaceWrite;
-    RequiredRung: "none" => None, "landlock" => Landlock, "bubblewrap" => Bubblewrap;
+    RequiredLevel: "none" => None, "landlock" => Landlock, "bubblewrap" => Bubblewrap;
 }
 
 #[cfg(test)]
@@ -161,20 +170,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_those_of_the_file() {
-        fn check<T: FromStr + Serialize>(words: &[&str])
+    fn parsed_values_are_those_of_the_settings_file() {
+        fn check<T: FromStr + Serialize>(values: &[&str])
         where
             T::Err: std::fmt::Debug,
         {
-            for word in words {
-                let value: T = word.parse().unwrap();
-                assert_eq!(serde_json::to_value(value).unwrap(), *word);
+            for text in values {
+                let value: T = text.parse().unwrap();
+                assert_eq!(serde_json::to_value(value).unwrap(), *text);
             }
         }
         check::<Profile>(Profile::VALUES);
         check::<ApprovalPolicy>(ApprovalPolicy::VALUES);
         check::<SandboxMode>(SandboxMode::VALUES);
-        check::<RequiredRung>(RequiredRung::VALUES);
-        assert!("unatended".parse::<Profile>().is_err());
+        check::<RequiredLevel>(RequiredLevel::VALUES);
+        let error = "unatended".parse::<Profile>().unwrap_err();
+        let expected = "invalid value \"unatended\": expected explore, careful or unattended";
+        assert_eq!(error.to_string(), expected);
     }
 }

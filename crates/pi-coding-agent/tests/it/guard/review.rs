@@ -1,4 +1,4 @@
-//! A model that decides instead of a person.
+//! A model as approver.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use pi_ai::faux::{Faux, Reply};
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Reviewer};
 
 #[tokio::test(start_paused = true)]
-async fn a_reviewing_model_says_yes_only_clearly_and_in_time() {
+async fn a_reviewer_approves_only_with_a_clear_answer_in_time() {
     let yes = r#"{"decision": "allow", "reason": "It makes a directory."}"#;
     for (reply, runs, text) in [
         (Reply::new().text(yes), true, ""),
@@ -22,8 +22,8 @@ async fn a_reviewing_model_says_yes_only_clearly_and_in_time() {
         model.push(reply);
         let reviewer =
             Reviewer::new(Arc::new(model), Arc::new(Faux::model()), Duration::from_secs(5));
-        let question = ApprovalRequest::new("bash", "c", "mkdir x", "/w", Vec::new());
-        match reviewer.decide(&question).await {
+        let request = ApprovalRequest::new("bash", "c", "mkdir x", "/w", Vec::new());
+        match reviewer.decide(&request).await {
             ApprovalDecision::Once => assert!(runs),
             ApprovalDecision::Deny { reason } => {
                 let reason = reason.unwrap();
@@ -35,16 +35,16 @@ async fn a_reviewing_model_says_yes_only_clearly_and_in_time() {
 }
 
 #[tokio::test]
-async fn a_reviewing_model_that_keeps_refusing_is_not_asked_for_ever() {
+async fn a_reviewer_stops_asking_after_five_denials() {
     let model = Faux::new();
     for _ in 0..20 {
         model.push(Reply::new().text("no"));
     }
     let provider = Arc::new(model.clone());
     let reviewer = Reviewer::new(provider, Arc::new(Faux::model()), Duration::from_secs(5));
-    let question = ApprovalRequest::new("bash", "c", "mkdir x", "/w", Vec::new());
+    let request = ApprovalRequest::new("bash", "c", "mkdir x", "/w", Vec::new());
     for _ in 0..20 {
-        assert!(matches!(reviewer.decide(&question).await, ApprovalDecision::Deny { .. }));
+        assert!(matches!(reviewer.decide(&request).await, ApprovalDecision::Deny { .. }));
     }
     assert_eq!(model.requests().len(), 5);
 }

@@ -6,52 +6,51 @@ use std::sync::{Arc, Mutex};
 use pi_coding_agent::session::BashOptions;
 use serde_json::json;
 
-use super::Scene;
+use super::GuardTest;
 
 #[tokio::test]
-async fn a_file_with_a_secret_can_be_used_and_is_not_seen() {
+async fn a_secret_in_a_file_is_redacted_and_preserved() {
     let token = format!("gh{}_{}", "p", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let scene = Scene::new(json!({}), "");
-    let file = scene.scratch.write("home/proj/.env", format!("GITHUB_TOKEN={token}\nPORT=80\n"));
-    let session = scene.session().await;
-    let told: Arc<Mutex<String>> = Arc::default();
-    let heard = Arc::clone(&told);
+    let test = GuardTest::new(json!({}), "");
+    let file = test.env.write("home/proj/.env", format!("GITHUB_TOKEN={token}\nPORT=80\n"));
+    let session = test.session().await;
+    let events: Arc<Mutex<String>> = Arc::default();
+    let recorded = Arc::clone(&events);
     session
         .subscribe(move |event| {
-            heard.lock().unwrap().push_str(&serde_json::to_string(event).unwrap());
+            recorded.lock().unwrap().push_str(&serde_json::to_string(event).unwrap());
         })
         .forever();
-    let (seen, failed) = scene.call(&session, "read", json!({"path": ".env"})).await;
+    let (seen, failed) = test.call(&session, "read", json!({"path": ".env"})).await;
     assert!(!failed && !seen.contains(&token) && seen.contains("PORT=80"), "{seen}");
 
-    // What the model writes back keeps the secret.
+    // A file that the model writes back keeps the secret.
     let changed = seen.replace("PORT=80", "PORT=81");
     let (text, failed) =
-        scene.call(&session, "write", json!({"path": ".env", "content": changed})).await;
+        test.call(&session, "write", json!({"path": ".env", "content": changed})).await;
     assert!(!failed, "{text}");
     let expected = format!("GITHUB_TOKEN={token}\nPORT=81\n");
     assert_eq!(fs::read_to_string(&file).unwrap(), expected);
     let line = seen.lines().next().unwrap();
     let edits = json!([{"oldText": line, "newText": format!("X=1\n{line}")}]);
-    let (text, failed) =
-        scene.call(&session, "edit", json!({"path": ".env", "edits": edits})).await;
+    let (text, failed) = test.call(&session, "edit", json!({"path": ".env", "edits": edits})).await;
     assert!(!failed && !text.contains(&token), "{text}");
     assert_eq!(fs::read_to_string(&file).unwrap(), format!("X=1\n{expected}"));
 
-    // A mask that nobody gave out does not end up in a file.
+    // An unknown placeholder is not written to a file.
     let unknown = json!({"path": ".env", "content": "A=[masked:github-token:000000]\n"});
-    let (text, failed) = scene.call(&session, "write", unknown).await;
+    let (text, failed) = test.call(&session, "write", unknown).await;
     assert!(failed, "{text}");
     assert_eq!(fs::read_to_string(&file).unwrap(), format!("X=1\n{expected}"));
 
-    // A command that has the mask in its words is not run; one that reads the file is.
-    let (text, failed) = scene.bash(&session, &format!("echo '{line}'")).await;
+    // A command with a placeholder is not run; one that reads the file is.
+    let (text, failed) = test.bash(&session, &format!("echo '{line}'")).await;
     assert!(failed && text.contains("was not run"), "{text}");
-    let (text, failed) = scene.bash(&session, ". ./.env && echo ${#GITHUB_TOKEN}; cat .env").await;
+    let (text, failed) = test.bash(&session, ". ./.env && echo ${#GITHUB_TOKEN}; cat .env").await;
     assert!(!failed && text.contains("40") && !text.contains(&token), "{text}");
 
     let user = session.execute_bash("cat .env", BashOptions::default()).await.unwrap();
     assert!(!user.output.contains(&token), "{}", user.output);
-    let kept = fs::read_to_string(session.file().unwrap()).unwrap();
-    assert!(!kept.contains(&token) && !told.lock().unwrap().contains(&token));
+    let saved = fs::read_to_string(session.file().unwrap()).unwrap();
+    assert!(!saved.contains(&token) && !events.lock().unwrap().contains(&token));
 }

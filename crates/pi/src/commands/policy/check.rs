@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
 
 use pi_coding_agent::config::settings::ApprovalPolicy;
-use pi_coding_agent::guard::{Call, Guard, Judgment, Outcome};
+use pi_coding_agent::guard::{Call, Guard, Judgment, Outcome, ToolOrigin};
 use pi_coding_agent::{Environment, load_guard};
 use pi_guard::policy::PathAccess;
 use pi_guard::shell::quoted;
@@ -95,9 +95,13 @@ fn call(
     arguments: &Map<String, Value>,
 ) -> Judgment {
     let (cwd, home) = (environment.cwd.clone(), environment.home.clone());
-    let workspace = Arc::new(Workspace::new(Arc::new(Host::default()), cwd, home));
-    let ours = toolset::all(&workspace).iter().any(|one| one.declaration().name == tool);
-    guard.judge(Call { tool, arguments, ours }, &workspace)
+    let workspace = Workspace::new(Arc::new(Host::default()), cwd, home);
+    let origin = match toolset::find_builtin(tool) {
+        Some(_) => ToolOrigin::Builtin,
+        None => ToolOrigin::External,
+    };
+    let effects = toolset::effects_of(tool, arguments);
+    guard.judge(Call { tool, arguments, effects: &effects, origin }, &workspace)
 }
 
 /// What happens to a question that nobody hears.

@@ -6,12 +6,14 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pi_coding_agent::guard::{Call, Guard, GuardError, Judgment, Outcome};
+use pi_coding_agent::guard::{Call, Guard, GuardError, Judgment, Outcome, ToolOrigin};
 use pi_coding_agent::{AgentOptions, load_guard};
 use pi_guard::Decision;
-use pi_protocol::{AgentMessage, EntryBody, Message, ToolCall, ToolResultMessage, UserBlock};
+use pi_protocol::{
+    AgentMessage, Effects, EntryBody, Message, ToolCall, ToolResultMessage, UserBlock,
+};
 use pi_session::{BashExecution, Session};
-use pi_tools::{Host, Workspace};
+use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value, json};
 
 use super::plain::{self, Plain};
@@ -96,11 +98,15 @@ struct Judges {
     gone: bool,
 }
 
+/// The tool that a command of the user is reported as.
+const USER_COMMAND: &str = "bash";
+
 /// Something that was done.
 struct Action<'a> {
     entry: &'a str,
     tool: &'a str,
     arguments: &'a Map<String, Value>,
+    effects: &'a Effects,
     /// The user did it, not the model.
     by_user: bool,
 }
@@ -175,12 +181,12 @@ impl Replay {
                 }
                 message => {
                     if let Some(run) = message.as_custom::<BashExecution>() {
-                        let command = ("command".to_owned(), Value::String(run.command));
-                        let arguments = Map::from_iter([command]);
+                        let effects = Effects::none().summary(run.command.as_str(), true);
                         let action = Action {
                             entry: &entry.id,
-                            tool: "bash",
-                            arguments: &arguments,
+                            tool: USER_COMMAND,
+                            arguments: &Map::new(),
+                            effects: &effects.run(run.command),
                             by_user: true,
                         };
                         self.judge(place, &action, Record::Ran)?;
@@ -202,7 +208,8 @@ impl Replay {
         record: Record,
     ) -> Result<(), Failure> {
         let (tool, arguments) = (call.name.as_str(), &call.arguments);
-        self.judge(place, &Action { entry, tool, arguments, by_user: false }, record)
+        let effects = &toolset::effects_of(tool, arguments);
+        self.judge(place, &Action { entry, tool, arguments, effects, by_user: false }, record)
     }
 
     fn judge(
@@ -237,12 +244,16 @@ impl Judges {
     fn decide(&self, guard: &Guard, action: &Action<'_>) -> (&'static str, Judgment) {
         if action.by_user {
             // Whoever types a command has approved it.
-            let command = action.arguments.get("command").and_then(Value::as_str);
-            let judgement = guard.judge_command(command.unwrap_or_default());
+            let judgement = guard.judge_command(&action.effects.runs.join("\n"));
             let forbidden = judgement.verdict.decision == Decision::Forbid;
             return (word(if forbidden { Outcome::Refuse } else { Outcome::Run }), judgement);
         }
-        let call = Call { tool: action.tool, arguments: action.arguments, ours: true };
+        let call = Call {
+            tool: action.tool,
+            arguments: action.arguments,
+            effects: action.effects,
+            origin: ToolOrigin::Builtin,
+        };
         let judgement = guard.judge(call, &self.workspace);
         // Where it runs is not what is compared: any rule makes that matter for many.
         let confined = judgement.outcome == Outcome::RunConfined;
@@ -251,8 +262,10 @@ impl Judges {
     }
 }
 
+/// Returns true for a call of a built-in tool that runs commands, writes files or connects.
 fn is_looked_at(call: &ToolCall) -> bool {
-    matches!(call.name.as_str(), "bash" | "write" | "edit") && call.arguments_error.is_none()
+    let effects = toolset::effects_of(&call.name, &call.arguments);
+    !effects.undeclared && !effects.is_read_only() && call.arguments_error.is_none()
 }
 
 /// Whether it was run, by what the model was told.
@@ -307,8 +320,8 @@ impl Report {
         judgement: &Judgment,
     ) -> Result<(), Failure> {
         self.different += 1;
-        let text = |key: &str| action.arguments.get(key).and_then(Value::as_str);
-        let what = text("command").or_else(|| text("path")).unwrap_or_default();
+        let summary = action.effects.summary.as_ref();
+        let what = summary.map(|summary| summary.text.as_str()).unwrap_or_default();
         if self.json {
             let mut difference = json!({
                 "session": place.id,

@@ -82,7 +82,7 @@ fn to_json(name: &str, loaded: &Result<RuleFile, RulesError>) -> Value {
             "unanalysable": file.unknown_effects,
             "examples": file.examples,
         }),
-        Err(RulesError::Wrong(error)) => {
+        Err(RulesError::Invalid(error)) => {
             json!({ "file": name, "line": error.line, "error": error.message })
         }
         Err(error) => json!({ "file": name, "error": error.to_string() }),

@@ -43,7 +43,7 @@ pub(super) async fn run(run: &Run) -> Done {
     let object = json!({
         "sandbox": run.status.sandbox,
         "network": run.status.network,
-        "rung": run.status.rung,
+        "rung": run.status.level,
         "limits": run.status.limits,
         "exitCode": ended,
         "output": output,
@@ -99,7 +99,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
 
 /// What it was denied, as far as that can be told.
 fn denied(run: &Run, output: &str) -> Vec<Denial> {
-    let refused = run.guard.refused_hosts().into_iter();
+    let refused = run.guard.take_refused_hosts().into_iter();
     let mut denied: Vec<Denial> = refused.map(Denial::from).collect();
     denied.extend(explain_denial(&run.confined, &run.cwd, output));
     denied

@@ -1,4 +1,4 @@
-//! A home and a project in a scratch directory, described as data.
+//! A temporary directory with a home and a project.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,13 +8,13 @@ use std::sync::Arc;
 use pi_coding_agent::Environment;
 use pi_coding_agent::resources::{ResourceFlags, ResourceOptions, ResourceSettings};
 
-/// Removed when dropped.
-pub(crate) struct Scratch {
+/// A temporary directory with a home (`home`) and a project (`home/proj`).
+pub(crate) struct TestEnv {
     directory: tempfile::TempDir,
     root: PathBuf,
 }
 
-impl Scratch {
+impl TestEnv {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = fs::canonicalize(directory.path()).unwrap();
@@ -36,11 +36,12 @@ impl Scratch {
         path
     }
 
-    /// A text with `$ROOT` for the scratch directory, made real; and back.
+    /// Replaces `$ROOT` by the path of the temporary directory.
     pub(crate) fn real(&self, text: &str) -> String {
         text.replace("$ROOT", self.root.to_str().unwrap())
     }
 
+    /// Replaces the path of the temporary directory by `$ROOT`.
     pub(crate) fn placeholder(&self, text: &str) -> String {
         text.replace(self.root.to_str().unwrap(), "$ROOT")
     }
@@ -56,7 +57,7 @@ impl Scratch {
         }
     }
 
-    /// A trusted project in `home/proj` with nothing special.
+    /// Returns default options for the trusted project `home/proj`.
     pub(crate) fn options(&self) -> ResourceOptions {
         ResourceOptions {
             environment: self.environment("home/proj"),

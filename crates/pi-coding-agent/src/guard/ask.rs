@@ -1,0 +1,133 @@
+//! Asking the approver, and applying the decision.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use pi_agent::ToolError;
+use pi_guard::Decision;
+use pi_guard::policy::{Layer, Part, RuleFile};
+use pi_protocol::CancelToken;
+
+use super::rules::{APPROVED, DIRECTORY};
+use super::{ApprovalDecision, ApprovalRequest, Guard, Judgment, Outcome};
+use crate::config::{ConfigError, with_lock};
+
+/// The reasons why an approved rule was not saved.
+#[derive(Debug, thiserror::Error)]
+enum SaveRuleError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error(transparent)]
+    Invalid(#[from] pi_guard::policy::PolicyError),
+}
+
+/// The result of asking the approver.
+pub(super) enum Approval {
+    /// The action may run; the text, if any, is a note for the model.
+    Granted(Option<String>),
+    /// The action may not run; the text is the tool error.
+    Denied(String),
+}
+
+impl Guard {
+    /// Waits for approval where a judgment requires one. Returns a note to add to the result of
+    /// the call, or the error if the call may not run.
+    pub(super) async fn admit(
+        &self,
+        judgment: &Judgment,
+        request: impl FnOnce(Vec<Part>) -> ApprovalRequest,
+        cancel: &CancelToken,
+    ) -> Result<Option<String>, ToolError> {
+        match judgment.outcome {
+            Outcome::Run | Outcome::RunConfined => return Ok(None),
+            Outcome::Refuse => return Err(ToolError::new(judgment.refusal())),
+            Outcome::Ask => {}
+        }
+        // Built when it is this request's turn: an earlier approval may cover it by then.
+        let open_request = || {
+            let parts = judgment.verdict.parts.iter();
+            let open: Vec<Part> = parts
+                .filter(|part| part.decision == Decision::Ask)
+                .filter(|part| !self.approvals.covers(&part.scope))
+                .cloned()
+                .collect();
+            if open.is_empty() { None } else { Some(request(open)) }
+        };
+        let answer = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ToolError::new("Operation aborted")),
+            answer = self.ask(open_request) => answer,
+        };
+        match answer {
+            Approval::Denied(text) => Err(ToolError::new(text)),
+            Approval::Granted(note) => Ok(note),
+        }
+    }
+
+    /// Asks the approver, one request at a time. `request` returns `None` if approval is no longer
+    /// needed.
+    pub(super) async fn ask(&self, request: impl FnOnce() -> Option<ApprovalRequest>) -> Approval {
+        let _turn = self.asking.lock().await;
+        let Some(request) = request() else { return Approval::Granted(None) };
+        let Some(approver) = &self.approver else {
+            return Approval::Denied("This was not run: no one can approve it.".to_owned());
+        };
+        match approver.decide(&request).await {
+            ApprovalDecision::Once => Approval::Granted(None),
+            ApprovalDecision::Session => {
+                self.approvals.add(&request.remembered);
+                Approval::Granted(None)
+            }
+            ApprovalDecision::Always => {
+                self.approvals.add(&request.remembered);
+                let saved = request.rule.as_deref().map_or(Ok(()), |rule| self.save_rule(rule));
+                let note = saved.err().map(|error| {
+                    format!("[Approved for this session only: the rule was not saved: {error}]")
+                });
+                Approval::Granted(note)
+            }
+            ApprovalDecision::Deny { reason: None } => {
+                Approval::Denied("This was not run: the user denied it.".to_owned())
+            }
+            ApprovalDecision::Deny { reason: Some(reason) } => {
+                Approval::Denied(format!("This was not run: it was denied: {reason}"))
+            }
+        }
+    }
+
+    /// Adds a rule to the user's file of approved rules and to the policy of this session.
+    fn save_rule(&self, rule: &str) -> Result<(), SaveRuleError> {
+        let directory = self.environment.agent_directory.join(DIRECTORY);
+        fs::create_dir_all(&directory)?;
+        let file = directory.join(APPROVED);
+        with_lock(&file, || append_rule(&file, rule))??;
+        let added = RuleFile::parse(&file.to_string_lossy(), rule, Layer::User)?;
+        self.policy.write().unwrap_or_else(std::sync::PoisonError::into_inner).add(added);
+        Ok(())
+    }
+}
+
+/// Appends a rule to a file. Fails if the file is not valid afterwards.
+fn append_rule(file: &Path, rule: &str) -> Result<(), SaveRuleError> {
+    let mut text = match fs::read_to_string(file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            "# Rules that were approved for good. Edit or remove them as needed.\n".to_owned()
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if text.contains(rule) {
+        return Ok(());
+    }
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push('\n');
+    text.push_str(rule);
+    RuleFile::parse(&file.to_string_lossy(), &text, Layer::User)?;
+    pi_tools::replace_file(file, text.as_bytes())?;
+    Ok(())
+}
