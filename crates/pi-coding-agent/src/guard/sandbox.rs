@@ -124,7 +124,7 @@ impl Sandbox {
                 match (escalation, &mut confinement.mode) {
                     (Escalation::Network, _) => confinement.network = Network::On,
                     (Escalation::WritableRoot(root), Mode::WorkspaceWrite { extra_roots, .. }) => {
-                        extra_roots.push(root.clone())
+                        extra_roots.push(root.clone());
                     }
                     (Escalation::WritableRoot(root), mode) => {
                         *mode = Mode::WorkspaceWrite {

@@ -1,9 +1,9 @@
 //! The system prompt, as named sections.
 //!
-//! Each section can be replaced on its own later in a conversation, which keeps everything before
-//! it in the provider's cache; so each but the first is wrapped in a tag of its name, by which the
-//! model knows what an update replaces. The names and their order are shared with other programs
-//! that read our sessions; the words are ours.
+//! A section can be replaced later in a session, which keeps everything before it in the
+//! provider's cache. Each section but the first is wrapped in a tag with its name, so that the
+//! model knows what an update replaces. The names and their order are part of the session format
+//! and shared with other programs; the text is not.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,38 +12,38 @@ use serde_json::{Map, Value};
 
 use super::{ContextFile, Skill};
 
-/// What the model should know about an active tool beyond its declaration.
+/// The prompt text of an active tool, in addition to its declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolPrompt {
-    /// The tool.
+    /// Name of the tool.
     pub name: String,
-    /// What it does in one line. Without one it is not listed.
+    /// Description in one line. A tool without one is not listed.
     pub snippet: Option<String>,
-    /// Rules for its use.
+    /// Rules for the use of the tool.
     pub guidelines: Vec<String>,
 }
 
-/// A section that is not one of ours.
+/// An additional section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     name: String,
     text: String,
 }
 
-/// A name that cannot be a section's.
+/// An invalid name of a section.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "`{0}` cannot be the name of a prompt section; use a-z, then a-z, 0-9, `-` or `_`, \
+    "invalid name of a prompt section: `{0}`; use a-z, then a-z, 0-9, `-` or `_`, \
      and not `preamble`"
 )]
 pub struct SectionNameError(String);
 
 impl Section {
-    /// A section with a name that works as a tag.
+    /// Creates a section.
     ///
     /// # Errors
     ///
-    /// When the name does not.
+    /// Fails if the name cannot be used as a tag.
     pub fn new(name: &str, text: &str) -> Result<Self, SectionNameError> {
         let starts = name.starts_with(|c: char| c.is_ascii_lowercase());
         let inner =
@@ -65,40 +65,40 @@ impl Section {
     }
 }
 
-/// What the prompt is made of.
+/// The parts of a system prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct PromptInput<'a> {
-    /// Replaces who the model is and how it should work. An empty one does not count.
+    /// Replaces the preamble, the tools and the rules. An empty text is ignored.
     pub custom_prompt: Option<&'a str>,
-    /// The tools that are active and declared, in order.
+    /// Active tools, in order.
     pub tools: &'a [ToolPrompt],
-    /// More rules.
+    /// Additional rules.
     pub guidelines: &'a [String],
-    /// The user's additions.
+    /// Texts that the user adds.
     pub append: &'a [String],
-    /// Instructions of the user and the project.
+    /// Instruction files of the user and the project.
     pub context_files: &'a [ContextFile],
-    /// Skills; those that are hidden from the model are left out here.
+    /// Skills. Those that are hidden from the model are left out.
     pub skills: &'a [Skill],
-    /// The working directory.
+    /// Working directory of the session.
     pub cwd: &'a Path,
-    /// More sections; one with the name of ours replaces it.
+    /// Additional sections. A built-in section of the same name is replaced.
     pub sections: &'a [Section],
 }
 
-const PREAMBLE: &str = "You are pi, a coding agent. You work on the user's machine through tools: \
-    you read code, run commands, change files and check the result.";
+const PREAMBLE: &str = "You are pi, a coding agent. You work on the user's machine with tools: \
+    you read code, run commands, edit files and verify the result.";
 
 const RULES: [&str; 5] = [
-    "Read the code before you change it, follow its conventions, and change only what the task needs.",
-    "Check your work with the project's own tests or build where you can; say what you did not check.",
-    "Never guess at the content of a file or the outcome of a command: look. If you are unsure or \
+    "Read code before you change it. Follow its conventions, and change only what the task requires.",
+    "Verify your work with the project's tests or build where possible. Say what you did not verify.",
+    "Do not guess the content of a file or the result of a command: look. If you are unsure or \
      something failed, say so.",
-    "Do not delete or overwrite work that you did not make unless the user asks for it.",
-    "Answer briefly, and name files by their paths.",
+    "Do not delete or overwrite work that is not yours unless the user asks for it.",
+    "Be concise. Refer to files by their paths.",
 ];
 
-/// The sections, in order.
+/// Builds the sections, in order.
 pub fn build(input: &PromptInput<'_>) -> Map<String, Value> {
     let mut prompt = Map::new();
     let custom = input.custom_prompt.filter(|text| !text.trim().is_empty());
@@ -128,18 +128,6 @@ pub fn build(input: &PromptInput<'_>) -> Map<String, Value> {
     prompt
 }
 
-/// What a later system message must say so that a model that has `old` has `new`: changed
-/// sections, and `null` for those that are gone. `None` when nothing changed.
-pub fn diff(old: &Map<String, Value>, new: &Map<String, Value>) -> Option<Map<String, Value>> {
-    let changed = new.iter().filter(|(name, text)| old.get(*name) != Some(*text));
-    let gone = old.keys().filter(|name| !new.contains_key(*name));
-    let patch: Map<String, Value> = changed
-        .map(|(name, text)| (name.clone(), text.clone()))
-        .chain(gone.map(|name| (name.clone(), Value::Null)))
-        .collect();
-    (!patch.is_empty()).then_some(patch)
-}
-
 fn tools(tools: &[ToolPrompt]) -> String {
     let mut text = String::new();
     for tool in tools {
@@ -150,16 +138,19 @@ fn tools(tools: &[ToolPrompt]) -> String {
     if text.is_empty() {
         text.push_str("(none)\n");
     }
-    text.push_str("\nThere may be tools beyond this list; their declarations describe them.");
+    text.push_str("\nOther tools may be available; their declarations describe them.");
     text
 }
 
 fn rules(input: &PromptInput<'_>) -> String {
     let has = |name: &str| input.tools.iter().any(|tool| tool.name == name);
     let searching = ["grep", "find", "ls"].into_iter().any(has);
-    let by_shell = shell(input.tools)
-        .filter(|_| !searching)
-        .map(|shell| format!("List and search files with {shell}; `rg` is the fast way."));
+    let by_shell = match shell(input.tools) {
+        Some(shell) if !searching => {
+            Some(format!("List and search files with {shell}. Prefer `rg` for searching."))
+        }
+        _ => None,
+    };
     let of_tools = input.tools.iter().flat_map(|tool| &tool.guidelines);
     let mut seen = Vec::new();
     let mut text = String::new();
@@ -181,8 +172,8 @@ fn rules(input: &PromptInput<'_>) -> String {
 
 fn docs(shell: &str) -> String {
     format!(
-        "When the user asks about pi itself, run `pi --help` with {shell}: it lists commands, \
-         options and where settings are. Do not answer from memory."
+        "When the user asks about pi itself, run `pi --help` with {shell}. It lists the commands, \
+         the options and the location of the settings. Do not answer from memory."
     )
 }
 
@@ -197,8 +188,8 @@ fn project_context(files: &[ContextFile]) -> String {
         );
     }
     if !text.is_empty() {
-        let intro = "Instructions of the user and the project, the most general first. Follow \
-                     them; where they disagree, the later one counts.";
+        let intro = "Instructions from the user and the project, from general to specific. Follow \
+                     them. If two of them conflict, the later one takes precedence.";
         text.insert_str(0, intro);
     }
     text
@@ -220,24 +211,24 @@ fn skills(skills: &[Skill], reader: &str) -> String {
         return list;
     }
     format!(
-        "Skills are instructions for particular kinds of work. When a task fits a description, \
+        "Skills are instructions for specific kinds of tasks. When a task matches a description, \
          read the file at its location with {reader} before you start, and follow it.\n\
-         Paths in a skill are relative to the directory of its file; make them absolute in tool \
+         Paths in a skill are relative to the directory of its file. Use absolute paths in tool \
          calls.\n\n<available_skills>\n{list}</available_skills>"
     )
 }
 
-/// The active tool that runs commands.
+/// Returns the active tool that runs commands.
 fn shell(tools: &[ToolPrompt]) -> Option<&str> {
     named(tools, &["bash", "powershell"])
 }
 
-/// The active tool that can read a skill's file.
+/// Returns the active tool that can read the file of a skill.
 fn reader(tools: &[ToolPrompt]) -> Option<&str> {
     named(tools, &["read", "bash", "powershell"])
 }
 
-/// The first of some tools that is active.
+/// Returns the first of `names` that is active.
 fn named<'n>(tools: &[ToolPrompt], names: &[&'n str]) -> Option<&'n str> {
     names.iter().copied().find(|name| tools.iter().any(|tool| tool.name == *name))
 }

@@ -1,14 +1,14 @@
-//! The assembled system prompt, and what changes in it later.
+//! The assembled system prompt.
 
 use std::path::Path;
 
 use pi_coding_agent::resources::Resources;
-use pi_coding_agent::resources::system_prompt::{PromptInput, Section, ToolPrompt, build, diff};
-use serde_json::{Map, Value, json};
+use pi_coding_agent::resources::system_prompt::{PromptInput, Section, ToolPrompt, build};
+use serde_json::{Map, Value};
 
 use crate::env::TestEnv;
 
-/// A prompt of nothing but the defaults.
+/// Returns the input for a prompt of nothing but the defaults.
 fn bare() -> PromptInput<'static> {
     PromptInput {
         custom_prompt: None,
@@ -84,13 +84,13 @@ fn the_whole_prompt() {
 }
 
 #[test]
-fn sections_appear_when_they_have_something_to_say() {
+fn empty_sections_are_left_out() {
     let env = TestEnv::new();
     env.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\n");
     let resources = Resources::load(&env.options());
     let [read, bash, power, grep] =
         ["read", "bash", "powershell", "grep"].map(|name| tool(name, Some("does"), &[]));
-    // (custom prompt, tools, sections, what is said, what is not)
+    // (custom prompt, tools, sections, contained texts, texts not contained)
     let cases: [(Option<&str>, &[ToolPrompt], &str, &[&str], &[&str]); 7] = [
         (None, &[], "preamble tools rules cwd", &["(none)"], &["pi --help"]),
         (None, &[read], "preamble tools rules skills cwd", &["with read before"], &["(none)"]),
@@ -124,22 +124,22 @@ fn sections_appear_when_they_have_something_to_say() {
         ),
         (Some(" "), &[], "preamble tools rules cwd", &["You are pi"], &[]),
     ];
-    for (custom_prompt, tools, sections, said, not_said) in cases {
+    for (custom_prompt, tools, sections, contained, absent) in cases {
         let prompt =
             build(&PromptInput { custom_prompt, tools, skills: &resources.skills, ..bare() });
         let text = text(&prompt);
         assert_eq!(names(&prompt).join(" "), sections, "{text}");
-        for part in said {
+        for part in contained {
             assert!(text.contains(part), "{part}: {text}");
         }
-        for part in not_said {
+        for part in absent {
             assert!(!text.contains(part), "{part}: {text}");
         }
     }
 }
 
 #[test]
-fn names_of_sections() {
+fn section_names_work_as_tags() {
     for name in ["a", "mcp_servers", "x-1"] {
         assert!(Section::new(name, "t").is_ok(), "{name}");
     }
@@ -151,24 +151,4 @@ fn names_of_sections() {
     let prompt = build(&PromptInput { sections: &own, ..bare() });
     assert_eq!(prompt["cwd"], "<cwd>\nelsewhere\n</cwd>");
     assert!(!prompt.contains_key("empty"));
-}
-
-#[test]
-fn a_change_says_only_what_changed() {
-    let cases = [
-        (json!({"a": "1"}), json!({"a": "1"}), Value::Null),
-        (json!({"a": "1", "b": "2"}), json!({"a": "1", "b": "3"}), json!({"b": "3"})),
-        (json!({"a": "1", "b": "2"}), json!({"b": "2"}), json!({"a": null})),
-        (json!({}), json!({"b": "2", "a": "1"}), json!({"b": "2", "a": "1"})),
-        (
-            json!({"a": "1", "b": "2"}),
-            json!({"c": "3", "a": "4"}),
-            json!({"c": "3", "a": "4", "b": null}),
-        ),
-    ];
-    for (old, new, expected) in cases {
-        let patch = diff(old.as_object().unwrap(), new.as_object().unwrap());
-        let patch = patch.map_or(Value::Null, Value::Object);
-        assert_eq!(patch.to_string(), expected.to_string(), "{old} to {new}");
-    }
 }

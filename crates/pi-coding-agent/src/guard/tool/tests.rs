@@ -68,7 +68,7 @@ impl TestEnv {
         );
         let guard = Arc::new(guard.unwrap());
         let host = guard.host().unwrap().unwrap_or_default();
-        let workspace = Workspace::new(Arc::new(host), environment.cwd.clone(), None);
+        let workspace = Workspace::new(Arc::new(host), environment.cwd, None);
         Self { root, guard, workspace: Arc::new(workspace), approver }
     }
 
