@@ -1,10 +1,10 @@
-//! Decodes a recorded stream and shows what comes out: every event, then the message.
+//! Decodes a recorded stream and prints every event, then the message.
 //!
 //!     cargo run -p pi-ai --example decode -- anthropic-messages recording.sse
 //!     curl -sN https://… | cargo run -p pi-ai --example decode -- openai-completions -
 //!
 //! Needs no network: the wire formats are functions from bytes to events. A file that ends in
-//! `.jsonl` holds one `data:` payload per line.
+//! `.jsonl` has one `data:` payload per line.
 
 use std::io::{Read as _, Write as _};
 use std::sync::Arc;

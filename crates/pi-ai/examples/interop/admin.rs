@@ -1,21 +1,21 @@
-//! The peers' own control interfaces: small JSON requests beside the conversations.
+//! Control interfaces of the peers: small JSON requests beside the conversations.
 
 use serde_json::Value;
 
-/// GETs JSON.
+/// Sends a GET request and returns the JSON of the response.
 pub(crate) async fn get(url: &str) -> Result<Value, String> {
     answer(client()?.get(url)).await
 }
 
-/// POSTs JSON and reads the JSON that comes back.
+/// Sends JSON in a POST request and returns the JSON of the response.
 pub(crate) async fn post(url: &str, body: &Value) -> Result<Value, String> {
     let request = client()?.post(url).header("content-type", "application/json");
     answer(request.body(body.to_string())).await
 }
 
 fn client() -> Result<reqwest::Client, String> {
-    // As in pi-ai itself: reqwest is built without a default for TLS, and wants one even where
-    // none is used. It fails only if there is one already.
+    // As in pi-ai itself: reqwest is built without a default TLS provider and requires one even
+    // for plain HTTP. The call fails only if a provider is already installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     reqwest::Client::builder().build().map_err(|error| error.to_string())
 }

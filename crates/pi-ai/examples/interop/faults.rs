@@ -1,4 +1,4 @@
-//! Faults that llmock injects. Afterwards it judges, by its own rules, how the client took them.
+//! Faults that llmock injects. Afterwards it checks the behavior of the client by its own rules.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use pi_ai::retry::{RetryPolicy, retry_turn};
 use pi_ai::{CancelToken, Message, StopReason, UserBlock, is_context_overflow, is_retryable};
 use serde_json::{Value, json};
 
-use crate::ask::{Conversation, expect_text};
+use crate::conversation::{Conversation, expect_text};
 use crate::peer::{Format, Peer};
 use crate::{Outcome, admin};
 
-/// Forgets everything and plans `behaviours` for the next requests.
-pub(crate) async fn script(peer: &Peer, behaviours: &[Value]) -> Outcome {
+/// Resets llmock and sets `behaviors` for the next requests.
+pub(crate) async fn script(peer: &Peer, behaviors: &[Value]) -> Outcome {
     admin::post(&format!("{}/_llmock/reset", peer.url), &json!({})).await?;
-    let plan = json!({"behaviors": behaviours});
+    let plan = json!({"behaviors": behaviors});
     admin::post(&format!("{}/_llmock/scenario", peer.url), &plan).await.map(|_| ())
 }
 
-/// llmock saw this many requests and has nothing to complain of.
+/// Checks that llmock received this many requests and has no findings.
 async fn verdict(peer: &Peer, attempts: u64) -> Outcome {
     let verdict = admin::get(&format!("{}/_llmock/verdict", peer.url)).await?;
     let clean = verdict["findings"].as_array().is_some_and(Vec::is_empty);
@@ -41,14 +41,14 @@ fn quick_policy() -> RetryPolicy {
     policy
 }
 
-/// Overload, and a rate limit that says how long to wait: tried again within the request.
+/// Overload, and a rate limit with a pause: retried within the request.
 pub(crate) async fn refusals(peer: &Peer, format: &Format) -> Outcome {
     let overloaded = json!({"type": "fail", "status": 529});
     let limited = json!({"type": "fail", "status": 429, "retry_after": 1});
     script(peer, &[overloaded, limited]).await?;
     expect_text(peer, &hello(peer, format)?.ask().await?, "")?;
     verdict(peer, 3).await?;
-    // Without tries of its own, the request fails in a way that the turn may be tried again.
+    // Without retries of its own, the request fails with a retryable error.
     for status in [408, 429, 500, 502, 503, 504, 529] {
         script(peer, &[json!({"type": "fail", "status": status})]).await?;
         let mut talk = hello(peer, format)?;
@@ -61,7 +61,7 @@ pub(crate) async fn refusals(peer: &Peer, format: &Format) -> Outcome {
     Ok(())
 }
 
-/// Streams that end early or stand still: the turn is tried again.
+/// Streams that end early or stall: the turn is retried.
 pub(crate) async fn broken_streams(peer: &Peer, format: &Format) -> Outcome {
     for kind in ["truncate", "disconnect", "stall"] {
         let fault = json!({"type": "stream_fault", "kind": kind, "after_chunks": 2,
@@ -76,7 +76,7 @@ pub(crate) async fn broken_streams(peer: &Peer, format: &Format) -> Outcome {
         expect_text(peer, &message, "").map_err(|why| format!("{kind}: {why}, {tries:?}"))?;
         verdict(peer, 2).await.map_err(|why| format!("{kind}: {why}, {tries:?}"))?;
     }
-    // What is not JSON is an error, and says so; whether to try again is left to the user.
+    // Invalid JSON is an error that is not retried.
     script(peer, &[json!({"type": "stream_fault", "kind": "malformed", "after_chunks": 2})])
         .await?;
     let message = hello(peer, format)?.attempt().await?;
@@ -86,7 +86,7 @@ pub(crate) async fn broken_streams(peer: &Peer, format: &Format) -> Outcome {
     }
 }
 
-/// Errors that no retry can mend are asked once.
+/// Errors that a retry cannot resolve are requested once.
 pub(crate) async fn final_errors(peer: &Peer, format: &Format) -> Outcome {
     for status in [400, 401, 403, 404, 422] {
         script(peer, &[json!({"type": "fail", "status": status})]).await?;
@@ -98,16 +98,16 @@ pub(crate) async fn final_errors(peer: &Peer, format: &Format) -> Outcome {
             return Err(format!("{status} is no error: {message:?}"));
         };
         if error.len() < 5 {
-            return Err(format!("{status} says only {error:?}"));
+            return Err(format!("{status} has only the error {error:?}"));
         }
         verdict(peer, 1).await.map_err(|why| format!("{status}: {why}"))?;
     }
     Ok(())
 }
 
-/// Calls that cannot be run are told apart, and can be answered with an error.
+/// Calls that cannot be run are recognized, and can be answered with an error.
 pub(crate) async fn broken_calls(peer: &Peer, format: &Format) -> Outcome {
-    // Google's arguments are JSON in JSON's place; llmock cannot break them there.
+    // Google's arguments are an object in the JSON of the event; llmock cannot break them.
     let kinds: &[&str] = match format.api {
         "google-generative-ai" => &["unknown_tool"],
         _ => &["malformed_arguments", "unknown_tool"],
@@ -118,11 +118,11 @@ pub(crate) async fn broken_calls(peer: &Peer, format: &Format) -> Outcome {
         talk.user("Look up the weather in Oslo.");
         let message = talk.ask().await.map_err(|why| format!("{kind}: {why}"))?;
         let call = message.tool_calls().next().ok_or_else(|| format!("{kind}: no call"))?;
-        let told_apart = match *kind {
+        let recognized = match *kind {
             "unknown_tool" => call.name != "get_weather",
             _ => call.arguments_error.is_some(),
         };
-        if !told_apart {
+        if !recognized {
             return Err(format!("{kind}: {call:?}"));
         }
         let refusal = vec![UserBlock::text("This call cannot be run.")];
@@ -132,7 +132,7 @@ pub(crate) async fn broken_calls(peer: &Peer, format: &Format) -> Outcome {
     Ok(())
 }
 
-/// A conversation that does not fit is recognized as such, and not tried again. llmock is started
+/// A conversation that exceeds the context window is recognized and not retried. llmock is started
 /// with a small window for this.
 pub(crate) async fn overflow(peer: &Peer, format: &Format) -> Outcome {
     admin::post(&format!("{}/_llmock/reset", peer.url), &json!({})).await?;

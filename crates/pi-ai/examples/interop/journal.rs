@@ -1,13 +1,13 @@
-//! What aimock says arrived. It keeps every request, translated into chat completions, so one
-//! check serves all formats.
+//! The journal of aimock, which has every request that arrived. Requests are translated into chat
+//! completions, so one check covers all formats.
 
 use serde_json::{Value, json};
 
 use crate::{Outcome, admin};
 
-/// Every request since the last check was answered from the script, and in its history every call
-/// has its result, right after it. Clears the journal. `distinct`: no two calls that wait at the
-/// same time may have the same id.
+/// Checks that every request since the last check was answered from the script, and that in its
+/// history every call is followed by its result. Clears the journal. With `distinct`, no two calls
+/// that wait at the same time may have the same id.
 pub(crate) async fn check(origin: &str, distinct: bool) -> Outcome {
     let journal = admin::get(&format!("{origin}/__aimock/journal")).await?;
     clear(origin).await?;
@@ -26,7 +26,7 @@ pub(crate) async fn check(origin: &str, distinct: bool) -> Outcome {
     Ok(())
 }
 
-/// Forgets what arrived.
+/// Clears the journal of aimock.
 pub(crate) async fn clear(origin: &str) -> Outcome {
     admin::post(&format!("{origin}/__aimock/reset/journal"), &json!({})).await.map(|_| ())
 }
@@ -37,13 +37,13 @@ fn paired(messages: &[Value], distinct: bool) -> Outcome {
         if message["role"] == "tool" {
             let id = message["tool_call_id"].as_str().unwrap_or_default();
             let Some(place) = open.iter().position(|call| *call == id) else {
-                return Err(format!("a result for {id:?}, which nobody called: {messages:?}"));
+                return Err(format!("a result for {id:?} without a call: {messages:?}"));
             };
             open.remove(place);
             continue;
         }
-        // Images of results may follow in a user message, but only after all the results. Several
-        // calls may come one by one: in Responses each is an item of its own.
+        // Images of results may follow in a user message, but only after all results. Several
+        // calls may be in separate messages: in Responses each is an item of its own.
         if message["role"] != "assistant" && !open.is_empty() {
             return Err(format!("no results for {open:?}: {messages:?}"));
         }

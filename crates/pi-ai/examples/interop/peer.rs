@@ -1,22 +1,30 @@
-//! What each peer speaks, and what it does not offer.
+//! The peers: their wire formats, and the conversations that they do not support.
 
 use std::sync::Arc;
 
 use pi_ai::{Client, Model, ProviderConfig};
 use serde_json::json;
 
-/// A server under conversation.
+/// A server to talk to.
 pub(crate) struct Peer {
     pub(crate) name: &'static str,
-    /// Its origin, without a slash at the end.
+    /// The origin, without a slash at the end.
     pub(crate) url: String,
     key: &'static str,
     pub(crate) formats: Vec<Format>,
-    /// Answers come from a script, so their words are known.
+    /// True if answers come from a script, so that their text is known.
     pub(crate) scripted: bool,
-    /// Where the requests that arrived can be read.
+    /// Origin of the aimock that has the journal of requests.
     pub(crate) journal: Option<String>,
-    lacks: &'static [(&'static str, &'static str, &'static str)],
+    unsupported: &'static [Unsupported],
+}
+
+/// A conversation that a peer does not support.
+struct Unsupported {
+    /// The wire format; empty for all.
+    api: &'static str,
+    conversation: &'static str,
+    reason: &'static str,
 }
 
 /// A wire format at a peer.
@@ -24,7 +32,7 @@ pub(crate) struct Format {
     pub(crate) api: &'static str,
     path: &'static str,
     model: &'static str,
-    /// What sets it apart from another entry of the same format.
+    /// Difference from another entry of the same format.
     note: &'static str,
 }
 
@@ -33,7 +41,7 @@ const COMPLETIONS: &str = "openai-completions";
 const RESPONSES: &str = "openai-responses";
 const GOOGLE: &str = "google-generative-ai";
 
-/// Where most servers put the formats, with a model of a kind that thinks.
+/// The usual paths of the formats, each with a thinking model.
 const USUAL: [Format; 4] = [
     Format::at(ANTHROPIC, "", "claude-sonnet-4-5"),
     Format::at(COMPLETIONS, "/v1", "gpt-5-mini"),
@@ -42,7 +50,7 @@ const USUAL: [Format; 4] = [
 ];
 
 impl Peer {
-    /// The peer of this name at `url`. `journal` is the origin of an aimock behind it, if any.
+    /// Returns the peer of this name at `url`. `journal` is the origin of an aimock behind it.
     pub(crate) fn named(name: &str, url: &str, journal: Option<String>) -> Option<Self> {
         let mut peer = match name {
             "aimock" => Self { journal: Some(url.to_owned()), ..Self::new("aimock") },
@@ -54,7 +62,11 @@ impl Peer {
                     Format::at(RESPONSES, "/v1", "gpt-5"),
                     Format::at(GOOGLE, "/gemini/v1beta", "gemini-3-pro-preview"),
                 ],
-                lacks: &[("", "thinking", "llmock has no thinking")],
+                unsupported: &[Unsupported {
+                    api: "",
+                    conversation: "thinking",
+                    reason: "llmock has no thinking",
+                }],
                 ..Self::new("llmock")
             },
             "dsh" => Self {
@@ -62,13 +74,21 @@ impl Peer {
                 formats: vec![Format::at(COMPLETIONS, "/v1", "mock")],
                 ..Self::new("dsh")
             },
-            // The names select how LiteLLM translates; see `xtask/data/interop/litellm.yaml`.
+            // The model names select translations of LiteLLM; see `xtask/data/interop/litellm.yaml`.
             "litellm" => Self {
                 key: "sk-interop-0123456789",
                 journal,
-                lacks: &[
-                    (GOOGLE, "thinking", "LiteLLM sends no thoughts in this format"),
-                    (GOOGLE, "usage", "LiteLLM counts nothing in a stream of this format"),
+                unsupported: &[
+                    Unsupported {
+                        api: GOOGLE,
+                        conversation: "thinking",
+                        reason: "LiteLLM sends no thinking in this format",
+                    },
+                    Unsupported {
+                        api: GOOGLE,
+                        conversation: "usage",
+                        reason: "LiteLLM sends no usage in a stream of this format",
+                    },
                 ],
                 formats: vec![
                     Format::at(ANTHROPIC, "", "translated"),
@@ -89,7 +109,11 @@ impl Peer {
                     Format::at(COMPLETIONS, "/v1", "local"),
                     Format::at(RESPONSES, "/v1", "local"),
                 ],
-                lacks: &[("", "images", "the model has no eyes")],
+                unsupported: &[Unsupported {
+                    api: "",
+                    conversation: "images",
+                    reason: "the model does not support images",
+                }],
                 ..Self::new("llama")
             },
             _ => return None,
@@ -106,34 +130,34 @@ impl Peer {
             formats: USUAL.into(),
             scripted: true,
             journal: None,
-            lacks: &[],
+            unsupported: &[],
         }
     }
 
-    /// Why a conversation is not held in a format, if it is not.
-    pub(crate) fn lacks(&self, api: &str, conversation: &str) -> Option<&'static str> {
-        let applies = |entry: &&(&str, &str, &str)| {
-            (entry.0.is_empty() || entry.0 == api) && entry.1 == conversation
+    /// Returns the reason why a conversation is not supported in a format.
+    pub(crate) fn unsupported(&self, api: &str, conversation: &str) -> Option<&'static str> {
+        let applies = |entry: &&Unsupported| {
+            (entry.api.is_empty() || entry.api == api) && entry.conversation == conversation
         };
-        self.lacks.iter().find(applies).map(|entry| entry.2)
+        self.unsupported.iter().find(applies).map(|entry| entry.reason)
     }
 
-    /// Calls have ids of their own in what arrives behind this peer.
+    /// Returns true if calls have distinct ids in the requests behind this peer.
     pub(crate) fn numbers_calls(&self, api: &str) -> bool {
-        // LiteLLM drops Google's ids and makes new ones from nothing but the tool's name.
+        // LiteLLM drops Google's ids and generates new ones from the name of the tool alone.
         (self.name, api) != ("litellm", GOOGLE)
     }
 
-    /// A client with a provider for each format, as if they were four vendors.
+    /// Creates a client with a provider for each format, as if they were four vendors.
     pub(crate) fn client(&self) -> Client {
         self.formats.iter().fold(Client::new(|_| None), |client, format| {
             client.with_provider(ProviderConfig::new(format.provider()).with_api_key(self.key))
         })
     }
 
-    /// The record of the model that speaks `format` here.
+    /// Returns the record of the model for `format`.
     pub(crate) fn model(&self, format: &Format) -> Result<Arc<Model>, String> {
-        // GPT-5 cannot stop thinking, and LiteLLM knows.
+        // GPT-5 cannot stop thinking, and LiteLLM checks that.
         let gpt = matches!(format.api, COMPLETIONS | RESPONSES);
         let levels = if gpt { json!({"off": null}) } else { json!({}) };
         let record = json!({
@@ -151,7 +175,7 @@ impl Format {
         Self { api, path, model, note: "" }
     }
 
-    /// Its name in reports.
+    /// Returns the name in reports.
     pub(crate) fn label(&self) -> String {
         format!("{}{}", self.api, self.note)
     }

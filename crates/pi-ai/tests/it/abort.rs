@@ -1,4 +1,4 @@
-//! Abort: at any point, at once, on the wire, and with what was gathered.
+//! Cancellation: at any point, immediate, on the wire, and with the content so far.
 
 use pi_ai::{
     AssistantEvent, AssistantStream, CancelToken, Context, Provider, Request, StopReason,
@@ -17,8 +17,8 @@ fn stream_with(api: &str, server: &Server, options: StreamOptions) -> AssistantS
 }
 
 #[tokio::test]
-async fn before_anything_was_sent() {
-    let server = Server::play(vec![]).await;
+async fn cancellation_before_the_first_poll_sends_nothing() {
+    let server = Server::scripted(vec![]).await;
     let mut stream = stream(APIS[0], &server);
     stream.cancel();
     assert_eq!(stream.next().await, Some(AssistantEvent::Error { reason: StopReason::Aborted }));
@@ -28,9 +28,9 @@ async fn before_anything_was_sent() {
 }
 
 #[tokio::test]
-async fn while_waiting_for_the_answer() {
+async fn cancellation_while_waiting_closes_the_connection() {
     for api in APIS {
-        let mut server = Server::play(vec![vec![Step::UntilGone]]).await;
+        let mut server = Server::scripted(vec![vec![Step::UntilDisconnect]]).await;
         let stream = stream(api, &server);
         let cancel = stream.cancel_token();
         let waiting = tokio::spawn(stream.result());
@@ -40,26 +40,26 @@ async fn while_waiting_for_the_answer() {
         cancel.cancel();
         let message = waiting.await.unwrap();
         assert_eq!(message.stop_reason, StopReason::Aborted, "{api}");
-        server.client_gone().await;
+        server.client_disconnected().await;
     }
 }
 
 #[tokio::test]
-async fn in_the_middle_of_the_answer() {
+async fn cancellation_during_the_answer_keeps_the_text_so_far() {
     for api in APIS {
         let script = vec![
             Step::Send(stream_head()),
             Step::Send(beginning(api).as_bytes().to_vec()),
-            Step::UntilGone,
+            Step::UntilDisconnect,
         ];
-        let mut server = Server::play(vec![script]).await;
+        let mut server = Server::scripted(vec![script]).await;
         let mut stream = stream(api, &server);
         while stream.message().text() != "Hel" {
             stream.next().await.unwrap();
         }
         stream.cancel();
         // The connection ends although the stream is not polled.
-        server.client_gone().await;
+        server.client_disconnected().await;
         let message = stream.result().await;
         assert_eq!(message.stop_reason, StopReason::Aborted, "{api}");
         assert_eq!(message.text(), "Hel", "{api}");
@@ -67,9 +67,9 @@ async fn in_the_middle_of_the_answer() {
 }
 
 #[tokio::test]
-async fn while_waiting_to_try_again() {
+async fn cancellation_during_a_retry_pause_ends_it() {
     let refusal = response("429 Too Many Requests", &[("retry-after", "50")], "");
-    let server = Server::answer(refusal).await;
+    let server = Server::responding(refusal).await;
     let mut options = StreamOptions::default();
     options.retry.max_retries = 1;
     let stream = stream_with(APIS[1], &server, options);
@@ -83,22 +83,23 @@ async fn while_waiting_to_try_again() {
 }
 
 #[tokio::test]
-async fn dropping_the_stream_ends_the_request_too() {
+async fn dropping_the_stream_closes_the_connection() {
     let script = vec![
         Step::Send(stream_head()),
         Step::Send(beginning(APIS[1]).as_bytes().to_vec()),
-        Step::UntilGone,
+        Step::UntilDisconnect,
     ];
-    let mut server = Server::play(vec![script]).await;
+    let mut server = Server::scripted(vec![script]).await;
     let mut stream = stream(APIS[1], &server);
     stream.next().await.unwrap();
     drop(stream);
-    server.client_gone().await;
+    server.client_disconnected().await;
 }
 
 #[tokio::test]
-async fn a_token_of_the_caller_cancels_the_stream_but_not_the_other_way_round() {
-    let mut server = Server::play(vec![vec![Step::UntilGone], vec![Step::UntilGone]]).await;
+async fn cancelling_a_stream_does_not_cancel_the_token_of_the_caller() {
+    let mut server =
+        Server::scripted(vec![vec![Step::UntilDisconnect], vec![Step::UntilDisconnect]]).await;
     let request = || {
         Request::new(
             model(APIS[1], &server.url()),
@@ -118,5 +119,5 @@ async fn a_token_of_the_caller_cancels_the_stream_but_not_the_other_way_round() 
     }
     run.cancel();
     assert_eq!(waiting.await.unwrap().stop_reason, StopReason::Aborted);
-    server.client_gone().await;
+    server.client_disconnected().await;
 }

@@ -1,4 +1,4 @@
-//! The front door: which key, which address, which headers a request leaves with.
+//! The key, the URL and the headers with which the client sends a request.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,9 +16,9 @@ fn env(variables: &'static [(&'static str, &'static str)]) -> Client {
     })
 }
 
-/// What arrives when `client` asks a built-in model, sent to a server of ours instead.
+/// Sends a request to a built-in model at a test server and returns the request that arrived.
 async fn received(client: Client, provider: &str, api: &str, options: StreamOptions) -> String {
-    let server = Server::answer(response("200 OK", &[], COMPLETE)).await;
+    let server = Server::responding(response("200 OK", &[], COMPLETE)).await;
     let mut model: Model = serde_json::from_value(json!({
         "id": "m", "api": api, "provider": provider, "contextWindow": 1000, "maxTokens": 10,
     }))
@@ -56,7 +56,7 @@ async fn keys_come_in_order_of_precedence() {
 }
 
 #[tokio::test]
-async fn each_format_sends_its_key_its_own_way() {
+async fn each_format_sends_the_key_in_its_own_header() {
     for (variables, provider, api, name, value) in [
         (&[("ANTHROPIC_API_KEY", "k")][..], "anthropic", "anthropic-messages", "x-api-key", "k"),
         (
@@ -92,7 +92,7 @@ async fn each_format_sends_its_key_its_own_way() {
 }
 
 #[tokio::test]
-async fn we_say_who_we_are() {
+async fn requests_have_a_truthful_user_agent() {
     let request = received(
         env(&[("GROQ_API_KEY", "k")]),
         "groq",
@@ -106,18 +106,18 @@ async fn we_say_who_we_are() {
 }
 
 #[tokio::test]
-async fn providers_and_models_of_your_own() {
-    let server = Server::answer(response("200 OK", &[], COMPLETE)).await;
-    let mine: Model =
+async fn custom_providers_and_models_can_be_used() {
+    let server = Server::responding(response("200 OK", &[], COMPLETE)).await;
+    let custom: Model =
         serde_json::from_value(json!({"id": "mine", "api": "", "provider": "lab"})).unwrap();
     let client = Client::new(|_| None).with_provider(
         ProviderConfig::new("lab")
             .with_base_url(format!("{}/v1", server.url()))
             .with_api("openai-completions")
             .with_header("X-Lab", "1")
-            .with_model(mine),
+            .with_model(custom),
     );
-    assert!(client.is_configured("lab"), "a provider of your own needs no key");
+    assert!(client.is_configured("lab"), "a custom provider needs no key");
     assert!(!client.is_configured("openai"));
     assert!(client.providers().contains(&"lab".to_owned()));
     let model = client.model("lab", "mine").unwrap();
@@ -145,18 +145,18 @@ fn a_built_in_provider_can_be_redirected_and_extended() {
     let same_id: Vec<_> = models.iter().filter(|model| model.id == "claude-sonnet-4-5").collect();
     assert_eq!(same_id.len(), 1);
     assert_eq!(same_id[0].name, "Mine");
-    assert!(models.len() > 5, "the others of the catalog are still there");
+    assert!(models.len() > 5, "the other models of the catalog remain");
 }
 
 #[tokio::test]
-async fn a_refused_strict_tool_is_sent_again_without_strictness() {
+async fn a_rejected_strict_tool_is_sent_again_without_strictness() {
     let refusal = r#"{"type":"error","error":{"type":"invalid_request_error","message":"Too many strict tools (21)"}}"#;
     let answer = concat!(
         "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"1\",\"usage\":{}}}\n\n",
         "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\n",
         "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
     );
-    let server = Server::play(vec![
+    let server = Server::scripted(vec![
         vec![crate::server::Step::Send(response("400 Bad Request", &[], refusal))],
         vec![crate::server::Step::Send(response("200 OK", &[], answer))],
     ])
@@ -179,7 +179,7 @@ async fn a_refused_strict_tool_is_sent_again_without_strictness() {
 }
 
 #[tokio::test]
-async fn a_request_may_be_authorized_late() {
+async fn a_request_waits_for_its_authorization() {
     let asked = Arc::new(Mutex::new(0));
     let count = Arc::clone(&asked);
     let client = env(&[("GROQ_API_KEY", "from-env")]).with_authorization(move |model| {
@@ -194,7 +194,7 @@ async fn a_request_may_be_authorized_late() {
     let request = received(client.clone(), "groq", "openai-completions", plain).await;
     assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer late-for-groq"));
     assert_eq!(header(&request, "x-team").as_deref(), Some("blue"));
-    // A request that brings its key is not asked about.
+    // A request with a key needs no authorization.
     let own = StreamOptions::default().with_api_key("own");
     let request = received(client, "groq", "openai-completions", own).await;
     assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer own"));
@@ -202,7 +202,7 @@ async fn a_request_may_be_authorized_late() {
 }
 
 #[tokio::test]
-async fn a_refused_authorization_is_the_answer() {
+async fn a_failed_authorization_is_the_error_of_the_answer() {
     let client = env(&[("GROQ_API_KEY", "from-env")])
         .with_authorization(|_| Box::pin(async { Err("the vault is locked".into()) }));
     let model = client.model("groq", "openai/gpt-oss-20b").unwrap();

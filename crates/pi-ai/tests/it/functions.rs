@@ -1,7 +1,7 @@
-//! Pure functions, compared with what the TypeScript pi 1.5.0 was observed to return.
+//! Pure functions, compared with the observed results of the TypeScript pi 1.5.0.
 //!
-//! `fixtures/functions.json` holds a table of inputs and outputs per function. Where we differ on
-//! purpose, the difference is listed here with its reason.
+//! `fixtures/functions.json` has a table of inputs and outputs per function. Intended differences
+//! are listed here with their reasons.
 
 use pi_ai::wire::transform_messages;
 use pi_ai::{
@@ -41,7 +41,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error}: {value}"))
 }
 
-/// A record with what every model must have.
+/// Adds the required fields to a model record.
 fn model(partial: &Value) -> Model {
     let mut record = serde_json::json!({"id": "m", "api": "a", "provider": "p"});
     for (key, value) in partial.as_object().unwrap() {
@@ -55,10 +55,10 @@ fn same_number(a: f64, b: &Value) -> bool {
 }
 
 #[test]
-fn context_overflow() {
+fn context_overflow_is_detected_like_pi() {
     check(
         "isContextOverflow",
-        // A figure with thousands separators is still a figure.
+        // Numbers may have thousands separators.
         |input, output| {
             let error = input["message"]["errorMessage"].as_str().unwrap_or_default();
             output == true || error.contains("maximum context length is 128,000 tokens")
@@ -68,7 +68,7 @@ fn context_overflow() {
 }
 
 #[test]
-fn recoverable_length() {
+fn recoverable_length_is_detected_like_pi() {
     check(
         "isRecoverableLength",
         |_, output| output == true,
@@ -80,7 +80,7 @@ fn recoverable_length() {
 }
 
 #[test]
-fn retryable_errors() {
+fn retryable_errors_are_classified_like_pi() {
     check(
         "isRetryableAssistantError",
         |_, output| output == true,
@@ -89,7 +89,7 @@ fn retryable_errors() {
 }
 
 #[test]
-fn retry_delays() {
+fn retry_delays_are_those_of_pi() {
     check(
         "retryDelayMs",
         |_, output| output.as_f64().unwrap(),
@@ -106,7 +106,7 @@ fn retry_delays() {
 }
 
 #[test]
-fn finished_tool_arguments() {
+fn complete_tool_arguments_are_parsed_like_pi() {
     check(
         "parseToolCallArguments",
         |_, output| match output.get("argumentsError").and_then(Value::as_str) {
@@ -120,12 +120,12 @@ fn finished_tool_arguments() {
     );
 }
 
-/// What follows the parser's own words.
+/// Returns the part of the error after the text of the parser.
 fn received(error: &str) -> String {
     error.split_once("\n\nReceived arguments:\n").unwrap().1.to_owned()
 }
 
-/// JavaScript has one kind of number.
+/// Normalizes numbers, since JavaScript has one kind of number.
 fn normal(value: &Value) -> Value {
     match value {
         Value::Number(number) => Value::from(number.as_f64().unwrap()),
@@ -138,10 +138,10 @@ fn normal(value: &Value) -> Value {
 }
 
 #[test]
-fn streaming_tool_arguments() {
+fn partial_tool_arguments_are_parsed_like_pi() {
     check(
         "StreamingJsonParser",
-        // A root that is no object shows as an empty one.
+        // A root that is not an object gives an empty object.
         |_, output| {
             let shown = |snapshot: &Value| match snapshot {
                 Value::Object(_) => normal(snapshot),
@@ -162,12 +162,12 @@ fn streaming_tool_arguments() {
 }
 
 #[test]
-fn thinking_levels() {
+fn thinking_levels_are_clamped_like_pi() {
     for (input, output) in rows("getSupportedThinkingLevels") {
         assert_eq!(model(&input).thinking_levels(), read::<Vec<ThinkingLevel>>(&output), "{input}");
     }
     for (input, output) in rows("clampThinkingLevel") {
-        // A level that is no level is rejected where it is read.
+        // An invalid level is rejected when it is parsed.
         let Ok(level) = serde_json::from_value::<ThinkingLevel>(input["level"].clone()) else {
             continue;
         };
@@ -177,7 +177,7 @@ fn thinking_levels() {
 }
 
 #[test]
-fn thinking_budgets() {
+fn thinking_budgets_are_those_of_pi() {
     for (input, output) in rows("adjustMaxTokensForThinking") {
         let custom: ThinkingBudgets = input.get(3).map(read).unwrap_or_default();
         let level: ThinkingLevel = read(&input[2]);
@@ -189,7 +189,7 @@ fn thinking_budgets() {
 }
 
 #[test]
-fn max_tokens_within_the_context() {
+fn max_tokens_are_limited_like_pi() {
     for (input, output) in rows("clampMaxTokensToContext") {
         let window = input[0]["contextWindow"].as_u64().unwrap();
         let messages: Vec<Message> = read(&input[1]);
@@ -199,7 +199,7 @@ fn max_tokens_within_the_context() {
 }
 
 #[test]
-fn context_estimates() {
+fn context_estimates_are_those_of_pi() {
     for (input, output) in rows("estimateContextTokens") {
         let messages: Vec<Message> = read(&input);
         assert_eq!(
@@ -211,7 +211,7 @@ fn context_estimates() {
 }
 
 #[test]
-fn costs() {
+fn costs_are_those_of_pi() {
     for (input, output) in rows("calculateCost") {
         let counts = |index: usize| input[1].get(index).and_then(Value::as_u64);
         let mut usage = Usage {
@@ -237,7 +237,7 @@ fn costs() {
 }
 
 #[test]
-fn transformed_messages() {
+fn messages_are_transformed_like_pi() {
     for (input, output) in rows("transformMessages") {
         let messages: Vec<Message> = read(&input["messages"]);
         let normalize = |id: &str, _: &AssistantMessage| {
@@ -260,7 +260,7 @@ fn without_times(messages: &[Message]) -> Value {
 }
 
 #[test]
-fn transcripts() {
+fn declarations_are_replayed_like_pi() {
     for (input, output) in rows("transcript") {
         let messages: Vec<Message> = read(&input);
         let state = Declarations::replay(&messages);

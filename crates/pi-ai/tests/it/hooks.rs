@@ -29,12 +29,12 @@ async fn complete(model: &Arc<Model>, options: StreamOptions) -> Arc<AssistantMe
 }
 
 async fn ok_server() -> Server {
-    Server::answer(response("200 OK", &[("X-Request-Id", "r1")], COMPLETE)).await
+    Server::responding(response("200 OK", &[("X-Request-Id", "r1")], COMPLETE)).await
 }
 
 #[tokio::test]
 async fn hooks_are_awaited_in_order() {
-    let server = Server::play(vec![
+    let server = Server::scripted(vec![
         vec![Step::Send(response("503 Service Unavailable", &[("retry-after-ms", "1")], ""))],
         vec![Step::Send(response("200 OK", &[("X-Request-Id", "r1")], COMPLETE))],
     ])
@@ -142,7 +142,7 @@ async fn the_header_hook_receives_added_headers_and_can_remove_any() {
 }
 
 #[tokio::test]
-async fn a_header_of_the_hook_takes_the_place_of_a_key() {
+async fn a_header_of_the_hook_replaces_the_key() {
     let server = ok_server().await;
     let hooks = RequestHooks::default().with_headers(|mut headers, _| async move {
         headers.insert("Authorization".to_owned(), Some("Bearer from-hook".to_owned()));
@@ -158,7 +158,7 @@ async fn a_header_of_the_hook_takes_the_place_of_a_key() {
     assert_eq!(header(&request, "authorization").as_deref(), Some("Bearer from-hook"));
 }
 
-/// A hook of each kind that panics when it is called, and one that panics when it is awaited.
+/// Hooks of each kind that panic when awaited, and one that panics when called.
 fn panicking_hooks() -> Vec<(&'static str, RequestHooks)> {
     let plain = RequestHooks::default;
     vec![
@@ -224,7 +224,7 @@ fn never<T: Send + 'static>(
 }
 
 #[tokio::test]
-async fn cancelling_drops_a_pending_hook() {
+async fn cancellation_drops_a_pending_hook() {
     for name in ["on_headers", "on_payload", "on_response"] {
         let server = ok_server().await;
         let (started, mut has_started) = tokio::sync::mpsc::unbounded_channel();

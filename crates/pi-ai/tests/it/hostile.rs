@@ -1,5 +1,5 @@
-//! Servers that misbehave, over real sockets. Whatever they do, one terminal event comes, the
-//! text says what happened, and what was gathered is kept.
+//! Servers that misbehave, over real sockets. In every case one terminal event comes, the error
+//! describes the problem, and the content so far is kept.
 
 use std::io::Write as _;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ fn error(message: &AssistantMessage) -> &str {
     message.error_message.as_deref().unwrap()
 }
 
-/// The beginning of an answer in each format, with the text "Hel".
+/// Returns the beginning of an answer in each format, with the text "Hel".
 pub(crate) fn beginning(api: &str) -> &'static str {
     match api {
         "anthropic-messages" => concat!(
@@ -76,7 +76,7 @@ pub(crate) fn beginning(api: &str) -> &'static str {
     }
 }
 
-/// The rest of that answer: "lo", and the end.
+/// Returns the rest of that answer: "lo", and the end.
 fn rest(api: &str) -> &'static str {
     match api {
         "anthropic-messages" => concat!(
@@ -106,9 +106,9 @@ fn whole(api: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_good_answer_for_comparison() {
+async fn a_complete_answer_is_decoded() {
     for api in APIS {
-        let server = Server::answer(response(
+        let server = Server::responding(response(
             "200 OK",
             &[("content-type", "text/event-stream")],
             whole(api),
@@ -125,7 +125,7 @@ async fn a_good_answer_for_comparison() {
 }
 
 #[tokio::test]
-async fn statuses_with_every_kind_of_body() {
+async fn an_error_status_is_reported_with_its_body() {
     let json = r#"{"error":{"message":"no such thing","type":"invalid_request_error"}}"#;
     let html = "<html><body><h1>Bad Gateway</h1></body></html>";
     for api in APIS {
@@ -139,7 +139,7 @@ async fn statuses_with_every_kind_of_body() {
             ("503 Service Unavailable", ""),
             ("418 I'm a teapot", "just text"),
         ] {
-            let server = Server::answer(response(status, &[], body)).await;
+            let server = Server::responding(response(status, &[], body)).await;
             let (events, message) = ask_with(api, &server.url(), StreamOptions::default()).await;
             let text = error(&message);
             assert_eq!(events, [AssistantEvent::Error { reason: StopReason::Error }], "{api}");
@@ -161,14 +161,14 @@ async fn statuses_with_every_kind_of_body() {
                 assert!(is_retryable(&message), "{api} {status}: {text}");
             }
         }
-        let server = Server::answer(response("413 Payload Too Large", &[], "")).await;
+        let server = Server::responding(response("413 Payload Too Large", &[], "")).await;
         let message = ask(api, &server.url()).await;
         assert!(is_context_overflow(&message, None), "{api}: {}", error(&message));
     }
 }
 
 #[tokio::test]
-async fn an_error_inside_a_good_stream() {
+async fn an_error_event_ends_the_answer() {
     for api in APIS {
         let event = match *api {
             "anthropic-messages" => {
@@ -180,7 +180,7 @@ async fn an_error_inside_a_good_stream() {
             _ => "data: {\"error\":{\"code\":503,\"message\":\"Overloaded\"}}\n\n",
         };
         let body = format!("{}{event}", beginning(api));
-        let server = Server::answer(response("200 OK", &[], body)).await;
+        let server = Server::responding(response("200 OK", &[], body)).await;
         let message = ask(api, &server.url()).await;
         assert!(error(&message).contains("Overloaded"), "{api}: {}", error(&message));
         assert_eq!(message.text(), "Hel", "{api}: what came before is kept");
@@ -188,7 +188,7 @@ async fn an_error_inside_a_good_stream() {
 }
 
 #[tokio::test]
-async fn answers_that_are_no_streams() {
+async fn a_response_that_is_not_a_stream_is_an_error() {
     let cases = [
         ("text/html", "<html>sign in to the network</html>", "sign in to the network"),
         (
@@ -204,38 +204,42 @@ async fn answers_that_are_no_streams() {
     for api in APIS {
         for (content_type, body, expected) in cases {
             let server =
-                Server::answer(response("200 OK", &[("content-type", content_type)], body)).await;
+                Server::responding(response("200 OK", &[("content-type", content_type)], body))
+                    .await;
             let message = ask(api, &server.url()).await;
             assert!(error(&message).contains(expected), "{api} {body}: {}", error(&message));
         }
-        // The header lies, the body does not.
-        let server =
-            Server::answer(response("200 OK", &[("content-type", "application/json")], whole(api)))
-                .await;
+        // The header claims an event stream; the body is JSON.
+        let server = Server::responding(response(
+            "200 OK",
+            &[("content-type", "application/json")],
+            whole(api),
+        ))
+        .await;
         assert_eq!(ask(api, &server.url()).await.text(), "Hello", "{api}");
     }
 }
 
 #[tokio::test]
-async fn connections_that_break() {
+async fn a_broken_connection_is_a_retryable_error() {
     for api in APIS {
-        let torn = &whole(api).into_bytes()[..beginning(api).len() + 20];
+        let truncated = &whole(api).into_bytes()[..beginning(api).len() + 20];
         for ending in [vec![], vec![Step::Reset]] {
-            let mut script = vec![Step::Send(stream_head()), Step::Send(torn.to_vec())];
+            let mut script = vec![Step::Send(stream_head()), Step::Send(truncated.to_vec())];
             script.extend(ending);
-            let server = Server::play(vec![script]).await;
+            let server = Server::scripted(vec![script]).await;
             let message = ask(api, &server.url()).await;
             assert!(is_retryable(&message), "{api}: {}", error(&message));
             assert_eq!(message.text(), "Hel", "{api}");
         }
-        // The body is shorter than its head promised.
+        // The body is shorter than its content length.
         let mut short = response("200 OK", &[], whole(api));
         short.truncate(short.len() - 30);
-        let server = Server::answer(short).await;
+        let server = Server::responding(short).await;
         let message = ask(api, &server.url()).await;
         assert!(is_retryable(&message), "{api}: {}", error(&message));
-        // Nobody there at all, and somebody who hangs up in the middle of the TLS handshake.
-        let message = ask(api, &format!("https://{}", hangs_up().await)).await;
+        // A server that closes the connection during the TLS handshake, and no server at all.
+        let message = ask(api, &format!("https://{}", closing_server().await)).await;
         assert!(error(&message).starts_with("Connection error: "), "{api}: {}", error(&message));
         let message = ask(api, "http://127.0.0.1:1").await;
         assert!(error(&message).contains("refused"), "{api}: {}", error(&message));
@@ -243,8 +247,8 @@ async fn connections_that_break() {
     }
 }
 
-/// A server that closes every connection after the first bytes.
-async fn hangs_up() -> std::net::SocketAddr {
+/// Starts a server that closes every connection after the first bytes.
+async fn closing_server() -> std::net::SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -265,23 +269,23 @@ fn with_timeouts(change: impl FnOnce(&mut Timeouts)) -> StreamOptions {
 async fn a_time_out_is_named_and_retryable() {
     let quick = Some(Duration::from_millis(30));
     for api in APIS {
-        let silent = Server::play(vec![vec![Step::UntilGone]]).await;
+        let silent = Server::scripted(vec![vec![Step::UntilDisconnect]]).await;
         let options = with_timeouts(|timeouts| timeouts.first_byte = quick);
         let (_, message) = ask_with(api, &silent.url(), options.clone()).await;
         assert_eq!(error(&message), "Request timed out: no answer within 0.03 s", "{api}");
         assert!(is_retryable(&message));
 
-        let headers_only = vec![Step::Send(stream_head()), Step::UntilGone];
-        let server = Server::play(vec![headers_only]).await;
+        let headers_only = vec![Step::Send(stream_head()), Step::UntilDisconnect];
+        let server = Server::scripted(vec![headers_only]).await;
         let (_, message) = ask_with(api, &server.url(), options).await;
         assert_eq!(error(&message), "Request timed out: no answer within 0.03 s", "{api}");
 
         let stalls = vec![
             Step::Send(stream_head()),
             Step::Send(beginning(api).as_bytes().to_vec()),
-            Step::UntilGone,
+            Step::UntilDisconnect,
         ];
-        let mut server = Server::play(vec![stalls]).await;
+        let mut server = Server::scripted(vec![stalls]).await;
         let options = with_timeouts(|timeouts| timeouts.idle = quick);
         let (_, message) = ask_with(api, &server.url(), options).await;
         assert_eq!(
@@ -291,13 +295,13 @@ async fn a_time_out_is_named_and_retryable() {
         );
         assert!(is_retryable(&message));
         assert_eq!(message.text(), "Hel", "{api}");
-        server.client_gone().await;
+        server.client_disconnected().await;
     }
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_answer_the_connection() {
-    // A listener whose queue is full leaves further connections unanswered.
+async fn a_host_that_does_not_accept_the_connection_times_out() {
+    // A listener with a full queue does not accept further connections.
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(1).unwrap();
@@ -316,33 +320,33 @@ async fn a_host_that_does_not_answer_the_connection() {
 }
 
 #[tokio::test]
-async fn an_endless_line_is_cut_off() {
+async fn an_endless_line_is_an_error() {
     let mut flood = stream_head();
     flood.extend_from_slice(b"data: ");
     flood.resize(66 << 20, b'x');
-    let server = Server::play(vec![vec![Step::Send(flood), Step::UntilGone]]).await;
+    let server = Server::scripted(vec![vec![Step::Send(flood), Step::UntilDisconnect]]).await;
     let message = ask("openai-completions", &server.url()).await;
     assert!(error(&message).contains("more than 64 MiB"), "{}", error(&message));
 }
 
 #[tokio::test]
-async fn invalid_utf8_costs_a_character_not_the_answer() {
+async fn invalid_utf8_is_replaced() {
     for api in APIS {
         let body = whole(api).into_bytes();
         let at = body.windows(3).position(|window| window == b"Hel").unwrap();
         let mut body = body;
         body[at] = 0xff;
-        let server = Server::answer(response("200 OK", &[], body)).await;
+        let server = Server::responding(response("200 OK", &[], body)).await;
         let message = ask(api, &server.url()).await;
         let text = message.text();
-        // The format that repeats the whole text at the end corrects itself.
+        // The format that repeats the whole text at the end replaces the damaged text.
         let expected = if *api == "openai-responses" { "Hello" } else { "\u{fffd}ello" };
         assert_eq!(text, expected, "{api}");
     }
 }
 
 #[tokio::test]
-async fn compressed_although_not_asked_for() {
+async fn compressed_responses_are_decoded() {
     for api in APIS {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
         encoder.write_all(whole(api).as_bytes()).unwrap();
@@ -352,36 +356,36 @@ async fn compressed_although_not_asked_for() {
         };
         let mut script = vec![Step::Send(head("gzip", gzip.len()))];
         script.extend(gzip.chunks(7).map(|piece| Step::Send(piece.to_vec())));
-        let server = Server::play(vec![script]).await;
+        let server = Server::scripted(vec![script]).await;
         assert_eq!(ask(api, &server.url()).await.text(), "Hello", "{api}");
 
-        let server = Server::answer([head("gzip", 4), b"nope".to_vec()].concat()).await;
+        let server = Server::responding([head("gzip", 4), b"nope".to_vec()].concat()).await;
         let message = ask(api, &server.url()).await;
         assert!(error(&message).contains("damaged"), "{api}: {}", error(&message));
 
-        let server = Server::answer([head("br", 4), b"nope".to_vec()].concat()).await;
+        let server = Server::responding([head("br", 4), b"nope".to_vec()].concat()).await;
         let message = ask(api, &server.url()).await;
         assert!(error(&message).contains("\"br\""), "{api}: {}", error(&message));
     }
 }
 
 #[tokio::test]
-async fn keys_do_not_follow_a_redirect_to_another_host() {
+async fn keys_are_not_sent_to_another_host_by_a_redirect() {
     for api in APIS {
         for status in ["301 Moved", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
         {
-            let other = Server::answer(response("200 OK", &[], whole(api))).await;
-            // `localhost` is another host than `127.0.0.1`, and reachable.
+            let other = Server::responding(response("200 OK", &[], whole(api))).await;
+            // `localhost` is another origin than `127.0.0.1`, and reachable.
             let target = format!("http://localhost:{}/elsewhere", other.addr.port());
-            let server = Server::answer(response(status, &[("location", &target)], "")).await;
+            let server = Server::responding(response(status, &[("location", &target)], "")).await;
             let message = ask(api, &server.url()).await;
             assert!(error(&message).contains(&target), "{api} {status}: {}", error(&message));
             assert!(other.requests().is_empty(), "{api} {status}: {:?}", other.requests());
         }
-        // At home, a redirect that keeps the method is followed.
+        // A redirect at the same origin that keeps the method is followed.
         let moved = response("307 Temporary Redirect", &[("location", "/v2/here")], "");
         let good = response("200 OK", &[], whole(api));
-        let server = Server::play(vec![vec![Step::Send(moved)], vec![Step::Send(good)]]).await;
+        let server = Server::scripted(vec![vec![Step::Send(moved)], vec![Step::Send(good)]]).await;
         assert_eq!(ask(api, &server.url()).await.text(), "Hello", "{api}");
         let requests = server.requests();
         assert!(requests[1].starts_with("POST /v2/here "), "{}", requests[1]);
@@ -390,7 +394,7 @@ async fn keys_do_not_follow_a_redirect_to_another_host() {
 }
 
 #[tokio::test]
-async fn retries_as_the_server_asks() {
+async fn retries_follow_the_hints_of_the_server() {
     let retrying = |max_retries| {
         let retry = RetryOptions::new(max_retries, Duration::from_secs(60));
         StreamOptions::default().with_retry(retry)
@@ -399,7 +403,8 @@ async fn retries_as_the_server_asks() {
         let api = "openai-completions";
         let refusal = response(status, &[header], r#"{"error":{"message":"slow down"}}"#);
         let good = response("200 OK", &[], whole(api));
-        let server = Server::play(vec![vec![Step::Send(refusal)], vec![Step::Send(good)]]).await;
+        let server =
+            Server::scripted(vec![vec![Step::Send(refusal)], vec![Step::Send(good)]]).await;
         let (_, message) = ask_with(api, &server.url(), retrying(retries)).await;
         (message, server.requests().len())
     };
@@ -429,7 +434,7 @@ async fn retries_as_the_server_asks() {
 }
 
 #[tokio::test]
-async fn requests_that_cannot_be_made() {
+async fn invalid_requests_fail_with_a_clear_error() {
     let keyless = Client::new(|_| None);
     let cases = [
         (
@@ -456,7 +461,7 @@ async fn requests_that_cannot_be_made() {
         assert_eq!(error(&message), expected);
         assert_eq!(message.content, []);
     }
-    assert_eq!(keyless.model("nobody", "x").unwrap_err().to_string(), "Unknown provider: nobody");
+    assert_eq!(keyless.model("unknown", "x").unwrap_err().to_string(), "Unknown provider: unknown");
     assert_eq!(
         keyless.model("openai", "x").unwrap_err().to_string(),
         "Provider openai has no model \"x\""

@@ -1,4 +1,4 @@
-//! Everything pi-ai promises, at the seam where its users see it.
+//! Tests of the public API of pi-ai.
 
 #![allow(clippy::unwrap_used)]
 

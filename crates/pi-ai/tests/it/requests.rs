@@ -1,8 +1,8 @@
-//! Requests, compared with those the TypeScript pi 1.5.0 sends for the same conversation.
+//! Requests, compared with those of the TypeScript pi 1.5.0 for the same conversation.
 //!
-//! `fixtures/requests/API.jsonl`: the first line holds the model records, every other line a case
-//! with the context and options given, and the URL, headers and body that were observed. Where we
-//! differ on purpose, the expectation was changed and `deviation` says why.
+//! `fixtures/requests/API.jsonl`: the first line has the model records, every other line a case with
+//! context and options, and the observed URL, headers and body. For an intended difference, the
+//! expectation was changed and `deviation` has the reason.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ fn check(api: &str) {
     let text = std::fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
     let models: Models = json::from_str_repairing(lines.next().unwrap()).unwrap();
-    // `PI_CASE=name cargo test …` looks at one case alone.
+    // `PI_CASE=name cargo test …` runs one case alone.
     #[allow(clippy::disallowed_methods)]
     let only = std::env::var("PI_CASE").ok();
     let (mut failures, mut total) = (Vec::new(), 0);
@@ -157,7 +157,7 @@ fn run(api: &str, name: &str, case: Case, models: &BTreeMap<String, Model>) -> R
     }
 }
 
-/// Lists the places where two JSON values differ. Numbers compare as JavaScript's do.
+/// Lists the paths at which two JSON values differ. Numbers compare like JavaScript numbers.
 fn compare(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {
@@ -183,22 +183,22 @@ fn compare(path: &str, ours: &Value, theirs: &Value, out: &mut Vec<String>) {
 }
 
 #[test]
-fn anthropic_messages() {
+fn anthropic_messages_requests_match() {
     check("anthropic-messages");
 }
 
 #[test]
-fn openai_completions() {
+fn openai_completions_requests_match() {
     check("openai-completions");
 }
 
 #[test]
-fn openai_responses() {
+fn openai_responses_requests_match() {
     check("openai-responses");
 }
 
 #[test]
-fn google_generative_ai() {
+fn google_generative_ai_requests_match() {
     check("google-generative-ai");
 }
 
@@ -213,7 +213,7 @@ fn a_model_without_known_limits_is_not_limited() {
             let options = Options { reasoning, ..Options::default() };
             let call = options.into_call(model.clone(), Context::new().user("hi"));
             let body = format.encode(&call).unwrap().body;
-            // One API demands a limit; then it must leave room for an answer.
+            // Anthropic's API requires a limit, which must be large enough for an answer.
             let limit = body["max_tokens"].as_u64();
             assert_eq!(limit.is_some(), format.api() == "anthropic-messages", "{body}");
             assert!(limit.is_none_or(|limit| limit >= 4096), "{body}");

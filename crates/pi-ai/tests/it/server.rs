@@ -1,4 +1,4 @@
-//! A real server on a real socket that plays a script: one script per connection.
+//! A scripted server on a real socket: one script per connection.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,12 +7,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
-/// What the server does after it has read a request.
+/// A step of the server after it has read a request.
 #[derive(Clone)]
 pub(crate) enum Step {
     Send(Vec<u8>),
-    /// Waits until the client has gone, and reports it.
-    UntilGone,
+    /// Waits until the client has disconnected, and reports it.
+    UntilDisconnect,
     /// Ends the connection with a reset instead of a close.
     Reset,
 }
@@ -20,16 +20,17 @@ pub(crate) enum Step {
 pub(crate) struct Server {
     pub(crate) addr: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
-    gone: mpsc::UnboundedReceiver<()>,
+    disconnected: mpsc::UnboundedReceiver<()>,
 }
 
 impl Server {
-    /// Plays `scripts`, one per connection, in order; further connections are closed at once.
-    pub(crate) async fn play(scripts: Vec<Vec<Step>>) -> Self {
+    /// Starts a server that runs `scripts` in order, one per connection. Further connections are
+    /// closed at once.
+    pub(crate) async fn scripted(scripts: Vec<Vec<Step>>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let (report, gone) = mpsc::unbounded_channel();
+        let (report, disconnected) = mpsc::unbounded_channel();
         let record = Arc::clone(&requests);
         tokio::spawn(async move {
             let mut scripts = scripts.into_iter();
@@ -38,26 +39,26 @@ impl Server {
                 tokio::spawn(serve(socket, script, Arc::clone(&record), report.clone()));
             }
         });
-        Self { addr, requests, gone }
+        Self { addr, requests, disconnected }
     }
 
-    /// Answers every connection with this response.
-    pub(crate) async fn answer(response: Vec<u8>) -> Self {
-        Self::play(vec![vec![Step::Send(response)]]).await
+    /// Starts a server that answers the first connection with this response.
+    pub(crate) async fn responding(response: Vec<u8>) -> Self {
+        Self::scripted(vec![vec![Step::Send(response)]]).await
     }
 
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// The requests so far: head and body.
+    /// Returns the requests so far, head and body.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Waits until a client of an `UntilGone` step has gone.
-    pub(crate) async fn client_gone(&mut self) {
-        self.gone.recv().await.unwrap();
+    /// Waits until the client of an `UntilDisconnect` step has disconnected.
+    pub(crate) async fn client_disconnected(&mut self) {
+        self.disconnected.recv().await.unwrap();
     }
 }
 
@@ -65,22 +66,22 @@ async fn serve(
     mut socket: TcpStream,
     script: Vec<Step>,
     record: Arc<Mutex<Vec<String>>>,
-    gone: mpsc::UnboundedSender<()>,
+    disconnected: mpsc::UnboundedSender<()>,
 ) {
     let Some(request) = read_request(&mut socket).await else { return };
     record.lock().unwrap().push(request);
     for step in script {
         match step {
             Step::Send(bytes) => {
-                // A client that hangs up early is part of some scripts.
+                // In some tests the client disconnects early.
                 if socket.write_all(&bytes).await.is_err() {
                     return;
                 }
             }
-            Step::UntilGone => {
+            Step::UntilDisconnect => {
                 let mut rest = Vec::new();
                 let _ = socket.read_to_end(&mut rest).await;
-                let _ = gone.send(());
+                let _ = disconnected.send(());
             }
             Step::Reset => {
                 socket.set_zero_linger().unwrap();
@@ -111,7 +112,7 @@ async fn read_request(socket: &mut TcpStream) -> Option<String> {
     }
 }
 
-/// A whole response with a body of known length.
+/// Returns a response with a body of known length.
 pub(crate) fn response(status: &str, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> Vec<u8> {
     let body = body.as_ref();
     let mut bytes = head(status, headers, Some(body.len()));
@@ -119,7 +120,7 @@ pub(crate) fn response(status: &str, headers: &[(&str, &str)], body: impl AsRef<
     bytes
 }
 
-/// The head of an event stream whose end is the end of the connection.
+/// Returns the head of an event stream that ends with the connection.
 pub(crate) fn stream_head() -> Vec<u8> {
     head("200 OK", &[("content-type", "text/event-stream")], None)
 }

@@ -1,7 +1,7 @@
-//! Recorded streams of real providers: what they decode to, and that no cut of the bytes matters.
+//! Recorded streams of real providers: their decoded form, which does not depend on cuts.
 //!
-//! The recordings are in `fixtures/traces` (its README names their sources). Each snapshot shows
-//! the events in short and the whole message, and was checked against the recording by reading.
+//! The recordings are in `fixtures/traces` (its README names their sources). Each snapshot has the
+//! events in short form and the whole message, and was reviewed against the recording.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,7 +14,7 @@ use pi_ai::{
 };
 use serde_json::{Value, json};
 
-/// One answer: its name and the bytes of the body.
+/// A recorded answer: its name and the bytes of the body.
 struct Trace {
     name: String,
     body: Vec<u8>,
@@ -39,12 +39,12 @@ fn load(folder: &str) -> Vec<Trace> {
     traces
 }
 
-/// A `.jsonl` file holds one `data:` payload per line, sometimes of several answers in a row.
+/// Reads a `.jsonl` file: one `data:` payload per line, sometimes of several answers in a row.
 fn from_payloads(name: &str, text: &str) -> Vec<Trace> {
     let mut answers: Vec<Vec<Value>> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let payload: Value = serde_json::from_str(line).unwrap();
-        // gemini-cli records whole calls.
+        // Recordings of gemini-cli contain whole calls.
         if let Some(chunks) = payload.get("response").and_then(Value::as_array) {
             answers.push(chunks.clone());
             continue;
@@ -104,7 +104,7 @@ fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
     Answer { events, message }
 }
 
-/// Events in short: runs of deltas are counted, and must add up to the block they belong to.
+/// Formats events in short form: runs of deltas are counted, and must add up to their block.
 fn in_short(answer: &Answer) -> String {
     let mut out = String::new();
     let mut run: Option<(String, usize, usize)> = None;
@@ -142,7 +142,7 @@ fn in_short(answer: &Answer) -> String {
     out
 }
 
-/// Long opaque values are cut in the snapshot: their length and ends identify them.
+/// Shortens long opaque values for the snapshot: length, beginning and end identify them.
 fn readable(value: &mut Value) {
     match value {
         Value::String(text) if text.chars().count() > 300 => {
@@ -170,8 +170,7 @@ fn snapshots(api: &str, folder: &str) {
     }
 }
 
-/// Joins runs of deltas of one block: a cut inside an event must not change even their number, but
-/// a server's own chunking is not what is tested here.
+/// Checks that two answers are equal, deltas included: a cut must not change their number.
 fn same(a: &Answer, b: &Answer, what: &str) {
     assert_eq!(a.message, b.message, "{what}: message differs");
     assert_eq!(a.events, b.events, "{what}: events differ");
@@ -208,7 +207,8 @@ fn splits(api: &str, folder: &str) {
     }
 }
 
-/// A stream cut off anywhere ends in an error that keeps what came before, or is complete.
+/// Checks that a stream truncated anywhere ends in an error that keeps the content so far, or is
+/// complete.
 fn truncations(api: &str, folder: &str) {
     for trace in load(folder) {
         let whole = decode(api, [trace.body.as_slice()]);
@@ -240,7 +240,7 @@ fn truncations(api: &str, folder: &str) {
     }
 }
 
-/// The text and thinking of a message, block by block.
+/// Returns the text and thinking of a message, block by block.
 fn texts(message: &AssistantMessage) -> Vec<String> {
     use pi_ai::AssistantBlock::{Text, Thinking, ToolCall, Unknown};
     message
@@ -267,12 +267,12 @@ macro_rules! trace_tests {
     ($($module:ident: $api:literal in $folder:literal;)*) => {$(
         mod $module {
             #[test]
-            fn decode_as_reviewed() {
+            fn traces_decode_to_their_snapshots() {
                 super::snapshots($api, $folder);
             }
 
             #[test]
-            fn cuts_do_not_matter() {
+            fn cuts_do_not_change_the_result() {
                 super::splits($api, $folder);
             }
 

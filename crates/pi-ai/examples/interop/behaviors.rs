@@ -1,37 +1,37 @@
-//! The misbehaviours of dsh-llm-mock-server, each with the class of outcome it must come to.
+//! The faulty behaviors of dsh-llm-mock-server, each with its expected class of outcome.
 //!
-//! The server plays one behaviour for each request, in the order of `dsh.txt`, which xtask gives
-//! it when it is started.
+//! The server plays one behavior per request, in the order of `dsh.txt`, which xtask passes to it
+//! at startup.
 
 use std::time::Duration;
 
 use pi_ai::{AssistantBlock, AssistantMessage, StopReason, is_context_overflow, is_retryable};
 
-use crate::ask::Conversation;
+use crate::conversation::Conversation;
 use crate::peer::Peer;
 use crate::{Outcome, report};
 
-const BEHAVIOURS: &str = include_str!("../../../../xtask/data/interop/dsh.txt");
+const BEHAVIORS: &str = include_str!("../../../../xtask/data/interop/dsh.txt");
 
-/// Plays all of them.
+/// Sends a request for every behavior and checks the outcome.
 pub(crate) async fn run(peer: &Peer) -> Result<(), String> {
     let format = peer.formats.first().ok_or("no formats")?;
-    for line in BEHAVIOURS.lines().filter(|line| !line.starts_with('#')) {
-        let (behaviour, expected) = line.split_once(' ').ok_or("a line without a class")?;
+    for line in BEHAVIORS.lines().filter(|line| !line.starts_with('#')) {
+        let (behavior, expected) = line.split_once(' ').ok_or("a line without a class")?;
         let mut talk = Conversation::new(peer, format)?.with_tools();
         talk.options.timeouts.idle = Some(Duration::from_millis(800));
         talk.options.timeouts.first_byte = Some(Duration::from_millis(800));
         talk.user("Say hello.");
         let message = talk.attempt().await?;
-        match check(&message, behaviour, expected.trim()) {
-            Ok(()) => report(format.api, behaviour, "ok", ""),
-            Err(why) => report(format.api, behaviour, "FAILED", &why),
+        match check(&message, behavior, expected.trim()) {
+            Ok(()) => report(format.api, behavior, "ok", ""),
+            Err(why) => report(format.api, behavior, "FAILED", &why),
         }
     }
     Ok(())
 }
 
-fn check(message: &AssistantMessage, behaviour: &str, expected: &str) -> Outcome {
+fn check(message: &AssistantMessage, behavior: &str, expected: &str) -> Outcome {
     let overflow = is_context_overflow(message, None);
     let class = match &message.stop_reason {
         StopReason::Error if overflow => "overflow",
@@ -48,7 +48,7 @@ fn check(message: &AssistantMessage, behaviour: &str, expected: &str) -> Outcome
     }
     let text = message.text();
     let thinks = message.content.iter().any(|block| matches!(block, AssistantBlock::Thinking(_)));
-    let good = match behaviour {
+    let good = match behavior {
         "partial_eof" | "partial_disconnect" => text == "discarded partial response",
         "reasoning_success" => thinks && text == "mock response recovered",
         "success" | "slow_success" | "max_tokens" | "wrong_content_type" => {

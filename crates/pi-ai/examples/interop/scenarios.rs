@@ -1,19 +1,19 @@
-//! The conversations that every peer is asked to hold, in one wire format each.
+//! The conversations with every peer, each in one wire format.
 //!
-//! What the user says selects the answer in `xtask/data/interop/aimock.json`; peers with a mind of
-//! their own only have to answer in kind.
+//! The user message selects the answer in `xtask/data/interop/aimock.json`; peers with a real model
+//! only have to answer with the right kind of content.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use pi_ai::{
-    AssistantBlock, AssistantEvent, AssistantMessage, CancelToken, Message, Request, StopReason,
-    ToolChoice, UserBlock, is_retryable,
+    AssistantBlock, AssistantEvent, AssistantMessage, Message, StopReason, ToolChoice, UserBlock,
+    is_retryable,
 };
 use serde_json::{Value, json};
 
 use crate::Outcome;
-use crate::ask::{Conversation, expect_text};
+use crate::conversation::{Conversation, expect_text};
 use crate::faults;
 use crate::peer::{Format, Peer};
 
@@ -22,7 +22,7 @@ pub(crate) const HELLO_BACK: &str = "Hello there, this is a scripted answer.";
 pub(crate) const WEATHER: &str = "Think, then look up the weather in Oslo.";
 pub(crate) const WEATHER_BACK: &str = "It is sunny in Oslo.";
 
-/// A red pixel.
+/// A PNG image of one red pixel.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==";
 
 /// A greeting and its answer, twice, so that an answer is in the history.
@@ -36,7 +36,7 @@ pub(crate) async fn text(peer: &Peer, format: &Format) -> Outcome {
     Ok(())
 }
 
-/// Calls, results, an answer, and one more turn over that history.
+/// Calls, results, an answer, and one more turn with that history.
 pub(crate) async fn tools(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?.with_tools();
     talk.user("Look up the weather in Oslo and in Rome.");
@@ -57,7 +57,7 @@ pub(crate) async fn tools(peer: &Peer, format: &Format) -> Outcome {
     ask_for_text(peer, &mut talk, HELLO_BACK).await
 }
 
-/// Asks for a turn in words. Models are told that they must not call; scripts need not be.
+/// Requests a turn without tool calls. Models need the option for it; scripts do not.
 async fn ask_for_text(peer: &Peer, talk: &mut Conversation, words: &str) -> Outcome {
     if !peer.scripted {
         talk.options.tool_choice = Some(ToolChoice::None);
@@ -67,7 +67,7 @@ async fn ask_for_text(peer: &Peer, talk: &mut Conversation, words: &str) -> Outc
     expect_text(peer, &message, words)
 }
 
-/// Asks for a turn that calls tools. Models are told that they must; scripts need not be.
+/// Requests a turn with tool calls. Models need the option for it; scripts do not.
 async fn ask_for_call(
     peer: &Peer,
     talk: &mut Conversation,
@@ -81,21 +81,21 @@ async fn ask_for_call(
     Ok(message)
 }
 
-/// The answer calls the tool, and every call can be run.
+/// Checks that the answer calls the tool, and that every call can be run.
 pub(crate) fn expect_call(message: &AssistantMessage) -> Outcome {
     if message.stop_reason != StopReason::ToolUse {
         return Err(format!("stopped for {:?}: {:?}", message.stop_reason, message.text()));
     }
     for call in message.tool_calls() {
         if call.name != "get_weather" || call.id.is_empty() || call.arguments_error.is_some() {
-            return Err(format!("not a good call: {call:?}"));
+            return Err(format!("invalid call: {call:?}"));
         }
     }
     let any = message.tool_calls().next().is_some();
     if any { Ok(()) } else { Err("no call in a turn that stops for tools".to_owned()) }
 }
 
-/// Thinking before a call and before an answer; then the history goes back with what was signed.
+/// Thinking before a call and before an answer; the signatures are sent back with the history.
 pub(crate) async fn thinking(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?.with_tools().with_thinking();
     talk.user(WEATHER);
@@ -110,9 +110,9 @@ pub(crate) async fn thinking(peer: &Peer, format: &Format) -> Outcome {
     sent_back(peer, &talk, &second)
 }
 
-/// There was thinking, and all that was signed of it is in the last request. A signature is a token
-/// of the provider, a whole item (Responses) or the name of the field that the thinking came in
-/// (chat completions).
+/// Checks that there was thinking, and that its signatures are in the last request. A signature is a
+/// token of the provider, a whole item (Responses) or the name of the field of the thinking (chat
+/// completions).
 fn sent_back(peer: &Peer, talk: &Conversation, message: &AssistantMessage) -> Outcome {
     let sent = talk.last_sent();
     let mut in_words = 0;
@@ -127,14 +127,14 @@ fn sent_back(peer: &Peer, talk: &Conversation, message: &AssistantMessage) -> Ou
             return Err(format!("{token:?} is not in the request: {sent}"));
         }
     }
-    // A script always thinks; a model does if its template makes it.
+    // A script always thinks; a model may not.
     match in_words {
         0 if peer.scripted => Err(format!("no thinking in {:?}", message.content)),
         _ => Ok(()),
     }
 }
 
-/// Words between the calls, in the order they were said, there and back.
+/// Text between the calls, in order, in the answer and in the next request.
 pub(crate) async fn interleaved(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?.with_tools();
     talk.user("Look up Oslo, then Rome, and talk in between.");
@@ -149,7 +149,7 @@ pub(crate) async fn interleaved(peer: &Peer, format: &Format) -> Outcome {
             _ => "other",
         })
         .collect();
-    // Chat completions has one text and one list of calls.
+    // A chat completion has one text and one list of calls.
     let expected: &[&str] = match format.api {
         "openai-completions" => &["text", "call", "call"],
         _ => &["text", "call", "text", "call"],
@@ -161,14 +161,14 @@ pub(crate) async fn interleaved(peer: &Peer, format: &Format) -> Outcome {
     expect_text(peer, &talk.ask().await?, "It is sunny in both.")
 }
 
-/// A key that is not accepted is a clear error, and final.
+/// A wrong key is a clear error that is not retryable.
 pub(crate) async fn wrong_key(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?;
     talk.options.api_key = Some("sk-wrong".to_owned().into());
     talk.user(HELLO);
     let message = talk.attempt().await?;
     let error = message.error_message.as_deref().unwrap_or_default();
-    // LiteLLM without a database says 400 where others say 401.
+    // LiteLLM without a database responds with 400 instead of 401.
     let clear = error.contains("401") || error.contains("400");
     if message.stop_reason == StopReason::Error && !is_retryable(&message) && clear {
         return Ok(());
@@ -176,7 +176,7 @@ pub(crate) async fn wrong_key(peer: &Peer, format: &Format) -> Outcome {
     Err(format!("{:?}: {error:?}", message.stop_reason))
 }
 
-/// An image from the user, and one in a tool's result.
+/// An image of the user, and an image in a tool result.
 pub(crate) async fn images(peer: &Peer, format: &Format) -> Outcome {
     let image = || UserBlock::image(PIXEL, "image/png");
     let mut talk = Conversation::new(peer, format)?.with_tools();
@@ -193,19 +193,19 @@ pub(crate) async fn images(peer: &Peer, format: &Format) -> Outcome {
     }
 }
 
-/// The tokens are counted.
+/// The answer has token counts.
 pub(crate) async fn usage(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?;
     talk.user("Count the tokens.");
     let message = talk.ask().await?;
     let usage = &message.usage;
     let counted = (usage.total_input(), usage.output);
-    // The script says 11 and 7; whoever translates in between may count for itself.
+    // The script has 11 and 7; a translating peer may count by itself.
     let good = if peer.name == "aimock" { counted == (11, 7) } else { counted.0 * counted.1 > 0 };
     if good { Ok(()) } else { Err(format!("usage is {usage:?}")) }
 }
 
-/// Cancelled in the middle: at once, with what came so far, and the conversation goes on.
+/// Cancellation during the answer: immediate, with the text so far, and the conversation continues.
 pub(crate) async fn abort(peer: &Peer, format: &Format) -> Outcome {
     let mut talk = Conversation::new(peer, format)?;
     if peer.name == "llmock" {
@@ -214,12 +214,10 @@ pub(crate) async fn abort(peer: &Peer, format: &Format) -> Outcome {
         faults::script(peer, &[stall]).await?;
     }
     talk.user("Tell a long story.");
-    let request = Request::new(talk.model().clone(), talk.context.clone(), talk.options.clone());
-    let cancel = CancelToken::new();
-    let mut stream = pi_ai::Provider::stream(talk.client(), request, cancel.clone());
+    let mut stream = talk.client().stream(talk.model(), talk.context.clone(), talk.options.clone());
     while !matches!(stream.next().await, Some(AssistantEvent::TextDelta { .. }) | None) {}
     let started = Instant::now();
-    cancel.cancel();
+    stream.cancel();
     let message = stream.result().await;
     if message.stop_reason != StopReason::Aborted {
         let error = message.error_message.as_deref().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! One conversation: asking, keeping the history, and keeping what was sent.
+//! A conversation with a peer: requests, history, and a log of the bodies that were sent.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::peer::{Format, Peer};
 
-/// A conversation in progress. It may change its format between turns.
+/// A conversation in progress, which may change its format between turns.
 pub(crate) struct Conversation {
     client: Client,
     model: Arc<Model>,
@@ -20,7 +20,7 @@ pub(crate) struct Conversation {
 }
 
 impl Conversation {
-    /// An empty conversation with a system prompt.
+    /// Creates an empty conversation with a system prompt.
     pub(crate) fn new(peer: &Peer, format: &Format) -> Result<Self, String> {
         let sent: Arc<Mutex<Vec<Value>>> = Arc::default();
         let mut options = StreamOptions::default();
@@ -37,7 +37,7 @@ impl Conversation {
         Ok(Self { client: peer.client(), model: peer.model(format)?, context, options, sent })
     }
 
-    /// Offers a weather tool.
+    /// Adds a weather tool.
     #[must_use]
     pub(crate) fn with_tools(mut self) -> Self {
         let schema = json!({
@@ -50,7 +50,7 @@ impl Conversation {
         self
     }
 
-    /// Asks for thinking from here on.
+    /// Requests thinking from here on.
     #[must_use]
     pub(crate) fn with_thinking(mut self) -> Self {
         self.options.reasoning = Some(ThinkingLevel::Low);
@@ -63,12 +63,12 @@ impl Conversation {
         Ok(())
     }
 
-    /// Adds what the user says.
+    /// Adds a user message.
     pub(crate) fn user(&mut self, text: &str) {
         self.context.messages.push(Message::user(text));
     }
 
-    /// Adds the answers to every call of `message`.
+    /// Adds a result for every call of `message`.
     pub(crate) fn results(&mut self, message: &AssistantMessage, content: &[UserBlock]) {
         for call in message.tool_calls() {
             let result = Message::tool_result(call, content.to_vec(), false);
@@ -76,7 +76,7 @@ impl Conversation {
         }
     }
 
-    /// Asks, checks the events, and adds the answer to the history. A failure is an `Err`.
+    /// Sends a request, checks the events, and adds the answer to the history. A failure is an `Err`.
     pub(crate) async fn ask(&mut self) -> Result<Arc<AssistantMessage>, String> {
         let message = self.attempt().await?;
         if message.stop_reason.is_failure() {
@@ -86,13 +86,13 @@ impl Conversation {
         Ok(message)
     }
 
-    /// Asks and returns the answer, failed or not.
+    /// Sends a request and returns the answer, failed or not.
     pub(crate) async fn attempt(&self) -> Result<Arc<AssistantMessage>, String> {
         let options = self.options.clone();
         let mut stream = self.client.stream(&self.model, self.context.clone(), options);
         let mut grammar = Grammar::default();
         while let Some(event) = stream.next().await {
-            grammar.hear(&event)?;
+            grammar.event(&event)?;
         }
         let message = stream.finished().ok_or("no message after the last event")?;
         grammar.end(&message)?;
@@ -107,14 +107,14 @@ impl Conversation {
         &self.model
     }
 
-    /// The body that was sent last.
+    /// Returns the body that was sent last.
     pub(crate) fn last_sent(&self) -> String {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.last().map(Value::to_string).unwrap_or_default()
     }
 }
 
-/// Checks the promise of [`AssistantEvent`]: blocks begin and end, the deltas of a text are the
+/// Checks the contract of [`AssistantEvent`]: blocks begin and end, the deltas of a text are the
 /// text, and one terminal event comes last.
 #[derive(Default)]
 struct Grammar {
@@ -124,7 +124,7 @@ struct Grammar {
 }
 
 impl Grammar {
-    fn hear(&mut self, event: &AssistantEvent) -> Result<(), String> {
+    fn event(&mut self, event: &AssistantEvent) -> Result<(), String> {
         use AssistantEvent as E;
         if self.terminals > 0 {
             return Err(format!("{event:?} after the end"));
@@ -174,7 +174,7 @@ impl Grammar {
     }
 }
 
-/// The answer is a text, in the expected words if the peer has a script.
+/// Checks that the answer is a text, and the expected one if the peer has a script.
 pub(crate) fn expect_text(
     peer: &Peer,
     message: &Arc<AssistantMessage>,
