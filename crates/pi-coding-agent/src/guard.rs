@@ -37,7 +37,7 @@ pub use reviewer::Reviewer;
 pub use rules::RulesError;
 pub use sandbox::SandboxError;
 pub use status::GuardStatus;
-pub(crate) use tool::{Guarded, ToolOrigin};
+pub(crate) use tool::Guarded;
 pub use ui::UiApprover;
 
 use crate::{Diagnostic, Environment};

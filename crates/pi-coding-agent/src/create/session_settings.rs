@@ -1,6 +1,6 @@
 //! The settings of the user, as a session and its requests need them.
 
-use pi_protocol::{RetryOptions, StreamOptions, Timeouts};
+use pi_protocol::StreamOptions;
 
 use crate::config::Settings;
 use crate::session::{CompactionOverride, RetrySettings, SessionSettings};
@@ -44,18 +44,11 @@ pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
 /// Returns the options of every request.
 pub(super) fn stream_options(settings: &Settings) -> StreamOptions {
     let provider = settings.provider_retry();
-    let usual = Timeouts::default();
-    StreamOptions {
-        timeouts: Timeouts {
-            first_byte: provider.timeout.or(usual.first_byte),
-            idle: settings.http_idle_timeout(),
-            ..usual
-        },
-        retry: RetryOptions {
-            max_retries: u32::try_from(provider.max_retries).unwrap_or(u32::MAX),
-            max_delay: provider.max_retry_delay.unwrap_or_default(),
-        },
-        thinking_budgets: settings.thinking_budgets(),
-        ..StreamOptions::default()
-    }
+    let mut options = StreamOptions::default();
+    options.timeouts.first_byte = provider.timeout.or(options.timeouts.first_byte);
+    options.timeouts.idle = settings.http_idle_timeout();
+    options.retry.max_retries = u32::try_from(provider.max_retries).unwrap_or(u32::MAX);
+    options.retry.max_delay = provider.max_retry_delay.unwrap_or_default();
+    options.thinking_budgets = settings.thinking_budgets();
+    options
 }

@@ -37,7 +37,6 @@ impl Guarded {
         workspace: &Arc<Workspace>,
         origin: ToolOrigin,
     ) -> Arc<dyn AgentTool> {
-        let ours = origin == ToolOrigin::Builtin;
         let (guard, workspace) = (Arc::clone(guard), Arc::clone(workspace));
         Arc::new(Self { inner, guard, workspace, origin })
     }

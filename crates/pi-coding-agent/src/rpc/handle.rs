@@ -6,9 +6,7 @@ use std::sync::Arc;
 
 use pi_agent::QueueMode;
 use pi_protocol::{AgentMessage, Entry, History, Model, ThinkingLevel};
-use pi_session::{
-    EffectsResolver, ForkPosition, HtmlOptions, ListOptions, SessionError, SessionIndex,
-};
+use pi_session::{ForkPosition, HtmlOptions, ListOptions, SessionError, SessionIndex};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};

@@ -9,6 +9,7 @@ use pi_protocol::{
     AgentMessage, AssistantMessage, CancelToken, Compaction, Entry, EntryBody, Message, Model,
     Provider, StopReason, Usage,
 };
+use pi_session::SessionError;
 use pi_session::compaction::{
     CheckTime, CompactionCheck, CompactionDecision, CompactionError, CompactionOutcome,
     CompactionPlan, CompactionSettings, Overflow, Summarizer, SummaryError, compact, decide,

@@ -46,11 +46,10 @@ async fn answer(
     cancel: CancelToken,
 ) -> Arc<AssistantMessage> {
     let settings = session.settings().retry;
-    let policy = RetryPolicy {
-        max_retries: if settings.enabled { settings.max_retries } else { 0 },
-        base_delay: Duration::from_millis(settings.base_delay_ms),
-        max_delay: Duration::from_millis(settings.max_delay_ms),
-    };
+    let mut policy = RetryPolicy::default();
+    policy.max_retries = if settings.enabled { settings.max_retries } else { 0 };
+    policy.base_delay = Duration::from_millis(settings.base_delay_ms);
+    policy.max_delay = Duration::from_millis(settings.max_delay_ms);
     let (report, mut reports) = mpsc::unbounded_channel();
     let provider = &*session.0.provider;
     let produce = || complete(provider, request.clone(), cancel.clone());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
-use crate::scratch::Scratch;
+use crate::env::TestEnv;
 
 /// An agent behind the protocol, with a scripted model.
 struct Server {
@@ -19,7 +19,7 @@ struct Server {
     runtime: AgentRuntime,
     output: LineWriter,
     ui: Arc<RpcUi>,
-    _scratch: Scratch,
+    _env: TestEnv,
 }
 
 impl Server {
@@ -28,8 +28,8 @@ impl Server {
     }
 
     async fn with(change: impl FnOnce(&mut AgentOptions)) -> Self {
-        let scratch = Scratch::new();
-        let mut environment = scratch.environment("home/proj");
+        let env = TestEnv::new();
+        let mut environment = env.environment("home/proj");
         let path = std::env::var("PATH").unwrap();
         environment.variables = Arc::new([("PATH".to_owned(), path)].into());
         let model = Faux::new();
@@ -42,7 +42,7 @@ impl Server {
         options.ui = ui.clone();
         change(&mut options);
         let created = create_agent_session(options).await.unwrap();
-        Self { model, runtime: created.runtime, output, ui, _scratch: scratch }
+        Self { model, runtime: created.runtime, output, ui, _env: env }
     }
 
     fn connect(&self) -> (tokio::io::DuplexStream, tokio::task::JoinHandle<()>) {

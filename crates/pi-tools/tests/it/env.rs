@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use pi_guard::confine::{self, Confinement, Machine, Mode, ConfinementLevel};
+use pi_guard::confine::{self, Confinement, ConfinementLevel, Machine, Mode};
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{
     BashSettings, ConnectError, ConnectOptions, ConnectedExecutor, Executor, ExecutorSpec, Host,

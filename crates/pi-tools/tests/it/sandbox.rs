@@ -5,7 +5,9 @@ use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pi_guard::confine::{Confined, Denial, Denied, Machine, Mode, ConfinementLevel, explain_denial};
+use pi_guard::confine::{
+    Confined, ConfinementLevel, Denial, DenialTarget, Machine, Mode, explain_denial,
+};
 use pi_tools::{Executor, Host, Workspace, edit, find, grep, ls, read, write};
 use serde_json::json;
 use tempfile::TempDir;
@@ -88,7 +90,9 @@ async fn denied_writes_name_the_rule_and_the_path() {
             assert!(answer.starts_with("error: "), "{answer}");
             if fs::metadata(project.base.join("ws").join(path)).is_ok() {
                 assert!(
-                    answer.contains(&format!("Error code: EACCES. Denied by the sandbox: {rule}.")),
+                    answer.contains(&format!(
+                        "Error code: EACCES. DenialTarget by the sandbox: {rule}."
+                    )),
                     "{answer}"
                 );
             }
@@ -104,7 +108,7 @@ async fn denied_writes_name_the_rule_and_the_path() {
         }
         let error = project.host.replace(&project.base.join("outside/f"), b"x").await.unwrap_err();
         let denial = error.get_ref().unwrap().downcast_ref::<Denial>().unwrap();
-        assert_eq!(denial.denied, Denied::Path(project.base.join("outside/f")));
+        assert_eq!(denial.target, DenialTarget::Path(project.base.join("outside/f")));
     }
 }
 
@@ -133,7 +137,9 @@ async fn hidden_paths_are_neither_read_nor_listed() {
             let answer = text(&call(&read, &json!({ "path": path })).await);
             assert!(answer.starts_with("error: "), "{path}: {answer}");
             if path != "vault/none" {
-                assert!(answer.contains("this path is hidden") || answer.contains("not accessible"));
+                assert!(
+                    answer.contains("this path is hidden") || answer.contains("not accessible")
+                );
             }
         }
         let answer = text(&call(&read, &json!({ "path": "away/f" })).await);
@@ -202,7 +208,7 @@ async fn denied_command_is_explained_and_has_no_secrets() {
         let cwd = project.base.join("ws");
         let denial = explain_denial(project.sandbox(), &cwd, &answer).unwrap();
         let really = project.base.join("outside/f");
-        assert_eq!(denial.denied, Denied::Path(really), "{}", machine.level());
+        assert_eq!(denial.target, DenialTarget::Path(really), "{}", machine.level());
         // The same command without a sandbox has the secrets.
         let free = Workspace::clone(&workspace).with_executor(Arc::new(Host::default()));
         assert!(run(&Arc::new(free), "env").await.contains("planted"));

@@ -118,6 +118,8 @@ impl MessageDelta {
             }
             AssistantEvent::Done { reason } => Self::Done { reason: reason.clone() },
             AssistantEvent::Error { reason } => Self::Error { reason: reason.clone() },
+            // A later kind of event that this version cannot describe.
+            _ => return None,
         })
     }
 }

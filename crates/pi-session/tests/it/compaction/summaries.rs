@@ -42,9 +42,8 @@ fn summarizer<'a>(faux: &'a Faux, case: &Value) -> Summarizer<'a> {
     let mut options = StreamOptions::default();
     options.session_id = session_id;
     let model = Model { reasoning, context_window: 100_000, ..Faux::model() };
-    let mut summarizer = Summarizer::new(faux, Arc::new(model))
-        .options(options)
-        .effects(resolver());
+    let mut summarizer =
+        Summarizer::new(faux, Arc::new(model)).options(options).effects(resolver());
     summarizer.thinking_level = case["level"].as_str().map(|level| level.parse().unwrap());
     summarizer
 }
