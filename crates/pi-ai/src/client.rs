@@ -316,8 +316,8 @@ async fn exchange(
         }
         request.headers = call.headers(request.headers);
         let mut failure = match open(http, &request, &call.options).await {
-            Ok(opened) => {
-                return Ok(Exchange { opened, decoder: format.decoder(&call), diagnostics });
+            Ok(response) => {
+                return Ok(Exchange { response, decoder: format.decoder(&call), diagnostics });
             }
             Err(failure) => failure,
         };

@@ -14,6 +14,6 @@ mod retry;
 mod source;
 
 pub(crate) use client::HttpClient;
-pub(crate) use connect::{Failure, Opened, open};
+pub(crate) use connect::{Failure, OpenResponse, open};
 pub(crate) use redact::{RedactFn, Redacted, redacted};
 pub(crate) use source::{Exchange, HttpSource};

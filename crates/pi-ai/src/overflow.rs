@@ -62,7 +62,7 @@ pub(crate) fn compile(patterns: &[&str]) -> Vec<Regex> {
 pub fn is_context_overflow(message: &AssistantMessage, context_window: Option<u64>) -> bool {
     if message.stop_reason == StopReason::Error
         && let Some(error) = &message.error_message
-        && says_overflow(error, &message.provider)
+        && mentions_overflow(error, &message.provider)
     {
         return true;
     }
@@ -78,7 +78,7 @@ pub fn is_context_overflow(message: &AssistantMessage, context_window: Option<u6
     }
 }
 
-fn says_overflow(error: &str, provider: &str) -> bool {
+fn mentions_overflow(error: &str, provider: &str) -> bool {
     let any = |set: &[Regex]| set.iter().any(|pattern| pattern.is_match(error));
     if any(&NOT_OVERFLOW_SET) {
         return false;

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::json::from_sound_str;
+use crate::json::from_str_lossy;
 use crate::{AssistantMessage, Extra, Message, SystemMessage, ToolResultMessage, UserMessage};
 
 /// A message of the transcript.
@@ -77,7 +77,7 @@ impl AgentMessage {
         if let Some(message) = known {
             return Ok(Self::Llm(message));
         }
-        from_sound_str(text).map(|fields| Self::Custom(Arc::new(fields)))
+        from_str_lossy(text).map(|fields| Self::Custom(Arc::new(fields)))
     }
 
     /// Returns the value of `role`.
@@ -108,7 +108,7 @@ impl Message {
             text: &str,
             extra: fn(&mut T) -> &mut Extra,
         ) -> Option<Arc<T>> {
-            let mut message: T = from_sound_str(text).ok()?;
+            let mut message: T = from_str_lossy(text).ok()?;
             let extra = extra(&mut message);
             extra.shift_remove("role");
             if extra.is_empty() {

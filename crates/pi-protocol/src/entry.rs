@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::json::{from_sound_str, lenient};
+use crate::json::{from_str_lossy, lenient};
 use crate::{AgentMessage, Extra, SystemMessage, Usage, UserContent, number};
 
 /// The first line of a session file.
@@ -267,7 +267,7 @@ impl Entry {
             rest: Map<String, Value>,
         }
         let Ok(wire) = serde_json::from_str::<Wire<'_>>(line) else {
-            return from_sound_str(line);
+            return from_str_lossy(line);
         };
         let mut rest = wire.rest;
         let mut kind = wire.kind;

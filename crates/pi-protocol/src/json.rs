@@ -16,7 +16,7 @@ pub fn from_str_repairing<T: DeserializeOwned>(text: &str) -> Result<T, serde_js
 
 /// Parses `text`, which must be valid JSON, except that unpaired surrogates in its strings are
 /// dropped. For text that a program wrote, where every other mistake is damage.
-pub fn from_sound_str<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
+pub fn from_str_lossy<T: DeserializeOwned>(text: &str) -> Result<T, serde_json::Error> {
     serde_json::from_str(text).or_else(|error| {
         serde_json::from_str::<IgnoredAny>(text)?;
         serde_json::from_str(&repair(text)).map_err(|_| error)

@@ -5,7 +5,7 @@
 //! searchable is what nobody remembers by its words and what would drown the rest: output of tools
 //! and commands, thinking, tool calls, prompts.
 
-use pi_protocol::json::from_sound_str;
+use pi_protocol::json::from_str_lossy;
 use serde_json::Value;
 
 use crate::log::RawObject;
@@ -106,12 +106,12 @@ fn shown(object: &RawObject<'_>) -> Option<(TextKind, String)> {
 }
 
 fn text_in(object: &RawObject<'_>, name: &str) -> Option<String> {
-    from_sound_str(object.get(name)?).ok()
+    from_str_lossy(object.get(name)?).ok()
 }
 
 /// The text of a message: its content if that is text, or else its text blocks.
 fn content(object: &RawObject<'_>) -> String {
-    let content = object.get("content").and_then(|content| from_sound_str(content).ok());
+    let content = object.get("content").and_then(|content| from_str_lossy(content).ok());
     match content {
         Some(Value::String(text)) => text,
         Some(Value::Array(blocks)) => {

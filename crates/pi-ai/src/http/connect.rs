@@ -17,7 +17,7 @@ use crate::wire::{HttpFailure, HttpRequest};
 const MAX_ERROR_BODY: usize = 1 << 20;
 
 /// A response whose head has arrived.
-pub(crate) struct Opened {
+pub(crate) struct OpenResponse {
     pub(crate) response: Response,
     /// Time at which the request was sent.
     pub(crate) sent: Instant,
@@ -38,7 +38,7 @@ pub(crate) async fn open(
     http: &HttpClient,
     request: &HttpRequest,
     options: &StreamOptions,
-) -> Result<Opened, Failure> {
+) -> Result<OpenResponse, Failure> {
     let client = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
     let body = serde_json::to_vec(&request.body)
         .map_err(|error| Failure::Text(format!("Could not serialize the request: {error}")))?;
@@ -56,7 +56,7 @@ pub(crate) async fn open(
                 // The run time of the hook does not count as waiting time.
                 sent += arrived.elapsed();
                 if response.status().is_success() {
-                    return Ok(Opened { response, sent });
+                    return Ok(OpenResponse { response, sent });
                 }
                 let get = |name: &str| response.headers().get(name)?.to_str().ok();
                 let hints = Hints::read(get, SystemTime::now());

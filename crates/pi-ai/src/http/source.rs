@@ -10,14 +10,14 @@ use pi_protocol::{Diagnostic, MessageBuilder, Source, StopReason, Timeouts};
 use reqwest::header::CONTENT_ENCODING;
 use tokio::time::{Sleep, sleep_until};
 
-use super::Opened;
+use super::OpenResponse;
 use super::connect::{cause, first_byte_text};
 use super::encoding::Encoding;
 use crate::wire::Decoder;
 
 /// A response whose head has arrived, and its decoder.
 pub(crate) struct Exchange {
-    pub(crate) opened: Opened,
+    pub(crate) response: OpenResponse,
     pub(crate) decoder: Box<dyn Decoder>,
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
@@ -105,7 +105,7 @@ impl HttpSource {
 
 impl Reading {
     fn begin(exchange: Exchange, timeouts: &Timeouts) -> Result<Self, String> {
-        let Exchange { opened: Opened { response, sent }, decoder, .. } = exchange;
+        let Exchange { response: OpenResponse { response, sent }, decoder, .. } = exchange;
         let encoding = response.headers().get(CONTENT_ENCODING);
         let encoding = Encoding::named(encoding.and_then(|value| value.to_str().ok()))?;
         let watchdog = Watchdog {

@@ -20,9 +20,11 @@ struct Trace {
     body: Vec<u8>,
 }
 
-fn load(folder: &str) -> Vec<Trace> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/traces").join(folder);
-    let mut paths: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+fn load(directory: &str) -> Vec<Trace> {
+    let directory =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/traces").join(directory);
+    let mut paths: Vec<_> =
+        directory.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     let mut traces = Vec::new();
     for path in paths {
@@ -76,12 +78,12 @@ fn from_payloads(name: &str, text: &str) -> Vec<Trace> {
         .collect()
 }
 
-struct Answer {
+struct Decoded {
     events: Vec<AssistantEvent>,
     message: AssistantMessage,
 }
 
-fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
+fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Decoded {
     let model: Model = serde_json::from_value(json!({
         "id": "requested-model", "api": api, "provider": "recorded", "reasoning": true,
         "baseUrl": "https://example.invalid", "input": ["text", "image"],
@@ -101,11 +103,11 @@ fn decode<'a>(api: &str, pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
     let events = std::iter::from_fn(|| out.pop_event()).collect();
     let mut message = out.into_message();
     message.timestamp = 0.0;
-    Answer { events, message }
+    Decoded { events, message }
 }
 
 /// Formats events in short form: runs of deltas are counted, and must add up to their block.
-fn in_short(answer: &Answer) -> String {
+fn in_short(answer: &Decoded) -> String {
     let mut out = String::new();
     let mut run: Option<(String, usize, usize)> = None;
     let flush = |run: &mut Option<(String, usize, usize)>, out: &mut String| {
@@ -157,28 +159,28 @@ fn readable(value: &mut Value) {
     }
 }
 
-fn snapshots(api: &str, folder: &str) {
-    for trace in load(folder) {
+fn snapshots(api: &str, directory: &str) {
+    for trace in load(directory) {
         let answer = decode(api, [trace.body.as_slice()]);
         let mut message = serde_json::to_value(&answer.message).unwrap();
         readable(&mut message);
         let text =
             format!("{}\n{}", in_short(&answer), serde_json::to_string_pretty(&message).unwrap());
-        insta::with_settings!({snapshot_path => format!("snapshots/traces/{folder}"), prepend_module_to_snapshot => false, omit_expression => true}, {
+        insta::with_settings!({snapshot_path => format!("snapshots/traces/{directory}"), prepend_module_to_snapshot => false, omit_expression => true}, {
             insta::assert_snapshot!(trace.name.clone(), text);
         });
     }
 }
 
 /// Checks that two answers are equal, deltas included: a cut must not change their number.
-fn same(a: &Answer, b: &Answer, what: &str) {
+fn same(a: &Decoded, b: &Decoded, what: &str) {
     assert_eq!(a.message, b.message, "{what}: message differs");
     assert_eq!(a.events, b.events, "{what}: events differ");
 }
 
-fn splits(api: &str, folder: &str) {
+fn splits(api: &str, directory: &str) {
     let mut random = Random(0x5eed);
-    for trace in load(folder) {
+    for trace in load(directory) {
         let whole = decode(api, [trace.body.as_slice()]);
         same(&whole, &decode(api, trace.body.chunks(1)), &format!("{} byte by byte", trace.name));
         for round in 0..8 {
@@ -209,8 +211,8 @@ fn splits(api: &str, folder: &str) {
 
 /// Checks that a stream truncated anywhere ends in an error that keeps the content so far, or is
 /// complete.
-fn truncations(api: &str, folder: &str) {
-    for trace in load(folder) {
+fn truncations(api: &str, directory: &str) {
+    for trace in load(directory) {
         let whole = decode(api, [trace.body.as_slice()]);
         let step = (trace.body.len() / 400).max(1);
         for end in (0..trace.body.len()).step_by(step) {
@@ -264,21 +266,21 @@ impl Random {
 }
 
 macro_rules! trace_tests {
-    ($($module:ident: $api:literal in $folder:literal;)*) => {$(
+    ($($module:ident: $api:literal in $directory:literal;)*) => {$(
         mod $module {
             #[test]
             fn traces_decode_to_their_snapshots() {
-                super::snapshots($api, $folder);
+                super::snapshots($api, $directory);
             }
 
             #[test]
             fn cuts_do_not_change_the_result() {
-                super::splits($api, $folder);
+                super::splits($api, $directory);
             }
 
             #[test]
             fn truncation_is_an_error() {
-                super::truncations($api, $folder);
+                super::truncations($api, $directory);
             }
         }
     )*};

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use pi_protocol::json::from_sound_str;
+use pi_protocol::json::from_str_lossy;
 
 use super::RawObject;
 
@@ -100,7 +100,7 @@ impl<'a> Head<'a> {
 
 /// The text that a JSON value is, if it is one.
 fn text_in(json: &str) -> Option<String> {
-    from_sound_str(json).ok()
+    from_str_lossy(json).ok()
 }
 
 impl Kind {

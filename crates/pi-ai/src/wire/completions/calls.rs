@@ -108,7 +108,7 @@ impl Calls {
         if let Some(number) = index {
             let Some(at) = self.slots.iter().rposition(|slot| slot.index == index) else {
                 // Some servers send the index only in later deltas; it then counts the calls so far.
-                return is_bare.then(|| self.uncounted(number)).flatten();
+                return is_bare.then(|| self.without_index(number)).flatten();
             };
             return (!self.is_next_call(at, id, name, out)).then_some(at);
         }
@@ -127,7 +127,7 @@ impl Calls {
     }
 
     /// Finds the call with this number, if it began without an index.
-    fn uncounted(&self, number: u64) -> Option<usize> {
+    fn without_index(&self, number: u64) -> Option<usize> {
         let at = usize::try_from(number).ok()?;
         self.slots.get(at).is_some_and(|slot| slot.index.is_none()).then_some(at)
     }

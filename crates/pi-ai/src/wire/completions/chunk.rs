@@ -115,7 +115,7 @@ impl Chunk<'_> {
         match chunk.get_mut("choices") {
             Some(Value::Array(choices)) => {
                 choices.retain(Value::is_object);
-                choices.iter_mut().filter_map(Value::as_object_mut).for_each(mend_choice);
+                choices.iter_mut().filter_map(Value::as_object_mut).for_each(repair_choice);
             }
             _ => drop(chunk.remove("choices")),
         }
@@ -123,17 +123,17 @@ impl Chunk<'_> {
     }
 }
 
-fn mend_choice(choice: &mut Map<String, Value>) {
+fn repair_choice(choice: &mut Map<String, Value>) {
     keep_strings(choice, &["finish_reason"]);
     let message = choice.remove("message");
     let delta = choice.remove("delta").filter(Value::is_object).or(message);
     if let Some(Value::Object(mut delta)) = delta {
-        mend_delta(&mut delta);
+        repair_delta(&mut delta);
         choice.insert("delta".to_owned(), delta.into());
     }
 }
 
-fn mend_delta(delta: &mut Map<String, Value>) {
+fn repair_delta(delta: &mut Map<String, Value>) {
     if let Some(Value::Array(parts)) = delta.get("content") {
         let (text, thinking) = parts_to_text(parts);
         delta.insert("content".to_owned(), text.into());
@@ -146,7 +146,7 @@ fn mend_delta(delta: &mut Map<String, Value>) {
     match delta.get_mut("tool_calls") {
         Some(Value::Array(calls)) => {
             calls.retain(Value::is_object);
-            calls.iter_mut().filter_map(Value::as_object_mut).for_each(mend_call);
+            calls.iter_mut().filter_map(Value::as_object_mut).for_each(repair_call);
         }
         _ => drop(delta.remove("tool_calls")),
     }
@@ -166,7 +166,7 @@ fn parts_to_text(parts: &[Value]) -> (String, String) {
     (text, thinking)
 }
 
-fn mend_call(call: &mut Map<String, Value>) {
+fn repair_call(call: &mut Map<String, Value>) {
     match call.get("index") {
         Some(Value::String(digits)) => {
             let index = digits.parse::<u64>().ok();

@@ -95,7 +95,7 @@ impl Compat {
     /// Returns the dialect of the endpoint that serves `model`.
     pub(super) fn of(model: &Model) -> Self {
         let vendor = Vendor::of(model);
-        let given = Given(&model.compat);
+        let keys = CompatKeys(&model.compat);
         let is = |vendors: &[Vendor]| vendor.is_some_and(|vendor| vendors.contains(&vendor));
         let open_router = is(&[Vendor::OpenRouter]);
         let non_standard = vendor.is_some() && !open_router;
@@ -106,51 +106,51 @@ impl Compat {
             None => true,
         };
         Self {
-            store: given.flag("supportsStore", !non_standard),
-            developer_role: given.flag("supportsDeveloperRole", developer),
-            reasoning_effort: given.flag("supportsReasoningEffort", !is(NO_REASONING_EFFORT)),
-            usage_in_streaming: given.flag("supportsUsageInStreaming", true),
-            finish_reason: given.flag("supportsFinishReason", true),
-            max_tokens_field: given.text("maxTokensField").unwrap_or_else(|| {
+            store: keys.flag("supportsStore", !non_standard),
+            developer_role: keys.flag("supportsDeveloperRole", developer),
+            reasoning_effort: keys.flag("supportsReasoningEffort", !is(NO_REASONING_EFFORT)),
+            usage_in_streaming: keys.flag("supportsUsageInStreaming", true),
+            finish_reason: keys.flag("supportsFinishReason", true),
+            max_tokens_field: keys.text("maxTokensField").unwrap_or_else(|| {
                 let old = is(OLD_MAX_TOKENS);
                 if old { "max_tokens" } else { "max_completion_tokens" }.to_owned()
             }),
-            tool_result_name: given.flag("requiresToolResultName", false),
-            assistant_after_tool_result: given.flag("requiresAssistantAfterToolResult", false),
-            thinking_as_text: given.flag("requiresThinkingAsText", false),
-            reasoning_content: given
+            tool_result_name: keys.flag("requiresToolResultName", false),
+            assistant_after_tool_result: keys.flag("requiresAssistantAfterToolResult", false),
+            thinking_as_text: keys.flag("requiresThinkingAsText", false),
+            reasoning_content: keys
                 .flag("requiresReasoningContentOnAssistantMessages", is(&[Vendor::DeepSeek])),
-            thinking_format: given
+            thinking_format: keys
                 .text("thinkingFormat")
                 .and_then(|name| ThinkingFormat::named(&name))
                 .unwrap_or_else(|| ThinkingFormat::of(vendor)),
-            chat_template_kwargs: given.object("chatTemplateKwargs"),
-            chat_template_args: given.object("chatTemplateArgs"),
-            open_router_routing: given.object("openRouterRouting"),
-            vercel_gateway_routing: given.object("vercelGatewayRouting"),
-            tool_stream: given.flag("zaiToolStream", false),
-            thinking_budget_field: given.text("thinkingTokenBudgetField").or_else(|| {
-                let standard = given.flag("supportsThinkingTokenBudget", false);
+            chat_template_kwargs: keys.object("chatTemplateKwargs"),
+            chat_template_args: keys.object("chatTemplateArgs"),
+            open_router_routing: keys.object("openRouterRouting"),
+            vercel_gateway_routing: keys.object("vercelGatewayRouting"),
+            tool_stream: keys.flag("zaiToolStream", false),
+            thinking_budget_field: keys.text("thinkingTokenBudgetField").or_else(|| {
+                let standard = keys.flag("supportsThinkingTokenBudget", false);
                 standard.then(|| "thinking_token_budget".to_owned())
             }),
-            strict_tools: given.flag("supportsStrictMode", false),
-            grammar_tools: given.flag("supportsOpenAIGrammarTools", false),
-            system_anywhere: given.flag("supportsMidConvoSystemMessages", false),
-            tools_anywhere: given.flag("supportsMidConvoToolAdditions", false),
-            vllm_priority: given.0.get("vllmPriority").filter(|value| value.is_number()).cloned(),
-            cache_control: match given.text("cacheControlFormat") {
+            strict_tools: keys.flag("supportsStrictMode", false),
+            grammar_tools: keys.flag("supportsOpenAIGrammarTools", false),
+            system_anywhere: keys.flag("supportsMidConvoSystemMessages", false),
+            tools_anywhere: keys.flag("supportsMidConvoToolAdditions", false),
+            vllm_priority: keys.0.get("vllmPriority").filter(|value| value.is_number()).cloned(),
+            cache_control: match keys.text("cacheControlFormat") {
                 Some(format) => format == "anthropic",
                 None => model.provider == "openrouter" && of_lab("anthropic/"),
             },
-            session_affinity: given.flag("sendSessionAffinityHeaders", open_router).then(|| {
-                match given.text("sessionAffinityFormat").as_deref() {
+            session_affinity: keys.flag("sendSessionAffinityHeaders", open_router).then(|| {
+                match keys.text("sessionAffinityFormat").as_deref() {
                     Some("openrouter") => SessionAffinity::OpenRouter,
                     Some("openai-nosession") => SessionAffinity::WithoutSession,
                     None if open_router => SessionAffinity::OpenRouter,
                     _ => SessionAffinity::OpenAi,
                 }
             }),
-            long_cache: given.flag("supportsLongCacheRetention", !is(NO_LONG_CACHE)),
+            long_cache: keys.flag("supportsLongCacheRetention", !is(NO_LONG_CACHE)),
             bills: open_router,
         }
     }
@@ -261,9 +261,9 @@ impl ThinkingFormat {
 }
 
 /// The `compat` object of a model record.
-struct Given<'a>(&'a Map<String, Value>);
+struct CompatKeys<'a>(&'a Map<String, Value>);
 
-impl Given<'_> {
+impl CompatKeys<'_> {
     fn flag(&self, key: &str, otherwise: bool) -> bool {
         self.0.get(key).and_then(Value::as_bool).unwrap_or(otherwise)
     }
@@ -297,21 +297,21 @@ mod tests {
         assert_eq!(detected.thinking_format, ThinkingFormat::DeepSeek);
         assert_eq!(detected.max_tokens_field, "max_tokens");
         assert!(detected.reasoning_content && !detected.store);
-        let given = compat(
+        let overridden = compat(
             "x",
             "https://api.deepseek.com",
             &json!({"thinkingFormat": "qwen", "supportsStore": true, "maxTokensField": "n"}),
         );
-        assert_eq!(given.thinking_format, ThinkingFormat::Qwen);
-        assert!(given.store);
-        assert_eq!(given.max_tokens_field, "n");
+        assert_eq!(overridden.thinking_format, ThinkingFormat::Qwen);
+        assert!(overridden.store);
+        assert_eq!(overridden.max_tokens_field, "n");
     }
 
     #[test]
     fn values_of_the_wrong_type_count_as_absent() {
-        let given = json!({"supportsStore": "no", "thinkingFormat": "telepathy", "vllmPriority": "x",
+        let keys = json!({"supportsStore": "no", "thinkingFormat": "unknown", "vllmPriority": "x",
             "chatTemplateKwargs": [1]});
-        let compat = compat("x", "http://localhost:1", &given);
+        let compat = compat("x", "http://localhost:1", &keys);
         assert!(compat.store && compat.developer_role);
         assert_eq!(compat.thinking_format, ThinkingFormat::OpenAi);
         assert!(compat.vllm_priority.is_none() && compat.chat_template_kwargs.is_empty());
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn session_headers_have_three_shapes() {
-        let shape = |given: &Value| compat("x", "http://localhost:1", given).session_affinity;
+        let shape = |keys: &Value| compat("x", "http://localhost:1", keys).session_affinity;
         assert_eq!(shape(&json!({})), None);
         let on = |format: &str| {
             shape(&json!({"sendSessionAffinityHeaders": true, "sessionAffinityFormat": format}))

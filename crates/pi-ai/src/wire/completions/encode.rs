@@ -82,7 +82,7 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
         if compat.tool_stream {
             set("tool_stream", true.into());
         }
-    } else if conversation.iter().any(speaks_of_tools) {
+    } else if conversation.iter().any(has_tool_content) {
         // Proxies in front of Anthropic reject calls in the history without a list of tools.
         set("tools", json!([]));
     }
@@ -104,7 +104,7 @@ fn body(call: &Call, compat: &Compat) -> Result<Value, EncodeError> {
     Ok(Value::Object(body))
 }
 
-fn speaks_of_tools(message: &Message) -> bool {
+fn has_tool_content(message: &Message) -> bool {
     match message {
         Message::Assistant(assistant) => assistant.tool_calls().next().is_some(),
         Message::ToolResult(_) => true,

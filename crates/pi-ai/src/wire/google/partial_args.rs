@@ -61,14 +61,14 @@ impl PartialArguments {
         piece: &PartialArg<'_>,
         text: &mut String,
     ) -> Result<(), StreamError> {
-        let goes_on = piece.will_continue.unwrap_or(false);
+        let continues = piece.will_continue.unwrap_or(false);
         let same = self.growing.as_ref().is_some_and(|(path, _)| *path == piece.json_path);
-        let value = value_of(piece, same || goes_on);
+        let value = value_of(piece, same || continues);
         let before = text.len();
         if same && let Value::String(more) = &value {
-            self.grow(more, goes_on, text);
+            self.grow(more, continues, text);
         } else {
-            self.set(piece, value, goes_on, text)?;
+            self.set(piece, value, continues, text)?;
         }
         if !self.in_order {
             text.truncate(before);
@@ -77,7 +77,7 @@ impl PartialArguments {
     }
 
     /// Appends to the string that is open.
-    fn grow(&mut self, more: &str, goes_on: bool, text: &mut String) {
+    fn grow(&mut self, more: &str, continues: bool, text: &mut String) {
         let Some((_, steps)) = &self.growing else { return };
         let leaf = steps.iter().try_fold(&mut self.tree, |node, step| match step {
             Step::Key(key) => node.get_mut(key),
@@ -87,7 +87,7 @@ impl PartialArguments {
             leaf.push_str(more);
         }
         push_escaped(more, text);
-        if !goes_on {
+        if !continues {
             text.push('"');
             self.growing = None;
         }
@@ -98,11 +98,11 @@ impl PartialArguments {
         &mut self,
         piece: &PartialArg<'_>,
         value: Value,
-        goes_on: bool,
+        continues: bool,
         text: &mut String,
     ) -> Result<(), StreamError> {
         let path = &*piece.json_path;
-        let steps = parse_path(path).ok_or_else(|| unreadable(path))?;
+        let steps = parse_path(path).ok_or_else(|| invalid_path(path))?;
         if self.growing.take().is_some() {
             text.push('"');
         }
@@ -114,10 +114,10 @@ impl PartialArguments {
 
         let mut node = &mut self.tree;
         for (depth, step) in steps.iter().enumerate() {
-            let place = enter(node, step).ok_or_else(|| unreadable(path))?;
+            let slot = enter(node, step).ok_or_else(|| invalid_path(path))?;
             if depth >= shared {
-                self.in_order &= place.fresh;
-                if !place.first {
+                self.in_order &= slot.fresh;
+                if !slot.first {
                     text.push(',');
                 }
                 if let Step::Key(key) = step {
@@ -131,13 +131,13 @@ impl PartialArguments {
                     self.open.push(Container { step: step.clone(), is_array });
                 }
             }
-            node = place.node;
+            node = slot.node;
         }
         match &value {
             Value::String(string) => {
                 text.push('"');
                 push_escaped(string, text);
-                if goes_on {
+                if continues {
                     self.growing = Some((path.to_owned(), steps));
                 } else {
                     text.push('"');
@@ -191,7 +191,7 @@ fn value_of(piece: &PartialArg<'_>, is_string: bool) -> Value {
     }
 }
 
-struct Place<'t> {
+struct Slot<'t> {
     node: &'t mut Value,
     /// True if the slot is new and the next one in the order of the text.
     fresh: bool,
@@ -200,7 +200,7 @@ struct Place<'t> {
 }
 
 /// Descends one step and creates the slot if necessary. `None` if the step is not possible.
-fn enter<'t>(node: &'t mut Value, step: &Step) -> Option<Place<'t>> {
+fn enter<'t>(node: &'t mut Value, step: &Step) -> Option<Slot<'t>> {
     // A scalar in the way is replaced, but then the text that contains it is wrong. Null is the
     // content of a slot that was just created for a container; if null was sent as a value, the
     // slot was not fresh one level above.
@@ -214,7 +214,7 @@ fn enter<'t>(node: &'t mut Value, step: &Step) -> Option<Place<'t>> {
             let members = node.as_object_mut()?;
             let first = members.is_empty();
             let fresh = (kept || clean) && !members.contains_key(key);
-            Some(Place { fresh, first, node: members.entry(key.as_str()).or_insert(Value::Null) })
+            Some(Slot { fresh, first, node: members.entry(key.as_str()).or_insert(Value::Null) })
         }
         Step::Index(index) => {
             let kept = node.is_array();
@@ -230,7 +230,7 @@ fn enter<'t>(node: &'t mut Value, step: &Step) -> Option<Place<'t>> {
                 items.resize(index + 1, Value::Null);
             }
             let fresh = (kept || clean) && *index == length;
-            Some(Place { fresh, first: length == 0, node: items.get_mut(*index)? })
+            Some(Slot { fresh, first: length == 0, node: items.get_mut(*index)? })
         }
     }
 }
@@ -245,7 +245,7 @@ fn push_escaped(string: &str, text: &mut String) {
     text.push_str(&quoted[1..quoted.len() - 1]);
 }
 
-fn unreadable(path: &str) -> StreamError {
+fn invalid_path(path: &str) -> StreamError {
     StreamError::malformed("a streamed argument", &"its path cannot be followed", path)
 }
 

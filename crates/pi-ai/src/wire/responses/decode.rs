@@ -179,13 +179,13 @@ impl ResponsesDecoder {
         let slot = self.slots.push(slot);
         match kind {
             ItemKind::Function => {
-                note_namespace(item, slot, out);
+                set_namespace(item, slot, out);
                 if let Some(arguments) = item.some_text("arguments") {
                     out.delta(slot.content_index, arguments);
                 }
             }
             ItemKind::Custom => {
-                note_namespace(item, slot, out);
+                set_namespace(item, slot, out);
                 let argument = self.grammar_arguments.get(item.text("name"));
                 slot.custom = Some(CustomInput::new(argument.map(String::as_str)));
                 if let Some(input) = item.some_text("input") {
@@ -220,13 +220,13 @@ impl ResponsesDecoder {
                 }
             }
             ItemKind::Function => {
-                note_namespace(item, slot, out);
+                set_namespace(item, slot, out);
                 if let Some(arguments) = item.some_text("arguments") {
                     out.complete_arguments(slot.content_index, arguments);
                 }
             }
             ItemKind::Custom => {
-                note_namespace(item, slot, out);
+                set_namespace(item, slot, out);
                 custom::whole(slot, item.text("input"), out);
                 custom::end(slot, out);
             }
@@ -344,7 +344,7 @@ fn thinking_of<'a>(out: &'a mut MessageBuilder, slot: &Slot) -> &'a str {
     }
 }
 
-fn note_namespace(item: Item<'_>, slot: &Slot, out: &mut MessageBuilder) {
+fn set_namespace(item: Item<'_>, slot: &Slot, out: &mut MessageBuilder) {
     if let Some(AssistantBlock::ToolCall(call)) = block(out, slot)
         && let Some(namespace) = item.some_text("namespace")
     {

@@ -35,19 +35,19 @@ pub(super) struct Event<'a> {
 
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
     Ok(match deserializer.deserialize_any(Scalar)? {
-        Found::Text(text) => text,
-        Found::Index(_) | Found::Other => Cow::Borrowed(""),
+        Parsed::Text(text) => text,
+        Parsed::Index(_) | Parsed::Other => Cow::Borrowed(""),
     })
 }
 
 fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     Ok(match deserializer.deserialize_any(Scalar)? {
-        Found::Index(index) => Some(index),
-        Found::Text(_) | Found::Other => None,
+        Parsed::Index(index) => Some(index),
+        Parsed::Text(_) | Parsed::Other => None,
     })
 }
 
-enum Found<'de> {
+enum Parsed<'de> {
     Text(Cow<'de, str>),
     Index(u64),
     Other,
@@ -57,48 +57,48 @@ enum Found<'de> {
 struct Scalar;
 
 impl<'de> Visitor<'de> for Scalar {
-    type Value = Found<'de>;
+    type Value = Parsed<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("any value")
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Found::Text(Cow::Borrowed(text)))
+        Ok(Parsed::Text(Cow::Borrowed(text)))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Found::Text(Cow::Owned(text.to_owned())))
+        Ok(Parsed::Text(Cow::Owned(text.to_owned())))
     }
 
     fn visit_u64<E>(self, index: u64) -> Result<Self::Value, E> {
-        Ok(Found::Index(index))
+        Ok(Parsed::Index(index))
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(Parsed::Other)
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(Parsed::Other)
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(Parsed::Other)
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Found::Other)
+        Ok(Parsed::Other)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::Other)
+        Ok(Parsed::Other)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Found::Other)
+        Ok(Parsed::Other)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Encodes tool declarations and decides their place in the request.
+//! Encodes tool declarations and decides their placement in the request.
 //!
 //! Some endpoints allow the list of tools to change without losing the cached prompt. In order of
 //! preference: `additional_tools` items anywhere in the input; a synthetic tool search whose result
@@ -64,10 +64,10 @@ pub(super) fn grammar_arguments(messages: &[Message]) -> HashMap<String, String>
     arguments
 }
 
-/// The place of tool declarations.
+/// The placement of tool declarations.
 #[derive(Debug)]
 pub(super) struct ToolPlan {
-    place: Place,
+    placement: Placement,
     /// Ordinal of the first system message whose tools are declared in place.
     first_in_place: usize,
     /// True if a tool has been declared in place.
@@ -77,7 +77,7 @@ pub(super) struct ToolPlan {
 }
 
 #[derive(Debug)]
-enum Place {
+enum Placement {
     Top,
     AdditionalTools,
     ToolSearch,
@@ -93,22 +93,22 @@ pub(super) struct ToolUpdate {
 }
 
 impl ToolPlan {
-    /// Decides the place of the tools of `messages`; also returns the list at the top.
+    /// Decides the placement of the tools of `messages`; also returns the list at the top.
     pub(super) fn new(
         messages: &[Message],
         compat: &Compat,
     ) -> Result<(Self, Vec<Value>), EncodeError> {
-        let (place, placed) = if compat.additional_tools {
-            (Place::AdditionalTools, PlacedTools::default())
+        let (placement, placed) = if compat.additional_tools {
+            (Placement::AdditionalTools, PlacedTools::default())
         } else if compat.tool_search {
-            (Place::ToolSearch, Declarations::place_tools(messages, ToolPlacement::Additions))
+            (Placement::ToolSearch, Declarations::place_tools(messages, ToolPlacement::Additions))
         } else {
-            (Place::Top, Declarations::place_tools(messages, ToolPlacement::TopLevel))
+            (Placement::Top, Declarations::place_tools(messages, ToolPlacement::TopLevel))
         };
         // Counted in system messages, since other messages may still be dropped or added.
         let is_system = |message: &&Message| matches!(message, Message::System(_));
         let first_in_place = messages.iter().take(placed.in_place_from).filter(is_system).count();
-        let plan = Self { place, first_in_place, declared: false, unavailable: Vec::new() };
+        let plan = Self { placement, first_in_place, declared: false, unavailable: Vec::new() };
         Ok((plan, declare_all(&placed.top_level, compat)?))
     }
 
@@ -123,10 +123,10 @@ impl ToolPlan {
         if ordinal < self.first_in_place {
             return Ok(ToolUpdate::default());
         }
-        match self.place {
-            Place::Top => Ok(ToolUpdate::default()),
-            Place::AdditionalTools => self.additional_tools(system, compat),
-            Place::ToolSearch => tool_search(&system.tools_added, index, compat),
+        match self.placement {
+            Placement::Top => Ok(ToolUpdate::default()),
+            Placement::AdditionalTools => self.additional_tools(system, compat),
+            Placement::ToolSearch => tool_search(&system.tools_added, index, compat),
         }
     }
 
