@@ -1,5 +1,6 @@
+//! One streaming API over LLM providers.
+//!
 #![cfg_attr(feature = "http", doc = include_str!("../README.md"))]
-#![cfg_attr(not(feature = "http"), doc = "Wire formats, model catalog and scripted model of pi.")]
 //!
 //! # Tools
 //!

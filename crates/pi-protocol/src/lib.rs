@@ -1,3 +1,5 @@
+//! The vocabulary of pi.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # Where to start reading
