@@ -36,6 +36,7 @@ pub use state::{Change, FileState};
 
 /// Limits of a checkpoint store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// Maximum size of a file whose content is stored.
     pub file_bytes: u64,

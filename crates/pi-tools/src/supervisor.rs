@@ -18,25 +18,24 @@ mod run;
 #[cfg(target_os = "linux")]
 pub(crate) mod tree;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The first argument of a supervisor process.
-pub const ARGUMENT: &str = "--pi-supervisor";
+#[cfg(target_os = "linux")]
+pub(crate) const ARGUMENT: &str = "--pi-supervisor";
 
 /// The program to start as a supervisor. It must call [`run_if_requested`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Supervisor {
     /// Path of the program.
     pub program: PathBuf,
-    /// Argument of the program: [`ARGUMENT`].
-    pub argument: OsString,
 }
 
 impl Supervisor {
     /// Uses another program as the supervisor.
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), argument: ARGUMENT.into() }
+        Self { program: program.into() }
     }
 
     /// Uses this program as the supervisor.

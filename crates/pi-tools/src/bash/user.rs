@@ -17,6 +17,7 @@ use crate::workspace::Workspace;
 
 /// The result of a command of the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommandResult {
     /// Output of the command; only the end if it is long.
     pub output: String,

@@ -209,7 +209,8 @@ fn git_and_ignored_files_are_not_touched() {
 #[test]
 fn store_is_bounded_and_keeps_the_latest_checkpoint() {
     let project = Project::new();
-    let limits = Limits { file_bytes: 1000, store_bytes: 2500 };
+    let mut limits = Limits::default();
+    (limits.file_bytes, limits.store_bytes) = (1000, 2500);
     let mut checkpoints = project.open(limits);
     fs::write(project.path("large"), vec![7; 2000]).unwrap();
     for round in 0..10_u8 {

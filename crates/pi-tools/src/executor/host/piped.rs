@@ -27,7 +27,7 @@ pub(in crate::executor) async fn spawn(host: &Host, command: &Command) -> io::Re
         #[cfg(target_os = "linux")]
         Some(supervisor) => {
             let start = prepare(&supervisor.program);
-            super::supervised::run(supervisor, start, command, Some(stdin_reader.into())).await?
+            super::supervised::run(start, command, Some(stdin_reader.into())).await?
         }
         _ => {
             let mut start = prepare(&command.program);

@@ -9,25 +9,24 @@ use tokio::net::UnixStream;
 
 use super::process::{Running, merged_output, start_child};
 use crate::executor::{Command, Process, ProcessTree};
-use crate::supervisor::{Supervisor, message, tree};
+use crate::supervisor::{ARGUMENT, Supervisor, message, tree};
 
 /// Starts a command under a supervisor.
 pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Result<Process> {
     let mut start = std::process::Command::new(&supervisor.program);
     let output = merged_output(&mut start)?;
-    let (exit, tree) = run(supervisor, start, command, None).await?;
+    let (exit, tree) = run(start, command, None).await?;
     Ok(Process { output, exit, tree })
 }
 
 /// Starts a supervisor, prepared as `start`, and sends it the command and its standard input.
 pub(super) async fn run(
-    supervisor: &Supervisor,
     mut start: std::process::Command,
     command: &Command,
     input: Option<OwnedFd>,
 ) -> io::Result<Running> {
     let (ours, theirs) = StdUnixStream::pair()?;
-    start.arg(&supervisor.argument).stdin(OwnedFd::from(theirs));
+    start.arg(ARGUMENT).stdin(OwnedFd::from(theirs));
     let mut child = start_child(start, command)?;
 
     ours.set_nonblocking(true)?;
