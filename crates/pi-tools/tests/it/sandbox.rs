@@ -195,8 +195,8 @@ async fn unreadable_files_are_skipped_by_searches() {
 #[tokio::test]
 async fn denied_command_is_explained_and_has_no_secrets() {
     for machine in sandboxes() {
-        // Commands may have a private `/tmp`, so not in the temporary directory of the system.
-        let directory = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        // Commands may have a private `/tmp`, which hides other directories in it.
+        let directory = TempDir::new_in("/var/tmp").unwrap();
         let project = SandboxedProject::new_in(directory, &machine);
         let mut bash = settings();
         bash.environment.insert("SOME_API_KEY".into(), "planted".into());
