@@ -2,10 +2,8 @@
 //!
 //! Each entry describes a program, or several that behave alike: the commands it executes, the
 //! calls that only read, the files it writes, the damage it can do, and the options that change
-//! any of this. Subcommands are entries of their own. The analysis of scripts and the policy ask
-//! the table and name no program themselves; programs without an entry are unknown.
-//!
-//! Facts are data. Code here only matches arguments against them.
+//! any of this. Subcommands are entries too. The analysis of scripts and the policy ask the table
+//! and name no program themselves; a program without an entry is unknown.
 
 mod arguments;
 mod development;
@@ -16,25 +14,22 @@ mod system;
 use std::iter::successors;
 use std::sync::LazyLock;
 
-pub(crate) use arguments::{
-    Call, find as find_argument, is_option, matches, takes_value, values, with_next,
-};
+use arguments::ANY;
+pub(crate) use arguments::{Call, find as find_argument, is_option, matches, takes_value, values};
 
 use crate::shell::{Word, base_name};
 
-/// Facts about a program or a subcommand.
+/// Facts about a program or a subcommand. Lists are written as [`arguments`] describes.
 #[derive(Debug)]
 pub(crate) struct Program {
     /// The names, separated by spaces. A name that ends in `*` is a prefix.
     names: &'static str,
-    /// The commands or the code that it executes.
     pub(crate) runs: Runs,
-    /// Options before the subcommand or before the command that it starts. A `-c:` takes a
-    /// setting, which must be one of `settings`.
+    /// Options before the subcommand or before the command that it starts. `-c:` takes a setting,
+    /// which must be one of `settings`.
     pub(crate) options: &'static str,
     /// Arguments with which it executes other programs.
     runs_with: &'static str,
-    /// Subcommands about which more is known.
     subcommands: &'static [Program],
     /// Settings that execute nothing. A subcommand that has some writes settings.
     pub(crate) settings: &'static str,
@@ -44,15 +39,11 @@ pub(crate) struct Program {
     version: &'static str,
     /// Calls that print a number and nothing else.
     prints_number: &'static [Call],
-    /// The files that it writes.
     pub(crate) writes: Writes,
-    /// Calls that do damage.
     harms: &'static [Harm],
-    /// Options and subcommands that mean the same, in groups.
+    /// Groups of options and subcommands that mean the same.
     synonyms: &'static [&'static str],
-    /// Options whose value is the working directory.
-    pub(crate) directory_options: &'static str,
-    /// Variables that change nothing about what it does.
+    /// Variables that do not change what it executes.
     pub(crate) harmless_variables: &'static str,
     traits: &'static [Trait],
     approval: Approval,
@@ -61,36 +52,26 @@ pub(crate) struct Program {
 /// The commands or the code that a program executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
-    /// Not known: the program has no entry, or its arguments may be a command.
+    /// Not known: its arguments may be a command.
     Unknown,
-    /// Nothing but itself.
     Nothing,
-    /// The command in its arguments, after options and `operands`.
-    Command {
-        /// The number of operands before the command.
-        operands: usize,
-        /// Variables may be set before the command.
-        assigns: bool,
-        /// Arguments from standard input are added to the command.
-        input: bool,
-    },
+    /// The command in its arguments, after its options and this number of operands.
+    Command(usize),
     /// The commands that follow one of these arguments, each up to `;` or `+`.
     Actions(&'static str),
     /// Its operands, joined to a script.
     Joined,
-    /// The scripts that are the values of these options.
-    Scripts(&'static str),
-    /// The script after `-c`, in the language of a shell.
+    /// The script after `-c`.
     Shell(Dialect),
-    /// Its arguments as text that the shell evaluates.
+    /// Its arguments, as text that the shell evaluates.
     Eval,
     /// Its first operand, when a signal arrives.
     Trap,
-    /// Text that does not appear in the command.
+    /// Text that the command does not show.
     Text,
-    /// Nothing, but names of commands get another meaning.
+    /// Nothing, but commands get another meaning.
     Alias,
-    /// Nothing, but a builtin of the shell evaluates its arguments.
+    /// Nothing, but the shell may evaluate its arguments.
     Builtin(Builtin),
     /// A sed script.
     Sed,
@@ -98,7 +79,7 @@ pub(crate) enum Runs {
     Awk,
     /// Code in another language.
     Code,
-    /// The content of a file, or commands on another machine, unless one of these calls is made.
+    /// Commands in a file or on another machine, except in these calls.
     Hidden(&'static [Call]),
 }
 
@@ -108,13 +89,12 @@ pub(crate) enum Dialect {
     Bash,
     /// Reads `$'x'` as a `$` and an `x`.
     Posix,
-    /// A language that is not analyzed.
+    /// Not analyzed.
     Other,
 }
 
-/// Builtins of the shell that set variables, or that evaluate text a second time.
+/// Builtins of the shell that set variables or evaluate text a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // Named after the builtins.
 pub(crate) enum Builtin {
     Declare,
     GetOpts,
@@ -134,11 +114,10 @@ pub(crate) enum Builtin {
 pub(crate) enum Writes {
     /// Possibly every argument.
     Unknown,
-    /// None of its arguments.
     Nothing,
     /// Every operand.
     All,
-    /// The last operand, or the directory that `-t` names.
+    /// The last operand, or the directory after `-t`.
     Last,
     /// The values of these options.
     Options(&'static str),
@@ -150,7 +129,7 @@ pub(crate) struct Harm {
     call: Call,
     /// The argument that the damage depends on.
     pub(crate) target: Target,
-    /// Returns true for damage to the whole machine, which no rule permits.
+    /// Damage to the whole machine, which no rule permits.
     pub(crate) is_catastrophic: bool,
     /// The reason shown to users.
     pub(crate) reason: &'static str,
@@ -159,66 +138,70 @@ pub(crate) struct Harm {
 /// The argument that damage depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// None: the call does damage by itself.
+    /// None: the call itself does damage.
     Any,
-    /// An operand is a system directory or the home directory.
+    /// A system directory or the home directory, as any argument.
     Vital,
-    /// An operand before the last is one.
+    /// The same before the last operand.
     VitalSource,
-    /// The last operand is one.
+    /// The same as the last operand.
     VitalDestination,
-    /// An operand is a disk.
     Disk,
 }
 
 /// Properties of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trait {
-    /// Accepts unambiguous beginnings of its subcommands.
+    /// Accepts abbreviated subcommands.
     Abbreviates,
     /// Changes the working directory of the shell to its operand.
     ChangesDirectory,
     /// Removes, moves or changes whole directories.
     ChangesTrees,
-    /// Connects to other machines.
-    Connects,
-    /// Makes copies of files or whole directories, or gives them other names.
+    /// Copies files and directories, or gives them other names.
     Copies,
-    /// Subcommands without an entry may be aliases or scripts.
+    /// Subcommands without an entry may be aliases or scripts, also under the name
+    /// `program-subcommand`.
     Extensible,
     /// One file that is many programs, depending on the name by which it is called.
     MultiCall,
     /// May be the value of variables such as `CC` and `PAGER`.
     NamedByVariables,
-    /// Applies redirections to the shell itself if it starts no command.
+    /// Adds arguments from standard input to the command that it starts.
+    ReadsArguments,
+    /// Redirects the shell itself if it starts no command.
     RedirectsShell,
-    /// `run NAME` runs a script of the project.
+    /// Runs a script of the project with `run NAME`.
     RunsScripts,
     /// Searches for files by patterns after options.
     Searches,
-    /// The first argument may select a toolchain: `+nightly`.
-    Toolchain,
-    /// Installed under the name `program-subcommand` too.
-    Dashed,
+    /// Sets variables for the command that it starts.
+    SetsVariables,
 }
 
-/// The calls that an approval covers.
+/// The calls that an approval of one call covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Approval {
-    /// Not known: the program, with its first operand if that looks like a subcommand.
+    /// The program with its first operand, if that looks like a subcommand.
     Guess,
-    /// Exactly the call that was approved.
+    /// That call and no other.
     Exact,
-    /// The program with any arguments.
+    /// Every call of the program.
     Program,
-    /// The subcommand with any arguments.
+    /// Every call of the subcommand.
     Subcommand,
 }
 
-/// The entry of programs about which nothing is known.
-static UNKNOWN: Program = Program { runs: Runs::Unknown, ..program("") };
+/// Entries, each with the facts that differ from [`program`].
+macro_rules! programs {
+    ($($names:tt { $($field:ident: $value:expr),* })*) => {
+        &[$($crate::programs::Program {
+            $($field: $value,)* ..$crate::programs::program($names)
+        }),*]
+    };
+}
+use programs;
 
-/// An entry of programs that execute nothing else.
 const fn program(names: &'static str) -> Program {
     Program {
         names,
@@ -233,28 +216,20 @@ const fn program(names: &'static str) -> Program {
         writes: Writes::Unknown,
         harms: &[],
         synonyms: &[],
-        directory_options: "",
         harmless_variables: "",
         traits: &[],
         approval: Approval::Guess,
     }
 }
 
-/// An entry of programs that only read, whatever their arguments.
-const fn reader(names: &'static str) -> Program {
-    Program { reads: &[arguments::ANY], ..program(names) }
-}
-
-/// An entry of programs that execute code or commands that the command line does not show.
-const fn runner(names: &'static str, runs: Runs) -> Program {
-    Program { runs, ..program(names) }
-}
-
-/// An entry of programs that start the command in their arguments.
-const fn wrapper(names: &'static str, options: &'static str, operands: usize) -> Program {
-    let runs = Runs::Command { operands, assigns: false, input: false };
-    Program { options, runs, ..program(names) }
-}
+/// The entry of programs that are not in the table.
+static UNKNOWN: Program = Program { runs: Runs::Unknown, ..program("") };
+/// Every call only reads.
+const READS: &[Call] = &[ANY];
+/// Every call executes commands that it does not show.
+const HIDDEN: Runs = Runs::Hidden(&[]);
+/// The damage of a redirection to a disk.
+pub(crate) static OVERWRITES_DISK: Harm = system::TO_DISK;
 
 /// Damage that can be intended.
 const fn harm(call: Call, reason: &'static str) -> Harm {
@@ -266,7 +241,7 @@ const fn catastrophe(call: Call, target: Target, reason: &'static str) -> Harm {
     Harm { call, target, is_catastrophic: true, reason }
 }
 
-/// All names in order, and prefixes of names.
+/// All names in order, and the prefixes of names.
 struct Index {
     names: Vec<(&'static str, &'static Program)>,
     prefixes: Vec<(&'static str, &'static Program)>,
@@ -275,13 +250,17 @@ struct Index {
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let tables: [&'static [Program]; 4] =
         [shells::PROGRAMS, system::PROGRAMS, development::PROGRAMS, git::PROGRAMS];
-    let entries = tables.into_iter().flatten();
-    let all =
-        entries.flat_map(|entry| entry.names.split_ascii_whitespace().map(move |n| (n, entry)));
-    let (prefixes, mut names): (Vec<_>, Vec<_>) = all.partition(|(name, _)| name.ends_with('*'));
+    let (mut names, mut prefixes) = (Vec::new(), Vec::new());
+    for entry in tables.into_iter().flatten() {
+        for name in entry.names.split_ascii_whitespace() {
+            match name.strip_suffix('*') {
+                Some(prefix) => prefixes.push((prefix, entry)),
+                None => names.push((name, entry)),
+            }
+        }
+    }
     names.sort_unstable_by_key(|(name, _)| *name);
-    let prefixes = prefixes.into_iter().map(|(name, entry)| (name.trim_end_matches('*'), entry));
-    Index { names, prefixes: prefixes.collect() }
+    Index { names, prefixes }
 });
 
 /// Returns the entry of a program, given its name without a directory.
@@ -293,8 +272,8 @@ pub(crate) fn find(name: &str) -> &'static Program {
     if let Some(entry) = exact(name) {
         return entry;
     }
-    // `python3.12` is as open-ended as python. The reverse does not hold: an unknown program is
-    // not trusted because of its beginning.
+    // `python3.12` is as powerful as python. No other program is known by its beginning: that
+    // would trust what is unknown.
     let unversioned = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     if let Some(entry) = exact(unversioned).filter(|entry| entry.runs == Runs::Code) {
         return entry;
@@ -303,9 +282,9 @@ pub(crate) fn find(name: &str) -> &'static Program {
     prefix.map_or(&UNKNOWN, |(_, entry)| entry)
 }
 
-/// Returns the program and the subcommand of a name such as `program-subcommand`.
+/// Splits the name of an installed `program-subcommand`.
 pub(crate) fn split_dashed(name: &str) -> Option<(&str, &str)> {
-    name.split_once('-').filter(|(program, _)| find(program).has(Trait::Dashed))
+    name.split_once('-').filter(|(program, _)| find(program).has(Trait::Extensible))
 }
 
 /// Returns the entries that describe a call, from the program to the innermost subcommand, each
@@ -315,22 +294,30 @@ fn levels(words: &[Word]) -> impl Iterator<Item = (&'static Program, &[Word])> {
         .split_first()
         .and_then(|(program, arguments)| Some((find(base_name(program.literal()?)), arguments)));
     successors(first, |(entry, arguments)| {
-        let is_skipped = |word: &Word| {
-            let is_listed = |text| takes_value(entry.options, text) == Some(false);
-            !entry.has(Trait::Extensible) && word.literal().is_some_and(is_listed)
-        };
-        let at = arguments.iter().position(|word| !is_skipped(word))?;
-        Some((entry.subcommand(arguments[at].literal()?)?, &arguments[at + 1..]))
+        let (word, arguments) = arguments.split_first()?;
+        Some((entry.subcommand(word.literal()?)?, arguments))
     })
 }
 
-/// Returns true if the call only reads, whatever its unknown words are.
-///
-/// For programs that execute a script or code in their arguments, the analysis must have shown
-/// that it is harmless.
+/// Returns the entry of the subcommand of a call.
+pub(crate) fn subcommand(words: &[Word]) -> Option<&'static Program> {
+    levels(words).nth(1).map(|(entry, _)| entry)
+}
+
+/// Returns true if the call only reads, whatever its unknown words are. If it has a script, the
+/// analysis must have shown that the script is harmless.
 pub(crate) fn only_reads(words: &[Word]) -> bool {
-    levels(words)
-        .any(|(entry, arguments)| entry.reads.iter().any(|call| call.certainly_matches(arguments)))
+    levels(words).any(|(entry, arguments)| is_one_of(entry.reads, arguments))
+}
+
+/// Returns true if the call prints a number and nothing else.
+pub(crate) fn prints_number(words: &[Word]) -> bool {
+    let mut levels = levels(words);
+    levels.next().is_some_and(|(entry, arguments)| is_one_of(entry.prints_number, arguments))
+}
+
+fn is_one_of(calls: &[Call], arguments: &[Word]) -> bool {
+    calls.iter().any(|call| call.certainly_matches(arguments))
 }
 
 /// Returns true if the call prints the version or the help of the program.
@@ -341,13 +328,7 @@ pub(crate) fn prints_version(words: &[Word]) -> bool {
     !name.contains('/') && (matches!(text, "--version" | "--help") || is_listed())
 }
 
-/// Returns true if the call prints a number and nothing else.
-pub(crate) fn prints_number(words: &[Word]) -> bool {
-    let Some((entry, arguments)) = levels(words).next() else { return false };
-    entry.prints_number.iter().any(|call| call.certainly_matches(arguments))
-}
-
-/// Returns the damage that a call does if its target is what the entry describes.
+/// Returns the damage of a call, each with the arguments among which its target would be.
 pub(crate) fn harms(words: &[Word]) -> impl Iterator<Item = (&'static Harm, &[Word])> {
     levels(words).flat_map(|(entry, arguments)| {
         let harms = entry.harms.iter().filter(|harm| harm.call.apparently_matches(arguments));
@@ -355,67 +336,31 @@ pub(crate) fn harms(words: &[Word]) -> impl Iterator<Item = (&'static Harm, &[Wo
     })
 }
 
-/// The part of a call that decides what it executes.
-pub(crate) struct Execution<'w> {
-    pub(crate) runs: Runs,
-    /// The entry that says so: of the innermost subcommand, or of the program.
-    pub(crate) entry: &'static Program,
-    /// The arguments that follow it.
-    pub(crate) arguments: &'w [Word],
-    pub(crate) is_subcommand: bool,
-}
-
 /// Returns what a call executes.
-pub(crate) fn execution(words: &[Word]) -> Execution<'_> {
-    let mut found =
-        Execution { runs: Runs::Unknown, entry: &UNKNOWN, arguments: &[], is_subcommand: false };
-    for (depth, (entry, arguments)) in levels(words).enumerate() {
-        if entry.runs != Runs::Nothing || depth == 0 {
-            found = Execution { runs: entry.runs, entry, arguments, is_subcommand: depth > 0 };
-        }
-        let is_one_of = |calls: &[Call]| calls.iter().any(|call| call.certainly_matches(arguments));
-        let is_plain = match found.runs {
-            Runs::Hidden(calls) => is_one_of(calls) || is_one_of(entry.reads),
-            Runs::Command { .. } => is_one_of(entry.reads),
-            _ => false,
-        };
-        if is_plain {
-            found.runs = Runs::Nothing;
-        }
+pub(crate) fn runs(words: &[Word]) -> Runs {
+    let Some((entry, arguments)) = levels(words).next() else { return Runs::Unknown };
+    match entry.runs {
+        Runs::Hidden(calls) if is_one_of(calls, arguments) => Runs::Nothing,
+        Runs::Hidden(_) | Runs::Command(_) if only_reads(words) => Runs::Nothing,
+        runs => runs,
     }
-    found
 }
 
 /// Returns an argument with which the program executes others.
 pub(crate) fn running_argument(words: &[Word]) -> Option<&str> {
-    let handled = match execution(words).runs {
-        Runs::Scripts(options) => options,
-        _ => "",
-    };
     levels(words).find_map(|(entry, arguments)| {
-        let operand = arguments.iter().find(|word| !word.may_be_option()).and_then(Word::literal);
+        let mut after_option = false;
         let mut literals = arguments.iter().filter_map(Word::literal);
         literals.find(|text| {
-            let name = text.split('=').next().unwrap_or_default();
-            let is_handled = handled.split_ascii_whitespace().any(|option| option == name);
-            // A letter elsewhere is more often a value than a subcommand.
-            let is_value = text.len() == 1 && operand != Some(text);
+            // A letter after an option is more often its value than a subcommand.
+            let is_value = std::mem::replace(&mut after_option, is_option(text)) && text.len() == 1;
             let mut list = entry.runs_with.split_ascii_whitespace();
-            !is_handled && !is_value && list.any(|pattern| matches(pattern, text))
+            !is_value && list.any(|pattern| matches(pattern, text))
         })
     })
 }
 
-/// Returns the entry of the subcommand of a call.
-pub(crate) fn subcommand(words: &[Word]) -> Option<&'static Program> {
-    levels(words).nth(1).map(|(entry, _)| entry)
-}
-
-/// The damage of writing to a disk.
-pub(crate) static OVERWRITES_DISK: Harm = system::TO_DISK;
-
 impl Program {
-    /// Returns true if the table has an entry for the program.
     pub(crate) fn is_known(&self) -> bool {
         !self.names.is_empty()
     }
@@ -424,7 +369,6 @@ impl Program {
         self.traits.contains(&property)
     }
 
-    /// Returns the entry of a subcommand.
     pub(crate) fn subcommand(&self, name: &str) -> Option<&'static Program> {
         let is_named = |entry: &&Program| entry.names.split_ascii_whitespace().any(|n| n == name);
         self.subcommands.iter().find(is_named)
@@ -436,12 +380,11 @@ impl Program {
         self.settings.split_ascii_whitespace().any(|setting| matches(setting, &name))
     }
 
-    /// Returns the other names of an option. A name that ends in `*` is a prefix.
-    pub(crate) fn other_names(&self, option: &str) -> impl Iterator<Item = &'static str> {
-        let is_member =
-            move |group: &&&str| group.split_ascii_whitespace().any(|name| name == option);
+    /// Returns the other names of an option or a subcommand.
+    pub(crate) fn other_names(&self, name: &str) -> impl Iterator<Item = &'static str> {
+        let is_member = move |group: &&&str| group.split_ascii_whitespace().any(|n| n == name);
         let groups = self.synonyms.iter().filter(is_member);
-        groups.flat_map(|group| group.split_ascii_whitespace()).filter(move |name| *name != option)
+        groups.flat_map(|group| group.split_ascii_whitespace()).filter(move |other| *other != name)
     }
 
     /// Returns true if a word is another name of a subcommand, or an abbreviation of it.
@@ -450,11 +393,11 @@ impl Program {
             || self.other_names(subcommand).any(|name| name == word)
     }
 
-    /// Returns the calls that an approval of one call covers.
+    /// Returns the calls that an approval of one call covers. Programs that execute, destroy or
+    /// fetch what their arguments say are approved call by call.
     pub(crate) fn approval(&self) -> Approval {
         let is_open_ended = !self.harms.is_empty()
             || !self.runs_with.is_empty()
-            || self.has(Trait::Connects)
             || !matches!(self.runs, Runs::Unknown | Runs::Nothing | Runs::Builtin(_));
         match self.approval {
             Approval::Guess if is_open_ended => Approval::Exact,

@@ -111,6 +111,9 @@ pub(super) fn ruled(
     }
 }
 
+/// Options whose value is the directory that a command works in.
+const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --prefix";
+
 /// Returns true if a command only reads.
 pub(super) fn only_reads(command: &Command) -> bool {
     if command.program().is_none() {
@@ -225,9 +228,9 @@ impl<'a> Check<'a> {
                 let is_operand = |w: &&Word| !w.literal().is_some_and(is_option);
                 self.enter(words.iter().find(is_operand));
             }
-            // What such a program starts is in that directory.
-            for directory in programs::values(program.directory_options, words) {
-                if directory.literal().is_some() {
+            // What such a command does, it does in that directory.
+            for directory in programs::values(DIRECTORY_OPTIONS, words) {
+                if directory.literal().is_some_and(|text| !text.starts_with('-')) {
                     self.enter(Some(&directory));
                 }
             }

@@ -264,7 +264,7 @@ impl<'a> Check<'a> {
                 Some(argument) => {
                     spelling::pieces(argument).into_iter().map(str::to_owned).collect()
                 }
-                None => spelling::spellings(word, &self.variables).unwrap_or_default(),
+                None => spelling::spellings(&word, &self.variables).unwrap_or_default(),
             };
             for piece in texts {
                 let candidates = self.candidates(&piece);
@@ -303,26 +303,26 @@ impl<'a> Check<'a> {
 }
 
 /// Returns the words of files that a command may write, and whether it certainly does.
-pub(super) fn written(command: &Command) -> (Vec<&Word>, bool) {
+pub(super) fn written(command: &Command) -> (Vec<Word>, bool) {
     let Some(base) = command.base().filter(|_| command.role != Role::Starts) else {
         return (vec![], false);
     };
     let arguments = command.words.get(1..).unwrap_or_default();
     let operands = || arguments.iter().filter(|word| !word.literal().is_some_and(is_option));
     match programs::find(base).writes {
-        Writes::All => (arguments.iter().collect(), true),
+        Writes::All => (arguments.to_vec(), true),
         // With `-t` the directory comes first.
         Writes::Last if programs::find_argument("-t* --target-directory", arguments).is_some() => {
-            (arguments.iter().collect(), true)
+            (arguments.to_vec(), true)
         }
-        Writes::Last => (operands().next_back().into_iter().collect(), true),
-        Writes::Options(options) => (programs::with_next(options, arguments), true),
+        Writes::Last => (operands().next_back().cloned().into_iter().collect(), true),
+        Writes::Options(options) => (programs::values(options, arguments), true),
         Writes::Nothing => (vec![], false),
         // The first operand is the script, which is read.
         Writes::Unknown if matches!(command.role, Role::Opaque(_)) => {
-            (operands().skip(1).collect(), false)
+            (operands().skip(1).cloned().collect(), false)
         }
-        Writes::Unknown => (arguments.iter().collect(), false),
+        Writes::Unknown => (arguments.to_vec(), false),
     }
 }
 

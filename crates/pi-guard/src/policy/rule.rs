@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use crate::Decision;
-use crate::programs::{self, Program as Entry, Trait, matches};
+use crate::programs::{self, Program as Entry, matches};
 use crate::shell::{Command, Word, base_name};
 
 /// A rule on commands: what they begin with.
@@ -94,8 +94,7 @@ fn wide(prefix: &[Vec<String>], words: &[Word], program: &Entry) -> Fit {
     let mut fit = Fit::Yes;
     // `cargo +nightly build`
     let toolchain = |word: &&Word| word.literal().is_some_and(|text| text.starts_with('+'));
-    let mut at =
-        usize::from(program.has(Trait::Toolchain) && words.first().as_ref().is_some_and(toolchain));
+    let mut at = usize::from(words.first().as_ref().is_some_and(toolchain));
     for alternatives in prefix {
         let option = alternatives.iter().any(|a| a.starts_with('-') && a.len() > 1);
         let found = if option { option_fit(alternatives, words, program) } else { Fit::No };

@@ -25,12 +25,15 @@ impl Check<'_> {
             self.unknown(text, "the script makes this program itself");
         }
         let program = programs::find(base);
-        let runs_arguments = matches!(program.runs, Runs::Unknown | Runs::Actions(_));
+        let is_inert = matches!(
+            program.runs,
+            Runs::Nothing | Runs::Alias | Runs::Awk | Runs::Builtin(_) | Runs::Sed
+        );
         let copied = program.has(Trait::Copies) && self.copies(command);
         if copied {
             self.unknown(text, "it gives another name to a program that a rule is about");
         }
-        if made || copied || !runs_arguments && !written.contains('/') {
+        if made || copied || is_inert && !written.contains('/') {
             return made || copied;
         }
         let Some(origin) = self.started(command) else { return false };
@@ -100,7 +103,7 @@ impl Check<'_> {
         }
         for command in &analysis.commands {
             let targets = command.redirects.iter().filter(|r| r.access != Access::Read);
-            let targets = targets.map(|redirect| &redirect.target);
+            let targets = targets.map(|redirect| redirect.target.clone());
             let (written, certain) = files::written(command);
             let written = written.into_iter().filter(|_| certain);
             for word in targets.chain(written) {

@@ -21,7 +21,8 @@ use crate::shell::Word;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Call {
     words: &'static [&'static str],
-    with: &'static [&'static str],
+    with: &'static str,
+    and: &'static str,
     without: &'static str,
     only: Option<&'static str>,
     least: usize,
@@ -30,7 +31,7 @@ pub(crate) struct Call {
 
 /// The condition that every call satisfies.
 pub(super) const ANY: Call =
-    Call { words: &[], with: &[], without: "", only: None, least: 0, most: usize::MAX };
+    Call { words: &[], with: "", and: "", without: "", only: None, least: 0, most: usize::MAX };
 /// Calls in which every option is known.
 pub(super) const LITERAL: Call = Call { without: "--", ..ANY };
 /// The call without arguments.
@@ -42,9 +43,14 @@ impl Call {
         Self { words, ..self }
     }
 
-    /// Requires an argument of each list.
-    pub(super) const fn with(self, with: &'static [&'static str]) -> Self {
+    /// Requires one of these arguments.
+    pub(super) const fn with(self, with: &'static str) -> Self {
         Self { with, ..self }
+    }
+
+    /// Requires one of these arguments too.
+    pub(super) const fn and(self, and: &'static str) -> Self {
+        Self { and, ..self }
     }
 
     /// Requires that none of these arguments is given.
@@ -82,8 +88,8 @@ impl Call {
         if !self.words.iter().zip(first).all(is_one_of) {
             return false;
         }
-        let given = |list: &&str| find(list, rest).is_some();
-        if !self.with.iter().all(given) {
+        let lacks = |list: &str| !list.is_empty() && find(list, rest).is_none();
+        if lacks(self.with) || lacks(self.and) {
             return false;
         }
         // After `--` there are only operands.
@@ -123,24 +129,16 @@ pub(crate) fn find<'w>(list: &str, arguments: &'w [Word]) -> Option<&'w str> {
     arguments.iter().filter_map(Word::literal).find(|text| matching(list, text).is_some())
 }
 
-/// Returns the arguments that a list matches, each with the one that follows.
-pub(crate) fn with_next<'w>(list: &str, arguments: &'w [Word]) -> Vec<&'w Word> {
-    let is_given = |word: &Word| word.literal().is_some_and(|text| matching(list, text).is_some());
-    let given = arguments.iter().enumerate().filter(|(_, word)| is_given(word));
-    given.flat_map(|(at, word)| [Some(word), arguments.get(at + 1)]).flatten().collect()
-}
-
 /// Returns the values of options of a list: attached ones, or the words that follow.
 pub(crate) fn values(list: &str, arguments: &[Word]) -> Vec<Word> {
     let mut values = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
         let Some(text) = word.literal() else { continue };
-        if matching(list, text).is_none() {
-            continue;
-        }
-        match text.split_once('=') {
-            Some((_, value)) => values.push(Word::plain(value)),
-            None => values.extend(arguments.get(at + 1).cloned()),
+        let Some(option) = matching(list, text) else { continue };
+        let attached = text.split_once('=').map(|(_, value)| value);
+        match attached.or_else(|| text.strip_prefix(option.trim_end_matches('*'))) {
+            Some(value) if !value.is_empty() => values.push(Word::plain(value)),
+            _ => values.extend(arguments.get(at + 1).cloned()),
         }
     }
     values
@@ -162,7 +160,8 @@ pub(crate) fn matches(pattern: &str, text: &str) -> bool {
         };
     }
     if let Some(characters) = pattern.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return !text.is_empty() && text.chars().all(|c| characters.contains(c));
+        let has_letter = text.contains(|c| c != '-');
+        return has_letter && text.chars().all(|c| characters.contains(c));
     }
     if pattern.starts_with("--") {
         return is_long(text, pattern);

@@ -6,7 +6,7 @@ use super::uncertainty::Uncertainty;
 use super::variables::{self, Effect};
 use super::word::Word;
 use super::{Analysis, Assignment, Command, Role, builtins, languages, script_into};
-use crate::programs::{self, Dialect, Execution, Program, Runs, Trait, is_option, takes_value};
+use crate::programs::{self, Dialect, Program, Runs, Trait, is_option, takes_value};
 
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {
@@ -69,7 +69,9 @@ impl Launch<'_> {
         }
         match programs::running_argument(words) {
             Some(word) if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                return Role::Opaque(format!("`{base} {word}` runs scripts of packages"));
+                return Role::Opaque(format!(
+                    "`{base} {word}` runs commands that it does not show"
+                ));
             }
             Some(option) => self.note(Uncertainty::Starter(format!("{base} {option}"))),
             None => {}
@@ -79,27 +81,12 @@ impl Launch<'_> {
         {
             return role;
         }
-        let execution = programs::execution(words);
-        let role = self.execute(&execution);
-        // The program of a subcommand does more than starting what it is given.
-        if execution.is_subcommand && role == Role::Starts { Role::Plain } else { role }
-    }
-
-    fn execute(&mut self, execution: &Execution<'_>) -> Role {
-        let (base, arguments) = (self.base, execution.arguments);
-        match execution.runs {
+        let arguments = &words[1..];
+        match programs::runs(words) {
             Runs::Unknown | Runs::Nothing => Role::Plain,
-            Runs::Command { operands, assigns, input } => {
-                self.wrapped(execution, operands, assigns, input)
-            }
+            Runs::Command(operands) => self.wrapped(program, operands),
             Runs::Actions(list) => self.actions(list),
-            Runs::Joined => self.joined(execution),
-            Runs::Scripts(options) => {
-                for script in programs::values(options, arguments) {
-                    self.script(&script);
-                }
-                Role::Plain
-            }
+            Runs::Joined => self.joined(program),
             Runs::Shell(dialect) => self.shell(dialect),
             Runs::Trap => self.trap().unwrap_or_else(|| self.evaluated()),
             Runs::Eval => self.evaluated(),
@@ -129,14 +116,6 @@ impl Launch<'_> {
 
     fn note(&mut self, uncertainty: Uncertainty) {
         self.analysis.note(uncertainty);
-    }
-
-    /// Adds a script that this command runs.
-    fn script(&mut self, script: &Word) {
-        match script.literal() {
-            Some(text) => script_into(text, self.analysis, self.inside),
-            None => self.note(Uncertainty::RunsText(self.base.to_owned())),
-        }
     }
 
     /// Adds the command that this one starts without doing anything else.
@@ -185,15 +164,10 @@ impl Launch<'_> {
     }
 
     /// The command of a wrapper, after its options, assignments and operands.
-    fn wrapped(
-        &mut self,
-        execution: &Execution<'_>,
-        mut operands: usize,
-        assigns: bool,
-        input: bool,
-    ) -> Role {
-        let arguments = execution.arguments;
-        let accepted = execution.entry.options;
+    fn wrapped(&mut self, program: &Program, mut operands: usize) -> Role {
+        let arguments = &self.words[1..];
+        let accepted = program.options;
+        let assigns = program.has(Trait::SetsVariables);
         let mut assignments = Vec::new();
         let mut options = true;
         let mut at = 0;
@@ -220,7 +194,7 @@ impl Launch<'_> {
                 assignments.push(Assignment { name: name.to_owned(), value });
             } else if operands > 0 {
                 operands -= 1;
-            } else if input {
+            } else if program.has(Trait::ReadsArguments) {
                 let mut started = replaced(&arguments[..at], arguments[at..].to_vec());
                 started.push(Word::unknown("…", INPUT));
                 return self.start(&started, assignments);
@@ -230,7 +204,7 @@ impl Launch<'_> {
             at += 1;
         }
         let redirects = !self.analysis.commands[self.at].redirects.is_empty();
-        if redirects && execution.entry.has(Trait::RedirectsShell) {
+        if redirects && program.has(Trait::RedirectsShell) {
             self.note(Uncertainty::Construct(format!("{} with redirections", self.base)));
         }
         Role::Plain
@@ -264,10 +238,10 @@ impl Launch<'_> {
     }
 
     /// The operands, joined to a script.
-    fn joined(&mut self, execution: &Execution<'_>) -> Role {
-        let mut rest = execution.arguments;
+    fn joined(&mut self, program: &Program) -> Role {
+        let mut rest = &self.words[1..];
         while let Some(text) = rest.first().and_then(Word::literal).filter(|t| is_option(t)) {
-            let takes_next = takes_value(execution.entry.options, text) == Some(true);
+            let takes_next = takes_value(program.options, text) == Some(true);
             rest = rest.get(1 + usize::from(takes_next)..).unwrap_or_default();
         }
         let literals: Option<Vec<&str>> = rest.iter().map(Word::literal).collect();
