@@ -47,8 +47,8 @@ use sandbox::Sandbox;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
-    /// The settings of the group `guard` are invalid.
-    #[error("the guard settings are invalid: {0}. No command runs without valid guard settings.")]
+    /// A setting that must not be ignored is invalid.
+    #[error("the settings are invalid: {0}. No command runs until they are corrected.")]
     Settings(Diagnostic),
     /// A rule file is invalid or cannot be read.
     #[error(

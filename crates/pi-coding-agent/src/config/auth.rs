@@ -1,4 +1,4 @@
-//! `auth.json`: keys and tokens, by provider.
+//! `auth.json`: API keys and login tokens, by provider.
 
 mod store;
 
@@ -9,40 +9,39 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub(super) use store::legacy_path;
 pub use store::{AuthEdit, AuthStore};
 
-/// What is stored for a provider.
+/// The stored credential of a provider.
 #[derive(Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum StoredCredential {
-    /// A key, or how to get one: `$NAME` is a variable, `!command` is what a command prints.
+    /// An API key.
     ApiKey {
-        /// The key.
+        /// The key itself, `$NAME` for a variable, or `!command` for the output of a command.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
-        /// Variables that the provider needs besides.
+        /// Variables that the provider needs in addition.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         env: BTreeMap<String, String>,
-        /// Fields unknown to this crate.
+        /// Unknown fields.
         #[serde(flatten)]
         extra: Map<String, Value>,
     },
-    /// Tokens of a login.
+    /// The tokens of a login.
     Oauth {
-        /// Sent with requests.
+        /// Token that is sent with requests.
         access: String,
-        /// Buys the next one.
+        /// Token that renews `access`.
         refresh: String,
-        /// When `access` ends, in milliseconds since 1970.
+        /// Expiry of `access` in milliseconds since 1970.
         expires: f64,
-        /// What the provider's login keeps besides.
+        /// Unknown fields, and data of the provider's login.
         #[serde(flatten)]
         extra: Map<String, Value>,
     },
 }
 
-/// Whether there is a secret, not which.
+/// Shows which fields are set, but no secret.
 impl fmt::Debug for StoredCredential {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -59,7 +58,7 @@ impl fmt::Debug for StoredCredential {
 }
 
 impl StoredCredential {
-    /// A plain key.
+    /// Creates a credential from an API key.
     pub fn api_key(key: impl Into<String>) -> Self {
         Self::ApiKey { key: Some(key.into()), env: BTreeMap::new(), extra: Map::new() }
     }

@@ -1,16 +1,16 @@
-//! Where the user's files are, and which directory holds the sessions.
+//! The directories of the user's files and of the sessions.
 
 use std::path::{Path, PathBuf};
 
 use super::{ConfigError, SettingsStore};
 use crate::Environment;
 
-/// The variable that names another directory than `~/.pi/agent`.
+/// Variable that replaces `~/.pi/agent`.
 const AGENT: &str = "PI_CODING_AGENT_DIR";
-/// The variable that names a directory for sessions.
+/// Variable with the directory of session files.
 const SESSIONS: &str = "PI_CODING_AGENT_SESSION_DIR";
 
-/// The directory of the user's settings, credentials and sessions.
+/// Returns the directory of the user's settings, credentials and sessions.
 pub fn agent_directory(
     variable: &dyn Fn(&str) -> Option<String>,
     home: Option<&Path>,
@@ -28,17 +28,19 @@ pub fn agent_directory(
     home.map(|home| home.join(".pi/agent")).ok_or(ConfigError::NoHome)
 }
 
-/// A directory for sessions.
+/// The directory of session files.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionDirectory {
-    /// The directory.
+    /// Path of the directory.
     pub path: PathBuf,
-    /// Sessions of all projects are in it, so those of one must be told by what they say.
+    /// The directory contains the sessions of all projects. The content of a file tells to which
+    /// project it belongs.
     pub shared: bool,
 }
 
-/// Where sessions are: what the flag says, else the variable, else the settings, else the
-/// project's own place in the agent's directory.
+/// Returns the directory of session files: from the flag, else the variable, else the settings,
+/// else the directory of the project in the agent directory.
 pub fn resolve_session_directory(
     environment: &Environment,
     flag: Option<&str>,

@@ -1,89 +1,90 @@
-//! What can be wrong with a file of the user, and what to do about it.
+//! Errors of reading and writing the user's files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::Diagnostic;
 
-/// Why a file was not read or not written. A file that is named here is as it was.
+/// The reasons why a file was not read or written. The file itself is unchanged.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConfigError {
-    /// The file is there but cannot be read.
+    /// The file exists but cannot be read.
     #[error("cannot be read: {source}; check its permissions")]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// Not JSON.
-    #[error("line {line}, column {column}: {problem}; correct the file, until then it is not used")]
+    /// The file is not valid JSON.
+    #[error("line {line}, column {column}: {problem}; correct the file; it is ignored until then")]
     Syntax {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// From 1.
+        /// Line, counted from 1.
         line: usize,
-        /// From 1, in characters.
+        /// Column in characters, counted from 1.
         column: usize,
-        /// What the parser expected.
+        /// Error of the parser.
         problem: String,
     },
-    /// JSON of another shape.
-    #[error("{problem}; correct the file, until then it is not used")]
+    /// The file is JSON of another structure.
+    #[error("{problem}; correct the file; it is ignored until then")]
     Shape {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// Another program is writing and does not stop.
+    /// Another program does not release the lock.
     #[error(
-        "another program has been writing it for too long; \
-         if none is running, remove the directory {}", lock.display()
+        "another program holds its lock for too long; \
+         if no other program is running, remove the directory {}", lock.display()
     )]
     Locked {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What marks it as taken.
+        /// Directory that is the lock.
         lock: PathBuf,
     },
-    /// We were so slow that another program took us for dead.
-    #[error("another program took over while it was being changed; nothing was written, try again")]
+    /// The change took so long that another program removed the lock as stale.
+    #[error("another program took over its lock during the change; nothing was written, try again")]
     LockLost {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The disk is full or read-only, or the directory belongs to somebody else.
-    #[error("cannot be written: {source}; the old content is untouched, {}", advice(source))]
+    /// The file cannot be written.
+    #[error("cannot be written: {source}; the old content is unchanged; {}", advice(source))]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The settings of a project that has no say.
+    /// The project is not trusted.
     #[error("the project is not trusted, so its settings were not changed; trust it first")]
     NotTrusted {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A stored credential that is of no use.
+    /// A stored credential is invalid.
     #[error("the entry for {provider:?}: {problem}")]
     Credential {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Whose it is.
+        /// Provider of the credential.
         provider: String,
-        /// What is wrong, and what to do.
+        /// Description of the problem, and what to do.
         problem: String,
     },
-    /// Nobody said where the user's files are.
-    #[error("no home directory is known; set HOME or PI_CODING_AGENT_DIR")]
+    /// The directory of the user's files is not known.
+    #[error("the home directory is not known; set HOME or PI_CODING_AGENT_DIR")]
     NoHome,
 }
 
 impl ConfigError {
-    /// The file that it is about.
+    /// Returns the file that the error is about.
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read { path, .. }
@@ -98,7 +99,7 @@ impl ConfigError {
         }
     }
 
-    /// The same as something to tell the user without stopping.
+    /// Returns the error as a diagnostic.
     pub fn diagnostic(&self) -> Diagnostic {
         Diagnostic::error(self.path().map(Path::to_owned), self.to_string())
     }
@@ -111,9 +112,11 @@ impl ConfigError {
 fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, StorageFull};
     match error.kind() {
-        StorageFull => "make room on the disk",
-        ReadOnlyFilesystem => "make the disk writable, or set PI_CODING_AGENT_DIR to another place",
-        PermissionDenied => "make the file and its directory writable for you",
+        StorageFull => "free space on the disk",
+        ReadOnlyFilesystem => {
+            "make the file system writable, or set PI_CODING_AGENT_DIR to another directory"
+        }
+        PermissionDenied => "make the file and its directory writable",
         _ => "check the file and its directory",
     }
 }

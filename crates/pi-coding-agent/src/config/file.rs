@@ -1,9 +1,8 @@
 //! A JSON object in a file that other programs read and write too.
 //!
-//! Reading takes no lock, so it works in directories that are not ours. The TypeScript pi writes
-//! in place: what looks broken may be half of a write, so it is read again with the lock before
-//! anything is said about it. Our own writes put a new file in the place of the old one, where the
-//! system allows that.
+//! Reading takes no lock, so it works in directories of other users. The TypeScript pi writes in
+//! place, so a file that looks broken may be half written: it is read again under the lock before
+//! an error is reported. This program replaces the file instead, where the system supports that.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -15,20 +14,29 @@ use serde_json::{Map, Value};
 use super::ConfigError;
 use super::lock::Lock;
 
-/// A file and how it is treated.
+/// A JSON file with its properties.
 #[derive(Debug, Clone)]
 pub(super) struct JsonFile {
     pub(super) path: PathBuf,
-    /// After which time a lock belongs to a dead program.
+    /// Age at which a lock is stale.
     pub(super) stale: Duration,
-    /// Nobody but the user may read it.
-    pub(super) private: bool,
-    /// Written after the closing brace.
+    /// Users who may read the file.
+    pub(super) access: Access,
+    /// Text after the closing brace.
     pub(super) end: &'static str,
 }
 
+/// The users who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Only the owner.
+    Private,
+    /// As the umask says.
+    Default,
+}
+
 impl JsonFile {
-    /// What the file says. `None` if there is no file, or nothing in it.
+    /// Reads the object in the file. `None` if the file does not exist or is empty.
     pub(super) fn read(&self) -> Result<Option<Map<String, Value>>, ConfigError> {
         match read_object(&self.path) {
             Ok(Content::Object(object)) => Ok(Some(object)),
@@ -46,10 +54,10 @@ impl JsonFile {
         }
     }
 
-    /// Takes the lock and reads what there is now.
+    /// Takes the lock and reads the current content.
     pub(super) fn open(&self) -> Result<OpenFile<'_>, ConfigError> {
         if let Some(directory) = self.path.parent() {
-            create_directory(directory, self.private).map_err(ConfigError::write(&self.path))?;
+            create_directory(directory, self.access).map_err(ConfigError::write(&self.path))?;
         }
         let lock = Lock::take(&self.path, self.stale)?;
         let content = match read_object(&self.path)? {
@@ -60,16 +68,16 @@ impl JsonFile {
     }
 }
 
-/// A file with its lock. Dropping it changes nothing.
+/// A file under its lock. Dropping it changes nothing.
 pub(super) struct OpenFile<'f> {
     file: &'f JsonFile,
     lock: Lock,
-    /// What is in the file, to be changed.
+    /// Content of the file, to be changed.
     pub(super) content: Map<String, Value>,
 }
 
 impl OpenFile<'_> {
-    /// Replaces the file, and keeps the lock.
+    /// Writes the content and keeps the lock.
     pub(super) fn write(&self) -> Result<(), ConfigError> {
         let path = &self.file.path;
         let mut text = serde_json::to_string_pretty(&self.content)
@@ -78,7 +86,7 @@ impl OpenFile<'_> {
         if !self.lock.is_held() {
             return Err(ConfigError::LockLost { path: path.clone() });
         }
-        replace(path, text.as_bytes(), self.file.private).map_err(ConfigError::write(path))
+        replace(path, text.as_bytes(), self.file.access).map_err(ConfigError::write(path))
     }
 }
 
@@ -101,7 +109,7 @@ fn read_object(path: &Path) -> Result<Content, ConfigError> {
     };
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        let problem = "a byte that is not UTF-8".to_owned();
+        let problem = "invalid UTF-8".to_owned();
         syntax_error(path, &before, problem)
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -113,24 +121,24 @@ fn read_object(path: &Path) -> Result<Content, ConfigError> {
         Value::Object(object) => Ok(Content::Object(object)),
         other => Err(ConfigError::Shape {
             path: path.to_owned(),
-            problem: format!("an object in braces is expected, not {}", kind(&other)),
+            problem: format!("expected an object, not {}", kind(&other)),
         }),
     }
 }
 
-/// What a value is, in words.
+/// Describes the type of a value.
 pub(super) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "true or false",
         Value::Number(_) => "a number",
-        Value::String(_) => "a text",
+        Value::String(_) => "a string",
         Value::Array(_) => "a list",
         Value::Object(_) => "an object",
     }
 }
 
-/// The place as editors count it: lines and characters, from 1.
+/// Returns an error at the end of `before`, with line and column as editors count them.
 fn syntax_error(path: &Path, before: &str, problem: String) -> ConfigError {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
@@ -139,7 +147,7 @@ fn syntax_error(path: &Path, before: &str, problem: String) -> ConfigError {
 
 fn parse_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigError {
     let message = error.to_string();
-    // The place is told separately.
+    // The position is reported separately.
     let problem = message.split(" at line ").next().unwrap_or(&message);
     let line = text.split_inclusive('\n').nth(error.line().saturating_sub(1)).unwrap_or("");
     // The parser counts bytes, and the end of a line as column 0 of the next.
@@ -155,34 +163,34 @@ fn parse_error(path: &Path, text: &str, error: &serde_json::Error) -> ConfigErro
     }
 }
 
-/// Creates what is missing of a directory.
-fn create_directory(directory: &Path, private: bool) -> io::Result<()> {
+/// Creates a directory and its missing ancestors.
+fn create_directory(directory: &Path, access: Access) -> io::Result<()> {
     if directory.is_dir() {
         return Ok(());
     }
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
-    if private {
+    if access == Access::Private {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     }
     #[cfg(not(unix))]
-    let _ = private;
+    let _ = access;
     builder.create(directory)
 }
 
-/// Puts new content in the place of a file, or of what a link leads to.
-fn replace(path: &Path, content: &[u8], private: bool) -> io::Result<()> {
-    let created = private && make_private(path)?;
+/// Replaces the content of a file, or of the target of a link.
+fn replace(path: &Path, content: &[u8], access: Access) -> io::Result<()> {
+    let created = access == Access::Private && make_private(path)?;
     pi_tools::replace_file(path, content).inspect_err(|_| {
         if created {
-            // An empty file would look like somebody logged out of everything.
+            // An empty file would look like a logout from all providers.
             let _ = fs::remove_file(path);
         }
     })
 }
 
-/// Lets nobody else read a file, before there is anything new in it. Whether it was created.
+/// Makes a file private before it gets new content. Returns true if it was created.
 #[cfg(unix)]
 fn make_private(path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};

@@ -1,9 +1,9 @@
-//! The lock on a file that several programs change.
+//! The lock of a file that several programs change.
 //!
 //! It is the lock of npm's `proper-lockfile`, which the TypeScript pi takes: a directory named
-//! `FILE.lock`, beside the name that is used (not beside what a link leads to). Whoever created it
-//! has the lock. Its time of modification is renewed while it is held; one that has not been
-//! renewed for a while belongs to a program that died, and may be removed by anybody.
+//! `FILE.lock`, beside the given path (not beside the target of a link). The process that creates
+//! the directory holds the lock and renews its modification time. A lock that was not renewed for a
+//! while is stale, and any process may remove it.
 
 use std::fs::{self, File, FileTimes, Metadata};
 use std::io;
@@ -14,21 +14,21 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::ConfigError;
 
-/// Waiting begins with this pause and doubles it up to the other. The holder usually needs about
-/// a millisecond.
+/// The first pause of a waiting process; it doubles up to [`LONGEST_PAUSE`]. A holder usually needs
+/// about a millisecond.
 const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
-/// Beyond the time after which a dead program's lock may be taken.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Waiting time beyond the age at which a lock is stale.
+const GRACE: Duration = Duration::from_secs(2);
 
-/// Does something to a file while nobody else changes it. Its directory must be there.
+/// Calls `change` under the lock of a file. The directory of the file must exist.
 pub(crate) fn with_lock<T>(file: &Path, change: impl FnOnce() -> T) -> Result<T, ConfigError> {
     const STALE: Duration = Duration::from_secs(10);
     let _lock = Lock::take(file, STALE)?;
     Ok(change())
 }
 
-/// A file that is ours to change.
+/// A held lock.
 #[derive(Debug)]
 pub(super) struct Lock {
     directory: PathBuf,
@@ -37,8 +37,8 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock on a file, which need not exist; its directory must. Blocks while another
-    /// program has it.
+    /// Takes the lock of a file. The file need not exist, but its directory must. Blocks while
+    /// another program holds the lock.
     pub(super) fn take(file: &Path, stale: Duration) -> Result<Self, ConfigError> {
         let mut name = file.as_os_str().to_owned();
         name.push(".lock");
@@ -52,11 +52,11 @@ impl Lock {
                 Err(error) => return Err(ConfigError::write(file)(error)),
             }
             if is_stale(&directory, stale) {
-                // Somebody else may be quicker, or it is not empty and no lock at all: the next
-                // round tells.
+                // Another process may be faster, or the directory is not a lock and not empty. The
+                // next round decides.
                 let _ = fs::remove_dir(&directory);
             }
-            if start.elapsed() > stale + PATIENCE {
+            if start.elapsed() > stale + GRACE {
                 return Err(ConfigError::Locked { path: file.to_owned(), lock: directory });
             }
             thread::sleep(pause);
@@ -68,7 +68,7 @@ impl Lock {
         Ok(Self { renewal: renew(directory.clone(), stale / 2), directory, identity })
     }
 
-    /// Whether nobody took us for dead meanwhile.
+    /// Returns true if no other process has removed the lock as stale.
     pub(super) fn is_held(&self) -> bool {
         fs::metadata(&self.directory).is_ok_and(|found| Identity::of(&found) == self.identity)
     }
@@ -81,7 +81,7 @@ impl Drop for Lock {
             let _ = thread.join();
         }
         if self.is_held() {
-            // Nothing more can be done about a failure; it will look stale soon.
+            // A lock that cannot be removed becomes stale soon.
             let _ = fs::remove_dir(&self.directory);
         }
     }
@@ -92,7 +92,7 @@ fn is_stale(directory: &Path, stale: Duration) -> bool {
     modified.is_ok_and(|time| SystemTime::now().duration_since(time).is_ok_and(|age| age > stale))
 }
 
-/// Says from time to time that we are alive, until the sender is gone.
+/// Renews the modification time of a lock until the sender is dropped.
 fn renew(directory: PathBuf, every: Duration) -> Option<(Sender<()>, JoinHandle<()>)> {
     let (stop, stopped) = channel::<()>();
     let run = move || {
@@ -101,16 +101,16 @@ fn renew(directory: PathBuf, every: Duration) -> Option<(Sender<()>, JoinHandle<
             let _ = File::open(&directory).and_then(|lock| lock.set_times(now));
         }
     };
-    // Without a thread the lock lasts as long as one that is never renewed: plenty for a write.
+    // Without a thread the lock becomes stale, but a write takes less time than that.
     let thread = thread::Builder::new().name("pi-lock".to_owned()).spawn(run).ok()?;
     Some((stop, thread))
 }
 
-/// Tells a directory from another of the same name.
+/// Distinguishes a directory from another one of the same name.
 #[derive(Debug, PartialEq, Eq)]
 struct Identity {
     number: u64,
-    /// The number alone is not enough: file systems use it again at once.
+    /// The number alone is not enough: file systems reuse it at once.
     created: Option<SystemTime>,
 }
 

@@ -1,17 +1,20 @@
-//! JSON Schemas of the user's files, for editors. `cargo xtask schemas` writes them down.
+//! JSON Schemas of the user's files, for editors. `cargo xtask schemas` writes them to files.
 
 use std::collections::BTreeMap;
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
+use super::settings::add_idle_keys;
 use super::{Settings, StoredCredential};
 use crate::models::ModelsFile;
 
-/// The name of each file and its schema.
+/// Returns the name of each file with its schema.
 pub fn schemas() -> Vec<(&'static str, Value)> {
+    let mut settings = schema::<Settings>("pi settings");
+    add_idle_keys(&mut settings);
     vec![
-        ("settings", schema::<Settings>("pi settings")),
+        ("settings", settings),
         ("auth", schema::<BTreeMap<String, StoredCredential>>("pi credentials, by provider")),
         ("models", schema::<ModelsFile>("pi models, by provider")),
         ("trust", schema::<BTreeMap<String, Option<bool>>>("pi trust, by directory")),

@@ -1,10 +1,12 @@
 //! `settings.json`, typed.
 //!
-//! Everything is optional, since a file names only what differs; what counts in the end is in
-//! `settings/effective.rs`. Keys that are not here stay in the file untouched.
+//! Every field is optional, since a file contains only what differs from the defaults; the
+//! effective values are in `settings/effective.rs`. Only keys that have an effect are typed. All
+//! other keys, known or unknown, stay in the file untouched.
 
 mod choices;
 mod effective;
+mod executor;
 mod guard;
 mod keys;
 mod layer;
@@ -13,202 +15,137 @@ mod store;
 
 use std::collections::BTreeMap;
 
+use pi_agent::{QueueMode, SteeringDelivery};
 use pi_protocol::ThinkingLevel;
+use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-pub use choices::{
-    CacheWarming, CodemodeMode, Detection, DoubleEscapeAction, ExitOutput, ImageProtocol,
-    MermaidMode, PackageSource, ProjectTrustDefault, QueueDelivery, QuietStartup, Scrollbar,
-    ShareDestination, TerminalImages, Transport, TreeFilter, TuiMode, WheelLines,
-};
-pub use effective::{DEFAULT_TOOLS, ProviderRetry, Retry};
+pub(crate) use choices::PackageSource;
+pub use choices::ProjectTrustDefault;
+pub(crate) use effective::default_tools;
+pub use executor::{ExecutorSetting, InvalidExecutor};
 pub use guard::{
     ApprovalPolicy, GuardSettings, InvalidValue, NetworkSetting, NetworkSwitch, Profile,
     RequiredLevel, ReviewerSettings, SandboxMode,
 };
+pub(crate) use keys::add_idle_keys;
 pub use keys::{KEYS, SettingKey};
-pub use number::Timeout;
-pub use store::{Changes, SettingsScope, SettingsStore};
+use number::Timeout;
+pub use store::{SettingsChanges, SettingsScope, SettingsStore};
 
-/// What a settings file may say.
+/// The settings of a file, or of several files combined.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 #[schemars(title = "pi settings")]
+#[non_exhaustive]
 pub struct Settings {
-    /// Where editors find the schema of this file.
+    /// Location of the JSON Schema of this file, for editors.
     #[serde(rename = "$schema")]
     pub schema: Option<String>,
 
-    /// The provider of the model to start with.
+    /// Provider of the default model.
     pub default_provider: Option<String>,
-    /// The model to start with.
+    /// Id of the default model.
     pub default_model: Option<String>,
-    /// How much models think unless told otherwise.
+    /// Default thinking level.
     #[schemars(with = "Option<choices::ThinkingLevelName>")]
     pub default_thinking_level: Option<ThinkingLevel>,
-    /// How much one model thinks, by `provider/id`.
+    /// Thinking levels of single models, by `provider/id`.
     #[schemars(with = "Option<BTreeMap<String, choices::ThinkingLevelName>>")]
     pub model_thinking_levels: Option<BTreeMap<String, ThinkingLevel>>,
-    /// Tokens for thinking, by level.
+    /// Token budgets of thinking levels.
     pub thinking_budgets: Option<ThinkingBudgets>,
-    /// Patterns of the models to choose from.
+    /// Patterns of the models to cycle through.
     pub enabled_models: Option<Vec<String>>,
-    /// Do not show what the model thinks.
-    pub hide_thinking_block: Option<bool>,
-    /// Tell when a prompt cache was missed.
-    pub show_cache_miss_notices: Option<bool>,
-    /// When to keep prompt caches alive. Only in the user's file.
-    pub cache_warming: Option<CacheWarming>,
 
-    /// How many steering messages are delivered at a time.
-    pub steering_mode: Option<QueueDelivery>,
-    /// How many follow-up messages are delivered at a time.
-    pub follow_up_mode: Option<QueueDelivery>,
-    /// The editor for long prompts.
-    pub external_editor: Option<String>,
-    /// What pressing escape twice does.
-    pub double_escape_action: Option<DoubleEscapeAction>,
-    /// What the tree of a session shows at first.
-    pub tree_filter_mode: Option<TreeFilter>,
-    /// Whether projects nobody decided about are trusted. Only in the user's file.
+    /// Number of steering messages that are delivered at once.
+    #[serde(deserialize_with = "choices::queue_mode")]
+    #[schemars(with = "Option<choices::QueueModeName>")]
+    pub steering_mode: Option<QueueMode>,
+    /// Number of follow-up messages that are delivered at once.
+    #[serde(deserialize_with = "choices::queue_mode")]
+    #[schemars(with = "Option<choices::QueueModeName>")]
+    pub follow_up_mode: Option<QueueMode>,
+    /// Time at which a steering message reaches a model that called several tools. With
+    /// `afterTool`, calls that have not begun are skipped.
+    #[serde(deserialize_with = "choices::steering_delivery")]
+    #[schemars(with = "Option<choices::SteeringDeliveryName>")]
+    pub steering_delivery: Option<SteeringDelivery>,
+    /// Trust in projects about which the user has not decided. Only in the user's file.
     pub default_project_trust: Option<ProjectTrustDefault>,
 
-    /// The tools at the start: names, or `+name` and `-name` to change the usual ones.
+    /// Active tools at the start: names, or `+name` and `-name` to change the default list.
     pub default_tools: Option<Vec<String>>,
-    /// Tools called from scripts.
-    pub codemode: Option<Codemode>,
+    /// Treatment of files that changed since the model read them: `warn` writes them and adds a
+    /// note to the result, `refuse` makes the model read them again.
+    #[serde(deserialize_with = "choices::changed_files")]
+    #[schemars(with = "Option<choices::ChangedFilesName>")]
+    pub changed_files: Option<ChangedFilePolicy>,
+    /// Machine or container in which tools work: `local`, `ssh:HOST[:DIR]`, `docker:NAME` or
+    /// `podman:NAME`. Only in the user's file.
+    pub executor: Option<ExecutorSetting>,
 
-    /// What may be done, and what holds it. Only in the user's file.
+    /// Restrictions on tools and commands. Only in the user's file.
     pub guard: Option<GuardSettings>,
 
-    /// Where sessions are kept. In a project's file it counts before the project is trusted.
+    /// Directory of session files. In a project's file, this applies before the project is
+    /// trusted.
     pub session_dir: Option<String>,
-    /// Where shared sessions go.
-    pub session_share_destination: Option<ShareDestination>,
-    /// Making room in the context.
-    pub compaction: Option<Compaction>,
-    /// Summaries of branches that were left.
-    pub branch_summary: Option<BranchSummary>,
+    /// Compaction of full contexts.
+    pub compaction: Option<CompactionGroup>,
+    /// Summaries of abandoned branches.
+    pub branch_summary: Option<BranchSummaryGroup>,
+    /// Images for models.
+    pub images: Option<ImagesGroup>,
 
-    /// The colours.
-    pub theme: Option<String>,
-    /// Start without words.
-    pub quiet_startup: Option<QuietStartup>,
-    /// The whole screen, or the terminal's own scrolling.
-    pub tui_mode: Option<TuiMode>,
-    /// What is left on the terminal afterwards.
-    pub fullscreen_exit_output: Option<ExitOutput>,
-    /// When to show a scroll bar.
-    pub fullscreen_scrollbar: Option<Scrollbar>,
-    /// Copy what is selected.
-    pub fullscreen_copy_on_select: Option<bool>,
-    /// Lines per step of the wheel.
-    pub fullscreen_wheel_scroll_lines: Option<WheelLines>,
-    /// Space beside the editor, 0 to 3.
-    #[serde(deserialize_with = "number::whole")]
-    pub editor_padding_x: Option<u64>,
-    /// Space beside the transcript, 0 or 1.
-    #[serde(deserialize_with = "number::whole")]
-    pub output_pad: Option<u64>,
-    /// Completions shown at once, 3 to 20.
-    #[serde(deserialize_with = "number::whole")]
-    pub autocomplete_max_visible: Option<u64>,
-    /// Show the terminal's own cursor.
-    pub show_hardware_cursor: Option<bool>,
-    /// What the terminal can do.
-    pub terminal: Option<Terminal>,
-    /// Pictures for models.
-    pub images: Option<Images>,
-    /// How answers are drawn.
-    pub markdown: Option<Markdown>,
-
-    /// How to talk to providers that offer a choice.
-    pub transport: Option<Transport>,
-    /// A proxy for everything. Only in the user's file.
-    pub http_proxy: Option<String>,
-    /// Silence after which a connection counts as dead, in milliseconds; 0 or "disabled": never.
+    /// Milliseconds without data after which a connection counts as dead; 0 or "disabled" for no
+    /// limit.
     pub http_idle_timeout_ms: Option<Timeout>,
-    /// The same for opening a WebSocket.
-    pub websocket_connect_timeout_ms: Option<Timeout>,
-    /// Trying again.
-    pub retry: Option<RetrySettings>,
+    /// Retries of failed requests.
+    pub retry: Option<RetryGroup>,
 
-    /// The shell that runs commands.
+    /// Shell that runs commands.
     pub shell_path: Option<String>,
-    /// Runs before each command.
+    /// Shell code that is inserted before each command.
     pub shell_command_prefix: Option<String>,
-    /// The command that stands for `npm`.
-    pub npm_command: Option<Vec<String>>,
-    /// The command that updates the program. Only in the user's file.
-    pub self_update_command: Option<Vec<String>>,
 
     /// Packages of resources.
-    pub packages: Option<Vec<PackageSource>>,
-    /// Extension files and directories.
-    pub extensions: Option<Vec<String>>,
+    #[schemars(with = "Option<Vec<choices::PackageSource>>")]
+    pub(crate) packages: Option<Vec<PackageSource>>,
     /// Skill files and directories.
     pub skills: Option<Vec<String>>,
     /// Prompt template files and directories.
     pub prompts: Option<Vec<String>>,
-    /// Theme files and directories.
-    pub themes: Option<Vec<String>>,
-    /// Offer each skill as a command.
+    /// Offers each skill as a command.
     pub enable_skill_commands: Option<bool>,
-
-    /// Show news in short.
-    pub collapse_changelog: Option<bool>,
-    /// Report installations.
-    pub enable_install_telemetry: Option<bool>,
-    /// Report use.
-    pub enable_analytics: Option<bool>,
-    /// Warnings that can be turned off.
-    pub warnings: Option<Warnings>,
-
-    /// The news that were shown last. Managed by the program.
-    pub last_changelog_version: Option<String>,
-    /// The same for packages. Managed by the program.
-    pub extension_changelog_versions: Option<BTreeMap<String, String>>,
-    /// Names the installation in reports of use. Managed by the program.
-    pub tracking_id: Option<String>,
-    /// Names the installation to providers that ask. Managed by the program.
-    pub device_id: Option<String>,
 }
 
-/// Tokens for thinking, by level.
+/// Token budgets of thinking levels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct ThinkingBudgets {
-    /// For `minimal`.
+    /// Budget of `minimal`.
     #[serde(deserialize_with = "number::whole")]
     pub minimal: Option<u64>,
-    /// For `low`.
+    /// Budget of `low`.
     #[serde(deserialize_with = "number::whole")]
     pub low: Option<u64>,
-    /// For `medium`.
+    /// Budget of `medium`.
     #[serde(deserialize_with = "number::whole")]
     pub medium: Option<u64>,
-    /// For `high` and above.
+    /// Budget of `high` and above.
     #[serde(deserialize_with = "number::whole")]
     pub high: Option<u64>,
 }
 
-/// Tools called from scripts.
+/// The group `compaction`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Codemode {
-    /// Beside direct calls, or instead of them.
-    pub mode: Option<CodemodeMode>,
-    /// Tokens for the declarations of tools.
-    #[serde(deserialize_with = "number::whole")]
-    pub inline_budget: Option<u64>,
-}
-
-/// Making room in the context.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Compaction {
-    /// Without being asked.
+#[non_exhaustive]
+pub struct CompactionGroup {
+    /// Enables automatic compaction.
     pub enabled: Option<bool>,
     /// Tokens that stay free.
     #[serde(deserialize_with = "number::whole")]
@@ -216,13 +153,14 @@ pub struct Compaction {
     /// Tokens of recent history that are kept.
     #[serde(deserialize_with = "number::whole")]
     pub keep_recent_tokens: Option<u64>,
-    /// Other numbers for one model, by `provider/id`.
+    /// Other values for single models, by `provider/id`.
     pub model_overrides: Option<BTreeMap<String, CompactionOverride>>,
 }
 
-/// Numbers for one model.
+/// Compaction settings of one model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[non_exhaustive]
 pub struct CompactionOverride {
     /// Tokens that stay free.
     #[serde(deserialize_with = "number::whole")]
@@ -232,95 +170,61 @@ pub struct CompactionOverride {
     pub keep_recent_tokens: Option<u64>,
 }
 
-/// Summaries of branches that were left.
+/// The group `branchSummary`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct BranchSummary {
-    /// Tokens left for prompt and summary.
+#[non_exhaustive]
+pub struct BranchSummaryGroup {
+    /// Tokens that stay free for the prompt and the summary.
     #[serde(deserialize_with = "number::whole")]
     pub reserve_tokens: Option<u64>,
-    /// Leave without a summary and without being asked.
+    /// Leaves a branch without a summary and without asking. Without effect in this version.
     pub skip_prompt: Option<bool>,
 }
 
-/// What the terminal can do.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Terminal {
-    /// Show pictures.
-    pub show_images: Option<bool>,
-    /// How wide, in cells.
-    pub image_width_cells: Option<f64>,
-    /// Clear rows that became empty.
-    pub clear_on_shrink: Option<bool>,
-    /// Show progress in the terminal's tab.
-    pub show_terminal_progress: Option<bool>,
-    /// Links.
-    pub hyperlinks: Option<Detection>,
-    /// How pictures are sent.
-    pub images: Option<TerminalImages>,
-    /// All colours.
-    pub true_color: Option<Detection>,
-}
-
-/// Pictures for models.
+/// The group `images`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Images {
-    /// Make them fit.
+#[non_exhaustive]
+pub struct ImagesGroup {
+    /// Resizes images to the limits of the model.
     pub auto_resize: Option<bool>,
-    /// Send none.
+    /// Sends no images to models.
     pub block_images: Option<bool>,
 }
 
-/// How answers are drawn.
+/// The group `retry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Markdown {
-    /// Before each line of code.
-    pub code_block_indent: Option<String>,
-    /// When to draw diagrams.
-    pub mermaid: Option<MermaidMode>,
-}
-
-/// Trying again.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RetrySettings {
-    /// Try a failed turn again.
+#[non_exhaustive]
+pub struct RetryGroup {
+    /// Enables retries of failed turns.
     pub enabled: Option<bool>,
-    /// How often.
+    /// Maximum number of retries.
     #[serde(deserialize_with = "number::whole")]
     pub max_retries: Option<u64>,
-    /// The first pause, in milliseconds; each next one is twice as long.
+    /// First pause in milliseconds; each following pause is twice as long.
     #[serde(deserialize_with = "number::whole")]
     pub base_delay_ms: Option<u64>,
-    /// The longest pause.
+    /// Longest pause in milliseconds.
     #[serde(deserialize_with = "number::whole")]
     pub max_agent_delay_ms: Option<u64>,
-    /// Trying a single request again.
-    pub provider: Option<ProviderRetrySettings>,
+    /// Retries of single requests.
+    pub provider: Option<ProviderRetryGroup>,
 }
 
-/// Trying a single request again.
+/// The group `retry.provider`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ProviderRetrySettings {
-    /// How long a request may take, in milliseconds.
+#[non_exhaustive]
+pub struct ProviderRetryGroup {
+    /// Time limit of a request in milliseconds.
     #[serde(deserialize_with = "number::whole")]
     pub timeout_ms: Option<u64>,
-    /// How often.
+    /// Maximum number of retries.
     #[serde(deserialize_with = "number::whole")]
     pub max_retries: Option<u64>,
-    /// The longest pause that a server may ask for; 0: any.
+    /// Longest pause in milliseconds that a server may request; 0 for no limit.
     #[serde(deserialize_with = "number::whole")]
     pub max_retry_delay_ms: Option<u64>,
-}
-
-/// Warnings that can be turned off.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Warnings {
-    /// A subscription that may cost extra.
-    pub anthropic_extra_usage: Option<bool>,
 }

@@ -1,7 +1,8 @@
-//! Which projects may bring settings and resources of their own: `trust.json`.
+//! Trust in projects: `trust.json`.
 //!
-//! A project can change what the program does (skills, extensions, prompts), so it is asked about
-//! first. Decisions hold for a directory and all below it, until a closer one says otherwise.
+//! The settings and resources of a project (skills, extensions, prompts) change what the program
+//! does, so the user decides about them first. A decision applies to a directory and everything
+//! below it, unless a closer directory has a decision of its own.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,12 +10,12 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::ConfigError;
-use super::file::{JsonFile, kind};
+use super::file::{Access, JsonFile, kind};
 use super::settings::ProjectTrustDefault;
 
 const STALE: Duration = Duration::from_secs(10);
 
-/// What in `.pi` needs trust.
+/// Files of `.pi` that need trust.
 const PROTECTED: &[&str] = &[
     "settings.json",
     "mcp.json",
@@ -27,50 +28,51 @@ const PROTECTED: &[&str] = &[
     "APPEND_SYSTEM.md",
 ];
 
-/// A decision that was made before.
+/// A stored decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TrustEntry {
-    /// The directory it was made for.
+    /// Directory of the decision.
     pub path: PathBuf,
-    /// What was decided.
+    /// The directory is trusted.
     pub trusted: bool,
 }
 
-/// Whether a project may bring settings and resources.
+/// The trust in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// It may.
+    /// The settings and resources of the project are used.
     Trusted,
-    /// It may not.
+    /// The settings and resources of the project are ignored.
     Untrusted,
-    /// Only the user can say. Where nobody can be asked, it may not.
+    /// The user has to decide. Without a UI the project is not trusted.
     Ask,
 }
 
-/// What a decision depends on, in order of weight.
+/// The facts that a decision depends on, in order of precedence.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TrustQuestion {
-    /// `--approve` or `--no-approve`.
+    /// Decision of the program, for example from `--approve` or `--no-approve`.
     pub flag: Option<bool>,
-    /// Whether the project has anything that needs trust; see [`needs_trust`].
+    /// The project has files that need trust; see [`needs_trust`].
     pub needed: bool,
-    /// What an extension decided.
+    /// Decision of an extension.
     pub extension: Option<bool>,
-    /// What was decided before.
+    /// Stored decision of the user.
     pub saved: Option<bool>,
-    /// The setting `defaultProjectTrust`.
+    /// Setting `defaultProjectTrust`.
     pub default: ProjectTrustDefault,
 }
 
 impl TrustQuestion {
-    /// The decision.
+    /// Returns the decision.
     pub fn decide(self) -> Trust {
         let fixed = |trusted| if trusted { Trust::Trusted } else { Trust::Untrusted };
         if let Some(flag) = self.flag {
             return fixed(flag);
         }
         if !self.needed {
-            // There is nothing to ask about, but what comes later must not slip in.
+            // A stored refusal also applies to files that appear later.
             return fixed(self.saved != Some(false));
         }
         match (self.extension.or(self.saved), self.default) {
@@ -82,8 +84,8 @@ impl TrustQuestion {
     }
 }
 
-/// Whether the project in `cwd` has anything that needs trust. The skills of the user's own home
-/// are no project's.
+/// Returns true if the project in `cwd` has files that need trust. The skills in the user's home
+/// do not belong to a project.
 pub fn needs_trust(cwd: &Path, home: Option<&Path>) -> bool {
     let project = cwd.join(".pi");
     if PROTECTED.iter().any(|name| project.join(name).exists()) {
@@ -96,20 +98,20 @@ pub fn needs_trust(cwd: &Path, home: Option<&Path>) -> bool {
         .any(|directory| !own(directory) && directory.join(".agents/skills").exists())
 }
 
-/// The decisions that were made.
+/// The stored decisions.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
     file: JsonFile,
 }
 
 impl TrustStore {
-    /// The store in the agent's directory.
+    /// Returns the store in the agent directory.
     pub fn new(agent_directory: &Path) -> Self {
         let path = agent_directory.join("trust.json");
-        Self { file: JsonFile { path, stale: STALE, private: false, end: "\n" } }
+        Self { file: JsonFile { path, stale: STALE, access: Access::Default, end: "\n" } }
     }
 
-    /// What was decided for a directory, or for the closest one above it.
+    /// Returns the decision for a directory, or for its closest ancestor with one.
     pub fn find(&self, directory: &Path) -> Result<Option<TrustEntry>, ConfigError> {
         let decisions = self.file.read()?.unwrap_or_default();
         self.check(&decisions)?;
@@ -123,7 +125,7 @@ impl TrustStore {
         Ok(found)
     }
 
-    /// Remembers decisions; `None` takes one back.
+    /// Stores decisions; `None` removes one.
     pub fn record(&self, decisions: &[(&Path, Option<bool>)]) -> Result<(), ConfigError> {
         let mut open = self.file.open()?;
         self.check(&open.content)?;
@@ -134,7 +136,7 @@ impl TrustStore {
                 None => open.content.shift_remove(&name),
             };
         }
-        // The order that JavaScript sorts in, so that both programs write the same file.
+        // JavaScript's sort order, so that both programs write the same file.
         let mut sorted: Vec<(String, Value)> =
             std::mem::take(&mut open.content).into_iter().collect();
         sorted.sort_by(|(a, _), (b, _)| a.encode_utf16().cmp(b.encode_utf16()));
@@ -142,19 +144,20 @@ impl TrustStore {
         open.write()
     }
 
-    /// A file that says something else may have meant "no".
+    /// Rejects a file with other values: they may have been meant as a refusal.
     fn check(&self, decisions: &Map<String, Value>) -> Result<(), ConfigError> {
-        let wrong =
-            |(_, decision): &(&String, &Value)| !decision.is_boolean() && !decision.is_null();
-        decisions.iter().find(wrong).map_or(Ok(()), |(path, decision)| {
-            let found = kind(decision);
-            let problem = format!("{path:?} must be true, false or null, not {found}");
-            Err(ConfigError::Shape { path: self.file.path.clone(), problem })
-        })
+        for (path, decision) in decisions {
+            if !decision.is_boolean() && !decision.is_null() {
+                let found = kind(decision);
+                let problem = format!("{path:?} must be true, false or null, not {found}");
+                return Err(ConfigError::Shape { path: self.file.path.clone(), problem });
+            }
+        }
+        Ok(())
     }
 }
 
-/// A path without links; one that does not exist stays as it is.
+/// Resolves the links of a path. A path that does not exist is returned as it is.
 fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -1,9 +1,9 @@
-//! Variables in the values of configuration files.
+//! References to variables in the values of configuration files.
 
-/// What a configured text stands for: `$NAME` and `${NAME}` are variables, `$$` and `$!` are `$`
-/// and `!`. The error is the name of a variable that is not set. Texts that are commands are not
-/// for this function; see [`Commands`](super::Commands).
-pub fn resolve_value(
+/// Replaces the variables of a configured text: `$NAME` and `${NAME}` are variables, `$$` and `$!`
+/// are `$` and `!`. The error is the name of a variable that is not set. The text is not a command;
+/// see [`ValueResolver`](super::ValueResolver).
+pub(super) fn resolve_value(
     text: &str,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<String, String> {
@@ -19,7 +19,7 @@ pub fn resolve_value(
     Ok(resolved)
 }
 
-/// What follows a `$`: its value, and what comes after it.
+/// Reads the text after a `$`. Returns the value, and the rest of the text.
 fn reference<'t>(
     after: &'t str,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -43,7 +43,7 @@ fn reference<'t>(
     if is_name(name) {
         return Ok((find(name)?, tail));
     }
-    // A dollar sign that begins nothing stands for itself.
+    // A dollar sign without a name stands for itself.
     Ok(("$".to_owned(), after))
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_stand_for_themselves_or_variables() {
+    fn variables_in_values_are_replaced() {
         let variable = |name: &str| (name == "KEY").then(|| "secret".to_owned());
         for (text, expected) in [
             ("plain", Ok("plain")),

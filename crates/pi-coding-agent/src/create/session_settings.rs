@@ -3,19 +3,13 @@
 use pi_protocol::StreamOptions;
 
 use crate::config::Settings;
-use crate::session::{CompactionOverride, RetrySettings, SessionSettings};
+use crate::session::{CompactionOverride, SessionSettings};
 
 /// Returns the settings that concern a session.
 pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
-    let retry = settings.retry();
     let overrides = settings.compaction.as_ref().and_then(|c| c.model_overrides.clone());
     SessionSettings {
-        retry: RetrySettings {
-            enabled: retry.enabled,
-            max_retries: u32::try_from(retry.max_retries).unwrap_or(u32::MAX),
-            base_delay_ms: u64::try_from(retry.base_delay.as_millis()).unwrap_or(u64::MAX),
-            max_delay_ms: u64::try_from(retry.max_delay.as_millis()).unwrap_or(u64::MAX),
-        },
+        retry: settings.retry(),
         compaction: settings.compaction(None),
         compaction_overrides: overrides
             .unwrap_or_default()
@@ -29,7 +23,7 @@ pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
         branch_summary: settings.branch_summary(),
         steering_mode: settings.steering_mode(),
         follow_up_mode: settings.follow_up_mode(),
-        steering_delivery: pi_agent::SteeringDelivery::default(),
+        steering_delivery: settings.steering_delivery(),
         block_images: settings.block_images(),
         default_thinking_level: settings.default_thinking_level,
         model_thinking_levels: settings
@@ -47,7 +41,7 @@ pub(super) fn stream_options(settings: &Settings) -> StreamOptions {
     let mut options = StreamOptions::default();
     options.timeouts.first_byte = provider.timeout.or(options.timeouts.first_byte);
     options.timeouts.idle = settings.http_idle_timeout();
-    options.retry.max_retries = u32::try_from(provider.max_retries).unwrap_or(u32::MAX);
+    options.retry.max_retries = provider.max_retries;
     options.retry.max_delay = provider.max_retry_delay.unwrap_or_default();
     options.thinking_budgets = settings.thinking_budgets();
     options

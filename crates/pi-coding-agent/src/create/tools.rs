@@ -6,7 +6,7 @@ use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
 
 use crate::config::Settings;
-use crate::config::settings::DEFAULT_TOOLS;
+use crate::config::settings::default_tools;
 
 /// Restrictions on the tools of a session. The default restricts nothing: the settings decide.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl ToolSelection {
             return Chosen { tools: Vec::new(), active: Vec::new(), restore: false };
         }
         let usual = settings.default_tools();
-        let mut usual = usual.unwrap_or_else(|| DEFAULT_TOOLS.map(str::to_owned).to_vec());
+        let mut usual = usual.unwrap_or_else(default_tools);
         if let Some(ToolChoice::Change(changes)) = &self.choice {
             changes.iter().for_each(|change| change.apply(&mut usual));
         }

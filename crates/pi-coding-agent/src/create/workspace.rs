@@ -45,7 +45,10 @@ impl Services {
         let host = guard.host()?.unwrap_or_else(plain);
         let workspace =
             Workspace::new(Arc::new(host), environment.cwd.clone(), environment.home.clone());
-        let workspace = workspace.with_bash(bash).with_unreadable(guard.unreadable());
+        let workspace = workspace
+            .with_bash(bash)
+            .with_unreadable(guard.unreadable())
+            .with_changed_files(settings.changed_files());
         if !settings.auto_resize_images() {
             let mut images = ImageSettings::default();
             images.resize = None;

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use pi_ai::providers;
 use secrecy::SecretString;
 
-use crate::config::{Commands, Runs, StoredCredential};
+use crate::config::{CommandRuns, StoredCredential, ValueResolver};
 
 /// There is no key to send.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -163,12 +163,12 @@ impl Source {
     }
 
     /// There is something to send, as far as can be told without running a command.
-    pub(super) fn is_usable(&self, commands: &Commands) -> bool {
+    pub(super) fn is_usable(&self, resolver: &ValueResolver) -> bool {
         match self {
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
-                commands.may_resolve(text, env)
+                resolver.may_resolve(text, env)
             }
-            Self::Configured(text) => commands.may_resolve(text, &BTreeMap::new()),
+            Self::Configured(text) => resolver.may_resolve(text, &BTreeMap::new()),
             Self::Missing
             | Self::Broken(_)
             | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => false,
@@ -180,7 +180,7 @@ impl Source {
     pub(super) async fn secret(
         self,
         provider: &str,
-        commands: &Commands,
+        resolver: &ValueResolver,
         now: f64,
     ) -> Result<Secret, CredentialError> {
         let plain = |key: String| Secret { key: key.into(), bearer: false, env: BTreeMap::new() };
@@ -189,7 +189,7 @@ impl Source {
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
                 let written =
                     Written { text: &text, what: "The stored key", provider, file: "auth.json" };
-                let key = commands.resolve(&text, &env, Runs::Once).await;
+                let key = resolver.resolve(&text, &env, CommandRuns::Once).await;
                 Ok(Secret { env, ..plain(key.map_err(|why| written.failed(why))?) })
             }
             Self::Stored(StoredCredential::Oauth { expires, .. }) if expires <= now => {
@@ -202,7 +202,7 @@ impl Source {
             Self::Configured(text) => {
                 let file = "models.json";
                 let written = Written { text: &text, what: "The apiKey", provider, file };
-                written.value(commands).await.map(plain)
+                written.value(resolver).await.map(plain)
             }
             Self::Variable { name, key, env } => {
                 Ok(Secret { bearer: name == "ANTHROPIC_AUTH_TOKEN", env, ..plain(key) })
@@ -222,8 +222,8 @@ impl Source {
 
 impl Written<'_> {
     /// A value of `models.json`. Its command runs every time: it may give short-lived tokens.
-    pub(super) async fn value(&self, commands: &Commands) -> Result<String, CredentialError> {
-        let value = commands.resolve(self.text, &BTreeMap::new(), Runs::EachTime).await;
+    pub(super) async fn value(&self, resolver: &ValueResolver) -> Result<String, CredentialError> {
+        let value = resolver.resolve(self.text, &BTreeMap::new(), CommandRuns::EachTime).await;
         value.map_err(|why| self.failed(why))
     }
 

@@ -21,7 +21,7 @@ use super::file::{ModelsFile, ProviderRecord};
 use super::local::{self, Endpoint};
 use super::resolve::ModelName;
 use crate::Environment;
-use crate::config::{Commands, StoredCredential};
+use crate::config::{StoredCredential, ValueResolver};
 use crate::extension::Registry;
 use crate::secrets::{configured_secrets, header_secrets};
 
@@ -39,7 +39,7 @@ pub struct ModelRegistry {
 struct Shared {
     environment: Environment,
     stored: Box<StoredCredentials>,
-    commands: Commands,
+    resolver: ValueResolver,
     /// What must not be quoted; found when it is first needed.
     secrets: OnceLock<Secrets>,
     state: RwLock<State>,
@@ -76,7 +76,7 @@ impl ModelRegistry {
     ) -> Self {
         let state = State { models: Models::new(file.clone()), file, ..State::default() };
         let shared = Arc::new(Shared {
-            commands: Commands::new(environment.clone()),
+            resolver: ValueResolver::new(environment.clone()),
             environment,
             stored: Box::new(stored),
             secrets: OnceLock::new(),
@@ -134,8 +134,8 @@ impl ModelRegistry {
         }
         let source = self.shared.source(provider);
         let env = source.env();
-        let commands = &self.shared.commands;
-        source.is_usable(commands) && address_known(provider, &|name| commands.variable(name, &env))
+        let resolver = &self.shared.resolver;
+        source.is_usable(resolver) && address_known(provider, &|name| resolver.variable(name, &env))
     }
 
     /// Where the credential of a provider comes from; `None` if there is none. Resolves nothing.
@@ -274,7 +274,7 @@ impl Shared {
         if let Some(text) = configured {
             return Source::Configured(text);
         }
-        match variable(provider, &|name| self.commands.variable(name, &env)) {
+        match variable(provider, &|name| self.resolver.variable(name, &env)) {
             Some((name, key)) => Source::Variable { name, key, env },
             None if keyless => Source::NotNeeded,
             None => Source::Missing,
@@ -284,7 +284,7 @@ impl Shared {
     async fn secret(&self, provider: &str) -> Result<Secret, CredentialError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = now.as_secs_f64() * 1000.0;
-        self.source(provider).secret(provider, &self.commands, now).await
+        self.source(provider).secret(provider, &self.resolver, now).await
     }
 
     /// What a request to `model` is allowed with.
@@ -307,7 +307,7 @@ impl Shared {
             for (name, text) in written {
                 let (what, provider) = (format!("The header {name}"), model.provider.as_str());
                 let written = Written { text, what: &what, provider, file: "models.json" };
-                headers.insert(name.clone(), written.value(&self.commands).await?);
+                headers.insert(name.clone(), written.value(&self.resolver).await?);
             }
         }
         // Before anybody can quote them.

@@ -12,7 +12,7 @@ use super::file::{ModelOverride, ModelRecord, ProviderRecord};
 pub(super) fn violations(text: &str) -> Vec<String> {
     let root = match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(root)) => root,
-        Ok(_) => return vec!["the file must be an object in braces".to_owned()],
+        Ok(_) => return vec!["the file must be an object".to_owned()],
         Err(_) => return Vec::new(),
     };
     let providers = match root.get("providers") {

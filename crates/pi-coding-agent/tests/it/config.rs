@@ -1,11 +1,11 @@
-//! The files of the user.
+//! Settings, credentials and trust.
 
 mod both;
-mod commands;
 mod credentials;
+mod env;
 mod files;
 mod observed;
-mod place;
 mod schemas;
 mod settings;
 mod trust;
+mod values;

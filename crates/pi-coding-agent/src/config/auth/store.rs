@@ -1,8 +1,8 @@
-//! The file of keys and tokens, shared with other programs.
+//! The file `auth.json`, which other programs use at the same time.
 
 use std::fmt;
 use std::fs::{self, Metadata, Permissions};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -11,20 +11,20 @@ use serde_json::{Map, Value};
 use super::StoredCredential;
 use crate::Diagnostic;
 use crate::config::ConfigError;
-use crate::config::file::{JsonFile, OpenFile, kind};
+use crate::config::file::{Access, JsonFile, OpenFile, kind};
 
-/// A token may be renewed under the lock, which takes the time of a request.
+/// Time after which a lock is stale. A token may be renewed under the lock, which takes a request.
 const STALE: Duration = Duration::from_secs(30);
 
 type Entries = Map<String, Value>;
 
-/// `auth.json`. What is in memory follows the file.
+/// The stored credentials. The store notices when another program changes the file.
 pub struct AuthStore {
     file: JsonFile,
-    known: Mutex<Option<(Stamp, Arc<Entries>)>>,
+    cached: Mutex<Option<(Stamp, Arc<Entries>)>>,
 }
 
-/// Tells whether a file changed.
+/// Identifies a version of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp {
     modified: Option<SystemTime>,
@@ -32,30 +32,31 @@ struct Stamp {
 }
 
 impl AuthStore {
-    /// The store in the agent's directory. Nothing is read or created yet.
+    /// Returns the store in the agent directory. Reads and creates nothing yet.
     pub fn new(agent_directory: &Path) -> Self {
         let path = agent_directory.join("auth.json");
-        let file = JsonFile { path, stale: STALE, private: true, end: "" };
-        Self { file, known: Mutex::default() }
+        let file = JsonFile { path, stale: STALE, access: Access::Private, end: "" };
+        Self { file, cached: Mutex::default() }
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.file.path
     }
 
-    /// The providers that have an entry, in the order of the file.
+    /// Returns the providers that have an entry, in the order of the file.
     pub fn list(&self) -> Result<Vec<String>, ConfigError> {
         Ok(self.entries()?.keys().cloned().collect())
     }
 
-    /// The entry of a provider. One of a shape that nobody here knows is an error, and stays.
+    /// Returns the entry of a provider. An entry that is not a known credential is an error and
+    /// stays in the file.
     pub fn get(&self, provider: &str) -> Result<Option<StoredCredential>, ConfigError> {
         self.entries()?.get(provider).map(|entry| self.parse(provider, entry)).transpose()
     }
 
-    /// The entry of a provider, for those who look for a key: a file that cannot be read at all
-    /// has none, and [`check`](Self::check) says so.
+    /// Returns the entry of a provider for a request. A file that cannot be read counts as empty;
+    /// [`check`](Self::check) reports it.
     pub fn look_up(&self, provider: &str) -> Result<Option<StoredCredential>, String> {
         if self.entries().is_err() {
             return Ok(None);
@@ -63,31 +64,31 @@ impl AuthStore {
         self.get(provider).map_err(|error| error.to_string())
     }
 
-    /// Stores an entry.
+    /// Stores the entry of a provider.
     pub fn set(&self, provider: &str, credential: &StoredCredential) -> Result<(), ConfigError> {
         self.edit()?.set(provider, credential)
     }
 
-    /// Removes an entry; whether there was one.
+    /// Removes the entry of a provider. Returns true if there was one.
     pub fn remove(&self, provider: &str) -> Result<bool, ConfigError> {
         self.edit()?.remove(provider)
     }
 
-    /// Takes the lock, so that nobody changes the file until the result is dropped: renewing a
-    /// token looks at it, asks the provider and stores what it got. Blocks while another program
-    /// has the lock.
+    /// Takes the lock, so that no other program changes the file until the result is dropped: the
+    /// renewal of a token reads it, asks the provider and stores the new one. Blocks while another
+    /// program holds the lock.
     pub fn edit(&self) -> Result<AuthEdit<'_>, ConfigError> {
         Ok(AuthEdit { open: self.file.open()?, store: self })
     }
 
-    /// What is wrong with the file. Repairs its mode: nobody else may read it.
+    /// Returns the problems of the file. Makes the file private if other users can read it.
     pub fn check(&self) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         problems.extend(self.repair_mode());
         match self.entries() {
             Ok(entries) => {
-                let wrong = |(name, entry): (&String, &Value)| self.parse(name, entry).err();
-                problems.extend(entries.iter().filter_map(wrong).map(|error| error.diagnostic()));
+                let invalid = |(name, entry): (&String, &Value)| self.parse(name, entry).err();
+                problems.extend(entries.iter().filter_map(invalid).map(|error| error.diagnostic()));
             }
             Err(error) => problems.push(error.diagnostic()),
         }
@@ -100,18 +101,18 @@ impl AuthStore {
         let path = self.path().to_owned();
         let metadata = fs::metadata(&path).ok()?;
         let mode = metadata.permissions().mode() & 0o777;
-        // What is not a file is not ours, and is reported as what cannot be read.
+        // Anything but a regular file is reported when it is read.
         if mode & 0o077 == 0 || !metadata.is_file() {
             return None;
         }
         let message = match fs::set_permissions(&path, Permissions::from_mode(0o600)) {
             Ok(()) => format!(
-                "others could read it (mode {mode:o}); now only you can. \
+                "other users could read it (mode {mode:o}); the mode is now 600. \
                  If the machine has other users, consider renewing your keys"
             ),
             Err(error) => format!(
-                "others can read it (mode {mode:o}), and that cannot be changed: {error}; \
-                 run `chmod 600` on it"
+                "other users can read it (mode {mode:o}), and the mode cannot be changed: \
+                 {error}; run `chmod 600` on it"
             ),
         };
         Some(Diagnostic::warning(path, message))
@@ -123,16 +124,16 @@ impl AuthStore {
     }
 
     fn entries(&self) -> Result<Arc<Entries>, ConfigError> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        // Looked at before reading: a write in between shows at the next look.
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        // Taken before reading: a write in between is noticed the next time.
         let stamp = fs::metadata(self.path()).ok().map(|metadata| Stamp::of(&metadata));
-        if let (Some((old, entries)), Some(now)) = (&*known, &stamp)
+        if let (Some((old, entries)), Some(now)) = (&*cached, &stamp)
             && old == now
         {
             return Ok(entries.clone());
         }
         let entries = Arc::new(self.file.read()?.unwrap_or_default());
-        *known = stamp.map(|stamp| (stamp, entries.clone()));
+        *cached = stamp.map(|stamp| (stamp, entries.clone()));
         Ok(entries)
     }
 
@@ -149,12 +150,12 @@ impl AuthStore {
         ConfigError::Credential { path, provider, problem }
     }
 
-    fn forget(&self) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    fn clear_cache(&self) {
+        *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-// Secrets are not for logs.
+// Contains secrets.
 impl fmt::Debug for AuthStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AuthStore").field("path", &self.file.path).finish_non_exhaustive()
@@ -173,20 +174,20 @@ impl Stamp {
     }
 }
 
-/// The store while nobody else may change it.
+/// The store under its lock.
 pub struct AuthEdit<'s> {
     open: OpenFile<'s>,
     store: &'s AuthStore,
 }
 
 impl AuthEdit<'_> {
-    /// The entry of a provider as it is in the file now.
+    /// Returns the current entry of a provider.
     pub fn get(&self, provider: &str) -> Result<Option<StoredCredential>, ConfigError> {
         let entry = self.open.content.get(provider);
         entry.map(|entry| self.store.parse(provider, entry)).transpose()
     }
 
-    /// Stores an entry.
+    /// Stores the entry of a provider.
     pub fn set(
         &mut self,
         provider: &str,
@@ -198,7 +199,7 @@ impl AuthEdit<'_> {
         self.write()
     }
 
-    /// Removes an entry; whether there was one.
+    /// Removes the entry of a provider. Returns true if there was one.
     pub fn remove(&mut self, provider: &str) -> Result<bool, ConfigError> {
         if self.open.content.shift_remove(provider).is_none() {
             return Ok(false);
@@ -207,22 +208,7 @@ impl AuthEdit<'_> {
     }
 
     fn write(&self) -> Result<(), ConfigError> {
-        self.store.forget();
+        self.store.clear_cache();
         self.open.write()
     }
-
-    /// All entries, to be changed together with [`replace`](Self::replace).
-    pub(in crate::config) fn entries(&self) -> &Entries {
-        &self.open.content
-    }
-
-    pub(in crate::config) fn replace(&mut self, entries: Entries) -> Result<(), ConfigError> {
-        self.open.content = entries;
-        self.write()
-    }
-}
-
-/// Where the tokens of old versions were.
-pub(in crate::config) fn legacy_path(agent_directory: &Path) -> PathBuf {
-    agent_directory.join("oauth.json")
 }

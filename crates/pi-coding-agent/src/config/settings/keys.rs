@@ -1,30 +1,33 @@
 //! The keys of `settings.json`, as a table.
 
-/// A key, and what is special about it.
+use serde_json::{Value, json};
+
+/// A key of `settings.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SettingKey {
-    /// As in the file.
+    /// Name of the key in the file.
     pub name: &'static str,
-    /// Counts only in the user's own file.
-    pub global: bool,
-    /// Does something. The others are kept for programs that know them, and for later.
-    pub acted_on: bool,
+    /// The key is ignored in a project's file.
+    pub user_only: bool,
+    /// Description of a key that has no effect in this version. It is kept in the file for other
+    /// programs and later versions.
+    pub idle: Option<&'static str>,
 }
 
 const fn key(name: &'static str) -> SettingKey {
-    SettingKey { name, global: false, acted_on: true }
+    SettingKey { name, user_only: false, idle: None }
 }
 
-/// Understood and kept, but nothing here acts on it yet.
-const fn idle(name: &'static str) -> SettingKey {
-    SettingKey { name, global: false, acted_on: false }
+const fn idle(name: &'static str, description: &'static str) -> SettingKey {
+    SettingKey { name, user_only: false, idle: Some(description) }
 }
 
-const fn global(key: SettingKey) -> SettingKey {
-    SettingKey { global: true, ..key }
+const fn user_only(key: SettingKey) -> SettingKey {
+    SettingKey { user_only: true, ..key }
 }
 
-/// All keys. Nested ones share what is said about their group.
+/// All keys. The entry of a group applies to everything in it.
 pub const KEYS: &[SettingKey] = &[
     key("$schema"),
     key("defaultProvider"),
@@ -33,57 +36,71 @@ pub const KEYS: &[SettingKey] = &[
     key("modelThinkingLevels"),
     key("thinkingBudgets"),
     key("enabledModels"),
-    idle("hideThinkingBlock"),
-    idle("showCacheMissNotices"),
-    global(idle("cacheWarming")),
+    idle("hideThinkingBlock", "Hides the thinking of the model."),
+    idle("showCacheMissNotices", "Reports misses of the prompt cache."),
+    user_only(idle("cacheWarming", "Keeps prompt caches alive: off, streaming or idle.")),
     key("steeringMode"),
     key("followUpMode"),
-    idle("externalEditor"),
-    idle("doubleEscapeAction"),
-    idle("treeFilterMode"),
-    global(key("defaultProjectTrust")),
+    key("steeringDelivery"),
+    idle("externalEditor", "Editor for long prompts."),
+    idle("doubleEscapeAction", "Action of a double escape: tree, fork or none."),
+    idle("treeFilterMode", "Initial filter of the session tree."),
+    user_only(key("defaultProjectTrust")),
     key("defaultTools"),
-    idle("codemode"),
-    global(key("guard")),
+    key("changedFiles"),
+    user_only(key("executor")),
+    idle("codemode", "Tools that are called from scripts."),
+    user_only(key("guard")),
     key("sessionDir"),
-    idle("sessionShareDestination"),
+    idle("sessionShareDestination", "Destination of shared sessions: auto, gist or radius."),
     key("compaction"),
     key("branchSummary"),
-    idle("theme"),
-    idle("quietStartup"),
-    idle("tuiMode"),
-    idle("fullscreenExitOutput"),
-    idle("fullscreenScrollbar"),
-    idle("fullscreenCopyOnSelect"),
-    idle("fullscreenWheelScrollLines"),
-    idle("editorPaddingX"),
-    idle("outputPad"),
-    idle("autocompleteMaxVisible"),
-    idle("showHardwareCursor"),
-    idle("terminal"),
+    idle("theme", "Color theme."),
+    idle("quietStartup", "Hides the startup output: true, false or \"header\"."),
+    idle("tuiMode", "Screen mode: regular or fullscreen."),
+    idle("fullscreenExitOutput", "Output after the full screen: transcript or resume-hint."),
+    idle("fullscreenScrollbar", "Scroll bar: auto, always or hidden."),
+    idle("fullscreenCopyOnSelect", "Copies selected text."),
+    idle("fullscreenWheelScrollLines", "Lines per step of the mouse wheel, or \"auto\"."),
+    idle("editorPaddingX", "Space beside the editor, 0 to 3."),
+    idle("outputPad", "Space beside the transcript, 0 or 1."),
+    idle("autocompleteMaxVisible", "Completions shown at once, 3 to 20."),
+    idle("showHardwareCursor", "Shows the cursor of the terminal."),
+    idle("terminal", "Capabilities of the terminal."),
     key("images"),
-    idle("markdown"),
-    idle("transport"),
-    global(idle("httpProxy")),
+    idle("markdown", "Rendering of Markdown."),
+    idle("transport", "Transport: auto, sse, websocket or websocket-cached."),
+    user_only(idle("httpProxy", "Proxy for all requests.")),
     key("httpIdleTimeoutMs"),
-    idle("websocketConnectTimeoutMs"),
+    idle("websocketConnectTimeoutMs", "Time limit of opening a WebSocket, in milliseconds."),
     key("retry"),
     key("shellPath"),
     key("shellCommandPrefix"),
-    idle("npmCommand"),
-    global(idle("selfUpdateCommand")),
-    idle("packages"),
-    idle("extensions"),
+    idle("npmCommand", "Command that is used as npm."),
+    user_only(idle("selfUpdateCommand", "Command that updates the program.")),
+    key("packages"),
+    idle("extensions", "Extension files and directories."),
     key("skills"),
     key("prompts"),
-    idle("themes"),
+    idle("themes", "Theme files and directories."),
     key("enableSkillCommands"),
-    idle("collapseChangelog"),
-    idle("enableInstallTelemetry"),
-    idle("enableAnalytics"),
-    idle("warnings"),
-    idle("lastChangelogVersion"),
-    idle("extensionChangelogVersions"),
-    idle("trackingId"),
-    global(idle("deviceId")),
+    idle("collapseChangelog", "Shortens the list of changes after an update."),
+    idle("enableInstallTelemetry", "Reports installations."),
+    idle("enableAnalytics", "Reports usage."),
+    idle("warnings", "Warnings that can be disabled."),
+    idle("lastChangelogVersion", "Version of the changes that were shown last."),
+    idle("extensionChangelogVersions", "Versions of packages whose changes were shown last."),
+    idle("trackingId", "Id of the installation in usage reports."),
+    user_only(idle("deviceId", "Id of the installation for providers.")),
 ];
+
+/// Adds the keys without effect to the schema of the typed ones, so that editors know them.
+pub(crate) fn add_idle_keys(schema: &mut Value) {
+    let Some(properties) = schema["properties"].as_object_mut() else { return };
+    for key in KEYS {
+        if let Some(description) = key.idle {
+            let description = format!("{description} Without effect in this version.");
+            properties.insert(key.name.to_owned(), json!({ "description": description }));
+        }
+    }
+}

@@ -1,13 +1,14 @@
-//! One settings file as a value: brought up to date, freed of what does not fit, put over another.
+//! One settings file as JSON: migrating old keys, removing invalid values, merging layers.
 //!
-//! Pure functions over JSON: the file keeps what is not understood, so the typed view is made last.
+//! Pure functions over JSON. The file keeps keys that are not understood, so the typed view is
+//! derived last.
 
 use serde_json::{Map, Value};
 
 use super::{KEYS, Settings};
 use crate::create::ToolChange;
 
-/// Brings keys of older versions up to date.
+/// Migrates keys of older versions.
 pub(super) fn migrate(layer: &mut Map<String, Value>) {
     if !layer.contains_key("steeringMode")
         && let Some(mode) = layer.shift_remove("queueMode")
@@ -27,7 +28,7 @@ pub(super) fn migrate(layer: &mut Map<String, Value>) {
     }
 }
 
-/// `skills` was an object with two fields once.
+/// In older versions `skills` was an object with two fields.
 fn migrate_skills(layer: &mut Map<String, Value>) {
     let Some(Value::Object(old)) = layer.get_mut("skills") else { return };
     let commands = old.shift_remove("enableSkillCommands");
@@ -59,28 +60,34 @@ fn migrate_retry(retry: &mut Map<String, Value>) {
     }
 }
 
-/// Takes out what only the user's own file may say, and names it.
-pub(super) fn take_out_global(layer: &mut Map<String, Value>) -> Vec<&'static str> {
-    let global = KEYS.iter().filter(|key| key.global).map(|key| key.name);
-    global.filter(|name| layer.shift_remove(*name).is_some()).collect()
+/// Removes the keys that only the user's file may have, and returns their names.
+pub(super) fn remove_user_only(layer: &mut Map<String, Value>) -> Vec<&'static str> {
+    let user_only = KEYS.iter().filter(|key| key.user_only).map(|key| key.name);
+    user_only.filter(|name| layer.shift_remove(*name).is_some()).collect()
 }
 
-/// Takes out what is not of the type it should be: the smallest part that can go. Returns what was
-/// taken out and why.
-pub(super) fn prune(layer: &mut Map<String, Value>) -> Vec<(String, String)> {
-    let mut problems = Vec::new();
-    // Almost always there is nothing to look for.
+/// A value that was removed because it is invalid.
+pub(super) struct InvalidEntry {
+    /// Path of the value, with dots.
+    pub(super) key: String,
+    /// Description of the problem.
+    pub(super) problem: String,
+}
+
+/// Removes invalid values, each as small a part as possible.
+pub(super) fn prune(layer: &mut Map<String, Value>) -> Vec<InvalidEntry> {
+    let mut invalid = Vec::new();
+    // Almost always the whole layer is valid.
     if typed(layer).is_err() {
-        let mut path = Vec::new();
-        prune_below(layer, &mut path, &mut problems);
+        prune_below(layer, &mut Vec::new(), &mut invalid);
     }
-    problems
+    invalid
 }
 
 fn prune_below(
     object: &mut Map<String, Value>,
     path: &mut Vec<String>,
-    problems: &mut Vec<(String, String)>,
+    invalid: &mut Vec<InvalidEntry>,
 ) {
     let names: Vec<String> = object.keys().cloned().collect();
     for name in names {
@@ -90,10 +97,11 @@ fn prune_below(
             if let Value::Object(inner) = &mut value
                 && typed(&wrapped(path, &Value::Object(Map::new()))).is_ok()
             {
-                prune_below(inner, path, problems);
+                prune_below(inner, path, invalid);
                 object.insert(name, value);
             } else {
-                problems.push((path.join("."), in_words(&problem.to_string())));
+                let problem = without_type_names(&problem.to_string());
+                invalid.push(InvalidEntry { key: path.join("."), problem });
                 object.shift_remove(&name);
             }
         }
@@ -101,15 +109,15 @@ fn prune_below(
     }
 }
 
-/// What a value should have been, without the names of our types.
-fn in_words(problem: &str) -> String {
+/// Removes the names of our types from an error message.
+fn without_type_names(problem: &str) -> String {
     match problem.split_once("expected struct ") {
-        Some((found, _)) => format!("{found}expected an object in braces"),
+        Some((found, _)) => format!("{found}expected an object"),
         None => problem.to_owned(),
     }
 }
 
-/// Settings with nothing but one value at a path.
+/// Returns settings that consist of one value at a path.
 fn wrapped(path: &[String], value: &Value) -> Map<String, Value> {
     let mut wrapped = value.clone();
     for name in path.iter().rev() {
@@ -121,23 +129,23 @@ fn wrapped(path: &[String], value: &Value) -> Map<String, Value> {
     }
 }
 
-/// The typed view.
+/// Returns the typed view of a layer.
 pub(super) fn typed(layer: &Map<String, Value>) -> Result<Settings, serde_json::Error> {
     serde::Deserialize::deserialize(layer)
 }
 
-/// Lists of which every layer has its part: a rule file that is named for one run must not take
-/// away those that are named for every run.
-const ADDED: [&str; 2] = ["rules", "writableRoots"];
+/// Lists that are concatenated over all layers: a rule file for one run must not replace those for
+/// every run.
+const CONCATENATED: [&str; 2] = ["rules", "writableRoots"];
 
-/// Puts one layer over another: objects field by field, everything else as a whole.
+/// Merges a layer into the one below: objects field by field, other values as a whole.
 pub(super) fn merge(below: &mut Map<String, Value>, above: &Map<String, Value>) {
     for (name, value) in above {
         match (below.get_mut(name), value) {
             (Some(Value::Object(below)), Value::Object(above)) => merge(below, above),
             (Some(Value::Array(below)), Value::Array(above))
                 if name == "defaultTools" && only_modifies(above)
-                    || ADDED.contains(&name.as_str()) =>
+                    || CONCATENATED.contains(&name.as_str()) =>
             {
                 below.extend(above.iter().cloned());
             }

@@ -1,4 +1,4 @@
-//! Numbers as JavaScript programs write them: 3 may be `3.0`, and a time-out may be a text.
+//! Numbers as JavaScript programs write them: 3 may be `3.0`, and a timeout may be a string.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -8,27 +8,27 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, Unexpected};
 use serde_json::Value;
 
-/// The largest number up to which JavaScript counts every one.
+/// The largest integer up to which JavaScript represents every integer exactly.
 const MAX_SAFE: f64 = 9_007_199_254_740_991.0;
 
-/// A whole number that is not negative.
+/// Reads a non-negative whole number.
 pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     let Some(number) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
     if number.fract() == 0.0 && (0.0..=MAX_SAFE).contains(&number) {
-        // In range, and nothing is cut off.
+        // In range and without a fraction, so the conversion is exact.
         return Ok(Some(number as u64));
     }
     Err(D::Error::invalid_value(Unexpected::Float(number), &"a whole number from 0"))
 }
 
-/// A time in milliseconds after which to give up; 0 is never.
+/// A timeout in milliseconds; 0 for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout(pub u64);
 
 impl Timeout {
-    /// `None`: never give up.
+    /// Returns the timeout; `None` for no limit.
     pub fn duration(self) -> Option<Duration> {
-        (self.0 > 0).then(|| Duration::from_millis(self.0))
+        if self.0 > 0 { Some(Duration::from_millis(self.0)) } else { None }
     }
 }
 
@@ -44,7 +44,7 @@ impl<'de> Deserialize<'de> for Timeout {
             other => other.as_f64(),
         };
         match number.filter(|number| (0.0..=MAX_SAFE).contains(number)) {
-            // Fractions of a millisecond are cut off.
+            // Fractions of a millisecond are dropped.
             Some(number) => Ok(Self(number as u64)),
             None => Err(wrong(&value)),
         }

@@ -1,48 +1,56 @@
-//! The settings of a user and a project, read, combined and written.
+//! Reading, combining and writing the settings of a user and a project.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::layer::{merge, migrate, prune, take_out_global, typed};
+use super::layer::{InvalidEntry, merge, migrate, prune, remove_user_only, typed};
 use super::{KEYS, SettingKey, Settings};
 use crate::config::ConfigError;
-use crate::config::file::JsonFile;
+use crate::config::file::{Access, JsonFile};
 use crate::{Diagnostic, Environment};
 
 const STALE: Duration = Duration::from_secs(10);
 
-/// Whose settings.
+/// The owner of a settings file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsScope {
-    /// For all projects of the user.
+    /// The user: the settings apply to all projects.
     User,
-    /// For one project.
+    /// One project.
     Project,
 }
 
-/// Changes of single fields.
+/// SettingsChanges to single fields of a settings file.
 #[derive(Debug, Default)]
-pub struct Changes(Vec<(Vec<String>, Option<Value>)>);
+pub struct SettingsChanges(Vec<Change>);
 
-impl Changes {
-    /// Sets a field, given by the names that lead to it.
+#[derive(Debug)]
+struct Change {
+    path: Vec<String>,
+    /// The new value; `None` removes the field.
+    value: Option<Value>,
+}
+
+impl SettingsChanges {
+    /// Sets the field at a path.
     pub fn set(&mut self, path: &[&str], value: impl Into<Value>) {
         self.push(path, Some(value.into()));
     }
 
-    /// Removes a field.
+    /// Removes the field at a path.
     pub fn remove(&mut self, path: &[&str]) {
         self.push(path, None);
     }
 
     fn push(&mut self, path: &[&str], value: Option<Value>) {
-        self.0.push((path.iter().map(|name| (*name).to_owned()).collect(), value));
+        let path = path.iter().map(|name| (*name).to_owned()).collect();
+        self.0.push(Change { path, value });
     }
 
     fn apply(&self, layer: &mut Map<String, Value>) {
-        for (path, value) in &self.0 {
+        for Change { path, value } in &self.0 {
             let Some((last, groups)) = path.split_last() else { continue };
             let mut at = &mut *layer;
             for group in groups {
@@ -61,28 +69,28 @@ impl Changes {
     }
 }
 
-/// One file, as far as it could be understood.
+/// One settings file.
 #[derive(Debug, Default)]
 struct Layer {
     file: Option<JsonFile>,
-    /// As in the file, up to date.
+    /// Content of the file, with old keys migrated.
     content: Map<String, Value>,
-    /// Without what does not fit.
-    usable: Map<String, Value>,
+    /// Content without invalid values.
+    valid: Map<String, Value>,
     problems: Vec<Diagnostic>,
-    /// What is wrong with the group `guard`, or with a file that has one.
+    /// Problem with a key that must not be ignored, or with a file that has one.
     guard_error: Option<Diagnostic>,
 }
 
 impl Layer {
     fn load(path: PathBuf, scope: SettingsScope) -> Self {
-        let file = JsonFile { path, stale: STALE, private: false, end: "" };
+        let file = JsonFile { path, stale: STALE, access: Access::Default, end: "" };
         let mut layer = Self { file: Some(file), ..Self::default() };
         layer.reload(scope);
         layer
     }
 
-    /// Reads the file again. If it cannot be read, what was known stays.
+    /// Reads the file again. If it cannot be read, the known content stays.
     fn reload(&mut self, scope: SettingsScope) {
         match self.file.as_ref().map(JsonFile::read) {
             Some(Ok(content)) => self.accept(content.unwrap_or_default(), scope),
@@ -90,7 +98,8 @@ impl Layer {
                 let problem = error.diagnostic();
                 let path = self.file.as_ref().map(|file| &file.path);
                 let text = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-                if String::from_utf8_lossy(&text).contains("\"guard\"") {
+                let text = String::from_utf8_lossy(&text);
+                if MUST_BE_VALID.iter().any(|key| text.contains(&format!("\"{key}\""))) {
                     self.guard_error = Some(problem.clone());
                 }
                 self.problems = vec![problem];
@@ -104,29 +113,35 @@ impl Layer {
         let path = self.file.as_ref().map(|file| file.path.clone());
         let warning = |message| Diagnostic::warning(path.clone(), message);
         self.problems.clear();
-        self.usable = content.clone();
+        self.valid = content.clone();
         self.content = content;
         if scope == SettingsScope::Project {
-            self.problems.extend(take_out_global(&mut self.usable).into_iter().map(|name| {
-                warning(format!("`{name}` counts only in the user's settings; move it there"))
-            }));
+            for name in remove_user_only(&mut self.valid) {
+                let message =
+                    format!("`{name}` is ignored in a project's settings; move it to your own");
+                self.problems.push(warning(message));
+            }
         }
         self.guard_error = None;
-        for (key, problem) in prune(&mut self.usable) {
-            let ignored = format!("`{key}` is ignored: {problem}; correct or remove it");
-            if is_guard(&key) && scope == SettingsScope::User {
+        for InvalidEntry { key, problem } in prune(&mut self.valid) {
+            if must_be_valid(&key) && scope == SettingsScope::User {
                 let message = format!("`{key}`: {problem}; correct or remove it");
                 self.guard_error = Some(Diagnostic::error(path.clone(), message));
             }
-            self.problems.push(warning(ignored));
+            let message = format!("`{key}` is ignored: {problem}; correct or remove it");
+            self.problems.push(warning(message));
         }
     }
 
-    fn update(&mut self, changes: &Changes, scope: SettingsScope) -> Result<(), ConfigError> {
+    fn update(
+        &mut self,
+        changes: &SettingsChanges,
+        scope: SettingsScope,
+    ) -> Result<(), ConfigError> {
         let result = self.write(changes);
         let content = match &result {
             Ok(Some(written)) => written.clone(),
-            // It counts for this process all the same.
+            // The change applies to this process in any case.
             _ => {
                 let mut content = self.content.clone();
                 changes.apply(&mut content);
@@ -137,8 +152,8 @@ impl Layer {
         result.map(drop)
     }
 
-    /// Merges the changes into what is in the file now.
-    fn write(&self, changes: &Changes) -> Result<Option<Map<String, Value>>, ConfigError> {
+    /// Merges the changes into the current content of the file.
+    fn write(&self, changes: &SettingsChanges) -> Result<Option<Map<String, Value>>, ConfigError> {
         let Some(file) = &self.file else { return Ok(None) };
         let mut open = file.open()?;
         let before = open.content.clone();
@@ -151,25 +166,30 @@ impl Layer {
     }
 }
 
-/// The settings, with where they come from. The later counts: user, project if it is trusted,
-/// overrides.
+/// The settings of the user, the project if it is trusted, and the overrides. Later ones take
+/// precedence.
 #[derive(Debug)]
 pub struct SettingsStore {
     user: Layer,
     project: Layer,
     trusted: bool,
     overrides: Map<String, Value>,
-    /// What is wrong with `guard` in the overrides.
+    /// Problem with a key of the overrides that must not be ignored.
     guard_error: Option<Diagnostic>,
     settings: Settings,
 }
 
-fn is_guard(key: &str) -> bool {
-    key == "guard" || key.starts_with("guard.")
+/// Keys whose invalid value must not be ignored: without it, commands would run with more rights
+/// or on another machine than the user meant.
+const MUST_BE_VALID: [&str; 2] = ["guard", "executor"];
+
+fn must_be_valid(key: &str) -> bool {
+    let group = key.split('.').next().unwrap_or_default();
+    MUST_BE_VALID.contains(&group)
 }
 
 impl SettingsStore {
-    /// Reads both files. Neither has to exist; what is wrong with them is in
+    /// Reads both files. Neither has to exist. Their problems are in
     /// [`diagnostics`](Self::diagnostics).
     pub fn load(environment: &Environment, trusted: bool) -> Self {
         let user = environment.agent_directory.join("settings.json");
@@ -181,7 +201,7 @@ impl SettingsStore {
         )
     }
 
-    /// Settings without files.
+    /// Creates settings without files.
     pub fn in_memory(settings: Map<String, Value>) -> Self {
         let mut user = Layer::default();
         user.accept(settings, SettingsScope::User);
@@ -196,55 +216,55 @@ impl SettingsStore {
         store
     }
 
-    /// What counts.
+    /// Returns the combined settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// What one file says. Lists of resources are not in [`settings`](Self::settings) combined:
-    /// they are relative to different directories, so the loader takes them from here.
+    /// Returns the settings of one file. Resources must be loaded from here and not from the
+    /// combined settings, since the paths of each file are relative to another directory.
     pub fn scope(&self, scope: SettingsScope) -> Settings {
         match scope {
-            SettingsScope::User => typed(&self.user.usable).unwrap_or_default(),
+            SettingsScope::User => typed(&self.user.valid).unwrap_or_default(),
             SettingsScope::Project if self.trusted => {
-                typed(&self.project.usable).unwrap_or_default()
+                typed(&self.project.valid).unwrap_or_default()
             }
             SettingsScope::Project => Settings::default(),
         }
     }
 
-    /// Where sessions are kept. The project is asked even if it is not trusted, since the session
-    /// is found before trust is decided.
-    pub fn session_dir(&self) -> Option<&str> {
-        let layers = [&self.overrides, &self.project.usable, &self.user.usable];
+    /// Returns the directory of session files. The project's file counts even if the project is not
+    /// trusted, since the session is found before trust is decided.
+    pub(in crate::config) fn session_dir(&self) -> Option<&str> {
+        let layers = [&self.overrides, &self.project.valid, &self.user.valid];
         let named = layers.into_iter().find_map(|layer| layer.get("sessionDir"));
         named.and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// What is wrong with the files. Nothing is said about a project that is not trusted.
+    /// Returns the problems of the files. The file of an untrusted project is not reported.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let project = if self.trusted { self.project.problems.as_slice() } else { &[] };
         self.user.problems.iter().chain(project).cloned().collect()
     }
 
-    /// What is wrong with what is said about `guard`. Then nothing may run: nobody knows what was
-    /// meant to hold it.
+    /// Returns the problem with a setting that must not be ignored, such as `guard`. No command may
+    /// run then.
     pub fn guard_error(&self) -> Option<&Diagnostic> {
         self.guard_error.as_ref().or(self.user.guard_error.as_ref())
     }
 
-    /// Keys that the files name without effect, because nothing acts on them yet.
+    /// Returns the keys of the files that have no effect in this version.
     pub fn keys_without_effect(&self) -> Vec<&'static SettingKey> {
-        KEYS.iter().filter(|key| !key.acted_on && self.names(key.name)).collect()
+        KEYS.iter().filter(|key| key.idle.is_some() && self.has_key(key.name)).collect()
     }
 
-    /// Keys that nobody here knows. They are kept.
+    /// Returns the keys of the files that are unknown. They are kept.
     pub fn unknown_keys(&self) -> Vec<&str> {
         let known = |name: &str| KEYS.iter().any(|key| key.name == name);
         self.contents().flat_map(Map::keys).map(String::as_str).filter(|n| !known(n)).collect()
     }
 
-    fn names(&self, key: &str) -> bool {
+    fn has_key(&self, key: &str) -> bool {
         self.contents().any(|content| content.contains_key(key))
     }
 
@@ -253,43 +273,44 @@ impl SettingsStore {
         [&self.user.content].into_iter().chain(project)
     }
 
-    /// The project's file counts.
+    /// Returns true if the project's file applies.
     pub fn is_trusted(&self) -> bool {
         self.trusted
     }
 
-    /// Whether the project's file counts.
+    /// Sets whether the project's file applies.
     pub fn set_trusted(&mut self, trusted: bool) {
         self.trusted = trusted;
         self.combine();
     }
 
-    /// What flags and the environment say. Replaces what they said before.
+    /// Replaces the overrides, which come from flags and the environment.
     pub fn set_overrides(&mut self, overrides: Map<String, Value>) {
         self.overrides = overrides;
-        let problems = prune(&mut self.overrides);
-        let guard = problems.into_iter().find(|(key, _)| is_guard(key));
-        self.guard_error =
-            guard.map(|(key, problem)| Diagnostic::error(None, format!("`{key}`: {problem}")));
+        let mut invalid = prune(&mut self.overrides).into_iter();
+        let invalid = invalid.find(|entry| must_be_valid(&entry.key));
+        self.guard_error = invalid.map(|InvalidEntry { key, problem }| {
+            Diagnostic::error(None, format!("`{key}`: {problem}"))
+        });
         self.combine();
     }
 
-    /// Reads both files again. One that is broken now leaves what was known.
+    /// Reads both files again. If a file is broken, its known content stays.
     pub fn reload(&mut self) {
         self.user.reload(SettingsScope::User);
         self.project.reload(SettingsScope::Project);
         self.combine();
     }
 
-    /// Changes single fields of a file, and nothing else in it: the file is read again first. The
-    /// changes count for this process even if they could not be written. A project that is not
-    /// trusted is left alone.
+    /// SettingsChanges single fields of a file and nothing else in it: the file is read again first. The
+    /// changes apply to this process even if they cannot be written. The file of an untrusted
+    /// project is not changed.
     pub fn update(
         &mut self,
         scope: SettingsScope,
-        change: impl FnOnce(&mut Changes),
+        change: impl FnOnce(&mut SettingsChanges),
     ) -> Result<(), ConfigError> {
-        let mut changes = Changes::default();
+        let mut changes = SettingsChanges::default();
         change(&mut changes);
         let result = match scope {
             SettingsScope::User => self.user.update(&changes, scope),
@@ -304,12 +325,12 @@ impl SettingsStore {
     }
 
     fn combine(&mut self) {
-        let mut all = self.user.usable.clone();
+        let mut all = self.user.valid.clone();
         if self.trusted {
-            merge(&mut all, &self.project.usable);
+            merge(&mut all, &self.project.valid);
         }
         merge(&mut all, &self.overrides);
-        // Each layer fits, and so does what they make together.
+        // Each layer is valid, and so is their combination.
         self.settings = typed(&all).unwrap_or_default();
     }
 }

@@ -1,4 +1,4 @@
-//! Both programs writing settings and credentials at once. `cargo xtask interop config` runs it.
+//! Both programs write settings and credentials at once. `cargo xtask interop config` runs this.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,11 +11,11 @@ use pi_coding_agent::Environment;
 use pi_coding_agent::config::{AuthStore, SettingsScope, SettingsStore, StoredCredential};
 use serde_json::{Value, json};
 
-use super::place::{Place, names};
+use super::env::{ConfigEnv, names};
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peer.mjs");
 
-/// What one program wrote last.
+/// The values that one program wrote last.
 #[derive(Debug, Default)]
 struct Written {
     versions: BTreeMap<String, String>,
@@ -23,7 +23,7 @@ struct Written {
     writes: usize,
 }
 
-/// Writes like the peer, under other names.
+/// Writes as the peer does, under other names.
 fn write(environment: &Environment, end: &AtomicBool) -> Written {
     let mut settings = SettingsStore::load(environment, false);
     let auth = AuthStore::new(&environment.agent_directory);
@@ -46,13 +46,13 @@ fn write(environment: &Environment, end: &AtomicBool) -> Written {
             written.keys.insert(provider, key);
         }
         written.writes += 1;
-        // The peer waits a fifth of a second for a lock and no longer.
+        // The peer waits at most a fifth of a second for a lock.
         thread::sleep(Duration::from_millis(2));
     }
     written
 }
 
-/// Reads all the time; nothing may ever look broken.
+/// Reads continuously. A file must never look broken.
 fn read(environment: &Environment, end: &AtomicBool) -> usize {
     let auth = AuthStore::new(&environment.agent_directory);
     let mut reads = 0;
@@ -71,23 +71,23 @@ fn both_programs_write_at_once() {
     let variable = |name| std::env::var_os(name).and_then(|value| value.into_string().ok());
     let peer = variable("PI_PEER_DIR").expect("PI_PEER_DIR names the package of the other program");
     let seconds = variable("PI_SECONDS").map_or(60, |text| text.parse().unwrap());
-    let place = Place::new();
-    place.user("settings.json", r#"{"extensionChangelogVersions":{"before/k":"0"},"kept":[1]}"#);
-    place.user("auth.json", r#"{"before":{"type":"api_key","key":"k"}}"#);
+    let env = ConfigEnv::new();
+    env.user("settings.json", r#"{"extensionChangelogVersions":{"before/k":"0"},"kept":[1]}"#);
+    env.user("auth.json", r#"{"before":{"type":"api_key","key":"k"}}"#);
     let mut other = Command::new(variable("NODE").unwrap_or_else(|| "node".to_owned()))
         .arg(DRIVER)
         .args([&peer, "write"])
-        .arg(place.agent())
+        .arg(env.agent())
         .env("PI_OFFLINE", "1")
-        .env("HOME", place.environment.home.as_ref().unwrap())
+        .env("HOME", env.environment.home.as_ref().unwrap())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
     let end = AtomicBool::new(false);
     let (ours, reads) = thread::scope(|scope| {
-        let writer = scope.spawn(|| write(&place.environment, &end));
-        let reader = scope.spawn(|| read(&place.environment, &end));
+        let writer = scope.spawn(|| write(&env.environment, &end));
+        let reader = scope.spawn(|| read(&env.environment, &end));
         let until = Instant::now() + Duration::from_secs(seconds);
         while Instant::now() < until && !writer.is_finished() && !reader.is_finished() {
             thread::sleep(Duration::from_millis(50));
@@ -112,7 +112,7 @@ fn both_programs_write_at_once() {
     let all = versions.as_object_mut().unwrap();
     all.extend(theirs["versions"].as_object().unwrap().clone());
     all.insert("before/k".to_owned(), "0".into());
-    let settings = parsed(&place.agent().join("settings.json"));
+    let settings = parsed(&env.agent().join("settings.json"));
     assert_eq!(settings["extensionChangelogVersions"], versions);
     assert_eq!(settings["kept"], json!([1]));
 
@@ -120,14 +120,14 @@ fn both_programs_write_at_once() {
     keys.insert("before".to_owned(), "k".to_owned());
     let theirs = theirs["keys"].as_object().unwrap();
     keys.extend(theirs.iter().map(|(name, key)| (name.clone(), key.as_str().unwrap().to_owned())));
-    let found: BTreeMap<String, String> = parsed(&place.agent().join("auth.json"))
+    let found: BTreeMap<String, String> = parsed(&env.agent().join("auth.json"))
         .as_object()
         .unwrap()
         .iter()
         .map(|(name, entry)| (name.clone(), entry["key"].as_str().unwrap().to_owned()))
         .collect();
     assert_eq!(found, keys);
-    let left: Vec<String> = names(place.agent())
+    let left: Vec<String> = names(env.agent())
         .into_iter()
         .filter(|name| name.contains(".lock") || name.starts_with('.'))
         .collect();

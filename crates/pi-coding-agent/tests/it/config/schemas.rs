@@ -1,4 +1,4 @@
-//! The schemas that are published are those of the types.
+//! The published JSON Schemas.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,5 +24,5 @@ fn the_table_of_keys_is_complete() {
         settings["properties"].as_object().unwrap().keys().map(String::as_str).collect();
     let table: BTreeSet<&str> = KEYS.iter().map(|key| key.name).collect();
     assert_eq!(typed, table);
-    assert_eq!(table.len(), KEYS.len(), "a key is there twice");
+    assert_eq!(table.len(), KEYS.len(), "duplicate key");
 }

@@ -1,15 +1,18 @@
-//! Settings beyond what pi 1.5.0 does: single keys that do not fit, layers, and writing.
+//! Settings beyond the behavior of pi 1.5.0: invalid keys, layers, writing.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 
+use pi_agent::{QueueMode, SteeringDelivery};
+use pi_coding_agent::config::settings::ExecutorSetting;
 use pi_coding_agent::config::{
     ConfigError, SettingsScope, SettingsStore, agent_directory, resolve_session_directory,
 };
+use pi_tools::ChangedFilePolicy;
 use serde_json::{Map, Value, json};
 
-use super::place::{Place, names};
+use super::env::{ConfigEnv, names};
 
 fn object(value: Value) -> Map<String, Value> {
     let Value::Object(object) = value else { panic!("{value} is not an object") };
@@ -17,9 +20,12 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 #[test]
-fn a_key_that_does_not_fit_is_named_and_the_rest_counts() {
+fn an_invalid_key_is_reported_and_the_rest_applies() {
     let cases = [
-        (json!({ "theme": 5 }), "`theme` is ignored: invalid type: integer `5`, expected a string"),
+        (
+            json!({ "shellPath": 5 }),
+            "`shellPath` is ignored: invalid type: integer `5`, expected a string",
+        ),
         (
             json!({ "steeringMode": "x" }),
             "`steeringMode` is ignored: unknown variant `x`, expected `all` or `one-at-a-time`",
@@ -34,12 +40,13 @@ fn a_key_that_does_not_fit_is_named_and_the_rest_counts() {
             json!({ "retry": { "provider": { "timeoutMs": "x" } } }),
             "`retry.provider.timeoutMs` is ignored",
         ),
-        (json!({ "quietStartup": "x" }), "expected true, false or \"header\""),
+        (json!({ "changedFiles": "x" }), "unknown variant `x`, expected `warn` or `refuse`"),
+        (json!({ "steeringDelivery": "x" }), "expected `afterTurn` or `afterTool`"),
         (json!({ "httpIdleTimeoutMs": true }), "expected milliseconds or \"disabled\", not true"),
         (json!({ "enabledModels": ["a", 5] }), "`enabledModels` is ignored"),
         (
             json!({ "packages": [{ "autoload": true }] }),
-            "expected a text, or an object with \"source\"",
+            "expected a string, or an object with \"source\"",
         ),
         (
             json!({ "modelThinkingLevels": { "a/b": "huge", "c/d": "low" } }),
@@ -47,12 +54,12 @@ fn a_key_that_does_not_fit_is_named_and_the_rest_counts() {
         ),
     ];
     for (bad, expected) in cases {
-        let place = Place::new();
+        let env = ConfigEnv::new();
         let mut content = object(json!({ "defaultModel": "kept" }));
         content.extend(object(bad));
         let text = Value::Object(content).to_string();
-        let path = place.user("settings.json", &text);
-        let mut store = SettingsStore::load(&place.environment, true);
+        let path = env.user("settings.json", &text);
+        let mut store = SettingsStore::load(&env.environment, true);
         let problems = store.diagnostics();
         assert_eq!(problems.len(), 1, "{text}: {problems:?}");
         assert!(problems[0].message.contains(expected), "{}", problems[0]);
@@ -62,76 +69,120 @@ fn a_key_that_does_not_fit_is_named_and_the_rest_counts() {
         let mut expected: Value = serde_json::from_str(&text).unwrap();
         expected["new"] = 1.into();
         let written: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-        assert_eq!(written, expected, "what does not fit stays in the file");
+        assert_eq!(written, expected, "an invalid value stays in the file");
     }
-    let place = Place::new();
-    place.user("settings.json", r#"{"modelThinkingLevels": {"a/b": "huge", "c/d": "low"}}"#);
-    let store = SettingsStore::load(&place.environment, true);
-    assert!(store.settings().model_thinking_level("c", "d").is_some(), "its neighbour counts");
+    let env = ConfigEnv::new();
+    env.user("settings.json", r#"{"modelThinkingLevels": {"a/b": "huge", "c/d": "low"}}"#);
+    let store = SettingsStore::load(&env.environment, true);
+    let levels = store.settings().model_thinking_levels.as_ref().unwrap();
+    assert!(levels.contains_key("c/d"), "the rest of the group applies");
 }
 
 #[test]
-fn overrides_count_most_and_are_never_written() {
-    let place = Place::new();
-    place.user("settings.json", r#"{"theme": "user", "retry": {"maxRetries": 1}}"#);
-    place.project("settings.json", r#"{"theme": "project"}"#);
-    let mut store = SettingsStore::load(&place.environment, false);
-    assert_eq!(store.settings().theme(), "user");
+fn overrides_take_precedence_and_are_never_written() {
+    let env = ConfigEnv::new();
+    env.user("settings.json", r#"{"shellPath": "user", "retry": {"maxRetries": 1}}"#);
+    env.project("settings.json", r#"{"shellPath": "project"}"#);
+    let mut store = SettingsStore::load(&env.environment, false);
+    assert_eq!(store.settings().shell_path.as_deref(), Some("user"));
     store.set_trusted(true);
-    assert_eq!(store.settings().theme(), "project");
-    store.set_overrides(object(json!({ "theme": "flag", "retry": { "enabled": false } })));
-    assert_eq!(store.settings().theme(), "flag");
+    assert_eq!(store.settings().shell_path.as_deref(), Some("project"));
+    store.set_overrides(object(json!({ "shellPath": "flag", "retry": { "enabled": false } })));
+    assert_eq!(store.settings().shell_path.as_deref(), Some("flag"));
     assert_eq!(store.settings().retry().max_retries, 1);
     assert!(!store.settings().retry().enabled);
     store.update(SettingsScope::Project, |changes| changes.set(&["defaultModel"], "m")).unwrap();
-    let written = fs::read_to_string(place.environment.project_directory().join("settings.json"));
-    assert_eq!(written.unwrap(), "{\n  \"theme\": \"project\",\n  \"defaultModel\": \"m\"\n}");
-    assert_eq!(store.scope(SettingsScope::User).theme.as_deref(), Some("user"));
-    assert_eq!(store.scope(SettingsScope::Project).theme.as_deref(), Some("project"));
+    let written = fs::read_to_string(env.environment.project_directory().join("settings.json"));
+    assert_eq!(written.unwrap(), "{\n  \"shellPath\": \"project\",\n  \"defaultModel\": \"m\"\n}");
+    assert_eq!(store.scope(SettingsScope::User).shell_path.as_deref(), Some("user"));
+    assert_eq!(store.scope(SettingsScope::Project).shell_path.as_deref(), Some("project"));
 }
 
 #[test]
-fn keys_for_the_user_alone_are_reported_in_projects_that_are_trusted() {
-    let place = Place::new();
-    place.project("settings.json", r#"{"httpProxy": "http://x", "theme": 5}"#);
-    let mut store = SettingsStore::load(&place.environment, false);
+fn user_only_keys_are_reported_in_trusted_projects() {
+    let env = ConfigEnv::new();
+    env.project(
+        "settings.json",
+        r#"{"executor": "docker:x", "httpProxy": "http://x", "shellPath": 5}"#,
+    );
+    let mut store = SettingsStore::load(&env.environment, false);
     assert_eq!(store.diagnostics(), []);
-    let refused = store.update(SettingsScope::Project, |changes| changes.set(&["theme"], "x"));
+    let refused = store.update(SettingsScope::Project, |changes| changes.set(&["shellPath"], "x"));
     assert!(matches!(refused, Err(ConfigError::NotTrusted { .. })), "{refused:?}");
-    let store = SettingsStore::load(&place.environment, true);
+    let store = SettingsStore::load(&env.environment, true);
     let problems: Vec<String> = store.diagnostics().into_iter().map(|p| p.message).collect();
-    assert_eq!(problems.len(), 2, "{problems:?}");
-    assert!(problems[0].contains("`httpProxy` counts only in the user's settings"), "{problems:?}");
-    assert_eq!(store.settings().http_proxy, None);
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    for key in ["executor", "httpProxy"] {
+        let expected = format!("`{key}` is ignored in a project's settings");
+        assert!(problems.iter().any(|problem| problem.contains(&expected)), "{problems:?}");
+    }
+    assert_eq!(store.settings().executor(), ExecutorSetting::Local);
+}
+
+#[test]
+fn queue_and_file_settings_are_read() {
+    let store = SettingsStore::in_memory(object(json!({
+        "steeringMode": "all",
+        "steeringDelivery": "afterTool",
+        "changedFiles": "refuse",
+        "executor": "ssh:host:/work",
+    })));
+    let settings = store.settings();
+    assert_eq!(settings.steering_mode(), QueueMode::All);
+    assert_eq!(settings.steering_delivery(), SteeringDelivery::AfterTool);
+    assert_eq!(settings.changed_files(), ChangedFilePolicy::Refuse);
+    assert_eq!(settings.executor(), "ssh:host:/work".parse().unwrap());
+    let store = SettingsStore::in_memory(Map::new());
+    let settings = store.settings();
+    assert_eq!(settings.follow_up_mode(), QueueMode::OneAtATime);
+    assert_eq!(settings.steering_delivery(), SteeringDelivery::AfterTurn);
+    assert_eq!(settings.changed_files(), ChangedFilePolicy::Note);
+    assert_eq!(settings.executor(), ExecutorSetting::Local);
+}
+
+#[test]
+fn an_invalid_executor_is_not_ignored() {
+    let env = ConfigEnv::new();
+    for content in [r#"{"executor": "vm:x"}"#, r#"{"executor": 5}"#, r#"{"executor": "ssh:x",,}"#] {
+        env.user("settings.json", content);
+        let store = SettingsStore::load(&env.environment, true);
+        assert!(store.guard_error().is_some(), "{content}");
+    }
+    env.user("settings.json", r#"{"executor": "ssh:x"}"#);
+    let mut store = SettingsStore::load(&env.environment, true);
+    assert_eq!(store.guard_error(), None);
+    store.set_overrides(object(json!({ "executor": "docker:" })));
+    let error = store.guard_error().unwrap().to_string();
+    assert!(error.contains("invalid executor \"docker:\""), "{error}");
 }
 
 #[test]
 fn keys_without_effect_and_unknown_keys_are_listed() {
-    let place = Place::new();
-    place.user("settings.json", r#"{"theme": "x", "retry": {}, "mine": 1}"#);
-    let store = SettingsStore::load(&place.environment, true);
+    let env = ConfigEnv::new();
+    env.user("settings.json", r#"{"theme": "x", "retry": {}, "mine": 1}"#);
+    let store = SettingsStore::load(&env.environment, true);
     let idle: Vec<&str> = store.keys_without_effect().iter().map(|key| key.name).collect();
     assert_eq!(idle, ["theme"]);
     assert_eq!(store.unknown_keys(), ["mine"]);
 }
 
 #[test]
-fn reading_creates_nothing_and_a_change_of_nothing_writes_nothing() {
-    let place = Place::new();
-    let mut store = SettingsStore::load(&place.environment, true);
-    assert_eq!(names(place.agent()), [] as [&str; 0]);
-    assert_eq!(names(&place.environment.cwd), [] as [&str; 0]);
-    let path = place.user("settings.json", r#"{"a":1}"#);
+fn reading_and_unchanged_values_write_nothing() {
+    let env = ConfigEnv::new();
+    let mut store = SettingsStore::load(&env.environment, true);
+    assert_eq!(names(env.agent()), [] as [&str; 0]);
+    assert_eq!(names(&env.environment.cwd), [] as [&str; 0]);
+    let path = env.user("settings.json", r#"{"a":1}"#);
     store.update(SettingsScope::User, |changes| changes.set(&["a"], 1)).unwrap();
-    assert_eq!(fs::read_to_string(path).unwrap(), r#"{"a":1}"#, "the layout is the user's");
+    assert_eq!(fs::read_to_string(path).unwrap(), r#"{"a":1}"#, "the layout is kept");
 }
 
 #[test]
-fn no_change_is_lost_among_many_writers() {
-    let place = Place::new();
+fn concurrent_writers_lose_no_change() {
+    let env = ConfigEnv::new();
     let writers: Vec<_> = (0..4)
         .map(|writer| {
-            let environment = place.environment.clone();
+            let environment = env.environment.clone();
             thread::spawn(move || {
                 let mut store = SettingsStore::load(&environment, true);
                 for n in 0..25 {
@@ -144,17 +195,17 @@ fn no_change_is_lost_among_many_writers() {
         })
         .collect();
     writers.into_iter().for_each(|writer| writer.join().unwrap());
-    let text = fs::read_to_string(place.agent().join("settings.json")).unwrap();
+    let text = fs::read_to_string(env.agent().join("settings.json")).unwrap();
     let written: Value = serde_json::from_str(&text).unwrap();
     let found: BTreeSet<String> = written["all"].as_object().unwrap().keys().cloned().collect();
     let expected = (0..4).flat_map(|w| (0..25).map(move |n| format!("w{w}.{n}"))).collect();
     assert_eq!(found, expected);
-    assert_eq!(names(place.agent()), ["settings.json"]);
+    assert_eq!(names(env.agent()), ["settings.json"]);
 }
 
 #[test]
-fn sessions_are_where_flag_variable_settings_or_habit_say() {
-    // Flag, variable, project, user, trusted; the directory, and whether it is shared.
+fn the_session_directory_comes_from_flag_variable_settings_or_default() {
+    // Flag, variable, project, user; expected directory and `shared`.
     let cases = [
         (Some("f"), Some("v"), Some("p"), Some("u"), "project/f", true),
         (None, Some("v"), Some("p"), Some("u"), "project/v", true),
@@ -163,31 +214,31 @@ fn sessions_are_where_flag_variable_settings_or_habit_say() {
         (Some(""), None, None, Some(""), "home/.pi/agent/sessions/", false),
     ];
     for (flag, variable, project, user, expected, shared) in cases {
-        let mut place = Place::new();
+        let mut env = ConfigEnv::new();
         let content = |dir: Option<&str>| {
             Value::Object(
                 dir.map(|dir| ("sessionDir".to_owned(), dir.into())).into_iter().collect(),
             )
         };
-        place.user("settings.json", content(user).to_string());
-        place.project("settings.json", content(project).to_string());
+        env.user("settings.json", content(user).to_string());
+        env.project("settings.json", content(project).to_string());
         if let Some(variable) = variable {
-            let variables = std::sync::Arc::make_mut(&mut place.environment.variables);
+            let variables = std::sync::Arc::make_mut(&mut env.environment.variables);
             variables.insert("PI_CODING_AGENT_SESSION_DIR".to_owned(), variable.to_owned());
         }
-        // Not trusted: this one key is asked for before trust.
-        let store = SettingsStore::load(&place.environment, false);
-        let found = resolve_session_directory(&place.environment, flag, &store);
+        // Not trusted: this key is read before trust is decided.
+        let store = SettingsStore::load(&env.environment, false);
+        let found = resolve_session_directory(&env.environment, flag, &store);
         assert_eq!(found.shared, shared, "{expected}");
         let directory = found.path.to_string_lossy().into_owned();
-        let expected = place.path("").join(expected).to_string_lossy().into_owned();
+        let expected = env.path("").join(expected).to_string_lossy().into_owned();
         assert!(directory.starts_with(&expected), "{directory} {expected}");
         assert_eq!(directory == expected, shared, "{directory} {expected}");
     }
 }
 
 #[test]
-fn the_agent_directory_is_named_or_in_the_home() {
+fn the_agent_directory_comes_from_the_variable_or_the_home() {
     let cases = [
         (None, Some("/h"), Some("/h/.pi/agent")),
         (Some(""), Some("/h"), Some("/h/.pi/agent")),

@@ -1,14 +1,14 @@
-//! Which projects may bring settings and resources.
+//! Trust in projects.
 
 use std::fs;
 
 use pi_coding_agent::config::settings::ProjectTrustDefault::{self, Always, Ask, Never};
 use pi_coding_agent::config::{Trust, TrustQuestion, TrustStore, needs_trust};
 
-use super::place::Place;
+use super::env::ConfigEnv;
 
 #[test]
-fn the_order_of_decisions() {
+fn decisions_have_an_order_of_precedence() {
     type Case = (Option<bool>, bool, Option<bool>, Option<bool>, ProjectTrustDefault, Trust);
     let cases: &[Case] = &[
         // Flag, needed, extension, saved, default.
@@ -32,7 +32,7 @@ fn the_order_of_decisions() {
 
 /// Observed from pi 1.5.0.
 #[test]
-fn what_needs_trust() {
+fn only_some_files_need_trust() {
     let cases: &[(&[&str], bool)] = &[
         (&[], false),
         (&["project/.pi/"], false),
@@ -51,9 +51,9 @@ fn what_needs_trust() {
         (&["home/.agents/skills/"], false),
     ];
     for (made, expected) in cases {
-        let place = Place::new();
+        let env = ConfigEnv::new();
         for name in *made {
-            let path = place.path(name);
+            let path = env.path(name);
             if name.ends_with('/') {
                 fs::create_dir_all(path).unwrap();
             } else {
@@ -61,11 +61,11 @@ fn what_needs_trust() {
                 fs::write(path, "").unwrap();
             }
         }
-        let home = place.environment.home.as_deref();
-        assert_eq!(needs_trust(&place.environment.cwd, home), *expected, "{made:?}");
+        let home = env.environment.home.as_deref();
+        assert_eq!(needs_trust(&env.environment.cwd, home), *expected, "{made:?}");
     }
-    let place = Place::new();
-    let home = place.environment.home.unwrap();
+    let env = ConfigEnv::new();
+    let home = env.environment.home.unwrap();
     fs::create_dir_all(home.join(".agents/skills")).unwrap();
     fs::create_dir_all(home.join("work/project")).unwrap();
     assert!(!needs_trust(&home, Some(&home)), "the user's own skills");
@@ -74,17 +74,17 @@ fn what_needs_trust() {
 
 #[test]
 #[cfg(unix)]
-fn decisions_are_about_directories_not_names() {
-    let place = Place::new();
-    let link = place.path("link");
-    std::os::unix::fs::symlink(&place.environment.cwd, &link).unwrap();
-    let store = TrustStore::new(place.agent());
+fn decisions_apply_to_directories_and_not_to_names() {
+    let env = ConfigEnv::new();
+    let link = env.path("link");
+    std::os::unix::fs::symlink(&env.environment.cwd, &link).unwrap();
+    let store = TrustStore::new(env.agent());
     store.record(&[(&link, Some(true))]).unwrap();
-    for directory in [&link, &place.environment.cwd] {
+    for directory in [&link, &env.environment.cwd] {
         let entry = store.find(directory).unwrap().unwrap();
-        assert_eq!((entry.path, entry.trusted), (place.environment.cwd.clone(), true));
+        assert_eq!((entry.path, entry.trusted), (env.environment.cwd.clone(), true));
     }
-    store.record(&[(&place.environment.cwd, None)]).unwrap();
+    store.record(&[(&env.environment.cwd, None)]).unwrap();
     assert_eq!(store.find(&link).unwrap(), None);
-    assert_eq!(fs::read_to_string(place.agent().join("trust.json")).unwrap(), "{}\n");
+    assert_eq!(fs::read_to_string(env.agent().join("trust.json")).unwrap(), "{}\n");
 }

@@ -13,13 +13,13 @@ fn a_broken_file_is_reported_and_left_alone() {
     const AT_THE_END: &[&str] = &["line 1, column 17", "correct the file"];
     const AT_THE_BYTE: &[&str] = &["line 1, column 8", "not UTF-8", "correct the file"];
     const COMMENT: &[&str] = &["line 1, column 1: comments are not allowed here"];
-    const LIST: &[&str] = &["an object in braces is expected, not a list"];
+    const LIST: &[&str] = &["expected an object, not a list"];
     let cases: &[(&str, &[u8], &[&str])] = &[
         ("settings.json", TORN, AT_THE_END),
         ("settings.json", NOT_UTF8, AT_THE_BYTE),
         ("settings.json", b"// why\n{}", COMMENT),
         ("settings.json", b"[]", LIST),
-        ("settings.json", b"{\"retry\": \"no\"}", &["`retry` is ignored", "an object in braces"]),
+        ("settings.json", b"{\"retry\": \"no\"}", &["`retry` is ignored", "expected an object"]),
         (
             "settings.json",
             b"{\"theme\": 5, \"x\": 1}",
@@ -68,7 +68,7 @@ fn broken_models_are_named_before_the_model_that_is_missing() {
     let cases: &[(&[u8], &[&str])] = &[
         (TORN, &["line 1"]),
         (NOT_UTF8, &["not UTF-8"]),
-        (b"[]", &["the file must be an object in braces"]),
+        (b"[]", &["the file must be an object"]),
         (b"{\"providers\": [1]}", &["providers: must be an object"]),
         (b"{\"providers\": {\"mock\": {\"models\": 5}}}", &["models"]),
     ];

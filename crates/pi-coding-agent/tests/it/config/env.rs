@@ -1,4 +1,4 @@
-//! A user and a project for one test.
+//! A temporary user directory and project.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,20 +8,21 @@ use std::sync::Arc;
 use pi_coding_agent::Environment;
 use tempfile::TempDir;
 
-pub(super) struct Place {
+/// A temporary user directory and project.
+pub(super) struct ConfigEnv {
     root: TempDir,
     pub(super) environment: Environment,
 }
 
-impl Place {
+impl ConfigEnv {
     pub(super) fn new() -> Self {
         let root = TempDir::new().unwrap();
-        let at = root.path().canonicalize().unwrap();
+        let real = root.path().canonicalize().unwrap();
         let environment = Environment {
             system_directory: None,
-            cwd: at.join("project"),
-            home: Some(at.join("home")),
-            agent_directory: at.join("home/.pi/agent"),
+            cwd: real.join("project"),
+            home: Some(real.join("home")),
+            agent_directory: real.join("home/.pi/agent"),
             variables: Arc::new(BTreeMap::from([
                 ("PATH".to_owned(), std::env::var_os("PATH").unwrap().into_string().unwrap()),
                 ("PEER_SET".to_owned(), "from the environment".to_owned()),
@@ -36,7 +37,7 @@ impl Place {
         &self.environment.agent_directory
     }
 
-    /// A path below everything.
+    /// Returns a path in the temporary directory.
     pub(super) fn path(&self, name: &str) -> PathBuf {
         self.root.path().canonicalize().unwrap().join(name)
     }
@@ -57,7 +58,7 @@ impl Place {
     }
 }
 
-/// What is in a directory.
+/// Returns the names in a directory.
 pub(super) fn names(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let name = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name();
