@@ -48,13 +48,10 @@ use sandbox::Sandbox;
 #[non_exhaustive]
 pub enum GuardError {
     /// A setting that must not be ignored is invalid.
-    #[error("the settings are invalid: {0}. No command runs until they are corrected.")]
+    #[error("the settings are invalid: {0}")]
     Settings(Diagnostic),
     /// A rule file is invalid or cannot be read.
-    #[error(
-        "the policy cannot be loaded: {0}. Fix the file or remove it; no command runs without a \
-         valid policy."
-    )]
+    #[error("the policy cannot be loaded: {0}")]
     Rules(#[from] RulesError),
     /// The machine does not support the required sandbox.
     #[error("the required sandbox is not available: {0}")]

@@ -39,15 +39,13 @@ pub enum SessionSelector {
 #[non_exhaustive]
 pub enum SelectSessionError {
     /// No session matches.
-    #[error("No session found matching '{0}'; see `pi sessions list --all`")]
+    #[error("No session found matching '{0}'")]
     NotFound(String),
     /// Several sessions match.
-    #[error("'{0}' may be any of {1} sessions; write more of the id")]
+    #[error("'{0}' matches {1} sessions")]
     Ambiguous(String, usize),
     /// The session belongs to another working directory.
-    #[error(
-        "The session {id} belongs to {cwd}. Go there, or continue a copy of it here with --fork {id}"
-    )]
+    #[error("the session {id} belongs to another directory: {cwd}")]
     Elsewhere {
         /// Id of the session.
         id: String,
@@ -55,9 +53,7 @@ pub enum SelectSessionError {
         cwd: String,
     },
     /// The working directory of the session does not exist any more.
-    #[error(
-        "Stored session working directory does not exist: {cwd}\nMake it again, or continue a copy of the session where you are with --fork {file}"
-    )]
+    #[error("Stored session working directory does not exist: {cwd}")]
     DirectoryGone {
         /// The directory that is missing.
         cwd: PathBuf,

@@ -1,7 +1,7 @@
-//! What was typed, as a value: plain data that the modes read.
+//! The arguments of a run, as plain data for the modes.
 //!
-//! Nothing here is resolved: a model is a pattern, a session a reference, a path as it was written.
-//! [`Arguments::conflicts`] says what cannot be true at the same time.
+//! Nothing is resolved yet: a model is a pattern, a session a reference, a path is relative.
+//! [`Arguments::conflicts`] finds options that exclude each other.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use pi_coding_agent::ToolSelection;
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
-/// The command line of a run.
+/// The parsed command line of a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Arguments {
     pub(crate) help: bool,
@@ -18,9 +18,9 @@ pub(crate) struct Arguments {
 
     pub(crate) print: bool,
     pub(crate) mode: Option<Mode>,
-    /// The session file to write as a page; the first message is then where to.
+    /// Session file to export as a page. The first message is then the output file.
     pub(crate) export: Option<String>,
-    /// What to look for; empty for all.
+    /// Search text for the list of models; empty to list all.
     pub(crate) list_models: Option<String>,
 
     pub(crate) provider: Option<String>,
@@ -29,13 +29,13 @@ pub(crate) struct Arguments {
     pub(crate) thinking: Option<ThinkingLevel>,
     pub(crate) api_key: Option<SecretString>,
 
-    /// Text, or a file with it; the same for the next.
+    /// Text or the name of a file that contains it; also for `append_system_prompt`.
     pub(crate) system_prompt: Option<String>,
     pub(crate) append_system_prompt: Vec<String>,
 
     pub(crate) continue_latest: bool,
     pub(crate) resume: bool,
-    /// A file, an id or the beginning of one; the same for `fork`.
+    /// A file, an id or the beginning of an id; also for `fork`.
     pub(crate) session: Option<String>,
     pub(crate) session_id: Option<String>,
     pub(crate) fork: Option<String>,
@@ -50,27 +50,27 @@ pub(crate) struct Arguments {
     pub(crate) prompt_templates: Resource,
     pub(crate) no_context_files: bool,
     pub(crate) no_mcp: bool,
-    /// Whether the project's own files are trusted; `None` to ask the trust store.
+    /// Trust in the project's files; `None` if the trust store decides.
     pub(crate) approve: Option<bool>,
 
-    /// Settings that count for this run.
+    /// Settings for this run.
     pub(crate) settings: Map<String, Value>,
 
     pub(crate) screen: Screen,
     pub(crate) offline: bool,
     pub(crate) verbose: bool,
 
-    /// What to say to the model, in order.
+    /// Messages to the model, in order.
     pub(crate) messages: Vec<String>,
     /// The `@file` arguments, without the `@`.
     pub(crate) files: Vec<String>,
-    /// Options that only an extension could know, by name; the value if there was one.
+    /// Unknown long options with their values, which only an extension could define.
     pub(crate) unknown: BTreeMap<String, Option<String>>,
-    /// What was left out, to be said before anything else.
+    /// Warnings about ignored values, printed first.
     pub(crate) warnings: Vec<String>,
 }
 
-/// How answers come out.
+/// Output format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
     Text,
@@ -78,14 +78,15 @@ pub(crate) enum Mode {
     Rpc,
 }
 
-/// Files that were named, and whether others are looked for.
+/// Resource files given on the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Resource {
     pub(crate) paths: Vec<String>,
+    /// Disables the discovery of further files.
     pub(crate) no_discovery: bool,
 }
 
-/// What only matters on a screen.
+/// Options of the terminal UI.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub(crate) mode: Option<String>,
@@ -94,7 +95,7 @@ pub(crate) struct Screen {
 }
 
 impl Arguments {
-    /// What cannot be true at the same time, or not at all; empty if all is well.
+    /// Returns an error for each invalid combination of options.
     pub(crate) fn conflicts(&self) -> Vec<String> {
         let others = [
             ("--session", self.session.is_some()),

@@ -1,10 +1,10 @@
-//! The commands that need no agent, one file each.
+//! The commands, one file each. Only `demo` runs an agent.
 
 mod auth;
 mod credentials;
 mod doctor;
 pub(crate) mod export;
-mod failure;
+pub(crate) mod failure;
 pub(crate) mod plain;
 mod policy;
 mod sandbox;
@@ -14,45 +14,45 @@ mod undo;
 use std::process::ExitCode;
 
 use crate::exit::{Exit, print};
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 use crate::flags::{completions, man, markdown};
 
 use failure::Failure;
 
-/// Runs a command.
-pub(crate) fn run(given: &Given) -> ExitCode {
-    let result = match given.path.as_slice() {
-        ["demo"] => return crate::modes::demo::run(given),
+/// Runs a command and returns its exit code.
+pub(crate) fn run(args: &CommandArgs) -> ExitCode {
+    let result = match args.path.as_slice() {
+        ["demo"] => return crate::modes::demo::run(args),
         ["completions"] => {
-            return print(&given.word(0).and_then(completions::script).unwrap_or_default());
+            return print(&args.word(0).and_then(completions::script).unwrap_or_default());
         }
-        ["man"] if given.has("markdown") => return print(&markdown::page()),
+        ["man"] if args.has("markdown") => return print(&markdown::page()),
         ["man"] => return print(&man::page()),
-        ["sessions", "list"] => sessions::list(given),
-        ["sessions", "search"] => sessions::search(given),
-        ["sessions", "show"] => sessions::show(given),
-        ["sessions", "export"] => sessions::export(given),
-        ["sessions", "fork"] => sessions::fork(given),
-        ["sessions", "rm"] => sessions::remove(given),
-        ["undo"] => undo::run(given),
-        ["auth", "check"] => auth::check(given),
-        ["auth", "print-api-key"] => auth::api_key(given),
-        ["auth", "print-bearer-token"] => auth::bearer_token(given),
-        ["auth", "list"] => auth::list(given),
-        ["auth", "set"] => auth::set(given),
-        ["auth", "remove"] => auth::remove(given),
-        ["policy", "check"] => policy::check(given),
-        ["policy", "test"] => policy::test(given),
-        ["policy", "replay"] => policy::replay(given),
-        ["sandbox"] => sandbox::run(given),
-        ["doctor"] => doctor::run(given),
-        path => Err(Failure::Failed(format!("`pi {}` does nothing yet", path.join(" ")))),
+        ["sessions", "list"] => sessions::list(args),
+        ["sessions", "search"] => sessions::search(args),
+        ["sessions", "show"] => sessions::show(args),
+        ["sessions", "export"] => sessions::export(args),
+        ["sessions", "fork"] => sessions::fork(args),
+        ["sessions", "rm"] => sessions::remove(args),
+        ["undo"] => undo::run(args),
+        ["auth", "check"] => auth::check(args),
+        ["auth", "print-api-key"] => auth::api_key(args),
+        ["auth", "print-bearer-token"] => auth::bearer_token(args),
+        ["auth", "list"] => auth::list(args),
+        ["auth", "set"] => auth::set(args),
+        ["auth", "remove"] => auth::remove(args),
+        ["policy", "check"] => policy::check(args),
+        ["policy", "test"] => policy::test(args),
+        ["policy", "replay"] => policy::replay(args),
+        ["sandbox"] => sandbox::run(args),
+        ["doctor"] => doctor::run(args),
+        path => Err(Failure::failed(format!("`pi {}` is not implemented", path.join(" ")))),
     };
     result.unwrap_or_else(|failure| failure.report())
 }
 
-/// What a command returns: it may be done with less than was asked for.
-type Done = Result<ExitCode, Failure>;
+/// The exit code of a command, which may report a partial failure, or the error that ended it.
+type CommandResult = Result<ExitCode, Failure>;
 
 fn success() -> ExitCode {
     Exit::Success.into()

@@ -1,11 +1,11 @@
-//! When the program panics: a report on disk, a hint on stderr, a code that says so.
+//! Crash reports: a panic writes a report to disk, prints a message and sets the exit code.
 //!
-//! A report says which version, where, and how it got there. It says nothing about the
-//! conversation: the text of a panic is included only if it was written into the program, since
-//! one that was put together at run time may quote anything.
+//! A report contains the version, the location and a backtrace, and nothing of the session. The
+//! panic message is included only if it is a literal of the program, since a formatted message may
+//! quote anything.
 //!
-//! Panics of tools and listeners are contained where they happen; they leave a report too, and the
-//! program goes on.
+//! Panics of tools and listeners are contained where they happen: they write a report as well, and
+//! the program continues.
 
 use std::backtrace::Backtrace;
 use std::fmt::Write as _;
@@ -17,34 +17,35 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::environment::agent_directory;
-use crate::exit::{Exit, complain};
-use crate::secrets::masked_in_a_crash;
+use crate::exit::{Exit, fail};
+use crate::secrets::redacted_in_crash;
 
-/// A program that panics again and again must not fill the disk.
+/// Maximum number of reports per run: repeated panics must not fill the disk.
 const REPORTS_PER_RUN: usize = 5;
+/// Maximum number of reports to keep; the oldest are removed.
 const REPORTS_KEPT: usize = 20;
 
-/// The last report of this process: where it is, or its text if it could not be written.
+/// The last report of this process: its path, or its text if it could not be written.
 static LAST: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Runs the program. Whatever panics in it ends it with [`Exit::Crashed`].
+/// Runs the program. A panic ends it with [`Exit::Crashed`].
 pub(crate) fn guard(run: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(on_panic));
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         let last = LAST.lock().map(|mut last| last.take());
         let message = match last.ok().flatten() {
             Some(Ok(path)) => format!(
-                "crashed, sorry. Your sessions are on disk as they were. A report without any of \
-                 their content is in {}; please attach it when you report this",
+                "crashed; sessions on disk are intact. Please report this and attach {}, which \
+                 contains nothing of your sessions",
                 path.display()
             ),
             Some(Err(report)) => {
-                format!("crashed, sorry. The report could not be written:\n{report}")
+                format!("crashed. Please report this with the following, which could not be written to a file:\n{report}")
             }
-            None => "crashed, sorry".to_owned(),
+            None => "crashed".to_owned(),
         };
-        complain(&message, Exit::Crashed)
+        fail(&message, Exit::Crashed)
     })
 }
 
@@ -52,7 +53,7 @@ fn on_panic(info: &PanicHookInfo<'_>) {
     if COUNT.fetch_add(1, Ordering::Relaxed) >= REPORTS_PER_RUN {
         return;
     }
-    let report = masked_in_a_crash(&report(info));
+    let report = redacted_in_crash(&report(info));
     let agent = agent_directory(&std::env::current_dir().unwrap_or_default());
     let written = agent.ok().and_then(|agent| write(&agent.join("crashes"), &report));
     if let Ok(mut last) = LAST.lock() {
@@ -69,15 +70,15 @@ fn report(info: &PanicHookInfo<'_>) -> String {
     line("pi", env!("CARGO_PKG_VERSION"));
     line("system", &format!("{} {}", std::env::consts::OS, std::env::consts::ARCH));
     line("time", &jiff::Timestamp::now().to_string());
-    line("place", &info.location().map_or_else(|| "unknown".to_owned(), ToString::to_string));
-    line("thread", std::thread::current().name().unwrap_or("without a name"));
+    line("location", &info.location().map_or_else(|| "unknown".to_owned(), ToString::to_string));
+    line("thread", std::thread::current().name().unwrap_or("unnamed"));
     let message = info.payload().downcast_ref::<&'static str>();
-    line("message", message.unwrap_or(&"left out, since it may quote the conversation"));
+    line("message", message.unwrap_or(&"omitted, since it may quote the session"));
     let _ = write!(report, "\n{}", Backtrace::force_capture());
     report
 }
 
-/// Writes a report under a name of its own, all of it or nothing.
+/// Writes a report atomically, under a unique name.
 fn write(directory: &Path, report: &str) -> Option<PathBuf> {
     std::fs::create_dir_all(directory).ok()?;
     let time = jiff::Timestamp::now().to_string().replace([':', '.'], "-");
@@ -85,12 +86,12 @@ fn write(directory: &Path, report: &str) -> Option<PathBuf> {
     let mut file = tempfile::NamedTempFile::new_in(directory).ok()?;
     file.write_all(report.as_bytes()).ok()?;
     file.persist(&path).ok()?;
-    forget_oldest(directory);
+    remove_oldest(directory);
     Some(path)
 }
 
-/// Names begin with the time, so they are in order.
-fn forget_oldest(directory: &Path) {
+/// Removes the oldest reports. File names begin with the time, so they sort by age.
+fn remove_oldest(directory: &Path) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     let mut reports: Vec<PathBuf> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
@@ -99,7 +100,7 @@ fn forget_oldest(directory: &Path) {
     reports.sort();
     let surplus = reports.len().saturating_sub(REPORTS_KEPT);
     for old in &reports[..surplus] {
-        // The next crash tries again.
+        // The next crash retries.
         let _ = std::fs::remove_file(old);
     }
 }
@@ -109,8 +110,7 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    /// Not a test of its own: what the test below runs in another process, since a panic hook
-    /// belongs to a whole process.
+    /// The process that the tests below start, since a panic hook is global to a process.
     #[test]
     fn child() {
         let Some(what) = std::env::var_os("PI_TEST_CRASH") else { return };
@@ -149,31 +149,31 @@ mod tests {
     fn a_crash_leaves_a_report_without_content() {
         let cases = [
             ("literal", "message: a mistake in the program, with a [masked:own-secret:"),
-            ("formatted", "message: left out, since it may quote the conversation\n"),
+            ("formatted", "message: omitted, since it may quote the session\n"),
         ];
         for (what, message) in cases {
             let directory = tempfile::tempdir().unwrap();
             let (code, stderr, reports) = crash(what, directory.path());
             assert_eq!(code, Some(101), "{stderr}");
-            assert!(stderr.contains("pi: crashed, sorry."), "{stderr}");
+            assert!(stderr.contains("pi: crashed; sessions on disk are intact."), "{stderr}");
             assert!(stderr.contains("crashes"), "{stderr}");
             let [report] = reports.as_slice() else { panic!("{reports:?}") };
             assert!(report.contains(message), "{report}");
-            assert!(report.contains("place: crates/pi/src/crash.rs:"), "{report}");
+            assert!(report.contains("location: crates/pi/src/crash.rs:"), "{report}");
             assert!(!report.contains("own words") && !stderr.contains("own words"), "{report}");
         }
     }
 
     #[test]
-    fn a_directory_that_cannot_be_written_costs_the_file_only() {
+    fn a_report_that_cannot_be_written_is_printed() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (code, stderr, _) = crash("literal", file.path());
         assert_eq!(code, Some(101), "{stderr}");
-        assert!(stderr.contains("could not be written:\npi: "), "{stderr}");
+        assert!(stderr.contains("could not be written to a file:\npi: "), "{stderr}");
     }
 
     #[test]
-    fn contained_panics_are_reported_a_few_times() {
+    fn the_number_of_reports_per_run_is_limited() {
         let directory = tempfile::tempdir().unwrap();
         let (code, stderr, reports) = crash("contained", directory.path());
         assert_eq!(code, Some(0), "{stderr}");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn old_reports_are_forgotten() {
+    fn old_reports_are_removed() {
         let directory = tempfile::tempdir().unwrap();
         for number in 0..30 {
             std::fs::write(directory.path().join(format!("0000-{number:02}.txt")), "").unwrap();

@@ -1,4 +1,4 @@
-//! The world as the process finds it, read once and passed down.
+//! The environment of the process, read once and passed down.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use pi_coding_agent::{Environment, config};
 
-/// The variable that names the agent's directory.
+/// Environment variable that sets the agent directory.
 const AGENT: &str = "PI_CODING_AGENT_DIR";
 
-/// Reads it. Fails if there is no working directory: everything that follows depends on it.
+/// Reads the environment. Fails if the working directory does not exist, since everything else
+/// depends on it.
 pub(crate) fn read() -> Result<Environment, String> {
     let cwd = std::env::current_dir().map_err(|error| {
-        format!("cannot find the working directory ({error}); go to one that exists")
+        format!("cannot find the working directory: {error}; change to a directory that exists")
     })?;
     let variables = std::env::vars_os();
     let text = |value: OsString| value.into_string().ok();
@@ -28,11 +29,11 @@ pub(crate) fn read() -> Result<Environment, String> {
     })
 }
 
-/// Where the user's settings, credentials and sessions are.
+/// Returns the directory of the user's settings, credentials and sessions.
 pub(crate) fn agent_directory(cwd: &Path) -> Result<PathBuf, String> {
-    // Otherwise it would count as not set, and everything would be in another place.
+    // It would count as unset otherwise, and a different directory would be used.
     if std::env::var_os(AGENT).is_some_and(|value| value.to_str().is_none()) {
-        return Err(format!("{AGENT} is not valid UTF-8; name another directory"));
+        return Err(format!("{AGENT} is not valid UTF-8; set it to another directory"));
     }
     let variable = |name: &str| std::env::var_os(name)?.into_string().ok();
     config::agent_directory(&variable, home().as_deref(), cwd).map_err(|error| error.to_string())

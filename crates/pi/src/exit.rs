@@ -1,11 +1,11 @@
-//! Exit codes: the only place that knows the numbers.
+//! Exit codes, and output to stdout and stderr. No other file knows the numbers.
 
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
-use crate::commands::plain::Plain;
+use crate::commands::plain::PlainWriter;
 
-/// How a command ended.
+/// The result of a command, as its exit code reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     Success,
@@ -16,7 +16,7 @@ pub(crate) enum Exit {
     NoModel,
     Configuration,
     Unavailable,
-    NotConfined,
+    SandboxUnavailable,
     Crashed,
     HungUp,
     Interrupted,
@@ -25,7 +25,7 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    /// All of them, as they are documented.
+    /// All exit codes, in the order of the documentation.
     pub(crate) const ALL: &[Self] = &[
         Self::Success,
         Self::Failed,
@@ -35,7 +35,7 @@ impl Exit {
         Self::NoModel,
         Self::Configuration,
         Self::Unavailable,
-        Self::NotConfined,
+        Self::SandboxUnavailable,
         Self::Crashed,
         Self::HungUp,
         Self::Interrupted,
@@ -53,10 +53,10 @@ impl Exit {
             Self::NoModel => 5,
             Self::Configuration => 6,
             Self::Unavailable => 7,
-            Self::NotConfined => 8,
-            // What Rust programs exit with after a panic.
+            Self::SandboxUnavailable => 8,
+            // The exit code of Rust programs after a panic.
             Self::Crashed => 101,
-            // As shells report a process that was ended by SIGHUP, SIGINT, SIGPIPE or SIGTERM.
+            // The codes that shells report after SIGHUP, SIGINT, SIGPIPE and SIGTERM.
             Self::HungUp => 129,
             Self::Interrupted => 130,
             Self::BrokenPipe => 141,
@@ -64,23 +64,23 @@ impl Exit {
         }
     }
 
-    /// For the help and the manual.
+    /// Returns the description for the help and the manual.
     pub(crate) fn meaning(self) -> &'static str {
         match self {
-            Self::Success => "Done; an answer is complete",
-            Self::Failed => "Failed, for example because the provider refused",
-            Self::Usage => "The command line is wrong",
-            Self::Truncated => "The answer was cut at the model's output limit",
-            Self::Limit => "A limit of this run was reached before the work was done",
+            Self::Success => "Success; the answer is complete",
+            Self::Failed => "Failure, for example an error of the provider",
+            Self::Usage => "Invalid command line",
+            Self::Truncated => "The answer was cut off at the model's output limit",
+            Self::Limit => "A limit of the run was reached before the work was done",
             Self::NoModel => "No model, or no credentials for it",
-            Self::Configuration => "A file of the configuration cannot be used",
-            Self::Unavailable => "This version cannot do that yet",
-            Self::NotConfined => "Commands cannot be confined as the profile requires",
-            Self::Crashed => "Crashed; a report was written",
-            Self::HungUp => "The terminal went away",
+            Self::Configuration => "A configuration file cannot be used",
+            Self::Unavailable => "Not available in this version",
+            Self::SandboxUnavailable => "Commands cannot be sandboxed as required",
+            Self::Crashed => "Crash; a report was written",
+            Self::HungUp => "The terminal was closed",
             Self::Interrupted => "Interrupted",
-            Self::BrokenPipe => "Whoever read the output has gone",
-            Self::Terminated => "Told to end",
+            Self::BrokenPipe => "Standard output was closed",
+            Self::Terminated => "Terminated by a signal",
         }
     }
 }
@@ -91,18 +91,36 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Says what went wrong, on stderr.
-pub(crate) fn complain(message: &str, exit: Exit) -> ExitCode {
+/// Reports an error on stderr and returns its exit code.
+pub(crate) fn fail(message: &str, exit: Exit) -> ExitCode {
     note(message);
     exit.into()
 }
 
-/// Says something that is not output, on stderr.
+/// Reports an error and a hint on stderr, and returns the exit code.
+pub(crate) fn fail_with_hint(message: &str, hint: Option<&str>, exit: Exit) -> ExitCode {
+    note(message);
+    if let Some(text) = hint {
+        self::hint(text);
+    }
+    exit.into()
+}
+
+/// Prints a message on stderr.
 pub(crate) fn note(message: &str) {
-    // What servers and files say may be quoted in it, and they may quote keys. And there is nowhere
-    // left to report a stderr that cannot be written.
-    let message = crate::secrets::masked(message);
-    let _ = writeln!(Plain::new(std::io::stderr()), "pi: {message}");
+    print_stderr("pi", message);
+}
+
+/// Prints what the user can do about the message before it, on stderr.
+pub(crate) fn hint(text: &str) {
+    print_stderr("hint", text);
+}
+
+fn print_stderr(label: &str, message: &str) {
+    // Messages may quote servers and files, which may contain keys.
+    let message = crate::secrets::redacted(message);
+    // A failure to write to stderr cannot be reported anywhere.
+    let _ = writeln!(PlainWriter::new(std::io::stderr()), "{label}: {message}");
 }
 
 /// Prints a text to stdout.
@@ -114,10 +132,11 @@ pub(crate) fn print(text: &str) -> ExitCode {
     }
 }
 
-/// The exit for output that could not be written: silent if the reader has gone, as `head` does.
+/// Returns the exit code for output that could not be written. A closed pipe is not reported, since
+/// `pi … | head` closes it on purpose.
 pub(crate) fn on_write_error(error: &std::io::Error) -> ExitCode {
     if error.kind() == ErrorKind::BrokenPipe {
         return Exit::BrokenPipe.into();
     }
-    complain(&format!("could not write the output: {error}"), Exit::Failed)
+    fail(&format!("cannot write the output: {error}"), Exit::Failed)
 }

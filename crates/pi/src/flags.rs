@@ -1,8 +1,8 @@
 //! The command line as data.
 //!
-//! One table of options ([`options::all`]) and one of commands ([`commands::COMMANDS`]). The
-//! parser, `--help`, the man page, the shell completions and `docs/cli.md` are all made from these
-//! two, so none of them can know something that the others do not.
+//! There is one table of options ([`options::all`]) and one of commands ([`commands::COMMANDS`]).
+//! The parser, `--help`, the man page, the shell completions and `docs/cli.md` are generated from
+//! these two, so they cannot disagree.
 
 pub(crate) mod commands;
 pub(crate) mod completions;
@@ -17,34 +17,34 @@ pub(crate) mod suggest;
 mod tests;
 mod texts;
 
-/// One option.
+/// A command-line option.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flag {
-    /// Without its dashes.
+    /// Long name, without the dashes.
     pub(crate) long: &'static str,
-    /// Without its dash. Some have two or three letters, so short options cannot be bundled.
+    /// Short name, without the dash. Some have two or three letters, so short options cannot be
+    /// bundled.
     pub(crate) short: Option<&'static str>,
     pub(crate) value: Value,
-    /// The only values there are; empty for any.
+    /// Allowed values; empty if any value is allowed.
     pub(crate) choices: &'static [&'static str],
     pub(crate) completes: Completes,
-    /// May be given several times.
+    /// The option may be given several times.
     pub(crate) repeats: bool,
     pub(crate) group: Group,
-    /// One line, without a full stop.
+    /// Help text: one line, without a full stop.
     pub(crate) help: &'static str,
-    /// More sentences, for the man page; may be empty.
+    /// Further sentences for the man page; may be empty.
     pub(crate) details: &'static str,
-    /// Not there yet; says what to do instead.
-    pub(crate) later: Option<&'static str>,
+    /// Set if the option is not implemented yet: what to do instead.
+    pub(crate) unavailable: Option<&'static str>,
 }
 
-/// What follows an option.
+/// The value that an option takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// Nothing.
     None,
-    /// The next argument, whatever it looks like.
+    /// The next argument, even if it looks like an option.
     Required(&'static str),
     /// The next argument, which must not look like an option.
     Word(&'static str),
@@ -52,7 +52,7 @@ pub(crate) enum Value {
     Optional(&'static str),
 }
 
-/// What a shell offers for a value.
+/// Completions that a shell offers for a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Completes {
     Nothing,
@@ -60,7 +60,7 @@ pub(crate) enum Completes {
     Directories,
 }
 
-/// Where an option is listed.
+/// Section of the help in which an option is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Output,
@@ -75,7 +75,7 @@ pub(crate) enum Group {
 }
 
 impl Group {
-    /// In the order of the help.
+    /// All groups, in the order of the help.
     pub(crate) const ALL: &[Self] = &[
         Self::Output,
         Self::Model,
@@ -95,17 +95,17 @@ impl Group {
             Self::Prompt => "System prompt",
             Self::Session => "Sessions",
             Self::Tools => "Tools",
-            Self::Safety => "What the agent may do",
+            Self::Safety => "Safety",
             Self::Resources => "Extensions, skills and project files",
-            Self::Screen => "Only with a screen",
+            Self::Screen => "Terminal UI",
             Self::General => "General",
         }
     }
 }
 
 impl Flag {
-    /// An option that takes no value. The other parts are added by the methods below, so that a
-    /// table says only what is special about an option.
+    /// Creates an option without a value. The methods below set everything else, so that a table
+    /// states only what is special about an option.
     pub(crate) const fn new(long: &'static str, group: Group, help: &'static str) -> Self {
         Self {
             long,
@@ -117,7 +117,7 @@ impl Flag {
             group,
             help,
             details: "",
-            later: None,
+            unavailable: None,
         }
     }
 
@@ -157,11 +157,11 @@ impl Flag {
         Self { details, ..self }
     }
 
-    pub(crate) const fn later(self, instead: &'static str) -> Self {
-        Self { later: Some(instead), ..self }
+    pub(crate) const fn unavailable(self, instead: &'static str) -> Self {
+        Self { unavailable: Some(instead), ..self }
     }
 
-    /// As it is written in front of its help: `-p, --print [MESSAGE]`.
+    /// Returns the names and the value as the help shows them: `-p, --print [MESSAGE]`.
     pub(crate) fn usage(&self) -> String {
         let short = self.short.map(|short| format!("-{short}, ")).unwrap_or_default();
         let value = match self.value {
@@ -172,19 +172,28 @@ impl Flag {
         format!("{short}--{}{value}", self.long)
     }
 
-    /// All that is said about it in one paragraph.
+    /// Returns the full description as one paragraph.
     pub(crate) fn description(&self) -> String {
         let mut text = format!("{}.", self.help);
-        for more in [self.details, self.later.unwrap_or_default()] {
-            if !more.is_empty() {
-                text.push(' ');
-                text.push_str(more);
-            }
+        if !self.details.is_empty() {
+            text.push_str(&format!(" {}", self.details));
+        }
+        if let Some(instead) = self.unavailable {
+            text.push_str(&format!(" Not available yet. {instead}"));
+        }
+        if let Some(choices) = self.unnamed_choices() {
+            text.push_str(&format!(" One of {choices}."));
         }
         if self.repeats {
             text.push_str(" May be given several times.");
         }
         text
+    }
+
+    /// Returns the choices as text, unless there are none or the help text names them already.
+    pub(crate) fn unnamed_choices(&self) -> Option<String> {
+        let named = self.choices.iter().all(|choice| self.help.contains(choice));
+        (!named).then(|| self.choices.join(", "))
     }
 
     fn is_named(&self, dashed: &str) -> bool {
@@ -195,25 +204,25 @@ impl Flag {
     }
 }
 
-/// A command: the first word of the command line, or the second one.
+/// A command or subcommand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Command {
     pub(crate) name: &'static str,
-    /// One line, without a full stop.
+    /// Help text: one line, without a full stop.
     pub(crate) help: &'static str,
-    /// More paragraphs; may be empty.
+    /// Further paragraphs; may be empty.
     pub(crate) details: &'static str,
     pub(crate) words: Words,
     pub(crate) flags: &'static [Flag],
     pub(crate) commands: &'static [Command],
-    /// Not there yet; says what to do instead.
-    pub(crate) later: Option<&'static str>,
+    /// Set if the command is not implemented yet: what to do instead.
+    pub(crate) unavailable: Option<&'static str>,
 }
 
-/// What a command takes besides options.
+/// Positional arguments of a command.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Words {
-    /// As it is written: `SESSION [FILE]`.
+    /// Usage text, such as `SESSION [FILE]`.
     pub(crate) usage: &'static str,
     pub(crate) at_least: usize,
     pub(crate) at_most: usize,
@@ -236,7 +245,7 @@ impl Command {
             },
             flags: &[],
             commands: &[],
-            later: None,
+            unavailable: None,
         }
     }
 
@@ -264,11 +273,11 @@ impl Command {
         Self { commands, ..self }
     }
 
-    pub(crate) const fn later(self, instead: &'static str) -> Self {
-        Self { later: Some(instead), ..self }
+    pub(crate) const fn unavailable(self, instead: &'static str) -> Self {
+        Self { unavailable: Some(instead), ..self }
     }
 
-    /// The words after its name.
+    /// Returns the usage text after the command's name.
     pub(crate) fn usage(&self) -> String {
         let mut usage = String::new();
         if !self.commands.is_empty() {

@@ -1,11 +1,12 @@
-//! The `pi` command: reads arguments, runs a command or a mode, exits with an honest code.
+//! The `pi` command: parses arguments, runs a command or a mode, and exits with a documented code.
 //!
-//! Everything that thinks is in the libraries; this crate only speaks. It is the one place that
-//! prints, reads arguments and looks at the environment. Start-up does what the command needs and
-//! nothing else: `--version` and `--help` touch neither files nor the runtime nor the catalog.
+//! The libraries do the work. Only this crate prints, reads arguments and reads the environment.
+//! Startup does nothing that the command does not need: `--version` and `--help` use neither files
+//! nor the async runtime nor the model catalog.
 //!
-//! Read `flags` for what can be asked, `arguments` for what a run was asked, `commands` for what
-//! needs no agent, `exit` for the codes.
+//! `flags` defines the command line, `arguments` holds that of a run, `commands` implements the
+//! commands that need no agent, `modes` runs an agent, `hints` adds advice to errors, `exit`
+//! defines the exit codes.
 
 mod arguments;
 mod commands;
@@ -13,6 +14,7 @@ mod crash;
 mod environment;
 mod exit;
 mod flags;
+mod hints;
 mod modes;
 mod secrets;
 
@@ -20,14 +22,14 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use exit::{Exit, complain, note, print};
+use exit::{Exit, fail, hint, note, print};
 use flags::help;
 use flags::parse::{Request, parse};
 
 fn main() -> ExitCode {
-    // A confined command begins as this program, which gives up its rights first.
+    // A sandboxed command starts as this program, which drops its privileges first.
     pi_guard::confine::run_helper_if_requested();
-    // Commands of tools are owned by this program, started once more.
+    // A second instance of this program supervises the commands of tools.
     pi_tools::supervisor::run_if_requested();
     crash::guard(run)
 }
@@ -39,23 +41,24 @@ fn run() -> ExitCode {
             Ok(word) => words.push(word),
             Err(word) => {
                 let message = format!("the argument {} is not valid UTF-8", word.display());
-                return complain(&message, Exit::Usage);
+                return fail(&message, Exit::Usage);
             }
         }
     }
-    // Until there is a screen, there is nothing to show but this.
+    // There is no interactive mode yet.
     if words.is_empty() && std::io::stdin().is_terminal() {
         return print(&help::general());
     }
     match parse(words) {
         Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Request::Help(path)) => print(&help::of(&path)),
-        Ok(Request::Unavailable(message)) => complain(&message, Exit::Unavailable),
-        Ok(Request::Command(given)) => commands::run(&given),
+        Ok(Request::Unavailable(message)) => fail(&message, Exit::Unavailable),
+        Ok(Request::Command(args)) => commands::run(&args),
         Ok(Request::Run(arguments)) => run_mode(&arguments),
         Err(errors) => {
             errors.iter().for_each(|error| note(error));
-            complain("see `pi --help`", Exit::Usage)
+            hint("see `pi --help`");
+            Exit::Usage.into()
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The ways to run an agent without a screen: print, JSON and RPC.
+//! The modes that run an agent without a screen: print, JSON and RPC.
 //!
-//! `setup` makes an agent of the command line, `input` the first prompt, `signals` ends things
-//! early. What an agent does is in the library; this is what becomes of it on the outside.
+//! `setup` creates the agent from the command line, `input` reads the prompts, `signals` ends a run
+//! early. The agent itself is in the library; the modes only connect it to the standard streams.
 
 pub(crate) mod demo;
 mod input;
@@ -19,25 +19,27 @@ use std::process::ExitCode;
 use pi_coding_agent::Environment;
 
 use crate::arguments::{Arguments, Mode};
-use crate::exit::{Exit, complain};
+use crate::exit::{Exit, fail, fail_with_hint};
 
-/// Runs what the command line asks for.
+/// Runs the mode that the command line selects.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
     let environment = match crate::environment::read() {
         Ok(environment) => environment,
-        Err(error) => return complain(&error, Exit::Configuration),
+        Err(error) => return fail(&error, Exit::Configuration),
     };
     block_on(run_in(arguments, environment))
 }
 
-/// Does something that waits.
+/// Runs a future to completion.
 pub(crate) fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
-        Err(error) => return complain(&format!("could not start: {error}"), Exit::Failed),
+        Err(error) => {
+            return fail(&format!("cannot start the async runtime: {error}"), Exit::Failed);
+        }
     };
     let exit = runtime.block_on(Box::pin(work));
-    // A thread that waits for input, or a server's name, is not waited for.
+    // Threads that block on stdin or on a DNS lookup must not delay the exit.
     runtime.shutdown_background();
     exit
 }
@@ -50,8 +52,9 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
         Some(Mode::Rpc) => rpc::run(arguments, environment).await,
         Some(Mode::Json) => json::run(arguments, environment).await,
         _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
-        _ => complain(
-            "there is no interactive mode in this version yet; use `pi -p \"...\"`, or `pi --mode rpc`",
+        _ => fail_with_hint(
+            "interactive mode is not available yet",
+            Some("use `pi -p \"...\"` or `pi --mode rpc`"),
             Exit::Unavailable,
         ),
     }

@@ -1,4 +1,4 @@
-//! The keys of this process, kept out of what it says about itself and of what it gives away.
+//! Redaction of the keys of this process in messages, reports and exports.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -11,23 +11,28 @@ use crate::environment;
 
 static OWN: OnceLock<Secrets> = OnceLock::new();
 
-/// The secrets of the environment, of the user's files and of the command line. Found when
-/// something is first to be said: most commands say nothing.
+/// Returns the secrets of the environment, the user's files and the command line. They are
+/// collected on first use, since most commands print no message.
 pub(crate) fn own() -> &'static Secrets {
     OWN.get_or_init(|| {
         let environment = environment::read();
         let configured = environment.map(|environment| configured_secrets(&environment));
-        Secrets::new(configured.unwrap_or_default().into_iter().chain(given(std::env::args_os())))
+        Secrets::new(
+            configured
+                .unwrap_or_default()
+                .into_iter()
+                .chain(api_key_arguments(std::env::args_os())),
+        )
     })
 }
 
-/// The text without them.
-pub(crate) fn masked(text: &str) -> Cow<'_, str> {
+/// Redacts the secrets in a text.
+pub(crate) fn redacted(text: &str) -> Cow<'_, str> {
     own().redact_known(text)
 }
 
-/// The same while the program is dying, when files are better left alone.
-pub(crate) fn masked_in_a_crash(text: &str) -> String {
+/// Redacts the secrets in a crash report, without reading files.
+pub(crate) fn redacted_in_crash(text: &str) -> String {
     if let Some(own) = OWN.get() {
         return own.redact(text).into_owned();
     }
@@ -35,12 +40,12 @@ pub(crate) fn masked_in_a_crash(text: &str) -> String {
     let variables: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((text_of(name)?, text_of(value)?)))
         .collect();
-    let own = environment_secrets(&variables).into_iter().chain(given(std::env::args_os()));
+    let own = environment_secrets(&variables).into_iter().chain(api_key_arguments(std::env::args_os()));
     Secrets::new(own).redact(text).into_owned()
 }
 
-/// Keys on a command line.
-fn given(words: impl Iterator<Item = OsString>) -> Vec<String> {
+/// Returns the API keys on a command line.
+fn api_key_arguments(words: impl Iterator<Item = OsString>) -> Vec<String> {
     let words: Vec<String> = words.filter_map(|word| word.into_string().ok()).collect();
     let joined = words.iter().filter_map(|word| word.strip_prefix("--api-key="));
     let after = words.windows(2).filter(|pair| pair[0] == "--api-key").map(|pair| &*pair[1]);
@@ -52,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_the_command_line_are_found() {
+    fn api_keys_on_the_command_line_are_found() {
         let words = ["pi", "--api-key", "one", "-p", "--api-key=two", "x", "--api-key"];
-        assert_eq!(given(words.map(OsString::from).into_iter()), ["two", "one"]);
+        assert_eq!(api_key_arguments(words.map(OsString::from).into_iter()), ["two", "one"]);
     }
 }

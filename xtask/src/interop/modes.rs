@@ -12,7 +12,7 @@ use crate::repository;
 /// The name of this task.
 pub(super) const KIND: &str = "modes";
 
-const THEIRS: &str = "scenarios::the_real_pi_does_what_is_recorded";
+const THEIRS: &str = "scenarios::the_real_pi_matches_the_record";
 const OURS: &str = "scenarios::pending_scenarios_are_shown";
 
 /// Runs the task with the arguments after its name.

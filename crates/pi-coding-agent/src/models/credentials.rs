@@ -35,7 +35,7 @@ pub enum CredentialError {
         file: &'static str,
     },
     /// What is stored is no credential.
-    #[error("What is stored for {provider} cannot be used: {why}")]
+    #[error("The stored credential of {provider} cannot be used: {why}")]
     Broken {
         /// The provider.
         provider: String,
@@ -44,7 +44,7 @@ pub enum CredentialError {
     },
     /// The login has ended.
     #[error(
-        "The login of {provider} has expired, and this version cannot renew it. Log in again, or use an API key: {advice}"
+        "The login of {provider} has expired, and this version cannot renew it. Log in again or use an API key. {advice}"
     )]
     Expired {
         /// The provider.
@@ -138,9 +138,11 @@ pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<Stri
 /// What to do when there is no key.
 pub(super) fn advice(provider: &str) -> String {
     match providers::provider(provider).map(|info| info.key_env.last()) {
-        Some(Some(name)) => format!("Set {name}, or store a key with `pi auth set {provider}`."),
-        Some(None) => "It is reached only by signing in, which this version cannot do.".to_owned(),
-        None => "Give the provider an \"apiKey\" in models.json.".to_owned(),
+        Some(Some(name)) => format!("Set {name} or store a key in auth.json."),
+        Some(None) => {
+            "The provider requires a login, which this version does not support.".to_owned()
+        }
+        None => "Add an \"apiKey\" for the provider to models.json.".to_owned(),
     }
 }
 

@@ -45,19 +45,18 @@ pub enum SelectedModel<'a> {
     },
 }
 
-/// The model cannot be chosen. The texts are those of the TypeScript pi.
+/// Reasons why no model can be chosen. The texts are those of the TypeScript pi without its advice
+/// about the command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectModelError {
     /// No model has a provider like this.
-    #[error("Unknown provider \"{0}\". Use --list-models to see available providers/models.")]
+    #[error("Unknown provider \"{0}\".")]
     UnknownProvider(String),
     /// No model is called like this.
-    #[error("Model \"{0}\" not found. Use --list-models to see available models.")]
+    #[error("Model \"{0}\" not found.")]
     NotFound(String),
     /// Several providers have it.
-    #[error(
-        "Model \"{text}\" is ambiguous across providers: {candidates}. {reason} Use --provider or provider/model."
-    )]
+    #[error("Model \"{text}\" is ambiguous across providers: {candidates}. {reason}")]
     Ambiguous {
         /// What was asked for.
         text: String,
@@ -99,7 +98,7 @@ pub fn select_model<'a>(
                 text: text.to_owned(),
                 candidates: names.join(", "),
                 reason: match (request.own_key, usable) {
-                    (true, _) => "--api-key does not choose a provider.",
+                    (true, _) => "An API key does not choose a provider.",
                     (false, 0) => "No matching provider is authenticated.",
                     (false, _) => "More than one matching provider is authenticated.",
                 },

@@ -124,13 +124,11 @@ pub enum PromptError {
     CommandQueued(String),
     /// No model is selected.
     #[error(
-        "No model selected. Set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json, then choose with --model."
+        "No model selected. Set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json."
     )]
     NoModel,
     /// The provider of the model has no key.
-    #[error(
-        "No API key found for {0}. Set its environment variable or store a key with `pi auth`."
-    )]
+    #[error("No API key found for {0}.")]
     NoKey(String),
     /// A skill or template cannot be read; the text says why.
     #[error("{0}")]

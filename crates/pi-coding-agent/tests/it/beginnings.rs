@@ -83,9 +83,8 @@ async fn a_conversation_whose_directory_is_gone_is_refused_and_untouched() {
     let conversation = SessionSelector::Existing(file.clone());
     let error = create_agent_session(options(&scratch, &model, conversation)).await.unwrap_err();
     let said = scratch.placeholder(&error.to_string());
-    let first = said.lines().next().unwrap();
+    let first = said.as_str();
     assert_eq!(first, "Stored session working directory does not exist: $ROOT/gone");
-    assert!(said.contains("--fork $ROOT/old.jsonl"), "{said}");
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
 
     let created =

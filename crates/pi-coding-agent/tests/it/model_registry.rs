@@ -324,5 +324,5 @@ async fn a_stored_credential_that_is_none_is_not_replaced_by_another() {
     );
     assert!(!registry.is_available("groq") && registry.is_available("openai"));
     let error = registry.api_key("groq").await.unwrap_err().to_string();
-    assert!(error.contains("What is stored for groq cannot be used"), "{error}");
+    assert!(error.contains("The stored credential of groq cannot be used"), "{error}");
 }

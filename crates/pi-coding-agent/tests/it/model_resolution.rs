@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pi_coding_agent::models::{
     DEFAULT_MODELS, Direction, InitialModel, ModelName, ModelPreferences, ModelRequest, Models,
-    ModelsFile, ScopedName, SelectedModel, cycle, initial_model, model_scope, restore_failure,
+    ModelsFile, ScopedName, SelectModelError, SelectedModel, cycle, initial_model, model_scope, restore_failure,
     select_model, thinking_level,
 };
 use pi_protocol::{Model, ThinkingLevel};
@@ -131,6 +131,17 @@ fn texts_mean_what_they_mean_to_the_typescript_pi() {
     assert!(wrong.is_empty(), "{} of {cases}:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Adds the advice about the command line that the recorded errors end in. The library leaves it
+/// to the binary.
+fn with_advice(error: &SelectModelError) -> String {
+    let advice = match error {
+        SelectModelError::UnknownProvider(_) => "Use --list-models to see available providers/models.",
+        SelectModelError::NotFound(_) => "Use --list-models to see available models.",
+        SelectModelError::Ambiguous { .. } => "Use --provider or provider/model.",
+    };
+    format!("{error} {advice}").replace("An API key does not", "--api-key does not")
+}
+
 fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, bool)]) -> Expected {
     let request = ModelRequest {
         provider: cli.provider.as_deref(),
@@ -140,7 +151,7 @@ fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, boo
     };
     let nothing = Expected { model: None, level: None, warning: None, error: None };
     match select_model(&request, names, &|provider| cli.usable.has(provider)) {
-        Err(error) => Expected { error: Some(error.to_string()), ..nothing },
+        Err(error) => Expected { error: Some(with_advice(&error)), ..nothing },
         Ok(None) => nothing,
         Ok(Some(chosen)) => {
             let find = |provider: &str, id: &str| {

@@ -1,8 +1,7 @@
-//! `pi auth`: which credentials there are, whether they are of use, and storing keys.
+//! `pi auth`: lists, checks, prints and stores credentials.
 //!
-//! `check` and the two `print` commands are those of the TypeScript pi, for scripts. A secret is
-//! written to stdout by `print-api-key`, `print-bearer-token` and `check --credentials`, and by
-//! nothing else.
+//! `check` and the two `print` commands are those of the TypeScript pi, for scripts. Only
+//! `print-api-key`, `print-bearer-token` and `check --credentials` write a secret to stdout.
 
 mod change;
 mod check;
@@ -12,9 +11,9 @@ mod print;
 use pi_coding_agent::models::{ModelRequest, SelectModelError, SelectedModel, select_model};
 
 use super::credentials::Credentials;
-use super::{Done, Failure, credentials, plain, success};
+use super::{CommandResult, Failure, credentials, plain, success};
 use crate::environment;
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
 pub(super) use change::{remove, set};
 pub(super) use check::check;
@@ -22,34 +21,37 @@ pub(super) use list::list;
 pub(super) use print::{api_key, bearer_token};
 
 fn open() -> Result<Credentials, Failure> {
-    Ok(Credentials::open(&environment::read().map_err(Failure::Failed)?))
+    Ok(Credentials::open(&environment::read().map_err(Failure::failed)?))
 }
 
-/// Why no provider is meant.
+/// Reasons why the options select no provider.
 enum Unclear {
-    /// No provider has this name.
+    /// The provider does not exist.
     Provider(String),
-    /// The model does not say which provider.
+    /// The model selects no provider.
     Model { text: String, error: SelectModelError },
 }
 
 impl Unclear {
-    fn message(&self) -> String {
+    fn error(&self) -> SelectModelError {
         match self {
-            Self::Provider(name) => SelectModelError::UnknownProvider(name.clone()).to_string(),
-            Self::Model { error, .. } => error.to_string(),
+            Self::Provider(name) => SelectModelError::UnknownProvider(name.clone()),
+            Self::Model { error, .. } => error.clone(),
         }
     }
 }
 
-/// The provider that `--provider` and `--model` mean.
-fn provider(given: &Given, credentials: &Credentials) -> Result<Result<String, Unclear>, Failure> {
-    let (provider, model) = (given.value("provider"), given.value("model"));
+/// Returns the provider that `--provider` and `--model` select.
+fn provider(
+    args: &CommandArgs,
+    credentials: &Credentials,
+) -> Result<Result<String, Unclear>, Failure> {
+    let (provider, model) = (args.value("provider"), args.value("model"));
     let registry = &credentials.registry;
     Ok(match (provider, model) {
         (None, None) => {
-            let path = given.path.join(" ");
-            return Err(Failure::Usage(format!("`pi {path}` needs --provider or --model")));
+            let path = args.path.join(" ");
+            return Err(Failure::usage(format!("`pi {path}` requires --provider or --model")));
         }
         (Some(name), None) => {
             credentials.known(name).ok_or_else(|| Unclear::Provider(name.to_owned()))
@@ -75,9 +77,10 @@ fn provider(given: &Given, credentials: &Credentials) -> Result<Result<String, U
     })
 }
 
-/// Waits for something that takes a runtime: a command may have to be run.
+/// Runs a future to completion on a runtime of its own.
 fn wait<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::Failed(format!("could not start: {error}")))?;
+    let runtime = runtime
+        .map_err(|error| Failure::failed(format!("cannot start the async runtime: {error}")))?;
     Ok(runtime.block_on(future))
 }

@@ -1,4 +1,4 @@
-//! The credentials of the user, and the providers that they open. Read only as far as is needed.
+//! The credentials and providers of the user, read on demand.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
 use pi_coding_agent::{Diagnostic, Environment};
 
-/// Keys, logins and providers.
+/// Stored credentials and known providers.
 pub(super) struct Credentials {
     pub(super) store: Arc<AuthStore>,
     pub(super) registry: ModelRegistry,
-    /// What is wrong with `models.json`.
+    /// Problems of `models.json`.
     pub(super) problems: Vec<Diagnostic>,
 }
 
@@ -25,7 +25,7 @@ impl Credentials {
         Self { store, registry, problems }
     }
 
-    /// The provider as it is written, if there is one of this name.
+    /// Returns the canonical name of a provider, ignoring case.
     pub(super) fn known(&self, provider: &str) -> Option<String> {
         let models = self.registry.models();
         let known = models.providers().find(|known| known.eq_ignore_ascii_case(provider));
@@ -33,20 +33,20 @@ impl Credentials {
     }
 }
 
-/// Where the user describes providers and models.
+/// Returns the path of `models.json`.
 pub(super) fn models_file(agent_directory: &Path) -> std::path::PathBuf {
     agent_directory.join("models.json")
 }
 
-/// Now, in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(super) fn now() -> f64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.unwrap_or_default().as_secs_f64() * 1000.0
 }
 
-/// A time that a file tells in milliseconds since 1970, for people.
+/// Formats a time given in milliseconds since 1970.
 pub(super) fn date(milliseconds: f64) -> String {
-    // Fractions do not matter, and what is beyond all times is shown as such.
+    // Fractions do not matter, and times out of range are shown as unknown.
     #[allow(clippy::cast_possible_truncation)]
     super::plain::date(milliseconds as i64)
 }

@@ -1,7 +1,7 @@
-//! `pi doctor`: everything that pi needs, looked at, and what to do where it is not in order.
+//! `pi doctor`: checks the installation and the configuration, and suggests fixes.
 //!
-//! A list of checks, each a function from the environment to findings; nothing is changed, and no
-//! secret is printed.
+//! Each check is a function from the environment to findings. No check changes anything, and none
+//! prints a secret.
 
 mod choices;
 mod files;
@@ -13,27 +13,27 @@ use std::io::{BufWriter, Write as _};
 use pi_coding_agent::{Diagnostic, Environment, Severity};
 use serde_json::{Value, json};
 
-use super::{Done, Failure, plain};
+use super::{CommandResult, Failure, plain};
 use crate::environment;
 use crate::exit::Exit;
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
-/// How it is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
     Good,
-    /// Works, but could be better.
+    /// Works, but with a limitation.
     Warning,
-    /// Does not work.
+    /// Does not work at all.
     Error,
 }
 
-/// What a check found.
+/// A result of a check.
 struct Finding {
     about: &'static str,
     state: State,
     message: String,
-    /// What to do; empty if there is nothing to do.
+    /// Instruction for the user; empty if there is nothing to do.
     fix: String,
 }
 
@@ -50,7 +50,7 @@ impl Finding {
         Self { state: State::Error, ..Self::warning(about, message, fix) }
     }
 
-    /// What a library said about a file.
+    /// Converts a diagnostic of a library.
     fn from(about: &'static str, diagnostic: &Diagnostic, fix: &str) -> Self {
         let state = match diagnostic.severity {
             Severity::Warning => State::Warning,
@@ -78,11 +78,11 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     machine::terminal,
 ];
 
-pub(super) fn run(given: &Given) -> Done {
-    let environment = environment::read().map_err(Failure::Failed)?;
+pub(super) fn run(args: &CommandArgs) -> CommandResult {
+    let environment = environment::read().map_err(Failure::failed)?;
     let findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&environment)).collect();
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if given.has("json") {
+    if args.has("json") {
         let list: Vec<Value> = findings.iter().map(to_json).collect();
         serde_json::to_writer_pretty(&mut out, &list)?;
         writeln!(out)?;

@@ -1,6 +1,6 @@
-//! Sessions as files for people and other programs: `pi --export` and `pi sessions export`.
+//! Exports of sessions: `pi --export` and `pi sessions export`.
 //!
-//! A file is replaced in one step, and never one that is a session.
+//! Files are replaced atomically, and a session file is never overwritten.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use std::process::ExitCode;
 use pi_coding_agent::redacted_session;
 use pi_session::{EffectsResolver, HtmlOptions, MarkdownOptions, OpenOptions, Session};
 
-use super::{Done, Failure, success};
+use super::{CommandResult, Failure, success};
 use crate::exit::print;
 use crate::{environment, secrets};
 
-/// What is written.
+/// Format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Html,
@@ -30,7 +30,7 @@ impl Format {
         }
     }
 
-    /// By what the user called it, or by the extension of a file.
+    /// Finds a format by its name or by a file extension.
     pub(super) fn named(name: &str) -> Option<Self> {
         match name.to_ascii_lowercase().as_str() {
             "html" | "htm" => Some(Self::Html),
@@ -41,44 +41,44 @@ impl Format {
     }
 }
 
-/// `pi --export FILE [OUT]`.
+/// Runs `pi --export FILE [OUT]`.
 pub(crate) fn page(file: &str, out: Option<&str>) -> ExitCode {
-    let result = environment::read().map_err(Failure::Failed).and_then(|environment| {
+    let result = environment::read().map_err(Failure::failed).and_then(|environment| {
         let source = environment.expand(file, &environment.cwd);
         if !source.exists() {
-            return Err(Failure::Failed(format!("File not found: {}", source.display())));
+            return Err(Failure::failed(format!("File not found: {}", source.display())));
         }
         let written = out.map_or_else(|| default_name(&source, Format::Html), PathBuf::from);
         let target = environment.expand(&written.to_string_lossy(), &environment.cwd);
-        to_file(&mut masked(open(&source)?)?, Format::Html, &target, true)?;
+        to_file(&mut redacted(open(&source)?)?, Format::Html, &target, true)?;
         Ok(print(&format!("Exported to: {}\n", written.display())))
     });
     result.unwrap_or_else(|failure| failure.report())
 }
 
-/// Opens a session that exists.
+/// Opens an existing session for reading.
 pub(super) fn open(path: &Path) -> Result<Session, Failure> {
     if pi_session::read_header(path).is_none() {
-        // Says what is wrong better than "it has no header".
+        // The error of the system is more precise than "not a session".
         std::fs::File::open(path)
-            .map_err(|error| Failure::Failed(format!("cannot read {}: {error}", path.display())))?;
+            .map_err(|error| Failure::failed(format!("cannot read {}: {error}", path.display())))?;
         return Err(pi_session::SessionError::NotASession(path.to_owned()).into());
     }
     Ok(Session::open(path, &OpenOptions::read())?)
 }
 
-/// The session without secrets: those of this program, and what looks like anybody's.
-pub(super) fn masked(session: Session) -> Result<Session, Failure> {
+/// Redacts the secrets of this process, and text that looks like a secret, in a session.
+pub(super) fn redacted(session: Session) -> Result<Session, Failure> {
     Ok(redacted_session(&session, secrets::own())?.unwrap_or(session))
 }
 
-/// The name for a file that was given none.
+/// Returns the default name of the output file.
 pub(super) fn default_name(source: &Path, format: Format) -> PathBuf {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("pi-session-{stem}.{}", format.extension()))
 }
 
-/// Writes to a file.
+/// Exports a session to a file.
 pub(super) fn to_file(
     session: &mut Session,
     format: Format,
@@ -86,20 +86,20 @@ pub(super) fn to_file(
     replace: bool,
 ) -> Result<(), Failure> {
     let failed = |problem: &dyn std::fmt::Display| {
-        Failure::Failed(format!("cannot write {}: {problem}", target.display()))
+        Failure::failed(format!("cannot write {}: {problem}", target.display()))
     };
     if target.exists() && format != Format::Jsonl && pi_session::read_header(target).is_some() {
-        return Err(failed(&"it is a session, which would be lost; choose another name"));
+        return Err(failed(&"it is a session file; choose another name"));
     }
     if same_file(session.path(), target) {
-        return Err(failed(&"it is the session itself; choose another name"));
+        return Err(failed(&"it is the exported session itself; choose another name"));
     }
     if target.exists() && !replace {
-        return Err(failed(&"it exists already; choose another name, or add --force"));
+        return Err(failed(&"it already exists; choose another name, or add --force"));
     }
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty());
     let mut builder = tempfile::Builder::new();
-    // Those of any new file: the system takes away what the user does not want.
+    // The permissions of any new file; the umask applies.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     let mut file =
@@ -117,8 +117,8 @@ fn same_file(source: Option<&Path>, target: &Path) -> bool {
     source.and_then(canonical).is_some_and(|source| canonical(target) == Some(source))
 }
 
-/// Writes to stdout.
-pub(super) fn to_stdout(session: &mut Session, format: Format) -> Done {
+/// Exports a session to stdout.
+pub(super) fn to_stdout(session: &mut Session, format: Format) -> CommandResult {
     let mut out = BufWriter::new(std::io::stdout().lock());
     write(session, format, &mut out)?;
     out.flush()?;

@@ -1,35 +1,62 @@
-//! Why a command failed, and the exit code for it.
+//! Errors of commands, with their exit codes and hints.
 
 use std::io;
 use std::process::ExitCode;
 
 use pi_coding_agent::config::ConfigError;
 use pi_coding_agent::guard::GuardError;
+use pi_coding_agent::models::{SelectModelError, CredentialError};
 use pi_session::SessionError;
 use pi_tools::checkpoint::CheckpointError;
 
-use crate::exit::{Exit, complain, on_write_error};
+use crate::exit::{Exit, fail_with_hint, on_write_error};
+use crate::hints::Hint;
 
 pub(super) enum Failure {
-    Usage(String),
-    Failed(String),
-    /// A file of the user cannot be read or written.
-    Configuration(String),
-    /// Commands cannot be confined as they should be.
-    NotConfined(String),
-    /// Stdout could not be written.
+    /// An error to report, with its exit code.
+    Error { message: String, hint: Option<String>, exit: Exit },
+    /// Standard output could not be written.
     Output(io::Error),
 }
 
 impl Failure {
+    pub(super) fn new(message: impl Into<String>, exit: Exit) -> Self {
+        Self::Error { message: message.into(), hint: None, exit }
+    }
+
+    /// The command line is invalid.
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::new(message, Exit::Usage)
+    }
+
+    /// The command failed.
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self::new(message, Exit::Failed)
+    }
+
+    /// A configuration file cannot be read or written.
+    pub(super) fn configuration(message: impl Into<String>) -> Self {
+        Self::new(message, Exit::Configuration)
+    }
+
+    /// Adds what the user can do about the error.
+    pub(super) fn hint(mut self, text: impl Into<String>) -> Self {
+        if let Self::Error { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    /// Prints the error and returns its exit code.
     pub(super) fn report(&self) -> ExitCode {
         match self {
-            Self::Usage(message) => complain(message, Exit::Usage),
-            Self::Failed(message) => complain(message, Exit::Failed),
-            Self::Configuration(message) => complain(message, Exit::Configuration),
-            Self::NotConfined(message) => complain(message, Exit::NotConfined),
+            Self::Error { message, hint, exit } => fail_with_hint(message, hint.as_deref(), *exit),
             Self::Output(error) => on_write_error(error),
         }
+    }
+
+    fn of(error: &(impl std::error::Error + Hint), exit: Exit) -> Self {
+        Self::Error { message: error.to_string(), hint: error.hint(), exit }
     }
 }
 
@@ -45,29 +72,46 @@ impl From<SessionError> for Failure {
             SessionError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe => {
                 Self::Output(source)
             }
-            error => Self::Failed(error.to_string()),
+            error => Self::failed(error.to_string()),
         }
     }
 }
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::Configuration(error.diagnostic().to_string())
+        Self::configuration(error.diagnostic().to_string())
     }
 }
 
 impl From<GuardError> for Failure {
     fn from(error: GuardError) -> Self {
-        match error {
-            GuardError::Sandbox(_) => Self::NotConfined(error.to_string()),
-            _ => Self::Configuration(error.to_string()),
-        }
+        Self::of(&error, guard_exit(&error))
+    }
+}
+
+/// Returns the exit code of a guard error.
+pub(crate) fn guard_exit(error: &GuardError) -> Exit {
+    match error {
+        GuardError::Sandbox(_) => Exit::SandboxUnavailable,
+        _ => Exit::Configuration,
     }
 }
 
 impl From<CheckpointError> for Failure {
     fn from(error: CheckpointError) -> Self {
-        Self::Failed(error.to_string())
+        Self::failed(error.to_string())
+    }
+}
+
+impl From<SelectModelError> for Failure {
+    fn from(error: SelectModelError) -> Self {
+        Self::of(&error, Exit::Failed)
+    }
+}
+
+impl From<CredentialError> for Failure {
+    fn from(error: CredentialError) -> Self {
+        Self::of(&error, Exit::Failed)
     }
 }
 

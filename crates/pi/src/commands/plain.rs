@@ -1,8 +1,8 @@
-//! Text of a conversation, on its way to a terminal: it must not be able to do anything there.
+//! Removal of control characters from untrusted text that is written to a terminal.
 
 use std::io::{self, Write};
 
-/// One line of at most so many characters.
+/// Returns a text as one line of at most `width` characters.
 pub(crate) fn line(text: &str, width: usize) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let text: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
@@ -12,34 +12,34 @@ pub(crate) fn line(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The beginning of an id.
+/// Returns the beginning of an id.
 pub(super) fn id(id: &str, length: usize) -> String {
     id.chars().filter(|c| !c.is_control()).take(length).collect()
 }
 
-/// A time for people, in UTC.
+/// Formats a time in UTC.
 pub(super) fn date(milliseconds: i64) -> String {
     jiff::Timestamp::from_millisecond(milliseconds)
         .map_or_else(|_| "unknown".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-/// Leaves out control characters, other than tabs and line ends.
-pub(crate) struct Plain<W> {
+/// A writer that removes control characters other than tabs and line feeds.
+pub(crate) struct PlainWriter<W> {
     inner: W,
-    /// The last byte was the first of a character that may be a control character.
+    /// The last byte was the first byte of a possible control character.
     pending: bool,
 }
 
-/// The first byte of the control characters beyond ASCII, in UTF-8.
+/// The first UTF-8 byte of the control characters beyond ASCII.
 const LEAD: u8 = 0xC2;
 
-impl<W: Write> Plain<W> {
+impl<W: Write> PlainWriter<W> {
     pub(crate) fn new(inner: W) -> Self {
         Self { inner, pending: false }
     }
 }
 
-impl<W: Write> Write for Plain<W> {
+impl<W: Write> Write for PlainWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut kept = Vec::with_capacity(bytes.len() + 1);
         for &byte in bytes {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_do_not_get_through() {
+    fn control_characters_are_removed() {
         let cases = [
             ("a\u{1b}[31mb\u{7}\tc\nd\r", "a[31mb\tc\nd"),
             ("é\u{9b}31m£ü\u{7f}", "é31m£ü"),
@@ -79,15 +79,15 @@ mod tests {
         for (text, expected) in cases {
             for size in 1..text.len() {
                 let mut out = Vec::new();
-                let mut plain = Plain::new(&mut out);
+                let mut plain = PlainWriter::new(&mut out);
                 text.as_bytes().chunks(size).for_each(|chunk| plain.write_all(chunk).unwrap());
-                assert_eq!(String::from_utf8(out).unwrap(), expected, "in pieces of {size}");
+                assert_eq!(String::from_utf8(out).unwrap(), expected, "in chunks of {size}");
             }
         }
     }
 
     #[test]
-    fn lines_are_short_and_one() {
+    fn a_line_is_joined_and_cut() {
         let cases = [("a\n b\u{1b}[0m", 10, "a b[0m"), ("abcdef", 4, "abc…"), ("äöü", 3, "äöü")];
         for (text, width, expected) in cases {
             assert_eq!(line(text, width), expected);

@@ -1,7 +1,7 @@
-//! `pi policy`: what the rules say, asked without running anything.
+//! `pi policy`: shows the decisions of the policy without running anything.
 //!
-//! What is answered is what a session would decide, by the same way: settings, trust, rule files
-//! and profile are those that a session in the same directory would have.
+//! The decisions are those of a session in the same directory: the same code loads the settings,
+//! the trust, the rule files and the profile.
 
 mod check;
 mod replay;
@@ -13,53 +13,53 @@ use pi_agent::BoxFuture;
 use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest, Approver, Judgment, Outcome};
 use pi_coding_agent::{AgentOptions, Environment};
 
-use super::{Done, Failure, export, plain, sessions};
-use crate::flags::parse::Given;
+use super::{CommandResult, Failure, export, plain, sessions};
+use crate::flags::parse::CommandArgs;
 use crate::flags::safety;
 
 pub(super) use check::check;
 pub(super) use replay::replay;
 pub(super) use test::test;
 
-/// How much of a command is shown.
+/// Maximum length of a command in the output.
 const SHOWN: usize = 120;
 
-/// Somebody who could be asked, so that what would be asked is told apart from what is refused.
-struct Present;
+/// An approver that is never asked. Its presence makes the guard return `ask` instead of `refuse`.
+struct StubApprover;
 
-impl Approver for Present {
+impl Approver for StubApprover {
     fn decide<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
         Box::pin(async { ApprovalDecision::Deny { reason: None } })
     }
 }
 
-/// A session in this place with somebody present.
-fn options(given: &Given, environment: &Environment) -> Result<AgentOptions, Failure> {
+/// Returns the options of a session in this directory that can ask for approval.
+fn options(args: &CommandArgs, environment: &Environment) -> Result<AgentOptions, Failure> {
     let mut options = AgentOptions::new(environment.clone());
-    options.settings = safety::settings(given).map_err(Failure::Usage)?;
-    options.approve = match (given.has("approve"), given.has("no-approve")) {
+    options.settings = safety::settings(args).map_err(Failure::usage)?;
+    options.approve = match (args.has("approve"), args.has("no-approve")) {
         (true, true) => {
-            return Err(Failure::Usage("give one of --approve and --no-approve".to_owned()));
+            return Err(Failure::usage("--approve cannot be combined with --no-approve"));
         }
         (true, false) => Some(true),
         (false, true) => Some(false),
         (false, false) => None,
     };
-    options.approver = Some(Arc::new(Present));
+    options.approver = Some(Arc::new(StubApprover));
     Ok(options)
 }
 
-/// What happens, in a word.
+/// Returns the name of an outcome.
 fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Run => "allow",
-        Outcome::RunConfined => "allow (only confined)",
+        Outcome::RunConfined => "allow (only sandboxed)",
         Outcome::Ask => "ask",
         Outcome::Refuse => "forbid",
     }
 }
 
-/// What decided, in a line: what it is about, why, and which rule.
+/// Describes the decisive part of a judgement in one line: its subject, the reason and the rule.
 fn reason(judgement: &Judgment) -> String {
     let verdict = &judgement.verdict;
     let decisive = match judgement.outcome {
@@ -67,7 +67,7 @@ fn reason(judgement: &Judgment) -> String {
         Outcome::Run | Outcome::Ask | Outcome::Refuse => verdict.decisive(),
     };
     let mut text = decisive.map_or_else(
-        || "nothing in it would run".to_owned(),
+        || "nothing to run".to_owned(),
         |part| {
             let rule = part.rule.as_ref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
             format!("{}: {}{rule}", plain::line(&part.what, SHOWN), part.reason)

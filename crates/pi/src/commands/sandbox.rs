@@ -1,7 +1,7 @@
-//! `pi sandbox`: runs anything confined, for people.
+//! `pi sandbox`: runs a command in the sandbox of the agent.
 //!
-//! The confinement is that of a session with a sandbox in this directory: what is hidden and
-//! protected is the same, and hosts are judged by the same rules.
+//! The sandbox is that of a session in this directory: the same paths are hidden and protected, and
+//! the same rules apply to hosts.
 
 mod attached;
 mod captured;
@@ -19,13 +19,13 @@ use pi_guard::confine::{Confined, ConfinementLevel, without_secrets};
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Value, json};
 
-use super::{Done, Failure};
+use super::{CommandResult, Failure};
 use crate::environment;
-use crate::exit::note;
-use crate::flags::parse::Given;
+use crate::exit::{Exit, note};
+use crate::flags::parse::CommandArgs;
 use crate::flags::safety;
 
-/// What is run, and what holds it.
+/// A command and its sandbox.
 struct Run {
     guard: Guard,
     confined: Arc<Confined>,
@@ -33,17 +33,17 @@ struct Run {
     program: OsString,
     arguments: Vec<OsString>,
     cwd: PathBuf,
-    /// Without secrets, whatever holds.
+    /// Environment variables without secrets.
     environment: Vec<(OsString, OsString)>,
 }
 
-pub(super) fn run(given: &Given) -> Done {
-    let run = prepare(given)?;
+pub(super) fn run(args: &CommandArgs) -> CommandResult {
+    let run = prepare(args)?;
     let work = async {
-        let done = if given.has("json") {
+        let done = if args.has("json") {
             captured::run(&run).await
         } else {
-            if !given.has("quiet") {
+            if !args.has("quiet") {
                 note(&describe(&run.status));
             }
             attached::run(&run).await
@@ -53,23 +53,23 @@ pub(super) fn run(given: &Given) -> Done {
     Ok(crate::modes::block_on(work))
 }
 
-fn prepare(given: &Given) -> Result<Run, Failure> {
-    let environment = environment::read().map_err(Failure::Failed)?;
+fn prepare(args: &CommandArgs) -> Result<Run, Failure> {
+    let environment = environment::read().map_err(Failure::failed)?;
     let cwd = environment.cwd.clone();
     let mut options = AgentOptions::new(environment);
-    options.settings = safety::settings(given).map_err(Failure::Usage)?;
+    options.settings = safety::settings(args).map_err(Failure::usage)?;
     let guard = options.settings.entry("guard").or_insert_with(|| json!({}));
     if let Value::Object(guard) = guard {
         guard.entry("sandbox").or_insert_with(|| "workspace-write".into());
         guard.entry("network").or_insert_with(|| "off".into());
-        guard.insert("require".into(), given.value("require").unwrap_or("landlock").into());
+        guard.insert("require".into(), args.value("require").unwrap_or("landlock").into());
     }
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     let guard = load_guard(&options)?;
-    let none = || Failure::NotConfined("there is no confinement".to_owned());
+    let none = || Failure::new("no sandbox is configured", Exit::SandboxUnavailable);
     let confined = guard.confined().ok_or_else(none)?;
     let status = guard.status().ok_or_else(none)?;
-    let mut words = given.words.iter().map(OsString::from);
+    let mut words = args.words.iter().map(OsString::from);
     let program = words.next().unwrap_or_default();
     let all: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let environment = without_secrets(&all, &[]);
@@ -77,7 +77,7 @@ fn prepare(given: &Given) -> Result<Run, Failure> {
     Ok(Run { guard, confined, status, program, arguments, cwd, environment })
 }
 
-/// What holds and what does not, in a line.
+/// Describes the restrictions and their limits in one line.
 fn describe(status: &GuardStatus) -> String {
     if status.level == ConfinementLevel::None {
         return format!("no sandbox: {}", status.limits.join(" "));
@@ -90,12 +90,12 @@ fn describe(status: &GuardStatus) -> String {
     text
 }
 
-/// The code that a shell would give for a program that cannot be started.
+/// Returns the exit code of a shell for a program that cannot be started.
 fn not_started(error: &std::io::Error) -> u8 {
     if error.kind() == std::io::ErrorKind::NotFound { 127 } else { 126 }
 }
 
-/// The code of a command as one of this program.
+/// Converts the exit code of the command.
 fn code(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code & 0xFF).unwrap_or(u8::MAX))
 }

@@ -1,4 +1,4 @@
-//! `pi undo`: the files of a session as they were before its last prompt, and back again.
+//! `pi undo`: undoes and redoes the file changes of the prompts of a session.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -9,34 +9,34 @@ use pi_tools::checkpoint::{
     Change, CheckpointError, Checkpoints, FileState, Limits, RestoreReport,
 };
 
-use super::plain::{Plain, line};
+use super::plain::{PlainWriter, line};
 use super::sessions::Store;
-use super::{Done, Failure, success};
+use super::{CommandResult, Failure, success};
 use crate::exit::{Exit, note};
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
-pub(super) fn run(given: &Given) -> Done {
+pub(super) fn run(args: &CommandArgs) -> CommandResult {
     let modes = ["list", "diff", "redo"];
-    if modes.iter().filter(|mode| given.has(mode)).count() > 1 {
-        return Err(Failure::Usage("give one of --list, --diff and --redo".to_owned()));
+    if modes.iter().filter(|mode| args.has(mode)).count() > 1 {
+        return Err(Failure::usage("--list, --diff and --redo cannot be combined"));
     }
-    let (mut checkpoints, root) = open(given)?;
-    if given.has("list") {
+    let (mut checkpoints, root) = open(args)?;
+    if args.has("list") {
         list(&checkpoints)
-    } else if given.has("diff") {
+    } else if args.has("diff") {
         diff(&mut checkpoints, &root)
-    } else if given.has("redo") {
+    } else if args.has("redo") {
         report(&checkpoints.redo()?)
     } else {
         report(&checkpoints.undo()?)
     }
 }
 
-/// The checkpoints of the session that is meant, and the directory that they are about.
-fn open(given: &Given) -> Result<(Checkpoints, PathBuf), Failure> {
-    let mut store = Store::open(given)?;
+/// Opens the checkpoints of the selected session. Also returns their working directory.
+fn open(args: &CommandArgs) -> Result<(Checkpoints, PathBuf), Failure> {
+    let mut store = Store::open(args)?;
     let agent = store.environment.agent_directory.clone();
-    let (id, cwd) = match given.value("session") {
+    let (id, cwd) = match args.value("session") {
         Some(reference) => {
             let path = store.find(reference)?;
             let session = super::export::open(&path)?;
@@ -48,24 +48,22 @@ fn open(given: &Given) -> Result<(Checkpoints, PathBuf), Failure> {
             .find(|session| checkpoint_directory(&agent, &session.id).is_dir())
             .map(|session| (session.id, PathBuf::from(session.cwd)))
             .ok_or_else(|| {
-                Failure::Failed(
-                    "no session of this directory has checkpoints; name one with --session"
-                        .to_owned(),
-                )
+                Failure::failed("no session of this directory has checkpoints")
+                    .hint("choose a session with --session")
             })?,
     };
     let directory = checkpoint_directory(&agent, &id);
-    // Opening would create it.
+    // Opening would create the directory.
     if !directory.is_dir() {
-        return Err(Failure::Failed(format!("the session {id} has no checkpoints")));
+        return Err(Failure::failed(format!("the session {id} has no checkpoints")));
     }
     if !cwd.is_dir() {
-        return Err(Failure::Failed(format!("{} is not there any more", cwd.display())));
+        return Err(Failure::failed(format!("{} does not exist any more", cwd.display())));
     }
     Ok((Checkpoints::open(&directory, &cwd, Limits::default())?, cwd))
 }
 
-fn list(checkpoints: &Checkpoints) -> Done {
+fn list(checkpoints: &Checkpoints) -> CommandResult {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for checkpoint in checkpoints.list() {
         let mark = if checkpoints.current() == Some(checkpoint.number) { '*' } else { ' ' };
@@ -80,28 +78,28 @@ fn list(checkpoints: &Checkpoints) -> Done {
     Ok(success())
 }
 
-/// Says what was done, and what was not.
-fn report(restored: &RestoreReport) -> Done {
+/// Prints the restored files, and the conflicts on stderr.
+fn report(restored: &RestoreReport) -> CommandResult {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for path in &restored.paths {
         writeln!(out, "{}", line(path, usize::MAX))?;
     }
     out.flush()?;
     for conflict in &restored.conflicts {
-        note(&format!("left as it is: {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
+        note(&format!("not restored: {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
     }
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed }.into())
 }
 
-/// Shows what `undo` would do to the files as they are now.
-fn diff(checkpoints: &mut Checkpoints, root: &std::path::Path) -> Done {
+/// Shows what `undo` would change.
+fn diff(checkpoints: &mut Checkpoints, root: &std::path::Path) -> CommandResult {
     let numbers: Vec<usize> = checkpoints.list().iter().map(|one| one.number).collect();
     let at = numbers.iter().position(|number| checkpoints.current() == Some(*number));
     let target = at.and_then(|at| at.checked_sub(1)).map(|before| numbers[before]);
     let (Some(at), Some(target)) = (at, target) else {
         return Err(CheckpointError::NothingToUndo.into());
     };
-    let mut out = Plain::new(BufWriter::new(std::io::stdout().lock()));
+    let mut out = PlainWriter::new(BufWriter::new(std::io::stdout().lock()));
     for change in checkpoints.diff(numbers[at], target)? {
         let before = match change.before {
             Some(FileState::File { .. }) => std::fs::read(root.join(&change.path)).ok(),

@@ -1,6 +1,6 @@
-//! The commands: what can be the first word of a command line.
+//! The commands of `pi`.
 //!
-//! A word is a command only in the first place: `pi -p list` and `pi -- list` are messages.
+//! Only the first argument can be a command: in `pi -p list` and `pi -- list`, `list` is a message.
 
 use pi_coding_agent::config::settings::RequiredLevel;
 
@@ -8,107 +8,108 @@ use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
 use super::{Command, Flag, Group};
 
-const PACKAGES: &str = "This version has no packages yet.";
-const SERVERS: &str = "This version has no MCP yet.";
+const PACKAGES: &str = "This version does not support packages.";
+const SERVERS: &str = "This version does not support MCP.";
 
 const JSON: Flag = Flag::new("json", Group::General, "Print JSON");
-const SESSION_DIR: Flag =
-    Flag::new("session-dir", Group::General, "Where sessions are kept").takes("DIR").directories();
+const SESSION_DIR: Flag = Flag::new("session-dir", Group::General, "Directory of the sessions")
+    .takes("DIR")
+    .directories();
 const ALL: Flag =
-    Flag::new("all", Group::General, "Those of all directories, not only of this one").short("a");
+    Flag::new("all", Group::General, "Include the sessions of all directories").short("a");
 const LIMIT: Flag =
-    Flag::new("limit", Group::General, "At most so many").short("n").takes("NUMBER");
+    Flag::new("limit", Group::General, "Maximum number of results").short("n").takes("NUMBER");
 
 const MANY: usize = usize::MAX;
 
-/// All of them, in the order of the help.
+/// All commands, in the order of the help.
 pub(crate) const COMMANDS: &[Command] = &[
     Command::new("sessions", "List, search, show, export, fork and remove sessions")
         .details(
-            "A SESSION is a file, an id, or the beginning of an id. Sessions of this directory are \
-             looked at first, then all others.",
+            "SESSION is a file, an id, or the beginning of an id. Sessions of this directory take \
+             precedence over all others.",
         )
         .commands(SESSIONS),
-    Command::new("undo", "Undo what the last prompt did to the files of a session")
+    Command::new("undo", "Undo the file changes of the last prompt")
         .details(
-            "Goes back to the checkpoint before the current one. What somebody else has changed \
-             since is left alone and named. Git is neither used nor touched.",
+            "Restores the files of the checkpoint before the current one. Files that were changed \
+             by other programs since are left alone and listed. Git is neither used nor changed.",
         )
         .flags(&[
             Flag::new("list", Group::General, "List the checkpoints").short("l"),
-            Flag::new("diff", Group::General, "Show what would change, and change nothing")
+            Flag::new("diff", Group::General, "Show what would change, without changing it")
                 .short("d"),
-            Flag::new("redo", Group::General, "Go forward again").short("r"),
+            Flag::new("redo", Group::General, "Redo the last undone prompt").short("r"),
             Flag::new(
                 "session",
                 Group::General,
-                "The session; the latest of this directory if not given",
+                "Session; the default is the latest of this directory",
             )
             .takes("SESSION"),
             SESSION_DIR,
         ]),
-    Command::new("doctor", "Check that everything pi needs is in order")
+    Command::new("doctor", "Check the installation and the configuration")
         .details(
-            "Every problem comes with what to do about it. The exit code is 1 if one is an error.",
+            "Every problem is shown with its fix. The exit code is 1 if there is an error.",
         )
         .flags(&[JSON]),
     Command::new("auth", "Check, list, print and store credentials")
         .details(
-            "The key of a provider is the one that is stored in auth.json, else that of \
-             models.json, else a variable such as ANTHROPIC_API_KEY. This version cannot log in \
-             and cannot renew logins; those that other programs have stored are used until they \
-             expire.",
+            "The credential of a provider is taken from auth.json, else from models.json, else \
+             from an environment variable such as ANTHROPIC_API_KEY. This version can neither log \
+             in nor renew logins; it uses the logins that other programs stored until they expire.",
         )
         .commands(AUTH),
-    Command::new("policy", "Ask what rules say: of a command, of past sessions, of a rule file")
+    Command::new("policy", "Test policy rules against a command, a rule file or past sessions")
         .commands(POLICY),
-    Command::new("sandbox", "Run a command confined, as those of an agent can be")
+    Command::new("sandbox", "Run a command in the agent's sandbox")
         .words("-- COMMAND...", 1, MANY)
         .details(
-            "COMMAND is a program and its arguments; for a script, bash -c SCRIPT. It can read \
-             everything but your keys, write the working directory and temporary files of its \
-             own, and reach nobody. What holds on this machine, and what does not, is said first.\n\
-             The exit code is that of the command, or 128 and the number of the signal that ended \
-             it; 8 if it cannot be confined, and then it is not run; 127 if there is no such \
-             program and 126 if it cannot be run; 125 if it could not be started confined.",
+            "COMMAND is a program and its arguments; to run a script, use bash -c SCRIPT. The \
+             command can read everything except your keys, write the working directory and \
+             private temporary files, and has no network access. The restrictions in effect on \
+             this machine are printed first.\n\
+             The exit code is that of the command, or 128 plus the number of the signal that ended \
+             it; 8 if the sandbox is unavailable (the command is not run); 125 if the sandbox \
+             failed to start; 126 if the program cannot be executed; 127 if it was not found.",
         )
         .flags(&[
-            Flag::new("sandbox", Group::Safety, "What it can write: read-only or workspace-write")
+            Flag::new("sandbox", Group::Safety, "Sandbox mode: read-only or workspace-write")
                 .takes_word("MODE")
                 .choices(&["read-only", "workspace-write"])
-                .details("workspace-write if not given."),
+                .details("The default is workspace-write."),
             Flag::new(
                 "network",
                 Group::Safety,
-                "Who it can reach: off, on, or hosts separated by commas",
+                "Network access: off, on, or hosts separated by commas",
             )
-            .takes_word("WHO")
-            .details("off if not given. A host is a name, perhaps with *. before it."),
+            .takes_word("ACCESS")
+            .details("The default is off. A host is a name, optionally with a leading *. (any subdomain)."),
             ADD_DIR,
-            Flag::new("require", Group::Safety, "What must hold it: none, landlock or bubblewrap")
-                .takes_word("WHAT")
+            Flag::new("require", Group::Safety, "Minimum isolation: none, landlock or bubblewrap")
+                .takes_word("LEVEL")
                 .choices(RequiredLevel::VALUES)
-                .details("landlock if not given. With none it runs whatever holds."),
+                .details("The default is landlock. With none, the command runs even without isolation."),
             RULES,
-            Flag::new("quiet", Group::General, "Do not say what holds").short("q"),
+            Flag::new("quiet", Group::General, "Do not print the restrictions").short("q"),
             Flag::new(
                 "json",
                 Group::General,
-                "Print JSON when it has ended, with its output in it",
+                "Print a JSON object with the output and the exit code",
             )
-            .details("Standard input is empty then."),
+            .details("The command gets no standard input."),
         ]),
     Command::new(
         "demo",
-        "See the agent at work: a scripted model repairs a file; needs no key and no network",
+        "Watch a scripted model repair a file; needs no key and no network",
     )
     .words("[PROMPT]...", 0, MANY)
     .flags(&[
-        Flag::new("model", Group::General, "A real model instead, as for --model of a run")
+        Flag::new("model", Group::General, "Use a real model, as with --model of a run")
             .takes("PROVIDER/ID"),
-        Flag::new("thinking", Group::General, "How much it thinks").takes("LEVEL").choices(LEVELS),
+        Flag::new("thinking", Group::General, "Thinking level").takes("LEVEL").choices(LEVELS),
     ]),
-    Command::new("completions", "Print completions for a shell")
+    Command::new("completions", "Print shell completions")
         .words("SHELL", 1, 1)
         .choices(&["bash", "zsh", "fish"])
         .details(
@@ -118,87 +119,92 @@ pub(crate) const COMMANDS: &[Command] = &[
         ),
     Command::new("man", "Print the manual page")
         .details("To read it: pi man | man -l -")
-        .flags(&[Flag::new("markdown", Group::General, "As Markdown")]),
+        .flags(&[Flag::new("markdown", Group::General, "Print Markdown")]),
     Command::new("help", "Show the help of pi or of a command").words("[COMMAND]...", 0, 2),
-    Command::new("install", "Install a package").words("SOURCE", 1, 1).later(PACKAGES),
-    Command::new("remove", "Remove a package").words("SOURCE", 1, 1).later(PACKAGES),
-    Command::new("uninstall", "The same as remove").words("SOURCE", 1, 1).later(PACKAGES),
+    Command::new("install", "Install a package").words("SOURCE", 1, 1).unavailable(PACKAGES),
+    Command::new("remove", "Remove a package").words("SOURCE", 1, 1).unavailable(PACKAGES),
+    Command::new("uninstall", "Same as remove").words("SOURCE", 1, 1).unavailable(PACKAGES),
     Command::new("update", "Update pi, packages or model catalogs")
         .words("[TARGET]", 0, 1)
-        .later("Update pi the way you installed it."),
-    Command::new("list", "List packages").later("For sessions, there is `pi sessions list`."),
-    Command::new("config", "Switch packages and their resources on and off")
-        .later("Edit settings.json in the agent directory instead."),
+        .unavailable("Update pi the way you installed it."),
+    Command::new("list", "List packages").unavailable("To list sessions, run `pi sessions list`."),
+    Command::new("config", "Enable and disable packages and their resources")
+        .unavailable("Edit settings.json in the agent directory."),
     Command::new("mcp", "Add, remove and list MCP servers")
         .words("COMMAND", 0, MANY)
-        .later(SERVERS),
+        .unavailable(SERVERS),
 ];
 
 const SESSIONS: &[Command] = &[
-    Command::new("list", "List sessions, the latest first").flags(&[ALL, LIMIT, JSON, SESSION_DIR]),
-    Command::new("search", "Find sessions in which all these words occur")
+    Command::new("list", "List sessions, newest first").flags(&[ALL, LIMIT, JSON, SESSION_DIR]),
+    Command::new("search", "Find sessions that contain all the given words")
         .words("WORD...", 1, MANY)
         .flags(&[ALL, LIMIT, JSON, SESSION_DIR]),
-    Command::new("show", "Show what a session is, and its conversation")
+    Command::new("show", "Show the properties and the messages of a session")
         .words("SESSION", 1, 1)
         .files()
         .flags(&[
             Flag::new(
                 "json",
                 Group::General,
-                "Print JSON: facts, counts and the entries of the current branch",
+                "Print JSON: properties, statistics and the entries of the current branch",
             ),
-            Flag::new("tools", Group::General, "How much of tool calls is shown")
+            Flag::new("tools", Group::General, "Detail of tool calls")
                 .takes("DETAIL")
                 .choices(&["none", "brief", "full"]),
-            Flag::new("thinking", Group::General, "Show the model's thinking"),
+            Flag::new("thinking", Group::General, "Include the model's thinking"),
             SESSION_DIR,
         ]),
-    Command::new("export", "Write a session as a page, Markdown or JSON lines")
+    Command::new("export", "Export a session as HTML, Markdown or JSON lines")
         .words("SESSION [FILE]", 1, 2)
         .files()
         .details(
-            "Without FILE it is pi-session-NAME.EXTENSION in the working directory; - is stdout. \
-             Without --format, the extension of FILE decides, or it is a page. Your keys, and what \
-             looks like anybody's keys and passwords, are masked.",
+            "Without FILE, the output is pi-session-NAME.EXTENSION in the working directory; - is \
+             stdout. Without --format, the extension of FILE decides; the default is HTML. Your \
+             keys, and text that looks like a key or a password, are redacted.",
         )
         .flags(&[
-            Flag::new("format", Group::General, "What to write")
+            Flag::new("format", Group::General, "Output format")
                 .short("f")
                 .takes("FORMAT")
                 .choices(&["html", "markdown", "jsonl"]),
-            Flag::new("force", Group::General, "Replace FILE if it exists"),
-            Flag::new("unmasked", Group::General, "Leave keys and passwords in it"),
+            Flag::new("force", Group::General, "Overwrite FILE if it exists"),
+            Flag::new("unmasked", Group::General, "Do not redact keys and passwords"),
             SESSION_DIR,
         ]),
-    Command::new("fork", "Copy a session into a new one for this directory")
+    Command::new("fork", "Copy a session into a new session of this directory")
         .words("SESSION", 1, 1)
         .files()
         .flags(&[
             Flag::new(
                 "at",
                 Group::General,
-                "Only what leads to this entry; stays beside the original",
+                "Copy only up to this entry, into the directory of the original",
             )
             .takes("ENTRY"),
             JSON,
             SESSION_DIR,
         ]),
-    Command::new("rm", "Remove sessions and their checkpoints, for good")
+    Command::new("rm", "Remove sessions and their checkpoints permanently")
         .words("SESSION...", 1, MANY)
         .files()
-        .flags(&[Flag::new("yes", Group::General, "Do not ask").short("y"), SESSION_DIR]),
+        .flags(&[
+            Flag::new("yes", Group::General, "Do not ask for confirmation").short("y"),
+            SESSION_DIR,
+        ]),
 ];
 
-const PROVIDER: Flag = Flag::new("provider", Group::General, "The provider").takes_word("PROVIDER");
+const PROVIDER: Flag =
+    Flag::new("provider", Group::General, "Name of the provider").takes_word("PROVIDER");
 const MODEL: Flag =
-    Flag::new("model", Group::General, "The provider of this model").takes_word("MODEL");
+    Flag::new("model", Group::General, "Use the provider of this model").takes_word("MODEL");
 
 const AUTH: &[Command] = &[
-    Command::new("check", "Say whether a provider can be used")
+    Command::new("check", "Check whether a provider can be used")
         .details(
-            "Prints ready (exit code 0), not_ready (1) or invalid (2), and on stderr why. Keys \
-             that are commands are run. JSON has status, provider, and authType or reason.",
+            "Prints ready (exit code 0), not_ready (1) or invalid (2), and the reason on stderr. \
+             Keys that are configured as commands are executed. The JSON object has status, \
+             provider, and authType or reason.",
         )
         .flags(&[
             PROVIDER,
@@ -208,54 +214,53 @@ const AUTH: &[Command] = &[
             Flag::new(
                 "no-refresh",
                 Group::General,
-                "Do not renew an expired login, which this version never does",
+                "Do not renew an expired login (this version never does)",
             ),
         ]),
-    Command::new("print-api-key", "Print the key of a provider").flags(&[PROVIDER, MODEL]),
-    Command::new("print-bearer-token", "Print the token of a login").flags(&[
+    Command::new("print-api-key", "Print the API key of a provider").flags(&[PROVIDER, MODEL]),
+    Command::new("print-bearer-token", "Print the bearer token of a login").flags(&[
         PROVIDER,
         MODEL,
-        Flag::new("min-expiry", Group::General, "Only if it is good for so long, such as 30m")
+        Flag::new("min-expiry", Group::General, "Minimum remaining validity, such as 30m")
             .takes_word("DURATION")
-            .details("A number with ms, s, m or h."),
+            .details("A number followed by ms, s, m or h."),
     ]),
-    Command::new("list", "List where credentials were found, and not what they are").flags(&[JSON]),
-    Command::new("set", "Store a key, read from stdin").words("PROVIDER", 1, 1).details(
+    Command::new("list", "List the sources of credentials, without their values").flags(&[JSON]),
+    Command::new("set", "Store an API key, read from stdin").words("PROVIDER", 1, 1).details(
         "For example: read -rs KEY && printf %s \"$KEY\" | pi auth set openai\n\
-             The key is kept in auth.json of the agent directory, which only you can read. To \
-             have it looked up instead, write \"$NAME\" or \"!command\" there.",
+             The key is stored in auth.json of the agent directory, which only you can read. To \
+             look a key up on demand, write \"$NAME\" or \"!command\" into that file instead.",
     ),
-    Command::new("remove", "Remove what is stored for a provider").words("PROVIDER", 1, 1),
+    Command::new("remove", "Remove the stored credential of a provider").words("PROVIDER", 1, 1),
 ];
 
 const APPROVE: Flag =
-    Flag::new("approve", Group::Safety, "With the project's own settings and rules").short("a");
+    Flag::new("approve", Group::Safety, "Apply the project's settings and rules").short("a");
 const NO_APPROVE: Flag =
-    Flag::new("no-approve", Group::Safety, "Without the project's own settings and rules")
-        .short("na");
+    Flag::new("no-approve", Group::Safety, "Ignore the project's settings and rules").short("na");
 
 const POLICY: &[Command] = &[
-    Command::new("check", "Say what would happen to a command, a file, a host or a tool call")
+    Command::new("check", "Show the decision on a command, a file, a host or a tool call")
         .words("[-- COMMAND...]", 0, MANY)
         .details(
-            "As a session in this directory would decide. One word after -- is a script; several \
-             are the words of one command. Prints allow, ask or forbid, why, and the rule that \
-             decided. Nothing is run.\n\
+            "The decision is that of a session in this directory. One word after -- is a script; \
+             several words are one command. Prints allow, ask or forbid, the reason, and the rule \
+             that decided. Nothing is executed.\n\
              The exit code is 0 for allow, 1 for ask and forbid, 6 if the settings or a rule file \
-             cannot be used, 8 if such a session could not begin because commands cannot be \
-             confined.",
+             cannot be used, 8 if a session could not start because the sandbox is unavailable.",
         )
         .flags(&[
-            Flag::new("path", Group::General, "A file instead of a command").takes("FILE").files(),
-            Flag::new("access", Group::General, "What is done with it; write if not given")
-                .takes_word("HOW")
+            Flag::new("path", Group::General, "Check a file instead of a command")
+                .takes("FILE")
+                .files(),
+            Flag::new("access", Group::General, "Access to the file: read or write (the default)")
+                .takes_word("ACCESS")
                 .choices(&["read", "write"]),
-            Flag::new("host", Group::General, "A host instead of a command").takes("NAME"),
-            Flag::new("tool", Group::General, "A call of a tool instead of a command")
+            Flag::new("host", Group::General, "Check a host instead of a command").takes("NAME"),
+            Flag::new("tool", Group::General, "Check a tool call instead of a command")
                 .takes("NAME"),
-            Flag::new("arguments", Group::General, "The arguments of that call").takes("JSON"),
-            Flag::new("explain", Group::General, "Say what was decided about every part")
-                .short("e"),
+            Flag::new("arguments", Group::General, "Arguments of the tool call").takes("JSON"),
+            Flag::new("explain", Group::General, "Show the decision on every part").short("e"),
             JSON,
             PROFILE,
             APPROVAL,
@@ -270,17 +275,17 @@ const POLICY: &[Command] = &[
         .words("FILE...", 1, MANY)
         .files()
         .details(
-            "The exit code is 1 if a file cannot be used; each error names the file and the line.",
+            "Errors are reported with their line. The exit code is 1 if a file cannot be used.",
         )
         .flags(&[JSON]),
-    Command::new("replay", "Find what rules would decide otherwise in past sessions")
+    Command::new("replay", "Find actions of past sessions that the rules would decide differently")
         .words("[SESSION]...", 0, MANY)
         .files()
         .details(
-            "Looks at commands, and at files that were written or edited. With --rules, what \
-             those files change; without, what was done and would be asked about or refused now, \
-             and the other way round. Without SESSION, all sessions of this directory. Each is \
-             judged as in its own directory.",
+            "Examines commands, and files that were written or edited. With --rules, shows the \
+             decisions that these files change. Otherwise shows actions that ran and would now be \
+             asked about or refused, and the reverse. Without SESSION, examines all sessions of \
+             this directory. Each session is judged in its own directory.",
         )
         .flags(&[ALL, RULES, PROFILE, JSON, SESSION_DIR]),
 ];

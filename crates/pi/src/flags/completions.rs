@@ -1,7 +1,7 @@
-//! `pi completions`: the tables as scripts for shells.
+//! `pi completions`: the tables as completion scripts for shells.
 //!
-//! Each place where something can be typed is a [`Place`]: `pi` itself, and every command. The
-//! shells differ only in how they are told about it.
+//! Each node of the command tree, `pi` itself and every command, is a [`Node`]. The scripts differ
+//! only in their syntax.
 
 mod bash;
 mod fish;
@@ -11,7 +11,7 @@ use super::commands::COMMANDS;
 use super::options::all;
 use super::{Command, Completes, Flag, Group, Words};
 
-/// The script for a shell; `None` if there is none for it.
+/// Returns the script for a shell, or `None` if the shell is not supported.
 pub(crate) fn script(shell: &str) -> Option<String> {
     match shell {
         "bash" => Some(bash::script()),
@@ -21,39 +21,39 @@ pub(crate) fn script(shell: &str) -> Option<String> {
     }
 }
 
-/// Where something can be typed.
-struct Place {
-    /// The commands that lead there.
+/// A command with everything that can follow it; the root is `pi` itself.
+struct Node {
+    /// Names of the command and its parents.
     path: Vec<&'static str>,
     flags: Vec<Flag>,
     commands: &'static [Command],
     words: Words,
 }
 
-/// All of them, `pi` itself first.
-fn places() -> Vec<Place> {
+/// Returns all nodes, the root first.
+fn nodes() -> Vec<Node> {
     let words = Words { completes: Completes::Files, ..Command::new("", "").words };
     let flags = all().map(|option| option.flag).collect();
-    let mut places = vec![Place { path: Vec::new(), flags, commands: COMMANDS, words }];
-    add(&mut places, &[], COMMANDS);
-    places
+    let mut nodes = vec![Node { path: Vec::new(), flags, commands: COMMANDS, words }];
+    add(&mut nodes, &[], COMMANDS);
+    nodes
 }
 
-fn add(places: &mut Vec<Place>, path: &[&'static str], commands: &'static [Command]) {
-    for command in commands.iter().filter(|command| command.later.is_none()) {
+fn add(nodes: &mut Vec<Node>, path: &[&'static str], commands: &'static [Command]) {
+    for command in commands.iter().filter(|command| command.unavailable.is_none()) {
         let path = [path, &[command.name]].concat();
         let mut flags = command.flags.to_vec();
         flags.push(Flag::new("help", Group::General, "Show the help of this command").short("h"));
         // `pi help` is followed by a command, like `pi` itself.
         let inner = if command.name == "help" { COMMANDS } else { command.commands };
-        places.push(Place { path: path.clone(), flags, commands: inner, words: command.words });
-        add(places, &path, command.commands);
+        nodes.push(Node { path: path.clone(), flags, commands: inner, words: command.words });
+        add(nodes, &path, command.commands);
     }
 }
 
-impl Place {
-    /// Its commands that are there.
+impl Node {
+    /// Returns the available subcommands.
     fn commands(&self) -> impl Iterator<Item = &'static Command> {
-        self.commands.iter().filter(|command| command.later.is_none())
+        self.commands.iter().filter(|command| command.unavailable.is_none())
     }
 }

@@ -1,4 +1,4 @@
-//! `pi --help` and `pi help COMMAND`: the tables as text for a terminal of 80 columns.
+//! `pi --help` and `pi help COMMAND`: the tables as text for a terminal with 80 columns.
 
 use super::commands::COMMANDS;
 use super::options::all;
@@ -7,24 +7,24 @@ use super::{Command, Flag, Group};
 use crate::exit::Exit;
 
 const WIDTH: usize = 80;
-/// Where descriptions begin.
+/// Column at which descriptions begin.
 const COLUMN: usize = 30;
 
-/// The help of `pi` itself.
+/// Returns the help of `pi` itself.
 pub(crate) fn general() -> String {
     let mut text = format!("pi: {ABOUT}\n\nUsage: {}\n", USAGE.join("\n       "));
     text.push_str(&format!("\n{}", wrap(WORDS, 0)));
     text.push_str("\nCommands:\n");
-    for command in COMMANDS.iter().filter(|command| command.later.is_none()) {
+    for command in COMMANDS.iter().filter(|command| command.unavailable.is_none()) {
         item(&mut text, command.name, command.help);
     }
-    let later: Vec<&str> = COMMANDS
+    let unavailable: Vec<&str> = COMMANDS
         .iter()
-        .filter(|command| command.later.is_some())
+        .filter(|command| command.unavailable.is_some())
         .map(|command| command.name)
         .collect();
-    item(&mut text, "(not yet)", &later.join(", "));
-    text.push_str("\n`pi help COMMAND` says more about one; `pi man` is the whole manual.\n");
+    item(&mut text, "(not available yet)", &unavailable.join(", "));
+    text.push_str("\n`pi help COMMAND` describes a command; `pi man` is the complete manual.\n");
     for group in Group::ALL {
         text.push_str(&format!("\n{}:\n", group.title()));
         let options = all().filter(|option| option.flag.group == *group);
@@ -43,12 +43,12 @@ pub(crate) fn general() -> String {
     text
 }
 
-/// The help of a command, by its names.
+/// Returns the help of a command, given its path.
 pub(crate) fn of(path: &[&str]) -> String {
     let Some(command) = find(path) else { return general() };
     let path = path.join(" ");
     let mut text = format!("{}\n\nUsage: pi {path}{}\n", command.help, command.usage());
-    if let Some(instead) = command.later {
+    if let Some(instead) = command.unavailable {
         text.push_str(&format!("\nNot available yet. {instead}\n"));
     }
     if !command.details.is_empty() {
@@ -60,7 +60,7 @@ pub(crate) fn of(path: &[&str]) -> String {
         for inner in command.commands {
             item(&mut text, &format!("{}{}", inner.name, inner.usage()), inner.help);
         }
-        text.push_str(&format!("\n`pi {path} COMMAND --help` says more about one.\n"));
+        text.push_str(&format!("\n`pi {path} COMMAND --help` describes a command.\n"));
     }
     if !command.words.choices.is_empty() {
         text.push_str(&format!(
@@ -88,24 +88,22 @@ fn find(path: &[&str]) -> Option<&'static Command> {
 }
 
 fn flag(text: &mut String, flag: &Flag) {
-    // Long options stand below each other, whether or not there is a short one.
+    // Aligns long options, whether or not they have a short name.
     let usage = if flag.short.is_some() { flag.usage() } else { format!("    {}", flag.usage()) };
     let mut help = flag.help.to_owned();
-    // Named in the text already, where there are few.
-    let named = flag.choices.iter().all(|choice| flag.help.contains(choice));
-    if !flag.choices.is_empty() && !named {
-        help.push_str(&format!(": {}", flag.choices.join(", ")));
+    if let Some(choices) = flag.unnamed_choices() {
+        help.push_str(&format!(": {choices}"));
     }
     if flag.repeats {
         help.push_str(" (repeatable)");
     }
-    if flag.later.is_some() {
-        help.push_str(" (not yet)");
+    if flag.unavailable.is_some() {
+        help.push_str(" (not available yet)");
     }
     item(text, &usage, &help);
 }
 
-/// A name and what it is about, which begins on the next line if the name is long.
+/// Adds a name and its description, which begins on the next line if the name is long.
 fn item(text: &mut String, name: &str, about: &str) {
     let name = format!("  {name}");
     let about = wrap(about, COLUMN);
@@ -116,7 +114,7 @@ fn item(text: &mut String, name: &str, about: &str) {
     }
 }
 
-/// Lines of at most [`WIDTH`], all of them indented.
+/// Wraps a text into indented lines of at most [`WIDTH`] characters.
 fn wrap(text: &str, indent: usize) -> String {
     let mut wrapped = String::new();
     let mut width = 0;

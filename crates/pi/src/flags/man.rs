@@ -6,7 +6,7 @@ use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
 
-/// The whole page.
+/// Returns the manual page.
 pub(crate) fn page() -> String {
     let mut page = format!(
         ".TH PI 1 \"\" \"pi {}\" \"User Commands\"\n.SH NAME\npi \\- {ABOUT}\n.SH SYNOPSIS\n",
@@ -44,7 +44,7 @@ fn command(page: &mut String, before: &str, command: &Command) {
         text(&command.usage()),
         text(command.help)
     ));
-    if let Some(instead) = command.later {
+    if let Some(instead) = command.unavailable {
         page.push_str(&format!("Not available yet. {}\n", text(instead)));
     }
     for line in command.details.lines() {
@@ -55,18 +55,14 @@ fn command(page: &mut String, before: &str, command: &Command) {
 }
 
 fn flag(page: &mut String, flag: &Flag) {
-    let mut description = flag.description();
-    if !flag.choices.is_empty() {
-        description.push_str(&format!(" One of {}.", flag.choices.join(", ")));
-    }
-    tagged(page, &flag.usage(), &description);
+    tagged(page, &flag.usage(), &flag.description());
 }
 
 fn tagged(page: &mut String, tag: &str, about: &str) {
     page.push_str(&format!(".TP\n.B {}\n{}\n", text(tag), text(about)));
 }
 
-/// Text without meaning to roff: dashes stay dashes, and no line is a request.
+/// Escapes a text for roff: dashes stay dashes, and no line is a request.
 fn text(text: &str) -> String {
     let escaped = text.replace('\\', "\\e").replace('-', "\\-");
     let guarded = if escaped.starts_with(['.', '\'']) { "\\&" } else { "" };

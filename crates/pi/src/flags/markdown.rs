@@ -6,10 +6,10 @@ use super::texts::{EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
 
-/// The whole page.
+/// Returns the page.
 pub(crate) fn page() -> String {
     let mut page = "# The command line\n\n\
-        Made from the tables in `crates/pi/src/flags` by `cargo xtask cli-docs`.\n\n"
+        Generated from the tables in `crates/pi/src/flags` by `cargo xtask cli-docs`.\n\n"
         .to_owned();
     USAGE.iter().for_each(|usage| page.push_str(&format!("    {usage}\n")));
     page.push_str(&format!("\n{WORDS}\n\n## Options\n"));
@@ -36,7 +36,7 @@ pub(crate) fn page() -> String {
 fn command(page: &mut String, before: &str, command: &Command) {
     let name = format!("{before} {}", command.name);
     page.push_str(&format!("\n### `{name}{}`\n\n{}.\n", command.usage(), command.help));
-    if let Some(instead) = command.later {
+    if let Some(instead) = command.unavailable {
         page.push_str(&format!("\nNot available yet. {instead}\n"));
     }
     for line in command.details.lines() {
@@ -50,9 +50,5 @@ fn command(page: &mut String, before: &str, command: &Command) {
 }
 
 fn flag(page: &mut String, flag: &Flag) {
-    let choices = match flag.choices {
-        [] => String::new(),
-        choices => format!(" One of {}.", choices.join(", ")),
-    };
-    page.push_str(&format!("- `{}`: {}{choices}\n", flag.usage(), flag.description()));
+    page.push_str(&format!("- `{}`: {}\n", flag.usage(), flag.description()));
 }

@@ -1,25 +1,25 @@
-//! The options of `pi` itself, and what each does to the [`Arguments`].
+//! The options of `pi` itself, and their effects on the [`Arguments`].
 //!
-//! Names, short names and what follows them are those of the TypeScript pi, so that scripts keep
-//! working. Within a group the order is that of the help.
+//! Names, short names and values are those of the TypeScript pi, so that scripts keep working.
+//! Within a group, the order is that of the help.
 
 use pi_coding_agent::ToolChoice;
 
 use super::{Flag, Group};
 use crate::arguments::{Arguments, Mode};
 
-/// An option, and what it does.
+/// An option and its effect.
 pub(crate) struct Setting {
     pub(crate) flag: Flag,
     pub(crate) set: Set,
 }
 
-/// What an option does, with what follows it.
+/// The effect of an option, by the value it takes.
 #[derive(Clone, Copy)]
 pub(crate) enum Set {
     Switch(fn(&mut Arguments)),
     Value(fn(&mut Arguments, String)),
-    /// The value may be wrong; the text says how.
+    /// The value may be invalid; the error is the message for the user.
     Checked(fn(&mut Arguments, String) -> Result<(), String>),
     Maybe(fn(&mut Arguments, Option<String>)),
 }
@@ -27,38 +27,38 @@ pub(crate) enum Set {
 use Group::{General, Model, Output, Prompt, Resources, Screen, Session, Tools};
 use Set::{Checked, Maybe, Switch, Value};
 
-/// Thinking levels.
+/// Names of the thinking levels.
 pub(super) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const MODES: &[&str] = &["text", "json", "rpc"];
 const SCREENS: &[&str] = &["regular", "fullscreen"];
-const NO_EXTENSIONS: &str = "This version has no extensions yet; leave the option out.";
-const NO_SCREEN: &str = "This version has no screen yet; find the session with `pi sessions list` and name it with --session.";
+const NO_EXTENSIONS: &str = "This version does not support extensions; omit the option.";
+const NO_SCREEN: &str = "Find the session with `pi sessions list` and pass it with --session.";
 
 pub(super) const fn option(flag: Flag, set: Set) -> Setting {
     Setting { flag, set }
 }
 
-/// All of them.
+/// Returns all options, in the order of the help.
 pub(crate) fn all() -> impl Iterator<Item = &'static Setting> {
     OPTIONS.iter().chain(super::safety::OPTIONS)
 }
 
 const OPTIONS: &[Setting] = &[
     option(
-        Flag::new("print", Output, "Answer the message, print the answer and exit")
+        Flag::new("print", Output, "Print the answer to the message and exit")
             .short("p")
             .may_take("MESSAGE")
-            .details("The answer goes to stdout, everything else to stderr; the exit code says how it ended."),
+            .details("The answer goes to stdout, everything else to stderr. The exit code reports the result."),
         Maybe(|a, message| {
             a.print = true;
             a.messages.extend(message);
         }),
     ),
     option(
-        Flag::new("mode", Output, "What comes out: text, json (events, one per line) or rpc")
+        Flag::new("mode", Output, "Output format: text, json (one event per line) or rpc")
             .takes_word("MODE")
             .choices(MODES)
-            .details("With rpc, commands are read from stdin, one JSON object per line, and answered on stdout."),
+            .details("In rpc mode, pi reads commands from stdin, one JSON object per line, and answers on stdout."),
         Checked(|a, mode| {
             a.mode = Some(match mode.as_str() {
                 "text" => Mode::Text,
@@ -70,38 +70,38 @@ const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("export", Output, "Write a session file as an HTML page and exit")
+        Flag::new("export", Output, "Export a session file as an HTML page and exit")
             .takes("FILE")
             .files()
-            .details("A word after it is the file to write; without one it is pi-session-NAME.html in the working directory. `pi sessions export` does more."),
+            .details("An argument after FILE names the output file; the default is pi-session-NAME.html in the working directory. `pi sessions export` has more options."),
         Value(|a, file| a.export = Some(file)),
     ),
     option(
-        Flag::new("list-models", Output, "List the models that can be used, or those that match, and exit")
+        Flag::new("list-models", Output, "List the available models, or those that match SEARCH, and exit")
             .may_take("SEARCH"),
         Maybe(|a, search| a.list_models = Some(search.unwrap_or_default())),
     ),
     option(
-        Flag::new("model", Model, "The model: an id, PROVIDER/ID, or part of a name")
+        Flag::new("model", Model, "Model to use: an id, PROVIDER/ID, or part of a name")
             .takes("PATTERN")
-            .details("A thinking level may follow after a colon, as in sonnet:high."),
+            .details("A thinking level may follow a colon, as in sonnet:high."),
         Value(|a, model| a.model = Some(model)),
     ),
     option(
-        Flag::new("provider", Model, "Look for --model at this provider only").takes("NAME"),
+        Flag::new("provider", Model, "Provider of --model").takes("NAME"),
         Value(|a, provider| a.provider = Some(provider)),
     ),
     option(
-        Flag::new("models", Model, "The models to choose from and to cycle through, separated by commas")
+        Flag::new("models", Model, "Models to choose from and to cycle through, separated by commas")
             .takes("PATTERNS")
-            .details("Ids, parts of names, or patterns with *; each may have a thinking level after a colon."),
+            .details("Ids, parts of names, or patterns with *. A thinking level may follow each after a colon."),
         Value(|a, models| a.models = Some(list(&models))),
     ),
     option(
-        Flag::new("thinking", Model, "How much the model thinks: off, minimal, low, medium, high, xhigh or max")
+        Flag::new("thinking", Model, "Thinking level: off, minimal, low, medium, high, xhigh or max")
             .takes("LEVEL")
             .choices(LEVELS)
-            .details("A level that the model does not have becomes the nearest one that it has."),
+            .details("If the model does not support the level, the nearest supported level is used."),
         Value(|a, level| match level.parse() {
             Ok(level) => a.thinking = Some(level),
             Err(_) => a.warnings.push(format!(
@@ -111,53 +111,53 @@ const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("api-key", Model, "A key for this run; it is not stored")
+        Flag::new("api-key", Model, "API key for this run; it is not stored")
             .takes("KEY")
-            .details("Other users of the machine may see it in the list of processes; prefer the provider's environment variable."),
+            .details("Other users of the machine can see it in the process list; prefer the provider's environment variable."),
         Value(|a, key| a.api_key = Some(key.into())),
     ),
     option(
-        Flag::new("system-prompt", Prompt, "Replaces the beginning of the system prompt")
+        Flag::new("system-prompt", Prompt, "Replace the beginning of the system prompt")
             .takes("TEXT")
             .files()
-            .details("The text itself, or a file that contains it."),
+            .details("TEXT is the text itself or a file that contains it."),
         Value(|a, text| a.system_prompt = Some(text)),
     ),
     option(
-        Flag::new("append-system-prompt", Prompt, "Adds to the system prompt")
+        Flag::new("append-system-prompt", Prompt, "Append text to the system prompt")
             .takes("TEXT")
             .files()
             .repeats()
-            .details("The text itself, or a file that contains it."),
+            .details("TEXT is the text itself or a file that contains it."),
         Value(|a, text| a.append_system_prompt.push(text)),
     ),
     option(
-        Flag::new("continue", Session, "Go on with the latest session of this directory").short("c"),
+        Flag::new("continue", Session, "Continue the latest session of this directory").short("c"),
         Switch(|a| a.continue_latest = true),
     ),
     option(
-        Flag::new("resume", Session, "Pick a session to go on with").short("r").later(NO_SCREEN),
+        Flag::new("resume", Session, "Select a session to resume").short("r").unavailable(NO_SCREEN),
         Switch(|a| a.resume = true),
     ),
     option(
-        Flag::new("session", Session, "Go on with this session: a file, an id or the beginning of one")
+        Flag::new("session", Session, "Resume a session: a file, an id or the beginning of an id")
             .takes("SESSION")
             .files(),
         Value(|a, session| a.session = Some(session)),
     ),
     option(
-        Flag::new("session-id", Session, "Go on with the session that has exactly this id, or begin one")
+        Flag::new("session-id", Session, "Resume the session with exactly this id, or create it")
             .takes("ID"),
         Value(|a, id| a.session_id = Some(id)),
     ),
     option(
-        Flag::new("fork", Session, "Begin with a copy of this session: a file, an id or the beginning of one")
+        Flag::new("fork", Session, "Start with a copy of a session: a file, an id or the beginning of an id")
             .takes("SESSION")
             .files(),
         Value(|a, session| a.fork = Some(session)),
     ),
     option(
-        Flag::new("session-dir", Session, "Where sessions are kept and looked for").takes("DIR").directories(),
+        Flag::new("session-dir", Session, "Directory of the sessions").takes("DIR").directories(),
         Value(|a, directory| a.session_dir = Some(directory)),
     ),
     option(
@@ -165,14 +165,14 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.no_session = true),
     ),
     option(
-        Flag::new("name", Session, "A name for the session").short("n").takes("NAME"),
+        Flag::new("name", Session, "Name of the session").short("n").takes("NAME"),
         Value(|a, name| a.name = Some(name)),
     ),
     option(
-        Flag::new("tools", Tools, "The tools to use, by name or pattern, separated by commas")
+        Flag::new("tools", Tools, "Tools to enable, by name or pattern, separated by commas")
             .short("t")
             .takes("TOOLS")
-            .details("With + or - before every name, tools are added to or taken from the usual ones instead. MCP tools stay unless an entry begins with mcp__."),
+            .details("With + or - before every name, the default tools are changed instead. MCP tools stay enabled unless an entry begins with mcp__."),
         Checked(|a, tools| {
             let choice = ToolChoice::parse(&list(&tools));
             a.tools.choice = Some(choice.map_err(|error| format!("--tools: {error}"))?);
@@ -180,34 +180,34 @@ const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("exclude-tools", Tools, "Tools not to use, by name or pattern, separated by commas")
+        Flag::new("exclude-tools", Tools, "Tools to disable, by name or pattern, separated by commas")
             .short("xt")
             .takes("TOOLS")
-            .details("Applied last."),
+            .details("Takes effect after all other options."),
         Value(|a, tools| a.tools.exclude = list(&tools)),
     ),
     option(
-        Flag::new("no-builtin-tools", Tools, "Only tools of extensions").short("nbt"),
+        Flag::new("no-builtin-tools", Tools, "Disable the built-in tools").short("nbt"),
         Switch(|a| a.tools.no_builtin = true),
     ),
-    option(Flag::new("no-tools", Tools, "No tools at all").short("nt"), Switch(|a| a.tools.none = true)),
+    option(Flag::new("no-tools", Tools, "Disable all tools").short("nt"), Switch(|a| a.tools.none = true)),
     option(
-        Flag::new("skill", Resources, "Load a skill file or a directory of them").takes("PATH").files().repeats(),
+        Flag::new("skill", Resources, "Load a skill file or a directory of skills").takes("PATH").files().repeats(),
         Value(|a, path| a.skills.paths.push(path)),
     ),
     option(
-        Flag::new("no-skills", Resources, "Do not look for skills").short("ns"),
+        Flag::new("no-skills", Resources, "Disable the discovery of skills").short("ns"),
         Switch(|a| a.skills.no_discovery = true),
     ),
     option(
-        Flag::new("prompt-template", Resources, "Load a prompt template or a directory of them")
+        Flag::new("prompt-template", Resources, "Load a prompt template or a directory of templates")
             .takes("PATH")
             .files()
             .repeats(),
         Value(|a, path| a.prompt_templates.paths.push(path)),
     ),
     option(
-        Flag::new("no-prompt-templates", Resources, "Do not look for prompt templates").short("np"),
+        Flag::new("no-prompt-templates", Resources, "Disable the discovery of prompt templates").short("np"),
         Switch(|a| a.prompt_templates.no_discovery = true),
     ),
     option(
@@ -215,25 +215,25 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.no_context_files = true),
     ),
     option(
-        Flag::new("extension", Resources, "Load an extension").short("e").takes("SOURCE").files().repeats().later(NO_EXTENSIONS),
+        Flag::new("extension", Resources, "Load an extension").short("e").takes("SOURCE").files().repeats().unavailable(NO_EXTENSIONS),
         Value(|a, source| a.extensions.paths.push(source)),
     ),
     option(
-        Flag::new("no-extensions", Resources, "Do not look for extensions").short("ne"),
+        Flag::new("no-extensions", Resources, "Disable the discovery of extensions").short("ne"),
         Switch(|a| a.extensions.no_discovery = true),
     ),
-    option(Flag::new("no-mcp", Resources, "No MCP servers"), Switch(|a| a.no_mcp = true)),
+    option(Flag::new("no-mcp", Resources, "Disable MCP servers"), Switch(|a| a.no_mcp = true)),
     option(
-        Flag::new("approve", Resources, "Trust the project's own settings and resources for this run").short("a"),
+        Flag::new("approve", Resources, "Trust the project's settings and resources for this run").short("a"),
         Switch(|a| a.approve = Some(true)),
     ),
     option(
-        Flag::new("no-approve", Resources, "Ignore the project's own settings and resources for this run")
+        Flag::new("no-approve", Resources, "Ignore the project's settings and resources for this run")
             .short("na"),
         Switch(|a| a.approve = Some(false)),
     ),
     option(
-        Flag::new("tui-mode", Screen, "Use the whole screen, or write below the prompt")
+        Flag::new("tui-mode", Screen, "Screen mode: regular (below the shell prompt) or fullscreen")
             .takes_word("MODE")
             .choices(SCREENS),
         Checked(|a, mode| {
@@ -245,25 +245,25 @@ const OPTIONS: &[Setting] = &[
         }),
     ),
     option(
-        Flag::new("theme", Screen, "Load a theme file or a directory of them").takes("PATH").files().repeats(),
+        Flag::new("theme", Screen, "Load a theme file or a directory of themes").takes("PATH").files().repeats(),
         Value(|a, path| a.screen.themes.paths.push(path)),
     ),
     option(
-        Flag::new("use-theme", Screen, "The theme to begin with, or one for light and one for dark screens")
+        Flag::new("use-theme", Screen, "Initial theme, or one for light and one for dark terminals")
             .takes_word("NAME[/NAME]"),
         Value(|a, name| a.screen.theme = Some(name)),
     ),
     option(
-        Flag::new("no-themes", Screen, "Do not look for themes"),
+        Flag::new("no-themes", Screen, "Disable the discovery of themes"),
         Switch(|a| a.screen.themes.no_discovery = true),
     ),
     option(
-        Flag::new("offline", General, "No network traffic but the conversation itself")
-            .details("Setting the environment variable PI_OFFLINE does the same."),
+        Flag::new("offline", General, "Disable all network traffic except model requests")
+            .details("The environment variable PI_OFFLINE has the same effect."),
         Switch(|a| a.offline = true),
     ),
     option(
-        Flag::new("verbose", General, "Say more at the start, whatever the settings say"),
+        Flag::new("verbose", General, "Print more details at startup, regardless of the settings"),
         Switch(|a| a.verbose = true),
     ),
     option(Flag::new("help", General, "Show this help").short("h"), Switch(|a| a.help = true)),
@@ -273,7 +273,7 @@ const OPTIONS: &[Setting] = &[
     ),
 ];
 
-/// The parts of a list with commas.
+/// Splits a list at its commas.
 pub(super) fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }

@@ -1,8 +1,8 @@
-//! From words to what was asked for.
+//! The parser of the command line.
 //!
-//! By hand, because the rules are pi's: short options of several letters, options whose value is
-//! optional, values that may look like options, and unknown options that an extension may claim.
-//! What we add is `--option=value`, and an answer to what is mistyped.
+//! Written by hand because the rules are those of pi: short options of several letters, options
+//! whose value is optional, values that may look like options, and unknown options that an
+//! extension may claim. Additions are `--option=value` and suggestions for mistyped names.
 
 use std::iter::Peekable;
 use std::vec::IntoIter;
@@ -12,57 +12,57 @@ use super::options::{Set, all};
 use super::{Command, Flag, Value, suggest};
 use crate::arguments::Arguments;
 
-/// What was asked for.
+/// A parsed command line.
 #[derive(Debug)]
 pub(crate) enum Request {
     Version,
-    /// Of a command, by its names; of `pi` itself if there are none.
+    /// Help of the command with this path; of `pi` itself if the path is empty.
     Help(Vec<&'static str>),
-    /// Something that comes later; says what to do instead.
+    /// A feature that is not implemented yet, with a message for the user.
     Unavailable(String),
-    Command(Given),
+    Command(CommandArgs),
     Run(Box<Arguments>),
 }
 
-/// A command with what follows it.
+/// A command with its options and positional arguments.
 #[derive(Debug, Default)]
-pub(crate) struct Given {
-    /// Its names: `["sessions", "list"]`.
+pub(crate) struct CommandArgs {
+    /// Path of the command: `["sessions", "list"]`.
     pub(crate) path: Vec<&'static str>,
     pub(crate) words: Vec<String>,
     flags: Vec<(&'static str, Option<String>)>,
 }
 
-impl Given {
-    /// An option was given.
+impl CommandArgs {
+    /// Returns true if the option was given.
     pub(crate) fn has(&self, long: &str) -> bool {
         self.flags.iter().any(|(name, _)| *name == long)
     }
 
-    /// The value of an option; the last one counts.
+    /// Returns the value of an option. If it was given several times, the last value counts.
     pub(crate) fn value(&self, long: &str) -> Option<&str> {
         self.flags.iter().rev().find(|(name, _)| *name == long)?.1.as_deref()
     }
 
-    /// All values of an option.
+    /// Returns all values of an option.
     pub(crate) fn values(&self, long: &str) -> impl Iterator<Item = &str> {
         let named = self.flags.iter().filter(move |(name, _)| *name == long);
         named.filter_map(|(_, value)| value.as_deref())
     }
 
-    /// A word, by its position.
+    /// Returns a positional argument.
     pub(crate) fn word(&self, at: usize) -> Option<&str> {
         self.words.get(at).map(String::as_str)
     }
 }
 
-/// Reads the whole command line. Errors are all that is wrong with it.
+/// Parses the whole command line, or returns all errors in it.
 pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
     if let Some(command) = words.first().and_then(|first| find_command(COMMANDS, first)) {
         return parse_command(command, words.into_iter().skip(1).collect());
     }
     let (arguments, mut errors) = parse_arguments(words);
-    // Whoever asks for help gets it, whatever else is wrong.
+    // Help is shown even if the rest of the line is wrong.
     if arguments.help {
         return Ok(Request::Help(Vec::new()));
     }
@@ -70,7 +70,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
         return Ok(Request::Version);
     }
     errors.extend(arguments.conflicts());
-    // No extension can claim them yet.
+    // Extensions are not supported yet, so none can claim an unknown option.
     errors.extend(arguments.unknown.keys().map(|name| unknown_long(name)));
     if !errors.is_empty() {
         return Err(errors);
@@ -87,16 +87,16 @@ fn unknown_long(name: &str) -> String {
     format!("Unknown option: --{name}{}", hint.unwrap_or_default())
 }
 
-/// The first option that is there and cannot be obeyed.
+/// Returns the message for the first option that is not implemented yet.
 fn unavailable(arguments: &Arguments) -> Option<String> {
     let given =
         [("resume", arguments.resume), ("extension", !arguments.extensions.paths.is_empty())];
     let (name, _) = given.into_iter().find(|(_, given)| *given)?;
     let flag = all().map(|option| &option.flag).find(|flag| flag.long == name)?;
-    Some(format!("--{name} is not available yet. {}", flag.later?))
+    Some(format!("--{name} is not available yet. {}", flag.unavailable?))
 }
 
-/// Reads the options of a run, and everything that is wrong with them.
+/// Parses the options of a run. Returns the arguments and all errors.
 pub(crate) fn parse_arguments(words: Vec<String>) -> (Arguments, Vec<String>) {
     let mut arguments = Arguments::default();
     let mut errors = Vec::new();
@@ -135,15 +135,16 @@ fn option(
     }
     let Some(unknown) = name.strip_prefix("--") else {
         let flags = all().map(|option| option.flag);
-        return Err(unknown_short(word, &flags.collect::<Vec<_>>()));
+        let hint = short_hint(word, &flags.collect::<Vec<_>>());
+        return Err(format!("Unknown option: {word}{hint}"));
     };
-    // An extension's option: what follows is its value, unless it looks like something else.
+    // The next argument is the value of an extension's option, unless it is an option or a file.
     let value = attached.or_else(|| rest.next_if(|next| !next.starts_with(['-', '@'])));
     arguments.unknown.insert(unknown.to_owned(), value);
     Ok(())
 }
 
-/// `--option=value` in two parts.
+/// Splits `--option=value` at the equals sign.
 fn split(word: &str) -> (&str, Option<String>) {
     match word.split_once('=') {
         Some((name, value)) if word.starts_with("--") => (name, Some(value.to_owned())),
@@ -151,7 +152,7 @@ fn split(word: &str) -> (&str, Option<String>) {
     }
 }
 
-/// What follows an option.
+/// Takes the value of an option from the arguments that follow.
 fn value(
     flag: &Flag,
     attached: Option<String>,
@@ -163,7 +164,7 @@ fn value(
         Value::Required(_) => attached.or_else(|| rest.next()),
         Value::Word(_) => attached.or_else(|| rest.next_if(|next| !next.starts_with('-'))),
         Value::Optional(_) => {
-            // Three dashes begin no option: front matter and diffs may be messages.
+            // Three dashes do not begin an option: a message may be front matter or a diff.
             let is_value = |next: &String| !next.starts_with(['-', '@']) || next.starts_with("---");
             return Ok(attached.or_else(|| rest.next_if(is_value)));
         }
@@ -171,41 +172,41 @@ fn value(
     match (found, flag.choices) {
         (Some(value), _) => Ok(Some(value)),
         (None, []) => Err(format!("--{} requires a value", flag.long)),
-        (None, choices) => Err(format!("--{} requires one of {}", flag.long, choices.join(", "))),
+        (None, choices) => Err(format!("--{} requires a value: {}", flag.long, either(choices))),
     }
 }
 
-fn unknown_short(word: &str, flags: &[Flag]) -> String {
+/// Returns the suggestion for an unknown short option; may be empty.
+fn short_hint(word: &str, flags: &[Flag]) -> String {
     let named = |name: &str| flags.iter().find(|flag| flag.is_named(name));
     let letters = word.trim_start_matches('-');
     let is_bundle = letters.len() > 1 && letters.chars().all(|c| named(&format!("-{c}")).is_some());
-    let hint = if letters.is_empty() {
-        "; piped input is read without it".to_owned()
+    if letters.is_empty() {
+        "; piped input is read automatically".to_owned()
     } else if let Some((name, value)) =
         word.split_once('=').filter(|(name, _)| named(name).is_some())
     {
-        format!("; write {name} {value}")
+        format!("; did you mean {name} {value}?")
     } else if let Some(flag) = named(&format!("--{letters}")) {
         format!("; did you mean --{}?", flag.long)
     } else if is_bundle {
         let apart: Vec<String> = letters.chars().map(|c| format!("-{c}")).collect();
-        format!("; write {}", apart.join(" "))
+        format!("; did you mean {}?", apart.join(" "))
     } else if let Some(flag) = named(&word.to_ascii_lowercase()) {
         format!("; did you mean -{}?", flag.short.unwrap_or_default())
     } else {
         String::new()
-    };
-    format!("Unknown option: {word}{hint}")
+    }
 }
 
 fn find_command(commands: &'static [Command], name: &str) -> Option<&'static Command> {
     commands.iter().find(|command| command.name == name)
 }
 
-/// Reads a command and what follows it.
+/// Parses a command and its arguments.
 fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Request, Vec<String>> {
     let mut command = command;
-    let mut given = Given { path: vec![command.name], ..Given::default() };
+    let mut args = CommandArgs { path: vec![command.name], ..CommandArgs::default() };
     let mut errors = Vec::new();
     let mut help = false;
     let mut options_ended = false;
@@ -213,78 +214,96 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
     while let Some(word) = words.next() {
         if !options_ended && matches!(word.as_str(), "--help" | "-h") {
             help = true;
-        } else if command.later.is_some() {
-            // Whatever follows: the answer is the same.
+        } else if command.unavailable.is_some() {
+            // The answer does not depend on the arguments.
         } else if !options_ended && word == "--" {
             options_ended = true;
         } else if !options_ended && word.starts_with('-') && word != "-" {
             let (name, attached) = split(&word);
             match command.flags.iter().find(|flag| flag.is_named(name)) {
                 Some(flag) => match value(flag, attached, &mut words) {
-                    Ok(value) => match wrong_choice(flag, value.as_deref()) {
-                        Some(error) => errors.push(error),
-                        None => given.flags.push((flag.long, value)),
-                    },
+                    Ok(Some(value)) if !is_choice(flag.choices, &value) => {
+                        errors.push(invalid_choice(flag, &value));
+                    }
+                    Ok(value) => args.flags.push((flag.long, value)),
                     Err(error) => errors.push(error),
                 },
-                None => errors.push(unknown_of(command, &given.path, &word, name)),
+                None => errors.push(unknown_option_of(command, &args.path, &word, name)),
             }
         } else if !command.commands.is_empty() {
             match find_command(command.commands, &word) {
                 Some(found) => {
                     command = found;
-                    given.path.push(found.name);
+                    args.path.push(found.name);
                 }
                 None => return Err(vec![unknown_command(command, &word)]),
             }
         } else {
-            given.words.push(word);
+            args.words.push(word);
         }
     }
     if help {
-        return Ok(Request::Help(given.path));
+        return Ok(Request::Help(args.path));
     }
-    let path = given.path.join(" ");
-    if let Some(instead) = command.later {
+    let path = args.path.join(" ");
+    if let Some(instead) = command.unavailable {
         return Ok(Request::Unavailable(format!("`pi {path}` is not available yet. {instead}")));
     }
-    // Which one of them was not said.
+    // The subcommand is missing.
     if !command.commands.is_empty() && errors.is_empty() {
-        return Ok(Request::Help(given.path));
+        return Ok(Request::Help(args.path));
     }
-    errors.extend(wrong_words(command, &path, &given.words));
+    errors.extend(wrong_words(command, &path, &args.words));
     if !errors.is_empty() {
         return Err(errors);
     }
     if command.name == "help" {
-        return help_topic(&given.words);
+        return help_topic(&args.words);
     }
-    Ok(Request::Command(given))
+    Ok(Request::Command(args))
 }
 
-fn wrong_choice(flag: &Flag, value: Option<&str>) -> Option<String> {
-    let value = value.filter(|value| !flag.choices.is_empty() && !flag.choices.contains(value))?;
-    Some(format!("--{}: \"{value}\" is none of {}", flag.long, flag.choices.join(", ")))
+/// Returns the error for a value that is not one of the choices of an option.
+pub(crate) fn invalid_choice(flag: &Flag, value: &str) -> String {
+    format!("--{}: {}", flag.long, invalid_value(value, flag.choices))
 }
 
+fn invalid_value(value: &str, choices: &[&str]) -> String {
+    format!("invalid value \"{value}\": expected {}", either(choices))
+}
+
+fn is_choice(choices: &[&str], value: &str) -> bool {
+    choices.is_empty() || choices.contains(&value)
+}
+
+/// Joins choices as in "a, b or c".
+fn either(choices: &[&str]) -> String {
+    match choices {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [init @ .., last] => format!("{} or {last}", init.join(", ")),
+    }
+}
+
+/// Returns the error if the positional arguments do not fit the command.
 fn wrong_words(command: &Command, path: &str, words: &[String]) -> Option<String> {
     let usage = || format!("usage: pi {path}{}", command.usage());
     let spec = &command.words;
     if words.len() < spec.at_least {
-        return Some(format!("`pi {path}` needs more; {}", usage()));
+        return Some(format!("missing argument of `pi {path}`; {}", usage()));
     }
     if let Some(extra) = words.get(spec.at_most) {
-        return Some(format!("`pi {path}` takes no \"{extra}\"; {}", usage()));
+        return Some(format!("unexpected argument \"{extra}\" of `pi {path}`; {}", usage()));
     }
-    let wrong = words.iter().find(|word| !spec.choices.contains(&word.as_str()));
-    let wrong = wrong.filter(|_| !spec.choices.is_empty())?;
-    Some(format!("\"{wrong}\" is none of {}", spec.choices.join(", ")))
+    let wrong = words.iter().find(|word| !is_choice(spec.choices, word))?;
+    Some(invalid_value(wrong, spec.choices))
 }
 
-fn unknown_of(command: &Command, path: &[&str], word: &str, name: &str) -> String {
+fn unknown_option_of(command: &Command, path: &[&str], word: &str, name: &str) -> String {
     let path = path.join(" ");
     if !name.starts_with("--") {
-        return format!("{} of `pi {path}`", unknown_short(word, command.flags));
+        let hint = short_hint(word, command.flags);
+        return format!("Unknown option of `pi {path}`: {word}{hint}");
     }
     let known = command.flags.iter().map(|flag| flag.long);
     let near = suggest::nearest(name.trim_start_matches('-'), known);
@@ -296,12 +315,12 @@ fn unknown_command(command: &Command, word: &str) -> String {
     let known = command.commands.iter().map(|command| command.name);
     let hint = match suggest::nearest(word, known.clone()) {
         Some(near) => format!("did you mean `pi {} {near}`?", command.name),
-        None => format!("there are {}", known.collect::<Vec<_>>().join(", ")),
+        None => format!("expected {}", either(&known.collect::<Vec<_>>())),
     };
-    format!("There is no command `pi {} {word}`; {hint}", command.name)
+    format!("unknown command `pi {} {word}`; {hint}", command.name)
 }
 
-/// `pi help COMMAND`.
+/// Resolves the arguments of `pi help`.
 fn help_topic(words: &[String]) -> Result<Request, Vec<String>> {
     let mut commands = COMMANDS;
     let mut path = Vec::new();
@@ -310,7 +329,7 @@ fn help_topic(words: &[String]) -> Result<Request, Vec<String>> {
             let near = suggest::nearest(word, commands.iter().map(|command| command.name));
             let hint = near
                 .map_or_else(|| "see `pi help`".to_owned(), |near| format!("did you mean {near}?"));
-            return Err(vec![format!("There is no command \"{word}\"; {hint}")]);
+            return Err(vec![format!("unknown command \"{word}\"; {hint}")]);
         };
         path.push(command.name);
         commands = command.commands;

@@ -1,68 +1,69 @@
-//! The options that say what an agent may do. Each becomes a setting of the group `guard` that
-//! counts for this run. Some commands have them too.
+//! The safety options. Each sets a key of the settings group `guard` for this run. Some commands
+//! accept them as well.
 
 use pi_coding_agent::config::settings::{ApprovalPolicy, Profile, SandboxMode};
 use serde_json::{Map, Value as Json, json};
 
 use super::options::{Set, Setting, list, option};
-use super::parse::Given;
+use super::parse::{CommandArgs, invalid_choice};
 use super::{Flag, Group::Safety};
 use crate::arguments::Arguments;
 
 pub(super) const PROFILE: Flag =
-    Flag::new("profile", Safety, "How much is asked and held: explore, careful or unattended")
+    Flag::new("profile", Safety, "Safety profile: explore, careful or unattended")
         .takes_word("NAME")
         .choices(Profile::VALUES)
         .details(
-            "explore asks nothing but what rules say. careful asks for what is not known to be \
-             safe; without somebody to ask, that does not happen. unattended is for runs that \
-             nobody watches: commands are confined and have no network, and nothing is asked; \
-             it refuses to start where commands cannot be confined.",
+            "explore asks only where a rule requires it. careful asks before every action that is \
+             not known to be safe, and refuses it if no one can be asked. unattended is for runs \
+             without supervision: commands run in a sandbox without network access, and actions \
+             that need approval are refused; pi does not start if the sandbox is unavailable.",
         );
 
 pub(super) const SANDBOX: Flag =
-    Flag::new("sandbox", Safety, "What commands can write: off, read-only or workspace-write")
+    Flag::new("sandbox", Safety, "Sandbox mode of commands: off, read-only or workspace-write")
         .takes_word("MODE")
         .choices(SandboxMode::VALUES)
         .details(
-            "With off, all that you can. With workspace-write, the working directory, \
-             temporary files of their own and what --add-dir names.",
+            "With off, commands can write everything that you can write. With workspace-write, \
+             they can write the working directory, private temporary files and the directories \
+             of --add-dir.",
         );
 
 pub(super) const NETWORK: Flag =
-    Flag::new("network", Safety, "Who commands can reach: off, on, or hosts separated by commas")
-        .takes_word("WHO")
-        .details("A host is a name, perhaps with *. before it. Needs a sandbox, unless it is on.");
+    Flag::new("network", Safety, "Network access of commands: off, on, or hosts separated by commas")
+        .takes_word("ACCESS")
+        .details("A host is a name, optionally with a leading *. (any subdomain). Values other than on require a sandbox.");
 
 pub(super) const APPROVAL: Flag =
-    Flag::new("approval", Safety, "Who says yes to what needs it: ask, never or review")
-        .takes_word("WHO")
+    Flag::new("approval", Safety, "How actions that need approval are decided: ask, never, review")
+        .takes_word("MODE")
         .choices(ApprovalPolicy::VALUES)
         .details(
-            "ask is you, where there is a way to ask you. With never, what would need a yes \
-             does not happen. With review, a model decides (guard.reviewer in the settings).",
+            "With ask, you decide, if the mode can ask you. With never, such actions are refused. \
+             With review, a model decides (guard.reviewer in the settings).",
         );
 
 pub(super) const ADD_DIR: Flag =
-    Flag::new("add-dir", Safety, "A directory that confined commands can write besides")
+    Flag::new("add-dir", Safety, "Additional directory that sandboxed commands can write")
         .takes("DIR")
         .directories()
         .repeats();
 
-pub(super) const RULES: Flag = Flag::new("rules", Safety, "A file of rules for this run")
+pub(super) const RULES: Flag = Flag::new("rules", Safety, "Additional rule file for this run")
     .takes("FILE")
     .files()
     .repeats()
     .details(
-        "They count besides those of the machine, of you and of the project; the strictest \
-         wins. The format is in docs/guard.md.",
+        "Rules of the machine, the user and the project still apply; the strictest decision \
+         wins. docs/guard.md describes the format.",
     );
 
 pub(super) const OPTIONS: &[Setting] = &[
     option(
         PROFILE,
         Set::Checked(|a, name| {
-            name.parse::<Profile>().map_err(|error| format!("--profile: {error}"))?;
+            name.parse::<Profile>().map_err(|_| invalid_choice(&PROFILE, &name))?;
             a.guard("profile", name.into());
             Ok(())
         }),
@@ -70,16 +71,16 @@ pub(super) const OPTIONS: &[Setting] = &[
     option(
         SANDBOX,
         Set::Checked(|a, mode| {
-            mode.parse::<SandboxMode>().map_err(|error| format!("--sandbox: {error}"))?;
+            mode.parse::<SandboxMode>().map_err(|_| invalid_choice(&SANDBOX, &mode))?;
             a.guard("sandbox", mode.into());
             Ok(())
         }),
     ),
     option(
         NETWORK,
-        Set::Value(|a, who| {
-            let value: Json = match who.as_str() {
-                "off" | "on" => who.into(),
+        Set::Value(|a, access| {
+            let value: Json = match access.as_str() {
+                "off" | "on" => access.into(),
                 hosts => list(hosts).into(),
             };
             a.guard("network", value);
@@ -87,9 +88,9 @@ pub(super) const OPTIONS: &[Setting] = &[
     ),
     option(
         APPROVAL,
-        Set::Checked(|a, who| {
-            who.parse::<ApprovalPolicy>().map_err(|error| format!("--approval: {error}"))?;
-            a.guard("approval", who.into());
+        Set::Checked(|a, mode| {
+            mode.parse::<ApprovalPolicy>().map_err(|_| invalid_choice(&APPROVAL, &mode))?;
+            a.guard("approval", mode.into());
             Ok(())
         }),
     ),
@@ -97,11 +98,11 @@ pub(super) const OPTIONS: &[Setting] = &[
     option(RULES, Set::Value(|a, file| a.guard_list("rules", file))),
 ];
 
-/// The settings that these options of a command make.
-pub(crate) fn settings(given: &Given) -> Result<Map<String, Json>, String> {
+/// Returns the settings that result from the safety options of a command.
+pub(crate) fn settings(args: &CommandArgs) -> Result<Map<String, Json>, String> {
     let mut arguments = Arguments::default();
     for option in OPTIONS {
-        for value in given.values(option.flag.long) {
+        for value in args.values(option.flag.long) {
             match option.set {
                 Set::Value(set) => set(&mut arguments, value.to_owned()),
                 Set::Checked(set) => set(&mut arguments, value.to_owned())?,

@@ -1,21 +1,21 @@
-//! "Did you mean": the known name that is nearest to a mistyped one.
+//! "Did you mean": finds the known name that is closest to a mistyped one.
 
-/// The nearest name, if it is near enough to be meant: one letter in three may be wrong, missing
-/// or too much, and two that are swapped count as one.
+/// Returns the closest name, if it is close enough: one letter in three may be wrong, missing or
+/// superfluous. Two swapped letters count as one mistake.
 pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
-    // Longer than any name: not worth a table of its size.
+    // Longer than any name, and the table below would be large.
     if typed.len() > 64 {
         return None;
     }
     let candidates = known.map(|name| (distance(&typed, &name.chars().collect::<Vec<_>>()), name));
-    // Of two that are equally near, a swap is more likely than a letter too many.
+    // At the same distance, a swap is more likely than a superfluous letter.
     let rank = |(distance, name): &(usize, &str)| (*distance, name.len().abs_diff(typed.len()));
     let (distance, name) = candidates.min_by_key(rank)?;
     (distance <= typed.len().max(name.len()).div_ceil(3).min(3)).then_some(name)
 }
 
-/// How many letters are wrong, missing, too many or swapped with their neighbour.
+/// Counts the letters that are wrong, missing, superfluous or swapped with their neighbor.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
     for i in 0..=a.len() {

@@ -1,4 +1,4 @@
-//! The tables, checked as tables, and the parser against what pi 1.5.0 does.
+//! Consistency of the tables, and comparison of the parser with pi 1.5.0.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ fn all_commands(commands: &'static [Command]) -> Vec<&'static Command> {
     commands.iter().flat_map(|one| [vec![one], all_commands(one.commands)].concat()).collect()
 }
 
-/// The flags that can be given at one place.
+/// Returns the flags of `pi` itself and of every command.
 fn flag_tables() -> Vec<Vec<Flag>> {
     let commands = all_commands(COMMANDS).into_iter().map(|command| command.flags.to_vec());
     std::iter::once(all().map(|option| option.flag).collect()).chain(commands).collect()
@@ -41,7 +41,7 @@ fn names_are_unique() {
 }
 
 #[test]
-fn texts_are_in_shape() {
+fn help_texts_are_well_formed() {
     let helps = flag_tables().concat().into_iter().map(|flag| (flag.help, flag.long));
     let commands = all_commands(COMMANDS).into_iter().map(|command| (command.help, command.name));
     for (help, name) in helps.chain(commands) {
@@ -55,7 +55,7 @@ fn texts_are_in_shape() {
 }
 
 #[test]
-fn what_an_option_does_fits_what_it_takes() {
+fn the_effect_of_an_option_fits_its_value() {
     for option in all() {
         let fits = match (option.set, option.flag.value) {
             (Set::Switch(_), value) => value == Value::None,
@@ -66,7 +66,7 @@ fn what_an_option_does_fits_what_it_takes() {
     }
 }
 
-/// Our result in the words of the other implementation.
+/// Converts our result to the format of pi.
 fn as_observed(a: &Arguments, errors: usize) -> Json {
     let mut found = Map::new();
     let mut put = |name: &str, value: Json| {
@@ -141,22 +141,22 @@ fn as_observed(a: &Arguments, errors: usize) -> Json {
     put("messages", json!(a.messages));
     put("fileArgs", json!(a.files));
     put("warnings", json!(a.warnings));
-    // Their bare flag is `true`.
+    // pi represents a flag without a value as `true`.
     let unknown = a.unknown.iter().map(|(name, value)| {
         (name.clone(), value.as_ref().map_or(Json::Bool(true), |value| json!(value)))
     });
     let unknown: Map<String, Json> = unknown.collect();
     found.insert("unknownFlags".to_owned(), Json::Object(unknown));
     found.insert("errors".to_owned(), json!(errors));
-    // The one of theirs that may be false.
+    // The only flag of pi that may be false.
     if let Some(approve) = a.approve {
         found.insert("projectTrustOverride".to_owned(), json!(approve));
     }
     Json::Object(found)
 }
 
-/// What was observed, in the same form.
-fn normalised(mut args: Map<String, Json>) -> Json {
+/// Normalizes the recorded arguments of pi.
+fn normalized(mut args: Map<String, Json>) -> Json {
     let diagnostics = args.remove("diagnostics").unwrap_or_default();
     let of = |kind: &str| -> Vec<Json> {
         let all = diagnostics.as_array().unwrap().iter();
@@ -174,7 +174,7 @@ fn normalised(mut args: Map<String, Json>) -> Json {
 }
 
 #[test]
-fn arguments_mean_what_they_mean_to_pi() {
+fn arguments_are_parsed_as_by_pi() {
     let observed = include_str!("../../tests/fixtures/arguments.jsonl");
     let mut differences = Vec::new();
     for line in observed.lines() {
@@ -182,11 +182,11 @@ fn arguments_mean_what_they_mean_to_pi() {
         let argv: Vec<String> = serde_json::from_value(case["argv"].take()).unwrap();
         let Json::Object(args) = case["args"].take() else { panic!("{line}") };
         let (arguments, errors) = parse_arguments(argv.clone());
-        let (ours, theirs) = (as_observed(&arguments, errors.len()), normalised(args));
+        let (ours, theirs) = (as_observed(&arguments, errors.len()), normalized(args));
         if ours == theirs {
             continue;
         }
-        // To pi, an option without its value, and one with an equals sign, is an unknown one.
+        // pi treats options without their value, and with an equals sign, as unknown.
         let unknown = theirs["unknownFlags"].as_object().unwrap();
         let is_known = |name: &String| all().any(|option| option.flag.long == name);
         assert!(
@@ -200,7 +200,7 @@ fn arguments_mean_what_they_mean_to_pi() {
 }
 
 #[test]
-fn an_equals_sign_means_what_a_space_means() {
+fn an_equals_sign_is_equivalent_to_a_space() {
     for option in all() {
         let flag = option.flag;
         let long = format!("--{}", flag.long);
@@ -217,23 +217,20 @@ fn an_equals_sign_means_what_a_space_means() {
 }
 
 #[test]
-fn the_key_is_not_shown() {
+fn debug_output_hides_the_api_key() {
     let (arguments, _) = parse_arguments(words(&["--api-key", "hunter2"]));
     assert!(!format!("{arguments:?}").contains("hunter2"));
 }
 
 #[test]
-fn a_command_is_the_first_word_only() {
+fn only_the_first_argument_can_be_a_command() {
     let messages = [vec!["-p", "list"], vec!["--", "list"], vec!["say", "list"], vec!["Sessions"]];
     for line in messages {
         let request = parse(words(&line));
         assert!(matches!(request, Ok(Request::Run(_))), "{line:?}: {request:?}");
     }
     let request = parse(words(&["sessions", "list", "--limit=3", "-a"])).unwrap();
-    let Request::Command(given) = request else { panic!("{request:?}") };
-    assert_eq!(given.path, ["sessions", "list"]);
-    assert_eq!(
-        (given.value("limit"), given.has("all"), given.has("json")),
-        (Some("3"), true, false)
-    );
+    let Request::Command(args) = request else { panic!("{request:?}") };
+    assert_eq!(args.path, ["sessions", "list"]);
+    assert_eq!((args.value("limit"), args.has("all"), args.has("json")), (Some("3"), true, false));
 }

@@ -1,5 +1,5 @@
-//! `pi demo`: the whole agent at work, in a directory of its own, driven by a scripted model or by
-//! a real one. What it does is kept as a session like any other.
+//! `pi demo`: runs the complete agent in a temporary directory, with a scripted or a real model. The
+//! session is saved like any other.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -14,55 +14,57 @@ use super::input::Prompt;
 use super::print::answer;
 use super::progress::{self, StderrUi};
 use super::signals::until_signal;
-use crate::exit::{Exit, complain, note};
-use crate::flags::parse::Given;
+use crate::exit::{Exit, fail, fail_with_hint, note};
+use crate::flags::parse::CommandArgs;
+use crate::hints::Hint as _;
 
-const TASK: &str = "The greeting that greet.sh prints is misspelt. Find out what it prints, correct it, and check.";
+const TASK: &str =
+    "greet.sh prints a misspelled greeting. Find the mistake, fix it, and check the result.";
 
-const PROGRAM: &str = "#!/bin/sh\n# Greets whoever runs it.\necho \"Helo, world!\"\n";
+const PROGRAM: &str = "#!/bin/sh\n# Prints a greeting.\necho \"Helo, world!\"\n";
 
 const LAST_WORDS: &str = "\
-The script printed \"Helo, world!\"; it prints \"Hello, world!\" now. I changed one line of greet.sh \
-and ran it again to be sure.
+The script printed \"Helo, world!\"; now it prints \"Hello, world!\". I changed one line of greet.sh \
+and ran the script again to check.
 
-I am a scripted model: all of this was written beforehand, and I understand nothing. Everything else \
-was real: the agent read the file, ran the command, edited the file and kept the conversation. No key \
-was needed, and nothing left this machine.
+I am a scripted model: these answers were written in advance. Everything else was real: the agent read \
+the file, ran the command, edited the file and saved the session. No key was needed, and nothing left \
+this machine.
 
-To have a real model do it, put its key into the environment and name it:
+To use a real model, set its key and choose it:
 
     export ANTHROPIC_API_KEY=...
     pi demo --model anthropic/claude-sonnet-4-5";
 
 /// Runs the demo.
-pub(crate) fn run(given: &Given) -> ExitCode {
+pub(crate) fn run(args: &CommandArgs) -> ExitCode {
     let environment = match crate::environment::read() {
         Ok(environment) => environment,
-        Err(error) => return complain(&error, Exit::Configuration),
+        Err(error) => return fail(&error, Exit::Configuration),
     };
     let workspace = tempfile::Builder::new().prefix("pi-demo-").tempdir();
     let prepared = workspace.and_then(|workspace| {
         std::fs::write(workspace.path().join("greet.sh"), PROGRAM)?;
-        // It stays: the session that is kept speaks of it.
+        // Kept on disk, since the saved session refers to it.
         Ok(workspace.keep())
     });
     let workspace = match prepared {
         Ok(workspace) => workspace,
         Err(error) => {
-            return complain(&format!("could not make a workspace: {error}"), Exit::Failed);
+            return fail(&format!("cannot create a temporary directory: {error}"), Exit::Failed);
         }
     };
-    super::block_on(perform(given, Environment { cwd: workspace, ..environment }))
+    super::block_on(perform(args, Environment { cwd: workspace, ..environment }))
 }
 
-async fn perform(given: &Given, environment: Environment) -> ExitCode {
+async fn perform(args: &CommandArgs, environment: Environment) -> ExitCode {
     let workspace = environment.cwd.clone();
     let mut options = AgentOptions::new(environment);
     options.name = Some("pi demo".to_owned());
     options.ui = Arc::new(StderrUi);
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
-    options.thinking_level = given.value("thinking").and_then(|level| level.parse().ok());
-    match given.value("model") {
+    options.thinking_level = args.value("thinking").and_then(|level| level.parse().ok());
+    match args.value("model") {
         Some(model) => options.model = Some(model.to_owned()),
         None => {
             options.custom_model =
@@ -73,28 +75,29 @@ async fn perform(given: &Given, environment: Environment) -> ExitCode {
         Ok(created) => created,
         Err(failed) => {
             failed.diagnostics.iter().for_each(|diagnostic| note(&diagnostic.to_string()));
-            return complain(&failed.to_string(), Exit::NoModel);
+            let hint = failed.error.hint();
+            return fail_with_hint(&failed.to_string(), hint.as_deref(), Exit::NoModel);
         }
     };
     created.diagnostics.iter().for_each(|diagnostic| note(&diagnostic.to_string()));
     let session = created.runtime.session();
     progress::show_always(&created.runtime);
-    let words = given.words.join(" ");
+    let words = args.words.join(" ");
     let text = if words.trim().is_empty() { TASK.to_owned() } else { words };
     note(&format!("in {}: {text}", workspace.display()));
     let prompt = Prompt { text, images: Vec::new() };
     let exit = until_signal(&created.runtime, answer(&session, vec![prompt])).await;
-    tell_where(&session.id(), &workspace);
+    print_next_steps(&session.id(), &workspace);
     exit
 }
 
-fn tell_where(id: &str, workspace: &Path) {
-    note(&format!("the session was kept: pi sessions show {id}"));
-    note(&format!("as a page: pi sessions export {id} demo.html"));
-    note(&format!("to take back what was changed: cd {} && pi undo", workspace.display()));
+fn print_next_steps(id: &str, workspace: &Path) {
+    note(&format!("to show the session: pi sessions show {id}"));
+    note(&format!("to export it as a page: pi sessions export {id} demo.html"));
+    note(&format!("to undo the changes: cd {} && pi undo", workspace.display()));
 }
 
-/// What the scripted model says, turn by turn.
+/// Returns the scripted model with its answers.
 fn scripted() -> Faux {
     let faux = Faux::new();
     let run = json!({ "command": "sh greet.sh" });
@@ -104,11 +107,11 @@ fn scripted() -> Faux {
     });
     faux.push(
         Reply::new()
-            .text("I will read the script and see what it prints.")
+            .text("I will read the script and run it.")
             .tool_call("read", &json!({ "path": "greet.sh" }))
             .tool_call("bash", &run),
     );
-    faux.push(Reply::new().text("There it is: an l is missing.").tool_call("edit", &edit));
+    faux.push(Reply::new().text("Found it: an l is missing.").tool_call("edit", &edit));
     faux.push(Reply::new().tool_call("bash", &run));
     faux.push(Reply::new().text(LAST_WORDS));
     faux

@@ -1,4 +1,4 @@
-//! The prompts of a run: what is piped in, files, messages.
+//! The prompts of a run: piped input, files and messages.
 
 use std::io::{IsTerminal as _, Read as _};
 
@@ -7,17 +7,17 @@ use pi_tools::{Attachment, Workspace, attach};
 
 use crate::arguments::Arguments;
 
-/// No model reads more than this, and a prompt is kept in memory several times.
-const MOST_INPUT: u64 = 32 * 1024 * 1024;
+/// Maximum size of piped input. No model reads more, and a prompt is in memory several times.
+const MAX_INPUT: u64 = 32 * 1024 * 1024;
 
-/// One prompt.
+/// A prompt with its images.
 #[derive(Debug, Default)]
 pub(super) struct Prompt {
     pub(super) text: String,
     pub(super) images: Vec<ImageContent>,
 }
 
-/// The prompts, in order. The first has what is piped in and the files.
+/// Returns the prompts in order. The first includes the piped input and the files.
 pub(super) async fn prompts(
     arguments: &Arguments,
     workspace: &Workspace,
@@ -53,24 +53,24 @@ pub(super) async fn prompts(
     Ok(has_first.then_some(first).into_iter().chain(rest).collect())
 }
 
-/// What is piped in, if anything is.
+/// Reads the piped input; `None` if there is none.
 fn piped() -> Result<Option<String>, String> {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    let read = stdin.lock().take(MOST_INPUT + 1).read_to_end(&mut bytes);
+    let read = stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut bytes);
     match read {
         Ok(_) => {}
-        // Closed before we started: nothing is piped in.
+        // EBADF: stdin was closed before the program started.
         Err(error) if error.raw_os_error() == Some(9) => return Ok(None),
         Err(error) => return Err(format!("cannot read the input: {error}")),
     }
-    if bytes.len() as u64 > MOST_INPUT {
+    if bytes.len() as u64 > MAX_INPUT {
         return Err(format!(
-            "the input has more than {} MB, which no model can read; give the file's name instead",
-            MOST_INPUT / (1024 * 1024)
+            "the input is larger than {} MB, which no model can read; pass the name of a file instead",
+            MAX_INPUT / (1024 * 1024)
         ));
     }
     let text = String::from_utf8(bytes)

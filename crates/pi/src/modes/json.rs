@@ -1,4 +1,4 @@
-//! JSON mode: the header of the session, then every event, one per line.
+//! JSON mode: writes the header of the session and then every event, one per line.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::progress::{self, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, complain, on_write_error};
+use crate::exit::{Exit, fail, on_write_error};
 
 /// Runs the prompts and writes every event.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
@@ -25,7 +25,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     let session = created.runtime.session();
     let prompts = match prompts(arguments, session.workspace()).await {
         Ok(prompts) => prompts,
-        Err(error) => return complain(&error, Exit::Failed),
+        Err(error) => return fail(&error, Exit::Failed),
     };
     let output = LineWriter::default();
     // No event is written before this line.
@@ -56,7 +56,7 @@ async fn write(session: &AgentSession, prompts: Vec<Prompt>, output: &LineWriter
             Err(error) => on_write_error(&error),
         },
         written = &mut drain => {
-            // The run has to go on to come to its end.
+            // The aborted run must be polled to its end.
             tokio::join!(session.abort(), all);
             written.map_or_else(|error| on_write_error(&error), |()| Exit::Success.into())
         }

@@ -1,4 +1,4 @@
-//! `--list-models`: the models that can be asked.
+//! `--list-models`: lists the available models.
 
 use std::process::ExitCode;
 
@@ -6,9 +6,9 @@ use pi_coding_agent::Environment;
 use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile, model_rows, model_table};
 
-use crate::exit::{Exit, note, print};
+use crate::exit::{Exit, fail_with_hint, note, print};
 
-/// Prints the models whose names have the words of `search`.
+/// Prints the models that match `search`.
 pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
     let (file, problems) = ModelsFile::load(&environment.agent_directory.join("models.json"));
     problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
@@ -18,10 +18,11 @@ pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
     registry.find_local_servers().await;
     let available = registry.available();
     if available.is_empty() {
-        note(
-            "No models available. Set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json.",
+        return fail_with_hint(
+            "no models available",
+            Some("set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json"),
+            Exit::NoModel,
         );
-        return Exit::NoModel.into();
     }
     let rows = model_rows(available.iter().map(AsRef::as_ref), Some(search));
     if rows.is_empty() {

@@ -1,4 +1,4 @@
-//! Print mode: prompts in, the last answer out, and an exit code that says whether it is one.
+//! Print mode: submits the prompts, prints the last answer, and reports the result as exit code.
 
 use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
@@ -15,10 +15,11 @@ use super::progress::{self, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
-use crate::commands::plain::Plain;
-use crate::exit::{Exit, complain, on_write_error};
+use crate::commands::plain::PlainWriter;
+use crate::exit::{Exit, fail, fail_with_hint, on_write_error};
+use crate::hints::Hint as _;
 
-/// Runs the prompts and prints the last answer.
+/// Submits the prompts and prints the last answer.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
     let created = match create(arguments, environment, Arc::new(StderrUi), RunMode::Print).await {
         Ok(created) => created,
@@ -27,10 +28,14 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     let session = created.runtime.session();
     let prompts = match prompts(arguments, session.workspace()).await {
         Ok(prompts) if prompts.is_empty() => {
-            return complain("there is nothing to say; give a message or pipe one in", Exit::Usage);
+            return fail_with_hint(
+                "no prompt given",
+                Some("pass a message or pipe one in"),
+                Exit::Usage,
+            );
         }
         Ok(prompts) => prompts,
-        Err(error) => return complain(&error, Exit::Failed),
+        Err(error) => return fail(&error, Exit::Failed),
     };
     progress::show(&created.runtime);
     progress::show_extension_errors(&created.runtime);
@@ -56,10 +61,10 @@ pub(super) async fn submit(session: &AgentSession, prompt: Prompt) -> Result<Out
     let Disposition::Started(run) = submitted else { return Ok(Outcome::Completed) };
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
-            Err(complain(&format!("the run ended at a limit: {limit:?}"), Exit::Limit))
+            Err(fail(&format!("the run ended at a limit: {limit:?}"), Exit::Limit))
         }
         Outcome::Repetition { .. } => {
-            Err(complain("the run ended because the model repeated itself", Exit::Limit))
+            Err(fail("the run ended because the model repeated itself", Exit::Limit))
         }
         // A failure does not keep the next prompt from being submitted.
         outcome => Ok(outcome),
@@ -71,7 +76,7 @@ fn refused(error: &PromptError) -> ExitCode {
         PromptError::NoModel | PromptError::NoKey(_) => Exit::NoModel,
         _ => Exit::Failed,
     };
-    complain(&error.to_string(), exit)
+    fail_with_hint(&error.to_string(), error.hint().as_deref(), exit)
 }
 
 /// Prints the last answer, or reports why there is none.
@@ -85,21 +90,21 @@ fn show(session: &AgentSession, outcome: &Outcome) -> ExitCode {
                 let _ = write(unsaved);
             }
             let error = if error.is_empty() { "Request error" } else { error };
-            return complain(error, Exit::Failed);
+            return fail(error, Exit::Failed);
         }
-        Outcome::Aborted => return complain("Request was aborted", Exit::Interrupted),
+        Outcome::Aborted => return fail("Request was aborted", Exit::Interrupted),
         _ => {}
     }
     let last = messages.last().and_then(|message| message.as_assistant().cloned());
     let Some(answer) = last.filter(|answer| texts(answer).any(|text| !text.trim().is_empty()))
     else {
-        return complain("the model gave no answer", Exit::Failed);
+        return fail("the model gave no answer", Exit::Failed);
     };
     if let Err(error) = write(&answer) {
         return on_write_error(&error);
     }
     if answer.stop_reason == StopReason::Length {
-        return complain("the answer was cut at the model's output limit", Exit::Truncated);
+        return fail("the answer was cut off at the model's output limit", Exit::Truncated);
     }
     Exit::Success.into()
 }
@@ -108,11 +113,11 @@ fn texts(answer: &AssistantMessage) -> impl Iterator<Item = &str> {
     answer.content.iter().filter_map(AssistantBlock::as_text)
 }
 
-/// As it is for other programs, without control characters on a terminal.
+/// Writes the text of an answer. Control characters are removed if stdout is a terminal.
 fn write(answer: &AssistantMessage) -> std::io::Result<()> {
     let stdout = std::io::stdout().lock();
     let mut out: Box<dyn Write> =
-        if stdout.is_terminal() { Box::new(Plain::new(stdout)) } else { Box::new(stdout) };
+        if stdout.is_terminal() { Box::new(PlainWriter::new(stdout)) } else { Box::new(stdout) };
     for text in texts(answer) {
         out.write_all(text.as_bytes())?;
         out.write_all(b"\n")?;

@@ -1,4 +1,4 @@
-//! RPC mode: another program drives the agent over stdin and stdout.
+//! RPC mode: another program controls the agent over stdin and stdout.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,9 +11,9 @@ use tokio::io::BufReader;
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
-use crate::exit::{Exit, complain};
+use crate::exit::{Exit, fail};
 
-/// Serves until the input ends.
+/// Serves requests until the input ends.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
     let output = LineWriter::default();
     let ui = Arc::new(RpcUi::new(output.clone()));
@@ -28,9 +28,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
         match serve(runtime.clone(), ui, output, input, tokio::io::stdout()).await {
             Ended::Input => Exit::Success.into(),
             Ended::Output => Exit::BrokenPipe.into(),
-            Ended::Failed(error) => {
-                complain(&format!("cannot read the input: {error}"), Exit::Failed)
-            }
+            Ended::Failed(error) => fail(&format!("cannot read the input: {error}"), Exit::Failed),
         }
     };
     until_signal(&runtime, served).await

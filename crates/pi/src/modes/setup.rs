@@ -1,4 +1,4 @@
-//! An agent from the command line.
+//! Creates an agent from the command line.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,9 +13,11 @@ use pi_coding_agent::{
 use pi_tools::supervisor::Supervisor;
 
 use crate::arguments::Arguments;
-use crate::exit::{Exit, complain, note};
+use crate::commands::failure::guard_exit;
+use crate::exit::{Exit, fail_with_hint, note};
+use crate::hints::Hint as _;
 
-/// Puts the agent together that the command line asks for. What is wrong on the way is said.
+/// Creates the agent. Errors and warnings are reported on stderr.
 pub(super) async fn create(
     arguments: &Arguments,
     environment: Environment,
@@ -27,7 +29,7 @@ pub(super) async fn create(
     options.mode = mode;
     match Box::pin(create_agent_session(options)).await {
         Ok(created) => {
-            created.diagnostics.iter().for_each(say);
+            created.diagnostics.iter().for_each(report);
             let session = created.runtime.session();
             if let Some(status) = session.guard().and_then(|guard| guard.status()) {
                 note(&status.to_string());
@@ -35,13 +37,13 @@ pub(super) async fn create(
             Ok(created)
         }
         Err(NotCreated { error, diagnostics, .. }) => {
-            diagnostics.iter().for_each(say);
-            Err(complain(&error.to_string(), exit(&error)))
+            diagnostics.iter().for_each(report);
+            Err(fail_with_hint(&error.to_string(), error.hint().as_deref(), exit(&error)))
         }
     }
 }
 
-fn say(diagnostic: &Diagnostic) {
+fn report(diagnostic: &Diagnostic) {
     let severity = match diagnostic.severity {
         Severity::Warning => "warning",
         Severity::Error => "error",
@@ -52,8 +54,7 @@ fn say(diagnostic: &Diagnostic) {
 fn exit(error: &CreateError) -> Exit {
     match error {
         CreateError::Model(_) => Exit::NoModel,
-        CreateError::Guard(GuardError::Sandbox(_)) => Exit::NotConfined,
-        CreateError::Guard(_) => Exit::Configuration,
+        CreateError::Guard(error) => guard_exit(error),
         CreateError::Session(
             SelectSessionError::Session(_) | SelectSessionError::DirectoryGone { .. },
         ) => Exit::Failed,

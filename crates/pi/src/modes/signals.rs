@@ -1,5 +1,5 @@
-//! Signals that end a run early. The agent is aborted, what it has is kept, and the exit code
-//! says which signal it was.
+//! Signals that end a run early: the agent is aborted, its state is saved, and the exit code
+//! reports the signal.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -9,10 +9,10 @@ use tokio::time::timeout;
 
 use crate::exit::Exit;
 
-/// How long an agent may take to end.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// Time that an agent has to shut down.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
 
-/// Does `work` until it is done or a signal comes.
+/// Runs `work` until it completes or a signal arrives.
 pub(super) async fn until_signal(
     runtime: &AgentRuntime,
     work: impl Future<Output = ExitCode>,
@@ -22,14 +22,14 @@ pub(super) async fn until_signal(
         exit = &mut work => return exit,
         exit = signal() => exit,
     };
-    // The work goes on meanwhile: it writes down what there is.
+    // The work is polled meanwhile, so that it can save its state.
     let ended = async {
         tokio::select! {
             () = runtime.shut_down() => {}
             _ = &mut work => {}
         }
     };
-    let _ = timeout(PATIENCE, ended).await;
+    let _ = timeout(GRACE_PERIOD, ended).await;
     exit.into()
 }
 
@@ -45,7 +45,7 @@ async fn signal() -> Exit {
         Box::pin(async move {
             match signal(kind) {
                 Ok(mut signals) => drop(signals.recv().await),
-                // Without a handler the signal ends us the usual way.
+                // Without a handler, the signal ends the process.
                 Err(_) => std::future::pending().await,
             }
             exit

@@ -1,17 +1,17 @@
-//! `pi auth`: what scripts rely on, and that no key is shown or lost.
+//! `pi auth`: output for scripts, and no key is shown or lost.
 
 use std::io::Write as _;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::test_env::TestEnv;
 
-/// A key, a variable that is not set, commands, logins, and a provider of the user's.
-fn world() -> World {
-    let world = World::new();
+/// Creates stored keys, an unset variable, commands, logins, and custom providers.
+fn setup() -> TestEnv {
+    let env = TestEnv::new();
     write(
-        &world,
+        &env,
         "auth.json",
         &json!({
             "openai": { "type": "api_key", "key": "sk-plain", "note": 1 },
@@ -21,12 +21,12 @@ fn world() -> World {
             "anthropic": { "type": "oauth", "access": "token", "refresh": "r", "expires": 99_999_999_999_999_u64 },
             "openai-codex": { "type": "oauth", "access": "old", "refresh": "r", "expires": 1000 },
             "openrouter": { "type": "api_key" },
-            "nobody": { "type": "api_key", "key": "sk-nobody" },
+            "unknown": { "type": "api_key", "key": "sk-unknown" },
         })
         .to_string(),
     );
     write(
-        &world,
+        &env,
         "models.json",
         &json!({ "providers": {
             "yours": { "baseUrl": "https://api.example/v1", "api": "openai-completions",
@@ -36,12 +36,12 @@ fn world() -> World {
         } })
         .to_string(),
     );
-    world
+    env
 }
 
-fn write(world: &World, name: &str, text: &str) {
-    std::fs::create_dir_all(world.agent()).unwrap();
-    let path = world.agent().join(name);
+fn write(env: &TestEnv, name: &str, text: &str) {
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let path = env.agent().join(name);
     std::fs::write(&path, text).unwrap();
     #[cfg(unix)]
     {
@@ -50,18 +50,18 @@ fn write(world: &World, name: &str, text: &str) {
     }
 }
 
-/// Code, stdout and stderr, with a key in the environment.
-fn auth(world: &World, line: &str) -> (Option<i32>, String, String) {
+/// Runs `pi auth` with a key in the environment. Returns exit code, stdout and stderr.
+fn auth(env: &TestEnv, line: &str) -> (Option<i32>, String, String) {
     let words: Vec<&str> = ["auth"].into_iter().chain(line.split(' ')).collect();
-    let output = world.command(&words).env("GEMINI_API_KEY", "from-env").output().unwrap();
-    let text = |bytes: Vec<u8>| world.stable(String::from_utf8(bytes).unwrap().trim_end());
+    let output = env.command(&words).env("GEMINI_API_KEY", "from-env").output().unwrap();
+    let text = |bytes: Vec<u8>| env.stable(String::from_utf8(bytes).unwrap().trim_end());
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
 #[test]
-fn a_check_says_what_pi_says() {
-    // Observed from pi 1.5.0, but for the last three and the reasons on stderr.
-    let world = world();
+fn check_prints_what_pi_prints() {
+    // Recorded from pi 1.5.0, except for the last three and the reasons on stderr.
+    let env = setup();
     let missing = "credentials_not_configured";
     for (line, code, word, provider, kind, reason) in [
         ("--provider openai", 0, "ready", "openai", "api_key", ""),
@@ -73,7 +73,7 @@ fn a_check_says_what_pi_says() {
         ("--provider openrouter", 1, "not_ready", "openrouter", "", missing),
         ("--provider google", 0, "ready", "google", "api_key", ""),
         ("--provider fireworks", 1, "not_ready", "fireworks", "", missing),
-        ("--provider nobody", 1, "not_ready", "nobody", "", "provider_not_found"),
+        ("--provider unknown", 1, "not_ready", "unknown", "", "provider_not_found"),
         ("--model openai/gpt-5", 0, "ready", "openai", "api_key", ""),
         ("--model y1", 0, "ready", "yours", "api_key", ""),
         ("--model zzzz", 2, "invalid", "zzzz", "", "invalid_state"),
@@ -82,10 +82,10 @@ fn a_check_says_what_pi_says() {
         ("--provider local", 0, "ready", "local", "none", ""),
         ("--provider openai-codex --no-refresh", 2, "invalid", "openai-codex", "", "invalid_state"),
     ] {
-        let (found, out, err) = auth(&world, &format!("check {line}"));
+        let (found, out, err) = auth(&env, &format!("check {line}"));
         assert_eq!((found, out.as_str()), (Some(code), word), "{line}: {err}");
         assert_eq!(err.is_empty(), code == 0, "{line}: {err}");
-        let (found, out, _) = auth(&world, &format!("check {line} --json"));
+        let (found, out, _) = auth(&env, &format!("check {line} --json"));
         assert_eq!(found, Some(code), "{line}");
         let mut expected = vec![("status", word), ("provider", provider)];
         expected.extend((!kind.is_empty()).then_some(("authType", kind)));
@@ -94,16 +94,16 @@ fn a_check_says_what_pi_says() {
             expected.iter().map(|(k, v)| format!("\"{k}\":\"{v}\"")).collect();
         assert_eq!(out, format!("{{{}}}", fields.join(",")), "{line}");
     }
-    let (_, out, _) = auth(&world, "check --provider cerebras --json --credentials");
+    let (_, out, _) = auth(&env, "check --provider cerebras --json --credentials");
     let expected = r#"{"status":"ready","provider":"cerebras","authType":"api_key","credentials":"from-command"}"#;
     assert_eq!(out, expected);
-    assert_eq!(auth(&world, "check --provider anthropic --credentials").1, "token");
-    assert_eq!(auth(&world, "check --provider xai --credentials").1, "not_ready");
+    assert_eq!(auth(&env, "check --provider anthropic --credentials").1, "token");
+    assert_eq!(auth(&env, "check --provider xai --credentials").1, "not_ready");
 }
 
 #[test]
-fn secrets_are_printed_when_asked_for() {
-    let world = world();
+fn secrets_are_printed_on_request() {
+    let env = setup();
     let stored = "The stored key of";
     for (line, code, expected) in [
         ("print-api-key --provider openai", 0, "sk-plain"),
@@ -113,18 +113,25 @@ fn secrets_are_printed_when_asked_for() {
         (
             "print-api-key --provider anthropic",
             1,
-            "Provider \"anthropic\" is configured with OAuth, not an API key",
+            "Provider \"anthropic\" is configured with OAuth, not an API key\n\
+             hint: print its token with `pi auth print-bearer-token`",
         ),
         ("print-api-key --provider groq", 1, stored),
         ("print-api-key --provider xai", 1, "the command ended with exit status: 3: oops"),
         (
             "print-api-key --provider fireworks",
             1,
-            "No API key found for fireworks. Set FIREWORKS_API_KEY, or store a key with `pi auth set fireworks`.",
+            "No API key found for fireworks. Set FIREWORKS_API_KEY or store a key in auth.json.\n\
+             hint: set FIREWORKS_API_KEY, or store a key with `pi auth set fireworks`",
         ),
-        ("print-api-key --provider nobody", 1, "Unknown provider \"nobody\"."),
+        (
+            "print-api-key --provider unknown",
+            1,
+            "Unknown provider \"unknown\".\n\
+             hint: use --list-models to see the available providers and models",
+        ),
         ("print-api-key --provider local", 1, "needs no API key"),
-        ("print-api-key", 2, "`pi auth print-api-key` needs --provider or --model"),
+        ("print-api-key", 2, "`pi auth print-api-key` requires --provider or --model"),
         (
             "print-api-key --provider openai --json",
             2,
@@ -156,7 +163,7 @@ fn secrets_are_printed_when_asked_for() {
             "--min-expiry requires a value",
         ),
     ] {
-        let (found, out, err) = auth(&world, line);
+        let (found, out, err) = auth(&env, line);
         assert_eq!(found, Some(code), "{line}: {out}{err}");
         if code == 0 {
             assert_eq!((out.as_str(), err.as_str()), (expected, ""), "{line}");
@@ -167,33 +174,33 @@ fn secrets_are_printed_when_asked_for() {
 }
 
 #[test]
-fn broken_files_are_no_reason_to_use_another_key() {
+fn broken_files_do_not_fall_back_to_another_key() {
     for (file, text, code) in [
         ("auth.json", "{broken", 6),
         ("auth.json", r#"{"google":{"type":"new"}}"#, 6),
         ("auth.json", r#"{"google":"text"}"#, 6),
         ("models.json", "{broken", 6),
     ] {
-        let world = World::new();
-        write(&world, file, text);
-        let (found, out, err) = auth(&world, "check --provider google --json");
+        let env = TestEnv::new();
+        write(&env, file, text);
+        let (found, out, err) = auth(&env, "check --provider google --json");
         assert_eq!(found, Some(2), "{text}: {err}");
         assert_eq!(out, r#"{"status":"invalid","provider":"google","reason":"invalid_state"}"#);
         assert!(err.contains(&format!("[ROOT]/home/.pi/agent/{file}: ")), "{err}");
-        let (found, out, _) = auth(&world, "print-api-key --provider google");
+        let (found, out, _) = auth(&env, "print-api-key --provider google");
         assert_eq!((found, out.as_str()), (Some(code), ""), "{text}");
-        assert_eq!(auth(&world, "list").0, Some(code), "{text}");
-        assert_eq!(std::fs::read_to_string(world.agent().join(file)).unwrap(), text);
+        assert_eq!(auth(&env, "list").0, Some(code), "{text}");
+        assert_eq!(std::fs::read_to_string(env.agent().join(file)).unwrap(), text);
     }
 }
 
 #[test]
-fn a_list_names_places_and_no_secrets() {
-    let world = world();
-    let (code, out, err) = auth(&world, "list");
+fn list_shows_sources_and_no_secrets() {
+    let env = setup();
+    let (code, out, err) = auth(&env, "list");
     assert_eq!((code, err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(out);
-    let (_, json, _) = auth(&world, "list --json");
+    let (_, json, _) = auth(&env, "list --json");
     let list: Vec<Value> = serde_json::from_str(&json).unwrap();
     let find = |name: &str| list.iter().find(|row| row["provider"] == name).unwrap().clone();
     assert_eq!(
@@ -202,79 +209,92 @@ fn a_list_names_places_and_no_secrets() {
     );
     assert_eq!(find("openai-codex")["usable"], false);
     assert_eq!(find("openai-codex")["expires"], 1000.0);
-    for secret in ["sk-plain", "token", "yk", "from-env", "from-command", "sk-nobody"] {
+    for secret in ["sk-plain", "token", "yk", "from-env", "from-command", "sk-unknown"] {
         assert!(!out.contains(secret) && !json.contains(secret), "{secret}");
     }
-    let none = World::new().pi(&["auth", "list"]);
-    assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0), "none is not an error");
-    assert!(String::from_utf8(none.stderr).unwrap().contains("see `pi auth set`"));
+    let none = TestEnv::new().pi(&["auth", "list"]);
+    assert_eq!(
+        (none.status.code(), none.stdout.len()),
+        (Some(0), 0),
+        "an empty list is not an error"
+    );
+    assert!(String::from_utf8(none.stderr).unwrap().contains("store a key with `pi auth set`"));
 }
 
-/// Runs with this on stdin.
-fn pipe(world: &World, words: &[&str], input: &[u8]) -> (Option<i32>, String) {
-    let mut command = world.command(words);
+/// Runs `pi` with this input. Returns the exit code, and stdout followed by stderr.
+fn pipe(env: &TestEnv, words: &[&str], input: &[u8]) -> (Option<i32>, String) {
+    let mut command = env.command(words);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
-    // It may end without reading.
+    // The program may end without reading.
     let _ = child.stdin.take().unwrap().write_all(input);
     let output = child.wait_with_output().unwrap();
     let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), world.stable(&String::from_utf8(text).unwrap()))
+    (output.status.code(), env.stable(&String::from_utf8(text).unwrap()))
 }
 
 #[test]
-fn keys_are_stored_as_they_are_and_removed() {
-    let world = World::new();
+fn keys_are_stored_literally_and_removed() {
+    let env = TestEnv::new();
     let set = ["auth", "set", "openai"];
     for key in ["sk-1", "$HOME", "!echo no", "a$$b${c}!", "$!x"] {
         let key = key.replace(' ', "-");
-        let (code, said) = pipe(&world, &set, format!("{key}\n").as_bytes());
+        let (code, said) = pipe(&env, &set, format!("{key}\n").as_bytes());
         let expected = "stored a key for openai in [ROOT]/home/.pi/agent/auth.json\n";
         assert_eq!((code, said.as_str()), (Some(0), expected));
-        assert_eq!(world.out(&["auth", "print-api-key", "--provider", "openai"]), key + "\n");
+        assert_eq!(env.out(&["auth", "print-api-key", "--provider", "openai"]), key + "\n");
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        let mode = std::fs::metadata(world.agent().join("auth.json")).unwrap().permissions().mode();
+        let mode = std::fs::metadata(env.agent().join("auth.json")).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
-    assert_eq!(world.out(&["auth", "remove", "openai"]), "removed the credential of openai\n");
-    let (code, said) = world.failure(&["auth", "remove", "openai"]);
+    assert_eq!(env.out(&["auth", "remove", "openai"]), "removed the credential of openai\n");
+    let (code, said) = env.failure(&["auth", "remove", "openai"]);
     assert_eq!(code, Some(1));
-    assert_eq!(said, "pi: nothing is stored for \"openai\"; see `pi auth list`\n");
+    assert_eq!(
+        said,
+        "pi: no credential is stored for \"openai\"\n\
+         hint: see `pi auth list` for the sources of credentials\n"
+    );
 }
 
 #[test]
-fn storing_loses_nothing() {
-    let world = world();
-    let path = world.agent().join("auth.json");
+fn storing_a_key_keeps_everything_else() {
+    let env = setup();
+    let path = env.agent().join("auth.json");
     let read = || serde_json::from_str::<Value>(&std::fs::read_to_string(&path).unwrap()).unwrap();
     let before = read();
     for (provider, input, code, expected) in [
-        ("openai", &b""[..], 2, "standard input has no key; nothing was stored"),
-        ("openai", b" \n", 2, "standard input has no key"),
-        ("openai", b"two words", 2, "standard input has more than a key"),
-        ("openai", b"one\ntwo", 2, "standard input has more than a key"),
-        ("openai", b"\xff\xfe", 2, "standard input is not text"),
-        ("openai", &vec![b'x'; 70_000], 2, "standard input has more than any key"),
-        ("opnai", b"k", 2, "There is no provider \"opnai\"; did you mean openai?"),
-        ("quite-unknown", b"k", 2, "add it to models.json first"),
-        ("anthropic", b"k", 1, "there is a login for anthropic"),
+        ("openai", &b""[..], 2, "standard input contains no key; nothing was stored"),
+        ("openai", b" \n", 2, "standard input contains no key"),
+        ("openai", b"two words", 2, "standard input contains more than one word"),
+        ("openai", b"one\ntwo", 2, "standard input contains more than one word"),
+        ("openai", b"\xff\xfe", 2, "standard input is not valid UTF-8"),
+        ("openai", &vec![b'x'; 70_000], 2, "standard input is longer than any key"),
+        ("opnai", b"k", 2, "unknown provider \"opnai\"\nhint: did you mean openai?"),
+        ("quite-unknown", b"k", 2, "hint: add the provider to models.json first"),
+        (
+            "anthropic",
+            b"k",
+            1,
+            "a login is stored for anthropic\nhint: to replace it, first run `pi auth remove anthropic`",
+        ),
     ] {
-        let (found, said) = pipe(&world, &["auth", "set", provider], input);
+        let (found, said) = pipe(&env, &["auth", "set", provider], input);
         assert_eq!(found, Some(code), "{said}");
         assert!(said.contains(expected), "{said}");
         assert_eq!(read(), before, "{said}");
     }
-    assert_eq!(pipe(&world, &["auth", "set", "openai"], b"new").0, Some(0));
+    assert_eq!(pipe(&env, &["auth", "set", "openai"], b"new").0, Some(0));
     let mut expected = before;
     expected["openai"]["key"] = "new".into();
-    assert_eq!(read(), expected, "what else is in the file stays");
-    assert_eq!(world.failure(&["auth", "set", "openai", "sk-argument"]).0, Some(2));
+    assert_eq!(read(), expected, "the rest of the file is unchanged");
+    assert_eq!(env.failure(&["auth", "set", "openai", "sk-argument"]).0, Some(2));
 
-    write(&world, "auth.json", "{broken");
-    let (code, said) = pipe(&world, &["auth", "set", "openai"], b"new");
+    write(&env, "auth.json", "{broken");
+    let (code, said) = pipe(&env, &["auth", "set", "openai"], b"new");
     assert_eq!(code, Some(6));
     assert!(said.contains("auth.json: line 1, column 2: "), "{said}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{broken");

@@ -1,9 +1,9 @@
-//! What goes wrong in practice: broken files, missing places, closed streams, full disks, and other
-//! sides that speak nonsense. Each has to end in a clear message and an honest code, and nothing of
-//! the user's may be lost.
+//! Broken files, missing directories, closed streams, full disks, and servers and clients that send
+//! garbage. Each must end in a clear message and a documented exit code, and no data of the user may
+//! be lost.
 
+mod directories;
 mod files;
-mod places;
 mod rpc;
 mod servers;
 mod sessions;
@@ -20,51 +20,52 @@ use serde_json::json;
 
 use crate::scenarios::format::Reply;
 use crate::scenarios::server::Server;
-use crate::world::World;
+use crate::test_env::TestEnv;
 
-/// After this long a program will not end.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// Time after which a program counts as hanging.
+const TIMEOUT: Duration = Duration::from_secs(120);
 
-/// A machine with a model that is asked at a server of ours.
-struct Place {
-    world: World,
+/// A test environment with a scripted model server.
+struct ServerEnv {
+    env: TestEnv,
     server: Server,
 }
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Debug)]
-struct Ended {
+struct Finished {
     code: Option<i32>,
     stdout: String,
     stderr: String,
 }
 
-impl Place {
-    /// The model answers with these, one after the other.
+impl ServerEnv {
+    /// Creates an environment whose model gives these replies, in order.
     fn new(replies: Vec<Reply>) -> Self {
-        let place = Self { world: World::new(), server: Server::start(replies).unwrap() };
+        let env = Self { env: TestEnv::new(), server: Server::start(replies).unwrap() };
         let settings =
             json!({"defaultProvider": "mock", "defaultModel": "m1", "retry": {"baseDelayMs": 1}});
-        place.write("settings.json", settings.to_string());
+        env.write("settings.json", settings.to_string());
         let model = json!({"id": "m1", "contextWindow": 100_000, "maxTokens": 1000});
         let provider = json!({
-            "baseUrl": format!("{}/v1", place.server.url()), "apiKey": "key",
+            "baseUrl": format!("{}/v1", env.server.url()), "apiKey": "key",
             "api": "openai-completions", "models": [model],
         });
-        place.write("models.json", json!({"providers": {"mock": provider}}).to_string());
-        place
+        env.write("models.json", json!({"providers": {"mock": provider}}).to_string());
+        env
     }
 
-    /// The model says one thing.
+    /// Creates an environment whose model gives one answer.
     fn with_answer() -> Self {
         Self::new(vec![Reply::Text("An answer.".to_owned())])
     }
 
-    /// A file of the user.
+    /// Returns the path of a file in the agent directory.
     fn file(&self, name: &str) -> PathBuf {
-        self.world.agent().join(name)
+        self.agent().join(name)
     }
 
+    /// Writes a file in the agent directory.
     fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -72,20 +73,29 @@ impl Place {
         path
     }
 
-    fn run(&self, arguments: &[&str]) -> Ended {
-        finish(self.world.command(arguments), &[])
+    fn run(&self, arguments: &[&str]) -> Finished {
+        finish(self.command(arguments), &[])
     }
 
-    /// Every session file there is.
+    /// Returns all session files.
     fn sessions(&self) -> Vec<PathBuf> {
-        let folders = fs::read_dir(self.file("sessions")).into_iter().flatten();
-        let files = folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap());
+        let directories = fs::read_dir(self.file("sessions")).into_iter().flatten();
+        let files =
+            directories.flat_map(|directory| fs::read_dir(directory.unwrap().path()).unwrap());
         files.map(|file| file.unwrap().path()).collect()
     }
 }
 
-/// Runs a command with this input until it ends. One that does not is ended.
-fn finish(mut command: Command, input: &[u8]) -> Ended {
+impl std::ops::Deref for ServerEnv {
+    type Target = TestEnv;
+
+    fn deref(&self) -> &TestEnv {
+        &self.env
+    }
+}
+
+/// Runs a command with this input to its end. Kills it and panics if it hangs.
+fn finish(mut command: Command, input: &[u8]) -> Finished {
     if !input.is_empty() {
         command.stdin(Stdio::piped());
     }
@@ -97,16 +107,16 @@ fn finish(mut command: Command, input: &[u8]) -> Ended {
     std::thread::scope(|scope| {
         scope.spawn(move || sender.send(child.wait_with_output()));
         scope.spawn(move || {
-            // Programs that do not want all of it are part of this.
+            // Some programs end without reading all of it.
             let _ = stdin.map(|mut stdin| stdin.write_all(input));
         });
-        let Ok(output) = receiver.recv_timeout(PATIENCE) else {
+        let Ok(output) = receiver.recv_timeout(TIMEOUT) else {
             let _ = Command::new("kill").args(["-9", &pid]).status();
             panic!("{shown} does not end");
         };
         let output = output.unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Ended {
+        Finished {
             code: output.status.code(),
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
@@ -114,24 +124,25 @@ fn finish(mut command: Command, input: &[u8]) -> Ended {
     })
 }
 
-impl Ended {
-    /// It did its work: the answer, and these words beside it; nothing if there are none.
+impl Finished {
+    /// Asserts that it printed the answer, and these words on stderr; if there are none, nothing.
     #[track_caller]
-    fn answered(&self, words: &[&str]) {
+    fn assert_answered(&self, words: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(0), "An answer.\n"), "{self:?}");
-        self.said(words);
+        self.assert_stderr(words);
     }
 
-    /// It did not, and said why.
+    /// Asserts that it failed with this code, and these words on stderr.
     #[track_caller]
-    fn failed(&self, code: i32, words: &[&str]) {
+    fn assert_failed(&self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
         assert!(!words.is_empty());
-        self.said(words);
+        self.assert_stderr(words);
     }
 
+    /// Asserts that stderr contains these words; if there are none, that it is empty.
     #[track_caller]
-    fn said(&self, words: &[&str]) {
+    fn assert_stderr(&self, words: &[&str]) {
         for word in words {
             assert!(self.stderr.contains(word), "{word:?} is missing: {self:?}");
         }
@@ -140,21 +151,21 @@ impl Ended {
     }
 }
 
-/// A program with fewer rights than root has, so that permissions count. `None`, and said, where
-/// that cannot be had.
-fn as_nobody(command: &Command, about: &str) -> Option<Command> {
+/// Returns the command without the privileges of root, so that permissions are enforced. Returns
+/// `None`, and prints a notice, if the machine does not support that.
+fn unprivileged(command: &Command, about: &str) -> Option<Command> {
     let probe = tempfile::NamedTempFile::new().unwrap();
     let closed = std::os::unix::fs::PermissionsExt::from_mode(0o000);
     fs::set_permissions(probe.path(), closed).unwrap();
     if fs::read(probe.path()).is_err() {
-        return Some(again(command, Command::new(command.get_program())));
+        return Some(rebased(command, Command::new(command.get_program())));
     }
     let mut unshare = Command::new("unshare");
     unshare.args(["--user", "--map-user=4242", "--map-group=4242"]);
     in_namespace(command, unshare, about)
 }
 
-/// A program that sees `directory` as a disk of its own, mounted with these options.
+/// Returns the command with `directory` as a separate file system, mounted with these options.
 fn on_disk(command: &Command, directory: &Path, options: &str, about: &str) -> Option<Command> {
     let script = "mount -t tmpfs -o \"$1\" tmpfs \"$0\" && shift && exec \"$@\"";
     let mut unshare = Command::new("unshare");
@@ -170,17 +181,17 @@ fn in_namespace(command: &Command, mut unshare: Command, about: &str) -> Option<
         .status()
         .is_ok_and(|status| status.success());
     if !allowed {
-        // Not by way of a macro, whose output a test that passes keeps to itself.
+        // Written directly, since the test harness hides the output of macros in passing tests.
         let mut stderr = std::io::stderr();
         let _ = writeln!(stderr, "NOT TESTED: {about}: user namespaces are not allowed here");
         return None;
     }
     unshare.arg(command.get_program());
-    Some(again(command, unshare))
+    Some(rebased(command, unshare))
 }
 
-/// The arguments and the place of a command, for another program.
-fn again(command: &Command, mut other: Command) -> Command {
+/// Copies the arguments, the environment and the directory of a command to another program.
+fn rebased(command: &Command, mut other: Command) -> Command {
     other.args(command.get_args()).env_clear().stdin(Stdio::null());
     other.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     other.current_dir(command.get_current_dir().unwrap());

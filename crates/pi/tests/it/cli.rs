@@ -1,22 +1,22 @@
-//! Arguments, output and exit codes.
+//! Arguments, help, output and exit codes.
 
 use std::process::Stdio;
 
-use crate::world::World;
+use crate::test_env::TestEnv;
 
 #[test]
-fn version_is_the_number_alone() {
-    let world = World::new();
+fn version_prints_only_the_number() {
+    let env = TestEnv::new();
     for line in [["--version"], ["-v"]] {
-        assert_eq!(world.out(&line), concat!(env!("CARGO_PKG_VERSION"), "\n"));
+        assert_eq!(env.out(&line), concat!(env!("CARGO_PKG_VERSION"), "\n"));
     }
-    assert!(!world.agent().exists(), "it touches nothing");
+    assert!(!env.agent().exists(), "no file is created");
 }
 
 #[cfg(target_os = "linux")]
 #[test]
-fn it_is_the_helper_of_confined_commands() {
-    use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
+fn the_binary_is_its_own_sandbox_helper() {
+    use pi_guard::confine::{Confinement, Machine, Mode, Network, ConfinementLevel};
     let helper = env!("CARGO_BIN_EXE_pi");
     let run = |program: &std::ffi::OsStr, arguments: &[std::ffi::OsString]| {
         let mut command = std::process::Command::new(program);
@@ -40,18 +40,18 @@ fn it_is_the_helper_of_confined_commands() {
 
 #[test]
 fn help_is_reviewed() {
-    let world = World::new();
-    insta::assert_snapshot!(world.out(&["--help"]));
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.out(&["--help"]));
     let same: [&[&str]; 4] = [&["-h"], &["help"], &["-p", "--help", "x"], &["-x", "-h"]];
     for line in same {
-        assert_eq!(world.out(line), world.out(&["--help"]), "{line:?}");
+        assert_eq!(env.out(line), env.out(&["--help"]), "{line:?}");
     }
-    assert!(!world.agent().exists(), "it touches nothing");
+    assert!(!env.agent().exists(), "no file is created");
 }
 
 #[test]
 fn help_of_commands_is_reviewed() {
-    let world = World::new();
+    let env = TestEnv::new();
     let commands: [&[&str]; 12] = [
         &["sessions"],
         &["sessions", "list"],
@@ -68,18 +68,18 @@ fn help_of_commands_is_reviewed() {
     ];
     let mut all = String::new();
     for command in commands {
-        let text = world.out(&[&["help"], command].concat());
-        assert_eq!(world.out(&[command, &["--help"]].concat()), text);
+        let text = env.out(&[&["help"], command].concat());
+        assert_eq!(env.out(&[command, &["--help"]].concat()), text);
         all.push_str(&format!("$ pi help {}\n{text}\n", command.join(" ")));
     }
-    assert_eq!(world.out(&["sessions"]), world.out(&["help", "sessions"]));
+    assert_eq!(env.out(&["sessions"]), env.out(&["help", "sessions"]));
     insta::assert_snapshot!(all);
 }
 
 #[test]
-fn no_line_of_the_help_is_too_long() {
-    let world = World::new();
-    let help = world.out(&["--help"]);
+fn help_fits_into_80_columns() {
+    let env = TestEnv::new();
+    let help = env.out(&["--help"]);
     for line in help.lines() {
         assert!(line.chars().count() <= 80, "{line}");
     }
@@ -89,49 +89,49 @@ fn no_line_of_the_help_is_too_long() {
 fn the_documentation_is_up_to_date() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
     let documented = std::fs::read_to_string(path).unwrap();
-    let wanted = World::new().out(&["man", "--markdown"]);
+    let wanted = TestEnv::new().out(&["man", "--markdown"]);
     assert!(documented == wanted, "run `cargo xtask cli-docs`");
 }
 
 #[test]
-fn the_demo_works_and_is_kept_as_a_session() {
-    let world = World::new();
-    let output = world.pi(&["demo"]);
+fn the_demo_is_saved_as_a_session() {
+    let env = TestEnv::new();
+    let output = env.pi(&["demo"]);
     assert!(output.status.success(), "{output:?}");
     let answer = String::from_utf8(output.stdout).unwrap();
     assert!(answer.contains("scripted model") && answer.ends_with('\n'), "{answer}");
-    let told = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     for line in ["pi: read greet.sh", "pi: bash sh greet.sh", "pi: edit greet.sh"] {
-        assert!(told.lines().any(|told| told == line), "{line}: {told}");
+        assert!(stderr.lines().any(|printed| printed == line), "{line}: {stderr}");
     }
-    let kept = told.lines().find_map(|line| line.strip_prefix("pi: the session was kept: pi "));
-    let shown = world.out(&kept.unwrap().split(' ').collect::<Vec<_>>());
+    let show = stderr.lines().find_map(|line| line.strip_prefix("pi: to show the session: pi "));
+    let shown = env.out(&show.unwrap().split(' ').collect::<Vec<_>>());
     assert!(shown.contains("Hello, world!") && shown.contains("an l is missing"), "{shown}");
-    let place = told.lines().find_map(|line| line.strip_prefix("pi: in ")).unwrap();
-    let place = std::path::Path::new(place.split(": ").next().unwrap());
-    let script = || std::fs::read_to_string(place.join("greet.sh")).unwrap();
+    let directory = stderr.lines().find_map(|line| line.strip_prefix("pi: in ")).unwrap();
+    let directory = std::path::Path::new(directory.split(": ").next().unwrap());
+    let script = || std::fs::read_to_string(directory.join("greet.sh")).unwrap();
     assert!(script().contains("Hello, world!"), "{}", script());
-    let undone = world.command(&["undo"]).current_dir(place).output().unwrap();
+    let undone = env.command(&["undo"]).current_dir(directory).output().unwrap();
     assert!(undone.status.success(), "{undone:?}");
     assert!(script().contains("Helo, world!"), "{}", script());
-    std::fs::remove_dir_all(place).unwrap();
+    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
-fn mistakes_are_named_and_fail() {
+fn invalid_command_lines_are_reported() {
     let cases: &[(&[&str], i32, &str)] = &[
         (&["--frobnicate"], 2, "Unknown option: --frobnicate"),
         (&["--modle", "x"], 2, "Unknown option: --modle; did you mean --model?"),
         (&["--contniue"], 2, "Unknown option: --contniue; did you mean --continue?"),
         (&["-x"], 2, "Unknown option: -x"),
         (&["-V"], 2, "Unknown option: -V; did you mean -v?"),
-        (&["-pc"], 2, "Unknown option: -pc; write -p -c"),
-        (&["-n=x"], 2, "Unknown option: -n=x; write -n x"),
+        (&["-pc"], 2, "Unknown option: -pc; did you mean -p -c?"),
+        (&["-n=x"], 2, "Unknown option: -n=x; did you mean -n x?"),
         (&["-model", "x"], 2, "Unknown option: -model; did you mean --model?"),
-        (&["-"], 2, "Unknown option: -; piped input is read without it"),
+        (&["-"], 2, "Unknown option: -; piped input is read automatically"),
         (&["--version", "-x"], 2, "Unknown option: -x"),
         (&["--model"], 2, "--model requires a value"),
-        (&["--mode"], 2, "--mode requires one of text, json, rpc"),
+        (&["--mode"], 2, "--mode requires a value: text, json or rpc"),
         (&["--mode", "xml"], 2, "Invalid mode \"xml\". Valid values: text, json, rpc"),
         (&["--offline=1"], 2, "--offline takes no value"),
         (&["-t", "a,+b"], 2, "--tools: tool names cannot be mixed with +name or -name entries"),
@@ -154,90 +154,90 @@ fn mistakes_are_named_and_fail() {
         (
             &["sessions", "lst"],
             2,
-            "There is no command `pi sessions lst`; did you mean `pi sessions list`?",
+            "unknown command `pi sessions lst`; did you mean `pi sessions list`?",
         ),
         (
             &["sessions", "list", "--jsn"],
             2,
             "Unknown option of `pi sessions list`: --jsn; did you mean --json?",
         ),
-        (&["sessions", "list", "-q"], 2, "Unknown option: -q of `pi sessions list`"),
-        (&["sessions", "list", "--limit", "x"], 2, "--limit takes a number, not \"x\""),
+        (&["sessions", "list", "-q"], 2, "Unknown option of `pi sessions list`: -q"),
+        (
+            &["sessions", "list", "--limit", "x"],
+            2,
+            "--limit: invalid value \"x\": expected a number",
+        ),
         (
             &["sessions", "show"],
             2,
-            "`pi sessions show` needs more; usage: pi sessions show [OPTIONS] SESSION",
+            "missing argument of `pi sessions show`; usage: pi sessions show [OPTIONS] SESSION",
         ),
         (
             &["sessions", "list", "x"],
             2,
-            "`pi sessions list` takes no \"x\"; usage: pi sessions list [OPTIONS]",
+            "unexpected argument \"x\" of `pi sessions list`; usage: pi sessions list [OPTIONS]",
         ),
         (
             &["sessions", "export", "x", "--format", "pdf"],
             2,
-            "--format: \"pdf\" is none of html, markdown, jsonl",
+            "--format: invalid value \"pdf\": expected html, markdown or jsonl",
         ),
-        (&["completions", "tcsh"], 2, "\"tcsh\" is none of bash, zsh, fish"),
-        (&["help", "sesions"], 2, "There is no command \"sesions\"; did you mean sessions?"),
-        (&["undo", "--list", "--redo"], 2, "give one of --list, --diff and --redo"),
+        (&["completions", "tcsh"], 2, "invalid value \"tcsh\": expected bash, zsh or fish"),
+        (&["help", "sesions"], 2, "unknown command \"sesions\"; did you mean sessions?"),
+        (&["undo", "--list", "--redo"], 2, "--list, --diff and --redo cannot be combined"),
         (
             &["install", "npm:x"],
             7,
-            "`pi install` is not available yet. This version has no packages yet.",
+            "`pi install` is not available yet. This version does not support packages.",
         ),
-        (&["auth", "check"], 2, "`pi auth check` needs --provider or --model"),
-        (&["auth", "chek"], 2, "There is no command `pi auth chek`; did you mean `pi auth check`?"),
+        (&["auth", "check"], 2, "`pi auth check` requires --provider or --model"),
+        (&["auth", "chek"], 2, "unknown command `pi auth chek`; did you mean `pi auth check`?"),
         (
             &["mcp", "add", "x", "--", "y", "-z"],
             7,
-            "`pi mcp` is not available yet. This version has no MCP yet.",
+            "`pi mcp` is not available yet. This version does not support MCP.",
         ),
         (
             &["-e", "x"],
             7,
-            "--extension is not available yet. This version has no extensions yet; leave the option out.",
+            "--extension is not available yet. This version does not support extensions; omit the option.",
         ),
         (&["demo", "--model"], 2, "--model requires a value"),
         (
             &["demo", "--thinking", "hard"],
             2,
-            "--thinking: \"hard\" is none of off, minimal, low, medium, high, xhigh, max",
+            "--thinking: invalid value \"hard\": expected off, minimal, low, medium, high, xhigh or max",
         ),
-        (
-            &["demo", "--model", "nobody/x"],
-            5,
-            "Model \"nobody/x\" not found. Use --list-models to see available models.",
-        ),
+        (&["demo", "--model", "none/x"], 5, "Model \"none/x\" not found."),
     ];
-    let world = World::new();
+    let env = TestEnv::new();
     for (arguments, code, message) in cases {
-        let output = world.pi(arguments);
+        let output = env.pi(arguments);
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(stderr.lines().next(), Some(format!("pi: {message}").as_str()), "{arguments:?}");
         assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {stderr}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
     }
-    // Everything that is wrong is said at once.
-    let (_, stderr) = world.failure(&["-x", "--modle", "--fork", "a", "-c"]);
+    // All errors are reported at once.
+    let (_, stderr) = env.failure(&["-x", "--modle", "--fork", "a", "-c"]);
     assert_eq!(stderr.lines().count(), 4, "{stderr}");
 }
 
 #[cfg(unix)]
 #[test]
-fn arguments_that_are_no_text_are_named() {
+fn arguments_that_are_not_utf8_are_reported() {
     use std::os::unix::ffi::OsStrExt as _;
-    let world = World::new();
-    let mut command = world.command(&["-p"]);
+    let env = TestEnv::new();
+    let mut command = env.command(&["-p"]);
     let output = command.arg(std::ffi::OsStr::from_bytes(b"a\xff")).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("is not valid UTF-8"), "{output:?}");
 }
 
 #[test]
-fn a_reader_that_has_gone_ends_it_quietly() {
-    let world = World::new();
-    world.session("0193aaaa", &world.project(), "Anybody there?");
+fn a_closed_stdout_ends_commands_silently() {
+    let env = TestEnv::new();
+    env.session("0193aaaa", &env.project(), "Hello?");
     let lines: [&[&str]; 7] = [
         &["--help"],
         &["man"],
@@ -250,7 +250,7 @@ fn a_reader_that_has_gone_ends_it_quietly() {
     for line in lines {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        let mut command = world.command(line);
+        let mut command = env.command(line);
         let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), stderr.as_str()), (Some(141), ""), "{line:?}");
@@ -258,18 +258,14 @@ fn a_reader_that_has_gone_ends_it_quietly() {
 }
 
 #[test]
-fn a_working_directory_that_is_gone_is_named() {
-    let world = World::new();
-    let gone = world.project().join("gone");
+fn a_missing_working_directory_is_reported() {
+    let env = TestEnv::new();
+    let gone = env.project().join("gone");
     std::fs::create_dir(&gone).unwrap();
     let pi = env!("CARGO_BIN_EXE_pi");
     let script = format!("cd gone && rmdir ../gone && exec {pi} sessions list");
     let mut command = std::process::Command::new("/bin/sh");
-    command
-        .args(["-c", &script])
-        .current_dir(world.project())
-        .env_clear()
-        .env("HOME", world.agent());
+    command.args(["-c", &script]).current_dir(env.project()).env_clear().env("HOME", env.agent());
     let output = command.output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");

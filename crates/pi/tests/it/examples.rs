@@ -1,18 +1,18 @@
-//! The example that drives the program, run as it is.
+//! Runs the `rpc_client` example against the binary.
 
-#![allow(unreachable_pub)] // it is a program of its own, too
+#![allow(unreachable_pub)] // The example is also a program.
 
 #[path = "../../../pi-coding-agent/examples/rpc_client.rs"]
 mod rpc_client;
 
-use crate::world::World;
+use crate::test_env::TestEnv;
 
 #[test]
-fn rpc_client_drives_the_program() {
-    let world = World::new();
+fn the_rpc_client_example_works() {
+    let env = TestEnv::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let command = tokio::process::Command::from(world.command(&["--no-session"]));
-    let said = runtime.block_on(rpc_client::run(command)).unwrap();
+    let command = tokio::process::Command::from(env.command(&["--no-session"]));
+    let output = runtime.block_on(rpc_client::run(command)).unwrap();
     let expected = [
         "hello from \"pi\"",
         "\"from a command\\n\" with code Some(0)",
@@ -20,5 +20,5 @@ fn rpc_client_drives_the_program() {
         "set_model: Model not found: nobody/nothing",
         "events: [\"bash_execution_update\"]",
     ];
-    assert_eq!(said, expected);
+    assert_eq!(output, expected);
 }

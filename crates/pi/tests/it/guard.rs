@@ -1,5 +1,4 @@
-//! The profiles, as a user without a screen meets them: the binary, real commands, a scripted
-//! model.
+//! The safety profiles, with the binary, real commands and a scripted model.
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::scenarios::format::{Call, Part, Reply};
 use crate::scenarios::server::Server;
-use crate::world::World;
+use crate::test_env::TestEnv;
 
-/// A model that makes these calls, one after the other, and then says that it is done.
-fn model(world: &World, calls: &[(&str, Value)]) -> Server {
+/// Configures a model that makes these tool calls, one per turn, and then ends.
+fn model(env: &TestEnv, calls: &[(&str, Value)]) -> Server {
     let call = |(name, args): &(&str, Value)| {
         let (id, name, args) = ("c".to_owned(), (*name).to_owned(), args.clone());
         Reply::Parts(vec![Part::Call(Call { id, name, args, pieces: None })])
@@ -21,17 +20,17 @@ fn model(world: &World, calls: &[(&str, Value)]) -> Server {
     let mut replies: Vec<Reply> = calls.iter().map(call).collect();
     replies.push(Reply::Text("Done.".to_owned()));
     let server = Server::start(replies).unwrap();
-    let provider = json!({"baseUrl": server.url(), "apiKey": "planted-key-of-the-model",
+    let provider = json!({"baseUrl": server.url(), "apiKey": "secret-key-of-the-model",
         "api": "openai-completions", "models": [{"id": "m1"}]});
-    fs::create_dir_all(world.agent()).unwrap();
+    fs::create_dir_all(env.agent()).unwrap();
     let models = json!({"providers": {"mock": provider}}).to_string();
-    fs::write(world.agent().join("models.json"), models).unwrap();
+    fs::write(env.agent().join("models.json"), models).unwrap();
     let settings = json!({"defaultProvider": "mock", "defaultModel": "m1"}).to_string();
-    fs::write(world.agent().join("settings.json"), settings).unwrap();
+    fs::write(env.agent().join("settings.json"), settings).unwrap();
     server
 }
 
-/// What the tools answered.
+/// Returns the tool results in the last request.
 fn results(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let Some(last) = requests.last() else { return Vec::new() };
@@ -56,29 +55,29 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// What this machine can hold: a machine without can show nothing.
+/// Returns the isolation that this machine offers; some tests need at least Landlock.
 fn rung() -> ConfinementLevel {
     Machine::detect().level()
 }
 
 #[test]
-fn unattended_runs_are_confined_and_say_by_what() {
+fn unattended_runs_are_sandboxed_and_report_it() {
     if rung() == ConfinementLevel::None {
         return;
     }
-    let world = World::new();
-    // Not in the directory for temporary files, of which a command sees its own.
+    let env = TestEnv::new();
+    // Not below the temporary directory, which is private in the sandbox.
     let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let outside = elsewhere.path().join("outside");
     let server = model(
-        &world,
+        &env,
         &[
             bash("mkdir -p src && echo inside > src/file && cat src/file"),
             bash(&format!("echo x > {}", outside.display())),
             ("write", json!({"path": outside, "content": "x"})),
             ("write", json!({"path": "src/new.txt", "content": "x"})),
             ("write", json!({"path": ".git/hooks/post-commit", "content": "x"})),
-            ("read", json!({"path": world.agent().join("auth.json")})),
+            ("read", json!({"path": env.agent().join("auth.json")})),
             bash("env"),
             bash(
                 "curl -sS --max-time 5 http://example.com || bash -c ': < /dev/tcp/example.com/80'",
@@ -90,9 +89,9 @@ fn unattended_runs_are_confined_and_say_by_what() {
             bash("cat /tmp/pi-test-of-ours"),
         ],
     );
-    fs::write(world.agent().join("auth.json"), "{}").unwrap();
-    let mut command = world.command(&["-p", "--profile", "unattended", "Go"]);
-    command.env("SOME_API_KEY", "planted-key-of-the-environment");
+    fs::write(env.agent().join("auth.json"), "{}").unwrap();
+    let mut command = env.command(&["-p", "--profile", "unattended", "Go"]);
+    command.env("SOME_API_KEY", "secret-key-of-the-environment");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(stderr(&output).contains("profile unattended, sandbox workspace-write"), "{output:?}");
@@ -102,43 +101,43 @@ fn unattended_runs_are_confined_and_say_by_what() {
     assert!(results[1].contains("The sandbox denied"), "{}", results[1]);
     assert!(results[2].contains("only the workspace"), "{}", results[2]);
     assert!(!outside.exists());
-    assert!(world.project().join("src/new.txt").exists());
+    assert!(env.project().join("src/new.txt").exists());
     assert!(results[4].contains("protected"), "{}", results[4]);
     assert!(results[5].contains("hidden"), "{}", results[5]);
-    assert!(!results[6].contains("planted") && results[6].contains("PATH="), "{}", results[6]);
+    assert!(!results[6].contains("secret-key") && results[6].contains("PATH="), "{}", results[6]);
     assert!(results[7].contains("The sandbox denied a connection"), "{}", results[7]);
     assert!(results[8].contains("not allowed"), "{}", results[8]);
     assert!(results[10].contains("temporary"), "{}", results[10]);
     assert!(results[12].contains("temporary too"), "{}", results[12]);
     assert!(!Path::new("/tmp/pi-test-of-its-own").exists());
-    // Nothing is left of it.
-    let left: Vec<_> = fs::read_dir(world.project()).unwrap().flatten().collect();
+    // No file of the sandbox remains.
+    let left: Vec<_> = fs::read_dir(env.project()).unwrap().flatten().collect();
     let names: Vec<_> = left.iter().map(|entry| entry.file_name()).collect();
     assert_eq!(names, ["src"]);
 }
 
 #[test]
-fn what_holds_is_in_the_events_and_in_the_session() {
+fn the_guard_status_is_in_the_events_and_in_the_session() {
     if rung() == ConfinementLevel::None {
         return;
     }
-    let world = World::new();
-    let _server = model(&world, &[]);
-    let out = world.out(&["--mode", "json", "--profile", "unattended", "Go"]);
+    let env = TestEnv::new();
+    let _server = model(&env, &[]);
+    let out = env.out(&["--mode", "json", "--profile", "unattended", "Go"]);
     let lines = out.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let told: Vec<Value> = lines.filter(|line| line["type"] == "guard").collect();
-    let [told] = told.as_slice() else { panic!("{told:?}") };
-    assert_eq!(told["profile"], "unattended");
-    assert_eq!(told["network"], "off");
-    assert_eq!(told["sandbox"], "workspace-write");
-    assert!(["bubblewrap", "landlock"].contains(&told["rung"].as_str().unwrap()), "{told}");
-    let shown = world.out(&["sessions", "list", "--json"]);
+    let events: Vec<Value> = lines.filter(|line| line["type"] == "guard").collect();
+    let [status] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(status["profile"], "unattended");
+    assert_eq!(status["network"], "off");
+    assert_eq!(status["sandbox"], "workspace-write");
+    assert!(["bubblewrap", "landlock"].contains(&status["rung"].as_str().unwrap()), "{status}");
+    let shown = env.out(&["sessions", "list", "--json"]);
     let sessions: Value = serde_json::from_str(&shown).unwrap();
     let file = sessions[0]["path"].as_str().unwrap();
     assert!(fs::read_to_string(file).unwrap().contains("\"customType\":\"guard\""));
 }
 
-/// A machine whose kernel has no Landlock, as far as the program can tell.
+/// Runs a command for which the kernel appears to have no Landlock.
 #[cfg(target_os = "linux")]
 fn without_landlock(command: impl FnOnce() -> Output + Send + 'static) -> Output {
     use seccompiler::{SeccompAction, SeccompFilter};
@@ -150,7 +149,7 @@ fn without_landlock(command: impl FnOnce() -> Output + Send + 'static) -> Output
         std::env::consts::ARCH.try_into().unwrap(),
     );
     let filter: seccompiler::BpfProgram = filter.unwrap().try_into().unwrap();
-    // It holds for this thread and what it starts.
+    // The filter applies to this thread and its children.
     let thread = std::thread::spawn(move || {
         seccompiler::apply_filter(&filter).unwrap();
         command()
@@ -160,11 +159,11 @@ fn without_landlock(command: impl FnOnce() -> Output + Send + 'static) -> Output
 
 #[test]
 #[cfg(target_os = "linux")]
-fn without_confinement_unattended_refuses_with_its_own_code() {
-    let world = World::new();
-    let server = model(&world, &[bash("touch made")]);
+fn unattended_is_refused_without_a_sandbox() {
+    let env = TestEnv::new();
+    let server = model(&env, &[bash("touch made")]);
     let run = |arguments: &[&str]| {
-        let mut command = world.command(arguments);
+        let mut command = env.command(arguments);
         without_landlock(move || command.output().unwrap())
     };
     for arguments in [
@@ -175,30 +174,33 @@ fn without_confinement_unattended_refuses_with_its_own_code() {
     ] {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(8), "{arguments:?} {output:?}");
-        let said = stderr(&output);
+        let message = stderr(&output);
+        assert!(message.starts_with("pi: commands cannot be sandboxed: "), "{message}");
+        assert!(message.contains("Landlock"), "{message}");
         assert!(
-            said.contains("the required sandbox is not available") && said.contains("Landlock"),
-            "{said}"
+            message
+                .ends_with("\nhint: see `pi doctor` for the isolation that this machine offers\n"),
+            "{message}"
         );
     }
-    let (code, said) = world.failure(&["-p", "--profile", "unattended", "--sandbox", "off", "Go"]);
-    assert_eq!(code, Some(8), "{said}");
-    assert!(server.requests().is_empty() && !world.project().join("made").exists());
-    // Whoever needs none is not hindered.
+    let (code, message) = env.failure(&["-p", "--profile", "unattended", "--sandbox", "off", "Go"]);
+    assert_eq!(code, Some(8), "{message}");
+    assert!(server.requests().is_empty() && !env.project().join("made").exists());
+    // Runs that need no sandbox are not affected.
     let output = run(&["-p", "Go"]);
-    assert!(output.status.success() && world.project().join("made").exists(), "{output:?}");
+    assert!(output.status.success() && env.project().join("made").exists(), "{output:?}");
 }
 
 #[test]
-fn what_is_not_understood_runs_confined_where_rules_could_be_evaded() {
+fn commands_that_cannot_be_analyzed_are_sandboxed_if_there_are_rules() {
     if rung() == ConfinementLevel::None {
         return;
     }
-    let world = World::new();
-    let outside = world.agent().ancestors().nth(2).unwrap().join("outside");
+    let env = TestEnv::new();
+    let outside = env.agent().ancestors().nth(2).unwrap().join("outside");
     let spelling = "$(printf '%s%s' c at) src/file";
     let server = model(
-        &world,
+        &env,
         &[
             bash("mkdir src; echo content > src/file"),
             bash(spelling),
@@ -208,10 +210,10 @@ fn what_is_not_understood_runs_confined_where_rules_could_be_evaded() {
             ),
         ],
     );
-    fs::create_dir_all(world.agent().join("rules")).unwrap();
+    fs::create_dir_all(env.agent().join("rules")).unwrap();
     let rules = "[[command]]\nprefix = [\"cat\"]\ndecision = \"forbid\"\n";
-    fs::write(world.agent().join("rules/mine.toml"), rules).unwrap();
-    let output = world.pi(&["-p", "Go"]);
+    fs::write(env.agent().join("rules/mine.toml"), rules).unwrap();
+    let output = env.pi(&["-p", "Go"]);
     assert!(output.status.success(), "{output:?}");
     let results = results(&server);
     for result in &results[1..] {
@@ -222,29 +224,32 @@ fn what_is_not_understood_runs_confined_where_rules_could_be_evaded() {
 }
 
 #[test]
-fn rules_that_cannot_be_used_are_an_error_of_the_configuration() {
-    let world = World::new();
-    let server = model(&world, &[]);
-    let wrong = world.project().join("wrong.toml");
+fn invalid_rules_are_configuration_errors() {
+    let env = TestEnv::new();
+    let server = model(&env, &[]);
+    let wrong = env.project().join("wrong.toml");
     fs::write(&wrong, "[[command]]\nprefix = [\"ls\"]\ndecision = \"alow\"\n").unwrap();
-    let (code, said) = world.failure(&["-p", "--rules", "wrong.toml", "Go"]);
-    assert_eq!(code, Some(6), "{said}");
-    assert!(said.contains("wrong.toml:3"), "{said}");
-    let (code, said) = world.failure(&["-p", "--rules", "missing.toml", "Go"]);
-    assert_eq!(code, Some(6), "{said}");
-    let (code, said) = world.failure(&["-p", "--profile", "unatended", "Go"]);
-    assert_eq!(code, Some(2), "{said}");
-    fs::write(world.agent().join("settings.json"), "{\"guard\": {\"profile\": 1}}").unwrap();
-    let (code, said) = world.failure(&["-p", "Go"]);
-    assert_eq!(code, Some(6), "{said}");
+    let (code, message) = env.failure(&["-p", "--rules", "wrong.toml", "Go"]);
+    assert_eq!(code, Some(6), "{message}");
+    assert!(message.starts_with("pi: the policy cannot be loaded: "), "{message}");
+    assert!(message.contains("wrong.toml:3"), "{message}");
+    let hint = "\nhint: fix the file or remove it; no command runs without a valid policy\n";
+    assert!(message.ends_with(hint), "{message}");
+    let (code, message) = env.failure(&["-p", "--rules", "missing.toml", "Go"]);
+    assert_eq!(code, Some(6), "{message}");
+    let (code, message) = env.failure(&["-p", "--profile", "unatended", "Go"]);
+    assert_eq!(code, Some(2), "{message}");
+    fs::write(env.agent().join("settings.json"), "{\"guard\": {\"profile\": 1}}").unwrap();
+    let (code, message) = env.failure(&["-p", "Go"]);
+    assert_eq!(code, Some(6), "{message}");
     assert!(server.requests().is_empty());
 }
 
-/// Runs over the protocol; every question is answered with the option that begins so. What was
-/// asked.
-fn with_answers(world: &World, arguments: &[&str], answers: &[&str]) -> Vec<String> {
+/// Runs in RPC mode and answers each question with the option that has the given prefix. Returns the
+/// titles of the questions.
+fn with_answers(env: &TestEnv, arguments: &[&str], answers: &[&str]) -> Vec<String> {
     use std::io::{BufRead as _, BufReader, Write as _};
-    let mut command: Command = world.command(&[&["--mode", "rpc"], arguments].concat());
+    let mut command: Command = env.command(&[&["--mode", "rpc"], arguments].concat());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut input = child.stdin.take().unwrap();
@@ -272,41 +277,41 @@ fn with_answers(world: &World, arguments: &[&str], answers: &[&str]) -> Vec<Stri
 }
 
 #[test]
-fn approvals_are_questions_of_the_protocol() {
-    let world = World::new();
-    let server = model(&world, &[bash("mkdir one"), bash("mkdir two"), bash("rmdir one")]);
-    let asked = with_answers(&world, &["--profile", "careful"], &["Yes, for this session", "No"]);
+fn approvals_are_rpc_requests() {
+    let env = TestEnv::new();
+    let server = model(&env, &[bash("mkdir one"), bash("mkdir two"), bash("rmdir one")]);
+    let asked = with_answers(&env, &["--profile", "careful"], &["Yes, for this session", "No"]);
     assert_eq!(asked.len(), 2, "{asked:?}");
     assert!(asked[0].contains("mkdir one") && asked[1].contains("rmdir one"), "{asked:?}");
     let results = results(&server);
-    assert!(results[2].contains("the user denied it"), "{results:?}");
-    assert!(world.project().join("two").exists());
+    assert!(results[2].contains("said no"), "{results:?}");
+    assert!(env.project().join("two").exists());
 }
 
 #[test]
-fn what_the_sandbox_denied_runs_once_more_if_that_is_approved() {
+fn a_denied_command_is_retried_if_approved() {
     if rung() == ConfinementLevel::None {
         return;
     }
-    let world = World::new();
+    let env = TestEnv::new();
     let elsewhere = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let outside = |name: &str| elsewhere.path().join(name);
     let write = |name: &str| bash(&format!("echo x > {}", outside(name).display()));
     let server = model(
-        &world,
+        &env,
         &[
             write("one"),
             write("two"),
             ("write", json!({"path": outside("three"), "content": "x"})),
             ("write", json!({"path": outside("four"), "content": "x"})),
-            // Nobody is asked about what a rule forbids.
+            // Forbidden commands cannot be approved.
             bash("X=ca; ${X}t /dev/null"),
         ],
     );
-    let rules = world.project().join("rules.toml");
+    let rules = env.project().join("rules.toml");
     fs::write(&rules, "[[command]]\nprefix = [\"cat\"]\ndecision = \"forbid\"\n").unwrap();
     let arguments = ["--sandbox", "workspace-write", "--rules", "rules.toml"];
-    let asked = with_answers(&world, &arguments, &["Yes, once", "No", "Yes, once", "No"]);
+    let asked = with_answers(&env, &arguments, &["Yes, once", "No", "Yes, once", "No"]);
     assert_eq!(asked.len(), 4, "{asked:#?}");
     assert!(asked[0].contains("Run it again") && asked[0].contains("writable"), "{}", asked[0]);
     let there: Vec<bool> =
@@ -317,13 +322,13 @@ fn what_the_sandbox_denied_runs_once_more_if_that_is_approved() {
     assert!(results[1].contains("The sandbox denied"), "{}", results[1]);
 }
 
-/// Whoever says that nothing need hold gets less: what is known to be harmless, and no more.
+/// With `require: none`, only commands that are known to be harmless run without a sandbox.
 #[test]
 #[cfg(target_os = "linux")]
-fn unattended_without_confinement_by_choice_runs_only_what_is_known() {
-    let world = World::new();
+fn unattended_without_a_sandbox_runs_only_harmless_commands() {
+    let env = TestEnv::new();
     let server = model(
-        &world,
+        &env,
         &[
             bash("echo hello"),
             bash("touch made"),
@@ -333,13 +338,13 @@ fn unattended_without_confinement_by_choice_runs_only_what_is_known() {
     );
     let settings = json!({"defaultProvider": "mock", "defaultModel": "m1",
         "guard": {"profile": "unattended", "require": "none"}});
-    fs::write(world.agent().join("settings.json"), settings.to_string()).unwrap();
-    let mut command = world.command(&["-p", "Go"]);
+    fs::write(env.agent().join("settings.json"), settings.to_string()).unwrap();
+    let mut command = env.command(&["-p", "Go"]);
     let output = without_landlock(move || command.output().unwrap());
     assert!(output.status.success(), "{output:?}");
     assert!(stderr(&output).contains("no confinement"), "{output:?}");
     let results = results(&server);
     assert!(results[0].contains("hello"), "{results:?}");
     assert!(results[1..].iter().all(|result| result.contains("not allowed")), "{results:?}");
-    assert!(!world.project().join("made").exists());
+    assert!(!env.project().join("made").exists());
 }

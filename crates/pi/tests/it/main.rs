@@ -1,4 +1,4 @@
-//! The binary, run as a user runs it.
+//! Tests that run the `pi` binary.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,11 +10,12 @@ mod doctor;
 mod examples;
 mod guard;
 mod guard_guide;
+mod hints;
 mod policy;
 mod replay;
 mod sandbox;
 mod scenarios;
 mod secrets;
 mod sessions;
+mod test_env;
 mod undo;
-mod world;

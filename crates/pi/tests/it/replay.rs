@@ -1,10 +1,10 @@
-//! `pi policy replay`, over sessions as pi writes them and as it once did.
+//! `pi policy replay` with sessions in the current and the first format.
 
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::world::World;
+use crate::test_env::TestEnv;
 
 const ID: &str = "0193aaaa-1111-7000-8000-000000000001";
 const OLD: &str = "0193bbbb-2222-7000-8000-000000000002";
@@ -25,7 +25,7 @@ fn result(id: &str, text: &str, is_error: bool) -> Value {
         "content": [{ "type": "text", "text": text }], "timestamp": 1_767_323_046_678_u64 })
 }
 
-/// What is done in every session.
+/// Returns the messages of every session.
 fn messages() -> Vec<Value> {
     let bash = |id: &str, command: &str| call(id, "bash", &json!({ "command": command }));
     vec![
@@ -37,16 +37,16 @@ fn messages() -> Vec<Value> {
         bash("c3", "unheard-of \u{1b}[31m"),
         result("c3", "This was not run: the user said no.", true),
         call("c4", "write", &json!({ "path": "secret/x", "content": "a" })),
-        // It never came back.
+        // This call has no result.
         bash("c5", "git push --force"),
         json!({ "role": "bashExecution", "command": "git push --tags", "output": "", "exitCode": 0,
             "cancelled": false, "truncated": false, "timestamp": 1_767_323_046_678_u64 }),
     ]
 }
 
-/// Writes a session; `old` as the first version of the format had it, without ids.
-fn session(world: &World, id: &str, cwd: &Path, old: bool) -> PathBuf {
-    let directory = pi_session::session_directory(&world.agent(), cwd);
+/// Writes a session; if `old`, in the first version of the format, which has no ids.
+fn session(env: &TestEnv, id: &str, cwd: &Path, old: bool) -> PathBuf {
+    let directory = pi_session::session_directory(&env.agent(), cwd);
     std::fs::create_dir_all(&directory).unwrap();
     let path = directory.join(format!("2026-01-02T03-04-05-678Z_{id}.jsonl"));
     let mut header = json!({ "type": "session", "id": id, "timestamp": TIME, "cwd": cwd });
@@ -68,19 +68,19 @@ fn session(world: &World, id: &str, cwd: &Path, old: bool) -> PathBuf {
     path
 }
 
-fn world() -> World {
-    let world = World::new();
-    session(&world, ID, &world.project(), false);
-    std::fs::write(world.project().join("new.toml"), FORBID).unwrap();
-    world
+fn setup() -> TestEnv {
+    let env = TestEnv::new();
+    session(&env, ID, &env.project(), false);
+    std::fs::write(env.project().join("new.toml"), FORBID).unwrap();
+    env
 }
 
 #[test]
-fn rules_are_compared_with_none() {
-    let world = world();
-    let output = world.pi(&["policy", "replay", "--rules", "new.toml", ID]);
+fn given_rules_are_compared_with_no_rules() {
+    let env = setup();
+    let output = env.pi(&["policy", "replay", "--rules", "new.toml", ID]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
-    let out = world.stable(&String::from_utf8(output.stdout).unwrap());
+    let out = env.stable(&String::from_utf8(output.stdout).unwrap());
     let why = "a rule forbids it [[ROOT]/project/new.toml:1]";
     let expected = format!(
         "{ID} in [ROOT]/project\n\
@@ -92,17 +92,17 @@ fn rules_are_compared_with_none() {
          \x20     git push --force: {why}\n"
     );
     assert_eq!(out, expected);
-    assert_eq!(output.stderr, b"pi: 3 of 6 differ, in 1 sessions\n");
+    assert_eq!(output.stderr, b"pi: 3 of 6 actions differ, in 1 sessions\n");
 }
 
 #[test]
-fn without_rules_it_is_held_against_what_was_done() {
-    let world = world();
-    let rules = world.agent().join("rules");
+fn without_rules_decisions_are_compared_with_the_record() {
+    let env = setup();
+    let rules = env.agent().join("rules");
     std::fs::create_dir_all(&rules).unwrap();
     let paths = "[[path]]\npaths = [\"secret\"]\naccess = \"write\"\ndecision = \"ask\"\n";
     std::fs::write(rules.join("mine.toml"), format!("{FORBID}{paths}")).unwrap();
-    let text = world.out(&["policy", "replay", "--json", ID]);
+    let text = env.out(&["policy", "replay", "--json", ID]);
     let list: Vec<Value> = serde_json::from_str(&text).unwrap();
     let found: Vec<[&str; 4]> = list
         .iter()
@@ -118,46 +118,46 @@ fn without_rules_it_is_held_against_what_was_done() {
     assert_eq!(found, expected);
     assert_eq!(list[3]["byUser"], true);
     assert_eq!(list[2]["judgement"]["outcome"], "ask");
-    assert!(!world.out(&["policy", "replay", ID]).contains('\u{1b}'));
+    assert!(!env.out(&["policy", "replay", ID]).contains('\u{1b}'));
     assert_eq!(
-        world.out(&["policy", "replay", "--json", "--profile=explore", "--rules=new.toml"]),
+        env.out(&["policy", "replay", "--json", "--profile=explore", "--rules=new.toml"]),
         "[]\n",
-        "they are there already"
+        "the rules apply already"
     );
 }
 
 #[test]
-fn all_sessions_of_a_directory_and_old_ones() {
-    let world = world();
-    session(&world, OLD, Path::new("/elsewhere"), true);
+fn all_sessions_can_be_replayed() {
+    let env = setup();
+    session(&env, OLD, Path::new("/elsewhere"), true);
     let count = |arguments: &[&str]| {
         let line = [&["policy", "replay", "--json", "--rules", "new.toml"], arguments].concat();
-        let list: Vec<Value> = serde_json::from_str(&world.out(&line)).unwrap();
+        let list: Vec<Value> = serde_json::from_str(&env.out(&line)).unwrap();
         list.len()
     };
     assert_eq!(count(&[]), 3);
     assert_eq!(count(&["--all"]), 6);
-    assert_eq!(count(&[OLD]), 3, "a file of the first version");
+    assert_eq!(count(&[OLD]), 3, "a file in the first format");
     assert_eq!(count(&[OLD, ID]), 6);
 }
 
 #[test]
-fn what_cannot_be_read_is_said_and_the_rest_is_done() {
-    let world = world();
-    let line = ["policy", "replay", "--rules", "new.toml", "nobody", ID, "none.jsonl"];
-    let output = world.pi(&line);
+fn unreadable_sessions_are_reported_and_skipped() {
+    let env = setup();
+    let line = ["policy", "replay", "--rules", "new.toml", "unknown", ID, "none.jsonl"];
+    let output = env.pi(&line);
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("No session found matching 'nobody'"), "{said}");
-    assert!(said.contains("cannot read ") && said.contains("none.jsonl"), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(stderr.contains("No session found matching 'unknown'"), "{stderr}");
+    assert!(stderr.contains("cannot read ") && stderr.contains("none.jsonl"), "{stderr}");
     assert!(String::from_utf8(output.stdout).unwrap().contains("git push origin main"));
     // A damaged line.
-    let path = session(&world, ID, &world.project(), false);
+    let path = session(&env, ID, &env.project(), false);
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replacen("{\"type\":\"message\"", "{\"type:", 1)).unwrap();
-    let (code, said) = world.failure(&["policy", "replay", ID]);
-    assert!(code == Some(1) && said.contains("damaged at byte"), "{said}");
-    // Rules that cannot be used say nothing about any session.
-    let (code, _) = world.failure(&["policy", "replay", "--rules", "none.toml", ID]);
+    let (code, stderr) = env.failure(&["policy", "replay", ID]);
+    assert!(code == Some(1) && stderr.contains("damaged at byte"), "{stderr}");
+    // Invalid rules end the command.
+    let (code, _) = env.failure(&["policy", "replay", "--rules", "none.toml", ID]);
     assert_eq!(code, Some(6));
 }

@@ -1,29 +1,30 @@
-//! The program beside pi 1.5.0: the same scenarios, the same transcripts.
+//! Comparison with pi 1.5.0: the same scenarios must produce the same transcripts.
 //!
-//! The files of `tests/scenarios` hold what pi 1.5.0 did; see the README there. Here our binary
-//! plays those that are marked `same` or `differs`. `cargo xtask interop modes` plays them with
-//! the real one, through the ignored tests at the end.
+//! The files of `tests/scenarios` contain the transcripts of pi 1.5.0; see the README there. The
+//! tests run the scenarios that are marked `same` or `differs` with our binary. `cargo xtask interop
+//! modes` runs them with the real pi, through the ignored tests at the end.
 
 mod compare;
 pub(crate) mod format;
 mod normal;
+mod runner;
 pub(crate) mod server;
-mod stage;
 mod transcript;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use format::{Ours, Scenario};
+use runner::Program;
 use serde_json::Value;
-use stage::Program;
 
+/// Returns our binary.
 fn ours() -> Program {
     let path = PathBuf::from(env!("CARGO_BIN_EXE_pi"));
     Program { home: path.clone(), path, first: Vec::new() }
 }
 
-/// The TypeScript pi that the environment names.
+/// Returns the TypeScript pi of `PI_PEER_DIR`.
 fn theirs() -> Program {
     let package = PathBuf::from(std::env::var_os("PI_PEER_DIR").expect("PI_PEER_DIR: its package"));
     let node = std::env::var_os("NODE").unwrap_or_else(|| "node".into());
@@ -31,8 +32,8 @@ fn theirs() -> Program {
     Program { path: node.into(), first: vec![home.join("dist/bundle/cli.js")], home }
 }
 
-/// The scenarios whose name has the text of `PI_SCENARIOS` in it.
-fn wanted() -> Vec<Scenario> {
+/// Returns the scenarios whose names contain one of the words in `PI_SCENARIOS`.
+fn selected() -> Vec<Scenario> {
     let part = std::env::var_os("PI_SCENARIOS").unwrap_or_default();
     let part = part.to_string_lossy().into_owned();
     let parts: Vec<&str> = part.split(',').collect();
@@ -41,22 +42,23 @@ fn wanted() -> Vec<Scenario> {
     scenarios
 }
 
-fn play(scenario: &Scenario, program: &Program) -> Result<Value, String> {
-    stage::play(scenario, program).map(|seen| transcript::transcript(&seen))
+/// Runs a scenario and returns its transcript.
+fn run(scenario: &Scenario, program: &Program) -> Result<Value, String> {
+    runner::run(scenario, program).map(|observed| transcript::transcript(&observed))
 }
 
-/// What is not as it should be: the program's end, or a difference.
+/// Runs a scenario and returns the difference from the expected transcript, or the failure.
 fn check(scenario: &Scenario, program: &Program, expected: &Value) -> Option<String> {
-    match play(scenario, program) {
+    match run(scenario, program) {
         Ok(seen) => compare::difference(expected, &seen),
         Err(problem) => Some(problem),
     }
 }
 
 #[test]
-fn our_transcripts_are_as_expected() {
+fn transcripts_are_as_expected() {
     let mut failures = Vec::new();
-    for scenario in wanted() {
+    for scenario in selected() {
         let expected = match scenario.ours {
             Ours::Pending => continue,
             Ours::Same => &scenario.expected,
@@ -70,13 +72,13 @@ fn our_transcripts_are_as_expected() {
 }
 
 #[test]
-fn scenarios_are_complete_and_laid_out() {
+fn scenario_files_are_complete_and_formatted() {
     let scenarios = format::load().unwrap();
     assert!(scenarios.len() >= 60, "{}", scenarios.len());
-    let mut told = BTreeSet::new();
+    let mut abouts = BTreeSet::new();
     for scenario in &scenarios {
         let name = &scenario.name;
-        assert!(told.insert(&scenario.about), "{name}: two scenarios are about the same");
+        assert!(abouts.insert(&scenario.about), "{name}: duplicate `about`");
         assert!(!scenario.expected.is_null(), "{name}: not recorded");
         let differs = scenario.ours == Ours::Differs;
         assert_eq!(scenario.expected_ours.is_some(), differs, "{name}: expected_ours");
@@ -87,14 +89,14 @@ fn scenarios_are_complete_and_laid_out() {
     }
 }
 
-/// Compares the files with the real pi, or writes them if `PI_RECORD` is set.
+/// Compares the files with the real pi, or updates them if `PI_RECORD` is set.
 #[test]
 #[ignore = "needs the TypeScript pi; cargo xtask interop modes"]
-fn the_real_pi_does_what_is_recorded() {
+fn the_real_pi_matches_the_record() {
     let record = std::env::var_os("PI_RECORD").is_some();
     let mut failures = 0;
-    for mut scenario in wanted() {
-        match play(&scenario, &theirs()) {
+    for mut scenario in selected() {
+        match run(&scenario, &theirs()) {
             Ok(seen) if record => {
                 scenario.expected = seen;
                 format::save(&scenario).unwrap();
@@ -116,16 +118,16 @@ fn the_real_pi_does_what_is_recorded() {
     assert_eq!(failures, 0);
 }
 
-/// Shows how far our program is with those that are pending. `PI_RECORD` marks what is the same,
-/// and with `PI_REASON` what is not.
+/// Shows the differences of pending scenarios. With `PI_RECORD`, equal scenarios are marked `same`;
+/// with `PI_REASON` as well, the others are marked `differs`.
 #[test]
 #[ignore = "a report, not a test; cargo xtask interop modes --pending"]
 fn pending_scenarios_are_shown() {
     let record = std::env::var_os("PI_RECORD").is_some();
     let reason = std::env::var_os("PI_REASON").filter(|reason| !reason.is_empty());
     let reason = reason.map(|reason| reason.to_string_lossy().into_owned());
-    for mut scenario in wanted().into_iter().filter(|scenario| scenario.ours == Ours::Pending) {
-        let seen = match play(&scenario, &ours()) {
+    for mut scenario in selected().into_iter().filter(|scenario| scenario.ours == Ours::Pending) {
+        let seen = match run(&scenario, &ours()) {
             Ok(seen) => seen,
             Err(problem) => {
                 println!("{}: {problem}", scenario.name);

@@ -1,8 +1,8 @@
-//! Planted keys never turn up: whatever fails, in whatever mode, wherever one looks.
+//! Secret keys never leak, in any mode and after any failure.
 //!
-//! The program runs with a key from each place a key can come from, against servers that quote it
-//! back. Then every file below the home, the project and the temporary directory is searched, with
-//! everything that was printed and everything that can be exported.
+//! The program runs with a key from each possible source, against servers that quote the key. Then
+//! every file below the home, the project and the temporary directory is searched, and all output
+//! and all exports.
 
 mod server;
 
@@ -15,10 +15,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::world::World;
-use server::{Fails, Server};
+use crate::test_env::TestEnv;
+use server::{Behavior, Server};
 
-/// Where the key comes from.
+/// Source of the key.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum From {
     Variable,
@@ -38,28 +38,28 @@ enum Mode {
 const FROM: [From; 5] = [From::Variable, From::Auth, From::Models, From::Flag, From::Command];
 const MODES: [Mode; 3] = [Mode::Print, Mode::Json, Mode::Rpc];
 
-/// A machine on which a key is planted.
-struct Planted {
-    world: World,
+/// A test environment with a secret key.
+struct KeyEnv {
+    env: TestEnv,
     key: String,
     from: From,
 }
 
-/// What a run printed.
+/// Output of a run.
 struct Printed {
     id: u32,
     stdout: String,
     stderr: String,
 }
 
-impl Planted {
+impl KeyEnv {
     fn new(name: &str, from: From, url: &str) -> Self {
-        let world = World::new();
-        // No known shape: it can be masked only by those who know it.
-        let key = format!("planted/{name}+{from:?}-of-a-shape-that-nobody-knows=");
-        let planted = Self { world, key, from };
-        let key = &planted.key;
-        planted.write(
+        let env = TestEnv::new();
+        // No known format, so it can be redacted only by its value.
+        let key = format!("planted/{name}+{from:?}-of-a-format-that-is-unknown=");
+        let env = Self { env, key, from };
+        let key = &env.key;
+        env.write(
             "settings.json",
             &json!({
                 "defaultProvider": "mock", "defaultModel": "m1",
@@ -74,28 +74,28 @@ impl Planted {
             From::Variable => provider["apiKey"] = json!("$PLANTED_API_KEY"),
             From::Models => provider["apiKey"] = json!(key),
             From::Command => {
-                fs::write(planted.world.agent().join("key.txt"), key).unwrap();
-                let file = planted.world.agent().join("key.txt");
+                fs::write(env.agent().join("key.txt"), key).unwrap();
+                let file = env.agent().join("key.txt");
                 provider["apiKey"] = json!(format!("!cat {}", file.display()));
             }
             From::Auth => {
-                planted.write("auth.json", &json!({"mock": {"type": "api_key", "key": key}}));
+                env.write("auth.json", &json!({"mock": {"type": "api_key", "key": key}}));
                 provider["apiKey"] = json!("another");
             }
             From::Flag => provider["apiKey"] = json!("another"),
         }
-        planted.write("models.json", &json!({"providers": {"mock": provider}}));
-        planted
+        env.write("models.json", &json!({"providers": {"mock": provider}}));
+        env
     }
 
     fn write(&self, name: &str, content: &Value) {
-        fs::create_dir_all(self.world.agent()).unwrap();
-        fs::write(self.world.agent().join(name), content.to_string()).unwrap();
+        fs::create_dir_all(self.env.agent()).unwrap();
+        fs::write(self.env.agent().join(name), content.to_string()).unwrap();
     }
 
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = self.world.command(arguments);
-        let temporary = self.world.project().join("../tmp");
+        let mut command = self.env.command(arguments);
+        let temporary = self.env.project().join("../tmp");
         fs::create_dir_all(&temporary).unwrap();
         command.env("TMPDIR", temporary).stdout(Stdio::piped()).stderr(Stdio::piped());
         match self.from {
@@ -119,14 +119,14 @@ impl Planted {
         Printed { id, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// A prompt, then a page, over RPC.
+    /// Sends a prompt and exports a page in RPC mode.
     fn converse(&self) -> Printed {
         let mut child = self.command(&["--mode", "rpc"]).stdin(Stdio::piped()).spawn().unwrap();
         let id = child.id();
         let mut stdin = child.stdin.take().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let mut stdout = String::new();
-        let mut say_until = |line: &str, sign: &str| {
+        let mut send_until = |line: &str, sign: &str| {
             writeln!(stdin, "{line}").unwrap();
             for line in lines.by_ref() {
                 let line = line.unwrap();
@@ -137,24 +137,24 @@ impl Planted {
                 }
             }
         };
-        say_until(r#"{"type":"prompt","message":"hello"}"#, "agent_settled");
-        say_until(r#"{"type":"export_html","outputPath":"rpc.html"}"#, "\"export_html\"");
-        say_until(r#"{"type":"get_messages"}"#, "\"get_messages\"");
+        send_until(r#"{"type":"prompt","message":"hello"}"#, "agent_settled");
+        send_until(r#"{"type":"export_html","outputPath":"rpc.html"}"#, "\"export_html\"");
+        send_until(r#"{"type":"get_messages"}"#, "\"get_messages\"");
         drop(stdin);
         let output = child.wait_with_output().unwrap();
         Printed { id, stdout, stderr: String::from_utf8(output.stderr).unwrap() }
     }
 
-    /// The key, or enough of it, in any spelling.
+    /// Returns true if the text contains the key or a large part of it, in any encoding.
     fn is_in(&self, text: &[u8]) -> bool {
         let has = |needle: &str| text.windows(needle.len()).any(|part| part == needle.as_bytes());
-        // What is left of a key that was cut off counts too.
+        // Parts of a truncated key count as well.
         let half = &self.key[..self.key.len() / 3];
         let encoded = STANDARD.encode(format!("Bearer {}", self.key));
         has(half)
             || has(&encoded[12..40])
             || has(&half.replace('/', "%2F"))
-            || has("shape-that-nobody")
+            || has("format-that-is-unknown")
     }
 
     #[track_caller]
@@ -162,9 +162,9 @@ impl Planted {
         assert!(!self.is_in(text), "{what} has the key: {}", String::from_utf8_lossy(text));
     }
 
-    /// Everything that leaves, for every session there is.
+    /// Asserts that no export of any session contains the key.
     fn assert_exports_clean(&self, what: &str) {
-        let sessions = files_below(&self.world.agent().join("sessions"));
+        let sessions = files_below(&self.env.agent().join("sessions"));
         for session in sessions.iter().filter(|file| file.extension().is_some_and(|e| e == "jsonl"))
         {
             let session = session.to_str().unwrap();
@@ -177,7 +177,7 @@ impl Planted {
                 commands.push(vec!["sessions", "export", session, "-", "--format", format]);
             }
             for arguments in commands {
-                let mut command = self.world.command(&arguments);
+                let mut command = self.env.command(&arguments);
                 if self.from == From::Variable {
                     command.env("PLANTED_API_KEY", &self.key);
                 }
@@ -190,21 +190,29 @@ impl Planted {
         }
     }
 
-    /// Every file but those in which the key was planted.
+    /// Asserts that no file contains the key, except those that configure it.
     fn assert_files_clean(&self, what: &str) {
-        let planted = ["auth.json", "models.json", "key.txt"];
-        let root = self.world.project();
+        let configured = ["auth.json", "models.json", "key.txt"];
+        let root = self.env.project();
         let files = files_below(root.parent().unwrap());
         assert!(files.len() > 2, "{files:?}");
         for file in files {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
-            if !planted.contains(&name.as_str()) {
+            if !configured.contains(&name.as_str()) {
                 self.assert_clean(
                     &format!("{what}: {}", file.display()),
                     &fs::read(&file).unwrap(),
                 );
             }
         }
+    }
+}
+
+impl std::ops::Deref for KeyEnv {
+    type Target = TestEnv;
+
+    fn deref(&self) -> &TestEnv {
+        &self.env
     }
 }
 
@@ -225,138 +233,137 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn check(fails: Fails, from: From, mode: Mode) {
-    let name = format!("{fails:?}{mode:?}");
-    let server = Server::start(fails);
-    let planted = Planted::new(&name, from, &server.url());
-    let printed = planted.run(mode);
-    let what = format!("{fails:?} {from:?} {mode:?}");
+fn check(behavior: Behavior, from: From, mode: Mode) {
+    let name = format!("{behavior:?}{mode:?}");
+    let server = Server::start(behavior);
+    let env = KeyEnv::new(&name, from, &server.url());
+    let printed = env.run(mode);
+    let what = format!("{behavior:?} {from:?} {mode:?}");
     let quoted = format!("{}{}", printed.stdout, printed.stderr);
-    if fails == Fails::AsksForTheEnvironment {
+    if behavior == Behavior::PrintsEnvironment {
         assert!(quoted.contains("Well"), "{what}: {quoted}");
-        check_processes(&planted, &printed);
-    } else if !matches!(fails, Fails::HangsUp | Fails::AtTheCut) {
-        // Otherwise this would show nothing.
+        check_processes(&env, &printed);
+    } else if !matches!(behavior, Behavior::HangsUp | Behavior::AtTheCut) {
+        // Without a redacted key, the test would prove nothing.
         assert!(quoted.contains("[masked:"), "{what}: {quoted}");
     }
-    planted.assert_clean(&format!("{what}: stdout"), printed.stdout.as_bytes());
-    planted.assert_clean(&format!("{what}: stderr"), printed.stderr.as_bytes());
-    fs::remove_file(planted.world.project().join("../tmp/processes.txt")).ok();
-    planted.assert_files_clean(&what);
+    env.assert_clean(&format!("{what}: stdout"), printed.stdout.as_bytes());
+    env.assert_clean(&format!("{what}: stderr"), printed.stderr.as_bytes());
+    fs::remove_file(env.project().join("../tmp/processes.txt")).ok();
+    env.assert_files_clean(&what);
     if mode == Mode::Rpc {
-        let page = fs::read(planted.world.project().join("rpc.html")).unwrap();
-        planted.assert_clean(&format!("{what}: the page"), &page);
+        let page = fs::read(env.project().join("rpc.html")).unwrap();
+        env.assert_clean(&format!("{what}: the page"), &page);
     }
-    planted.assert_exports_clean(&what);
+    env.assert_exports_clean(&what);
 }
 
-/// No process but the one that was started with it has the key among its arguments.
-fn check_processes(planted: &Planted, printed: &Printed) {
-    let processes =
-        fs::read_to_string(planted.world.project().join("../tmp/processes.txt")).unwrap();
+/// Asserts that no process except the started one has the key in its arguments.
+fn check_processes(env: &KeyEnv, printed: &Printed) {
+    let processes = fs::read_to_string(env.project().join("../tmp/processes.txt")).unwrap();
     assert!(processes.contains("cmdline") || processes.lines().count() > 4, "{processes}");
     let own = printed.id.to_string();
     for process in processes.split("\n\n") {
         let (id, line) = process.trim().split_once('\n').unwrap_or_default();
         if id != own {
-            planted.assert_clean(&format!("process {id}"), line.as_bytes());
+            env.assert_clean(&format!("process {id}"), line.as_bytes());
         }
     }
 }
 
 #[test]
-fn whatever_fails_no_key_is_told() {
+fn no_failure_leaks_a_key() {
     let all = [
-        Fails::Refuses,
-        Fails::Breaks,
-        Fails::BadJson,
-        Fails::AtTheCut,
-        Fails::Encoded,
-        Fails::Redirects,
-        Fails::Pauses,
-        Fails::InStream,
-        Fails::BadStream,
-        Fails::HangsUp,
+        Behavior::Refuses,
+        Behavior::Breaks,
+        Behavior::BadJson,
+        Behavior::AtTheCut,
+        Behavior::Encoded,
+        Behavior::Redirects,
+        Behavior::Pauses,
+        Behavior::InStream,
+        Behavior::BadStream,
+        Behavior::HangsUp,
     ];
     let mut from = FROM.into_iter().cycle();
-    for fails in all {
+    for behavior in all {
         for mode in MODES {
-            check(fails, from.next().unwrap(), mode);
+            check(behavior, from.next().unwrap(), mode);
         }
     }
 }
 
 #[test]
-fn wherever_the_key_comes_from_it_is_not_told() {
+fn no_key_leaks_from_any_source() {
     for from in FROM {
         for mode in MODES {
-            check(Fails::Refuses, from, mode);
+            check(Behavior::Refuses, from, mode);
         }
     }
 }
 
 #[test]
-fn a_tool_that_shows_everything_leaves_no_key_in_exports_or_arguments() {
+fn a_tool_that_prints_the_environment_leaks_no_key() {
     for from in FROM {
         for mode in MODES {
-            check(Fails::AsksForTheEnvironment, from, mode);
+            check(Behavior::PrintsEnvironment, from, mode);
         }
     }
 }
 
 #[test]
-fn a_password_in_an_address_is_not_told() {
-    // Nobody listens at the first port.
-    let planted =
-        Planted::new("address", From::Models, "http://me:planted%2Faddress+pass@127.0.0.1:1/v1");
+fn a_password_in_a_url_does_not_leak() {
+    // No server listens on port 1.
+    let env =
+        KeyEnv::new("address", From::Models, "http://me:planted%2Faddress+pass@127.0.0.1:1/v1");
     for mode in MODES {
-        let printed = planted.run(mode);
+        let printed = env.run(mode);
         assert!(!format!("{}{}", printed.stdout, printed.stderr).contains("address+pass"));
-        planted.assert_files_clean("refused");
-        planted.assert_exports_clean("refused");
+        env.assert_files_clean("refused");
+        env.assert_exports_clean("refused");
     }
 }
 
 #[test]
-fn a_command_for_a_key_that_fails_may_say_anything() {
+fn a_failing_key_command_leaks_no_key() {
     for mode in MODES {
-        let planted = Planted::new("failing", From::Models, "http://127.0.0.1:1/v1");
-        fs::write(planted.world.agent().join("key.txt"), &planted.key).unwrap();
-        let file = planted.world.agent().join("key.txt");
+        let env = KeyEnv::new("failing", From::Models, "http://127.0.0.1:1/v1");
+        fs::write(env.agent().join("key.txt"), &env.key).unwrap();
+        let file = env.agent().join("key.txt");
         let line = format!("!cat {0}; echo \"no: $(cat {0})\" >&2; exit 3", file.display());
-        let models = fs::read_to_string(planted.world.agent().join("models.json")).unwrap();
+        let models = fs::read_to_string(env.agent().join("models.json")).unwrap();
         let mut models: Value = serde_json::from_str(&models).unwrap();
         models["providers"]["mock"]["apiKey"] = json!(line);
-        planted.write("models.json", &models);
-        let printed = planted.run(mode);
+        env.write("models.json", &models);
+        let printed = env.run(mode);
         let quoted = format!("{}{}", printed.stdout, printed.stderr);
         assert!(quoted.contains("no: [masked:"), "{mode:?}: {quoted}");
-        planted.assert_clean("what was printed", quoted.as_bytes());
-        planted.assert_files_clean("failing command");
+        env.assert_clean("what was printed", quoted.as_bytes());
+        env.assert_files_clean("failing command");
     }
 }
 
 #[test]
-fn exports_are_masked_unless_asked_otherwise() {
-    let world = World::new();
+fn exports_are_redacted_by_default() {
+    let env = TestEnv::new();
     let token = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
-    let session = world.session("01", &world.project(), &format!("use {token} please"));
+    let session = env.session("01", &env.project(), &format!("use {token} please"));
     let session = session.to_str().unwrap();
     for format in ["html", "markdown", "jsonl"] {
         let export = ["sessions", "export", session, "-", "--format", format];
-        let masked = world.out(&export);
-        assert!(!masked.contains(&token), "{format}");
-        assert!(masked.contains("use [masked:github-token:"), "{format}: {masked}");
-        let whole = world.out(&[&export[..], &["--unmasked"]].concat());
+        let redacted = env.out(&export);
+        assert!(!redacted.contains(&token), "{format}");
+        assert!(redacted.contains("use [masked:github-token:"), "{format}: {redacted}");
+        let whole = env.out(&[&export[..], &["--unmasked"]].concat());
         assert!(whole.contains(&token), "{format}");
         assert!(!whole.contains("[masked:"), "{format}");
     }
     for arguments in [&["sessions", "show", session][..], &["sessions", "show", "--json", session]]
     {
-        let shown = world.out(arguments);
+        let shown = env.out(arguments);
         assert!(!shown.contains(&token) && shown.contains("[masked:github-token:"), "{shown}");
     }
-    world.out(&["--export", session, "page.html"]);
-    let page = fs::read_to_string(world.project().join("page.html")).unwrap();
+    env.out(&["--export", session, "page.html"]);
+    let page = fs::read_to_string(env.project().join("page.html")).unwrap();
     assert!(!page.contains(&token) && page.contains("[masked:github-token:"), "{page}");
 }

@@ -1,51 +1,55 @@
-//! `pi auth check`: one word, or one line of JSON, and an exit code.
+//! `pi auth check`: prints one word or one line of JSON, and sets the exit code.
 
 use pi_coding_agent::models::{CredentialError, CredentialSource};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
-use super::{Credentials, Done, Failure, Unclear, open, provider, wait};
-use crate::exit::{Exit, note, print};
-use crate::flags::parse::Given;
+use super::{CommandResult, Credentials, Failure, Unclear, open, provider, wait};
+use crate::exit::{Exit, hint, note, print};
+use crate::flags::parse::CommandArgs;
+use crate::hints::Hint as _;
 
-/// What is said about a provider.
-struct Answer {
+/// The result of the check.
+struct Report {
     status: Status,
-    /// Or the text that should have named one.
+    /// The provider, or the text that names none.
     provider: String,
     kind: Option<&'static str>,
     reason: Option<&'static str>,
     secret: Option<SecretString>,
-    /// For people.
-    why: Option<String>,
+    /// Explanation and hint, for stderr.
+    why: Option<(String, Option<String>)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Ready,
-    /// There is nothing that could be used.
+    /// No credential was found.
     NotReady,
-    /// There is something, and it is broken.
+    /// The credential cannot be used.
     Invalid,
 }
 
 const MISSING: &str = "credentials_not_configured";
 const BROKEN: &str = "invalid_state";
 
-pub(in crate::commands) fn check(given: &Given) -> Done {
-    let answer = answer(given)?;
-    if let Some(why) = &answer.why {
+pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
+    let answer = report(args)?;
+    if let Some((why, advice)) = &answer.why {
         note(why);
+        if let Some(advice) = advice {
+            hint(advice);
+        }
     }
     let (word, exit) = match answer.status {
         Status::Ready => ("ready", Exit::Success),
         Status::NotReady => ("not_ready", Exit::Failed),
-        // The number that scripts expect; the command line is in order.
+        // The code that scripts expect, although the command line is valid.
         Status::Invalid => ("invalid", Exit::Usage),
     };
-    let secret = answer.secret.as_ref().filter(|_| given.has("credentials"));
+    let secret = answer.secret.as_ref().filter(|_| args.has("credentials"));
     let secret = secret.map(ExposeSecret::expose_secret);
-    let line = if given.has("json") {
+    let line = if args.has("json") {
         let fields = [
             ("status", Some(word)),
             ("provider", Some(answer.provider.as_str())),
@@ -64,28 +68,31 @@ pub(in crate::commands) fn check(given: &Given) -> Done {
     Ok(if printed == Exit::Success.into() { exit.into() } else { printed })
 }
 
-fn answer(given: &Given) -> Result<Answer, Failure> {
+fn report(args: &CommandArgs) -> Result<Report, Failure> {
     let credentials = open()?;
-    let not = |status, provider: String, reason, why: String| Answer {
+    let not = |status, provider: String, reason, why: String, hint: Option<String>| Report {
         status,
         provider,
         kind: None,
         reason: Some(reason),
         secret: None,
-        why: Some(why),
+        why: Some((why, hint)),
     };
-    let provider = match provider(given, &credentials)? {
+    let provider = match provider(args, &credentials)? {
         Ok(provider) => provider,
         Err(unclear) => {
-            let why = unclear.message();
+            let error = unclear.error();
+            let (why, hint) = (error.to_string(), error.hint());
             return Ok(match unclear {
-                Unclear::Provider(name) => not(Status::NotReady, name, "provider_not_found", why),
-                Unclear::Model { text, .. } => not(Status::Invalid, text, BROKEN, why),
+                Unclear::Provider(name) => {
+                    not(Status::NotReady, name, "provider_not_found", why, hint)
+                }
+                Unclear::Model { text, .. } => not(Status::Invalid, text, BROKEN, why, hint),
             });
         }
     };
     if let Some(problem) = broken(&credentials, &provider) {
-        return Ok(not(Status::Invalid, provider, BROKEN, problem));
+        return Ok(not(Status::Invalid, provider, BROKEN, problem, None));
     }
     let registry = &credentials.registry;
     let source = registry.credential_source(&provider);
@@ -96,16 +103,16 @@ fn answer(given: &Given) -> Result<Answer, Failure> {
                 CredentialError::Expired { .. } => (Status::Invalid, BROKEN),
                 _ => (Status::NotReady, MISSING),
             };
-            return Ok(not(status, provider, reason, error.to_string()));
+            return Ok(not(status, provider, reason, error.to_string(), error.hint()));
         }
     };
     if !registry.models().is_spoken(&provider) {
-        let why = format!("this version cannot talk to {provider} yet");
-        return Ok(not(Status::NotReady, provider, "provider_not_supported", why));
+        let why = format!("{provider} is not supported by this version yet");
+        return Ok(not(Status::NotReady, provider, "provider_not_supported", why, None));
     }
     if !registry.is_available(&provider) {
-        let why = format!("the address of {provider} depends on variables that are not set");
-        return Ok(not(Status::NotReady, provider, MISSING, why));
+        let why = format!("the address of {provider} uses environment variables that are not set");
+        return Ok(not(Status::NotReady, provider, MISSING, why, None));
     }
     let kind = match source {
         Some(CredentialSource::Login { .. }) => "oauth",
@@ -114,10 +121,10 @@ fn answer(given: &Given) -> Result<Answer, Failure> {
     };
     let secret = (kind != "none").then_some(secret);
     let (status, kind) = (Status::Ready, Some(kind));
-    Ok(Answer { status, provider, kind, reason: None, secret, why: None })
+    Ok(Report { status, provider, kind, reason: None, secret, why: None })
 }
 
-/// A file that says something about the provider and cannot be understood.
+/// Returns the problem of a file that configures the provider and cannot be read.
 pub(super) fn broken(credentials: &Credentials, provider: &str) -> Option<String> {
     let stored = credentials.store.get(provider).err().map(|error| error.diagnostic());
     let problem = credentials.problems.first().cloned().or(stored);

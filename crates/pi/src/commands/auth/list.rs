@@ -1,4 +1,4 @@
-//! `pi auth list`: which providers have a credential, and where it is. Never what it is.
+//! `pi auth list`: lists the sources of credentials, never their values.
 
 use std::io::{BufWriter, Write as _};
 use std::process::ExitCode;
@@ -6,19 +6,19 @@ use std::process::ExitCode;
 use pi_coding_agent::models::CredentialSource;
 use serde_json::{Value, json};
 
-use super::{Credentials, Done, credentials, open, plain, success};
-use crate::exit::{Exit, note};
-use crate::flags::parse::Given;
+use super::{CommandResult, Credentials, credentials, open, plain, success};
+use crate::exit::{Exit, hint, note};
+use crate::flags::parse::CommandArgs;
 
-/// One credential.
+/// A credential in the list.
 struct Row {
     provider: String,
     source: CredentialSource,
-    /// As far as can be told without running a command.
+    /// Usable, as far as can be known without running a command.
     usable: bool,
 }
 
-pub(in crate::commands) fn list(given: &Given) -> Done {
+pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
     let credentials = open()?;
     let stored = credentials.store.list()?;
     let mut exit: ExitCode = success();
@@ -34,14 +34,15 @@ pub(in crate::commands) fn list(given: &Given) -> Done {
     }
     let rows = rows(&credentials, stored);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if given.has("json") {
+    if args.has("json") {
         let list: Vec<Value> = rows.iter().map(to_json).collect();
         serde_json::to_writer_pretty(&mut out, &list)?;
         writeln!(out)?;
     } else if rows.is_empty() {
-        note("there are none; set a variable such as ANTHROPIC_API_KEY, or see `pi auth set`");
+        note("no credentials found");
+        hint("set a variable such as ANTHROPIC_API_KEY, or store a key with `pi auth set`");
     }
-    if !given.has("json") {
+    if !args.has("json") {
         let names = rows.iter().map(|row| row.provider.chars().count());
         let width = names.max().unwrap_or_default();
         for row in &rows {
@@ -53,7 +54,7 @@ pub(in crate::commands) fn list(given: &Given) -> Done {
     Ok(exit)
 }
 
-/// Those that are stored, in the order of the file, and then all others.
+/// Returns the stored credentials in the order of the file, then all others.
 fn rows(credentials: &Credentials, stored: Vec<String>) -> Vec<Row> {
     let registry = &credentials.registry;
     let models = registry.models();
@@ -71,19 +72,19 @@ fn rows(credentials: &Credentials, stored: Vec<String>) -> Vec<Row> {
 fn describe(row: &Row) -> String {
     let text = match row.source {
         CredentialSource::Login { expires } if expires <= credentials::now() => {
-            return format!("login in auth.json, ended {}", credentials::date(expires));
+            return format!("login in auth.json, expired {}", credentials::date(expires));
         }
         CredentialSource::Login { expires } => {
-            format!("login in auth.json, ends {}", credentials::date(expires))
+            format!("login in auth.json, expires {}", credentials::date(expires))
         }
-        source => format!("key in {}", place(source)),
+        source => format!("key in {}", name(source)),
     };
-    let unusable = if row.usable { "" } else { " (cannot be used; see `pi doctor`)" };
+    let unusable = if row.usable { "" } else { " (unusable; see `pi doctor`)" };
     format!("{text}{unusable}")
 }
 
-/// Where a credential is, in a word.
-fn place(source: CredentialSource) -> &'static str {
+/// Returns the name of a source.
+fn name(source: CredentialSource) -> &'static str {
     match source {
         CredentialSource::Given | CredentialSource::NotNeeded => "none",
         CredentialSource::StoredKey | CredentialSource::Login { .. } => "auth.json",
@@ -102,7 +103,7 @@ fn to_json(row: &Row) -> Value {
     let mut object = json!({
         "provider": row.provider,
         "type": kind,
-        "source": place(row.source),
+        "source": name(row.source),
         "usable": row.usable && !ended,
     });
     if let Some(expires) = expires {

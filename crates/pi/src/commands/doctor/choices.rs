@@ -1,4 +1,4 @@
-//! What the user chose: settings, trust, models, and what is put beside the program.
+//! Checks of the configuration: settings, trust, models, rules and resources.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use super::Finding;
 use crate::commands::credentials::models_file;
 use crate::flags::suggest;
 
-const FIX_FILE: &str = "Correct the file, or move it away to begin anew; pi does not overwrite it.";
+const FIX_FILE: &str = "Fix the file, or move it away to start over; pi does not overwrite it.";
 
-/// The settings as an agent in this directory would have them.
+/// Loads the settings of an agent in this directory.
 pub(super) fn load(environment: &Environment) -> SettingsStore {
     let mut settings = SettingsStore::load(environment, false);
     let trusted = decide(environment, &settings).is_ok_and(|trust| trust == Trust::Trusted);
@@ -35,7 +35,7 @@ fn decide(environment: &Environment, settings: &SettingsStore) -> Result<Trust, 
     Ok(question.decide())
 }
 
-/// The files with settings, and keys in them that do nothing.
+/// Checks the settings files for invalid, unknown and unused keys.
 pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "settings";
     let settings = load(environment);
@@ -52,55 +52,52 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
     findings.extend(diagnostics.iter().map(|one| Finding::from(ABOUT, one, FIX_FILE)));
     let idle: Vec<&str> = settings.keys_without_effect().iter().map(|key| key.name).collect();
     if !idle.is_empty() {
-        let message = format!("kept, but without effect in this version: {}", idle.join(", "));
+        let message = format!("kept, but not used by this version: {}", idle.join(", "));
         findings.push(Finding::good(ABOUT, message));
     }
     for name in settings.unknown_keys() {
         let near = suggest::nearest(name, KEYS.iter().map(|key| key.name));
         let fix = near.map_or_else(
-            || "Remove it, unless another program needs it.".to_owned(),
+            || "Remove it unless another program uses it.".to_owned(),
             |near| format!("Did you mean `{near}`?"),
         );
-        let message = format!("`{name}` is no setting; it is kept and does nothing");
+        let message = format!("unknown setting `{name}`; it is kept and has no effect");
         findings.push(Finding::warning(ABOUT, message, fix));
     }
     findings
 }
 
-/// Whether the project may bring settings and resources of its own.
+/// Checks whether the settings and resources of the project are used.
 pub(super) fn trust(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "trust";
     let settings = SettingsStore::load(environment, false);
-    let place = environment.cwd.display();
+    let cwd = environment.cwd.display();
     let needed = needs_trust(&environment.cwd, environment.home.as_deref());
     vec![match decide(environment, &settings) {
         Err(problem) => Finding::from(ABOUT, &problem, FIX_FILE),
-        Ok(Trust::Trusted) if needed => Finding::good(ABOUT, format!("{place} is trusted")),
+        Ok(Trust::Trusted) if needed => Finding::good(ABOUT, format!("{cwd} is trusted")),
         Ok(_) if !needed => {
-            Finding::good(ABOUT, format!("{place} has nothing that needs to be trusted"))
+            Finding::good(ABOUT, format!("{cwd} contains nothing that needs trust"))
         }
         Ok(Trust::Untrusted) => Finding::good(
             ABOUT,
-            format!("{place} is not trusted, so its settings, skills and prompts are not used"),
+            format!("{cwd} is not trusted; its settings, skills and prompts are not used"),
         ),
         Ok(_) => Finding::warning(
             ABOUT,
-            format!(
-                "nobody decided whether {place} is trusted, so its settings, skills and prompts \
-                 are not used"
-            ),
-            "Look at what is in .pi, then run pi with --approve or --no-approve, or set \
+            format!("trust in {cwd} is undecided; its settings, skills and prompts are not used"),
+            "Review the files in .pi, then run pi with --approve or --no-approve, or set \
              defaultProjectTrust in your settings.json.",
         ),
     }]
 }
 
-/// The user's own providers and models.
+/// Checks the user's providers and models.
 pub(super) fn models(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "models";
     let path = models_file(&environment.agent_directory);
     let (file, problems) = ModelsFile::load(&path);
-    let fix = "Correct models.json; docs/schemas/models.schema.json says what may be in it.";
+    let fix = "Fix models.json; docs/schemas/models.schema.json describes its format.";
     let mut findings: Vec<Finding> =
         problems.iter().map(|problem| Finding::from(ABOUT, problem, fix)).collect();
     if path.exists() && findings.is_empty() {
@@ -110,35 +107,35 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// The rule files that a session here would use.
+/// Checks the rule files that a session in this directory would load.
 pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "rules";
     let settings = load(environment);
     if let Some(problem) = settings.guard_error() {
-        let message = format!("{problem}: nothing will run");
+        let message = format!("{problem}: no command will run");
         return vec![Finding::error(ABOUT, message, FIX_FILE)];
     }
     let plan = GuardPlan::new(settings.settings(), environment);
     let loaded = rules::load(environment, settings.is_trusted(), &plan.rules);
     vec![match loaded {
         Ok(_) => {
-            let message = format!("profile {}, all rule files can be used", plan.profile.as_str());
+            let message = format!("profile {}; all rule files are valid", plan.profile.as_str());
             Finding::good(ABOUT, message)
         }
         Err(error) => Finding::error(
             ABOUT,
-            format!("{error}: nothing will run"),
-            "Correct the file or move it away; `pi policy test FILE` checks one.",
+            format!("{error}: no command will run"),
+            "Fix the file or move it away; check it with `pi policy test FILE`.",
         ),
     }]
 }
 
-/// Context files, skills, prompts and texts for the system prompt.
+/// Checks context files, skills, prompts and additions to the system prompt.
 pub(super) fn resources(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "resources";
     let settings = load(environment);
     let found = load_resources(environment, &settings, &ResourceFlags::default());
-    let fix = "Correct or remove the file; until then it is used as far as it can be.";
+    let fix = "Fix or remove the file; until then, its valid parts are used.";
     let mut findings: Vec<Finding> =
         found.diagnostics.iter().map(|one| Finding::from(ABOUT, one, fix)).collect();
     let (files, skills, prompts) =

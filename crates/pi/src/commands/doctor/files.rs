@@ -1,4 +1,4 @@
-//! The user's own directories: there, readable, writable.
+//! Checks of the agent directory, the sessions and the crash reports.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use pi_session::{ListOptions, SessionIndex};
 use super::Finding;
 use crate::commands::sessions::chosen;
 
-/// The directory of everything else.
+/// Checks that the agent directory can be written.
 pub(super) fn agent_directory(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "agent directory";
     let directory = &environment.agent_directory;
@@ -17,7 +17,7 @@ pub(super) fn agent_directory(environment: &Environment) -> Vec<Finding> {
         let parent = directory.ancestors().find(|parent| parent.exists());
         return match parent.map(|parent| (parent, can_write(parent))) {
             Some((_, Ok(()))) => {
-                vec![Finding::good(ABOUT, format!("{shown} will be created when it is needed"))]
+                vec![Finding::good(ABOUT, format!("{shown} will be created when needed"))]
             }
             Some((parent, Err(error))) => vec![Finding::error(
                 ABOUT,
@@ -42,25 +42,25 @@ pub(super) fn agent_directory(environment: &Environment) -> Vec<Finding> {
 }
 
 const FIX_DIRECTORY: &str =
-    "Make it a directory that you can write to, or set PI_CODING_AGENT_DIR to one.";
+    "Make it a directory that you can write, or set PI_CODING_AGENT_DIR to one.";
 
-/// A file that goes away at once: what the permissions say is not all there is to it.
+/// Creates a temporary file, since permissions alone do not tell whether writing works.
 fn can_write(directory: &Path) -> std::io::Result<()> {
     tempfile::tempfile_in(directory).map(drop)
 }
 
-/// Where conversations are.
+/// Checks that sessions can be written and read.
 pub(super) fn sessions(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "sessions";
     const FIX: &str =
-        "Make it a directory that you can write to, or name another with --session-dir.";
+        "Make it a directory that you can write, or choose another with --session-dir.";
     let named = chosen(environment, None);
     let directory = named.clone().unwrap_or_else(|| environment.agent_directory.join("sessions"));
     let shown = directory.display();
     if !directory.exists() {
         let parent = directory.ancestors().find(|parent| parent.exists());
         return vec![match parent.map_or(Ok(()), can_write) {
-            // What is wrong with the agent's own directory was said already.
+            // Problems of the agent directory have been reported already.
             Err(error) if named.is_some() => {
                 Finding::error(ABOUT, format!("{shown} cannot be created: {error}"), FIX)
             }
@@ -82,7 +82,7 @@ pub(super) fn sessions(environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// What earlier crashes left.
+/// Checks for reports of earlier crashes.
 pub(super) fn crashes(environment: &Environment) -> Vec<Finding> {
     let directory = environment.agent_directory.join("crashes");
     let count = std::fs::read_dir(&directory).map_or(0, |entries| entries.flatten().count());
@@ -90,5 +90,5 @@ pub(super) fn crashes(environment: &Environment) -> Vec<Finding> {
         return Vec::new();
     }
     let message = format!("{count} reports in {}", directory.display());
-    vec![Finding::warning("crashes", message, "Report the latest, then delete them.")]
+    vec![Finding::warning("crashes", message, "Report the latest one, then delete them.")]
 }

@@ -1,4 +1,4 @@
-//! The program, and what it finds on the machine.
+//! Checks of the program and the machine.
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -10,24 +10,24 @@ use pi_guard::confine::{ConfinementLevel, Machine};
 use super::Finding;
 use super::choices::load;
 
-/// What runs, and where.
+/// Reports the version, the system and the working directory.
 pub(super) fn program(environment: &Environment) -> Vec<Finding> {
     let (os, architecture) = (std::env::consts::OS, std::env::consts::ARCH);
     let version = env!("CARGO_PKG_VERSION");
-    let place = environment.cwd.display();
+    let cwd = environment.cwd.display();
     let mut findings =
-        vec![Finding::good("pi", format!("version {version} on {os} {architecture}, in {place}"))];
+        vec![Finding::good("pi", format!("version {version} on {os} {architecture}, in {cwd}"))];
     if environment.home.is_none() {
         findings.push(Finding::warning(
             "home",
-            "there is no home directory",
-            "Set HOME, unless you name all files in full.",
+            "no home directory found",
+            "Set HOME, or use absolute paths only.",
         ));
     }
     findings
 }
 
-/// What commands of the model run in.
+/// Checks that there is a shell for commands.
 pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "shell";
     let usual = PathBuf::from("/bin/bash");
@@ -35,16 +35,14 @@ pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
     if let Some(bash) = bash {
         return vec![Finding::good(ABOUT, bash.display().to_string())];
     }
-    let fix = "Install bash, or name a shell as shellPath in settings.json.";
+    let fix = "Install bash, or set shellPath in settings.json.";
     vec![match find(environment, "sh") {
-        Some(sh) => {
-            Finding::warning(ABOUT, format!("there is no bash, only {}", sh.display()), fix)
-        }
-        None => Finding::error(ABOUT, "there is no shell", fix),
+        Some(sh) => Finding::warning(ABOUT, format!("bash not found; using {}", sh.display()), fix),
+        None => Finding::error(ABOUT, "no shell found", fix),
     }]
 }
 
-/// Not needed by pi, but by most projects.
+/// Checks for git, which pi does not need but most projects do.
 pub(super) fn git(environment: &Environment) -> Vec<Finding> {
     vec![match find(environment, "git") {
         Some(git) => Finding::good("git", git.display().to_string()),
@@ -52,7 +50,7 @@ pub(super) fn git(environment: &Environment) -> Vec<Finding> {
     }]
 }
 
-/// What commands can be confined with.
+/// Checks the isolation that this machine offers for commands.
 pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "sandbox";
     let machine = Machine::detect();
@@ -60,7 +58,7 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
     let required = GuardPlan::new(load(environment).settings(), environment).require;
     if rung < required {
         let message = format!(
-            "the settings require {required}, and this machine offers {rung} ({}): nothing will run",
+            "the settings require {required}, but this machine offers {rung} ({}): no command will run",
             machine.missing()
         );
         return vec![Finding::error(ABOUT, message, better(rung))];
@@ -68,44 +66,41 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
     vec![match rung {
         ConfinementLevel::Landlock => {
             let message =
-                format!("{rung}, which holds less than there could be ({})", machine.missing());
+                format!("{rung}, which isolates less than bubblewrap ({})", machine.missing());
             Finding::warning(ABOUT, message, better(rung))
         }
         ConfinementLevel::None => {
-            let message = format!("commands cannot be confined ({})", machine.missing());
+            let message = format!("commands cannot be sandboxed ({})", machine.missing());
             Finding::warning(ABOUT, message, better(rung))
         }
         _ => Finding::good(ABOUT, rung.to_string()),
     }]
 }
 
-/// What to do for more than this rung.
+/// Returns the instruction for a better level of isolation.
 fn better(rung: ConfinementLevel) -> &'static str {
     match rung {
         ConfinementLevel::None if cfg!(target_os = "linux") => {
-            "Use a kernel from Linux 6.2 on with Landlock, or run pi in a container where that \
-             matters."
+            "Use Linux 6.2 or later with Landlock, or run pi in a container."
         }
-        ConfinementLevel::None => {
-            "Run pi in a container or in a virtual machine where that matters."
-        }
+        ConfinementLevel::None => "Run pi in a container or in a virtual machine.",
         ConfinementLevel::Landlock => {
-            "Install bubblewrap (package bubblewrap), and let it make user namespaces; \
-             docs/guard.md says what that adds."
+            "Install bubblewrap (package bubblewrap) and allow it to create user namespaces; \
+             docs/guard.md describes the difference."
         }
-        _ => "There is nothing higher; require less.",
+        ConfinementLevel::Seatbelt | ConfinementLevel::Bubblewrap => "No higher level is available; lower guard.require.",
     }
 }
 
-/// Where the output goes.
+/// Reports the properties of the terminal.
 pub(super) fn terminal(environment: &Environment) -> Vec<Finding> {
     let name = environment.variable("TERM").unwrap_or("not set");
-    let colour = environment.variable("COLORTERM").unwrap_or("not set");
+    let color = environment.variable("COLORTERM").unwrap_or("not set");
     let kind = if std::io::stdout().is_terminal() { "a terminal" } else { "not a terminal" };
-    vec![Finding::good("terminal", format!("stdout is {kind}; TERM {name}, COLORTERM {colour}"))]
+    vec![Finding::good("terminal", format!("stdout is {kind}; TERM {name}, COLORTERM {color}"))]
 }
 
-/// A program on the `PATH`.
+/// Finds a program on the `PATH`.
 fn find(environment: &Environment, program: &str) -> Option<PathBuf> {
     let path = environment.variable("PATH")?;
     let names = std::env::split_paths(path).filter(|directory| directory.is_absolute());

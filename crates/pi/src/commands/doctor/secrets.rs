@@ -1,5 +1,5 @@
-//! Credentials: which providers have one, where it is, and what keeps it from being used. Never
-//! what it is, and nothing is run to get it.
+//! Checks of the credentials: their sources and problems, never their values. No command is run to
+//! resolve a key.
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::models::CredentialSource;
@@ -7,7 +7,7 @@ use pi_coding_agent::models::CredentialSource;
 use super::Finding;
 use crate::commands::credentials::{self, Credentials};
 
-/// The file with secrets.
+/// Checks the format and the permissions of `auth.json`.
 pub(super) fn file(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "credentials";
     let store = Credentials::open(environment).store;
@@ -21,7 +21,7 @@ pub(super) fn file(environment: &Environment) -> Vec<Finding> {
         Err(error) => findings.push(Finding::from(
             ABOUT,
             &error.diagnostic(),
-            "Correct the file, or move it away to begin anew; pi does not overwrite it.",
+            "Fix the file, or move it away to start over; pi does not overwrite it.",
         )),
     }
     #[cfg(unix)]
@@ -31,7 +31,7 @@ pub(super) fn file(environment: &Environment) -> Vec<Finding> {
         if mode & 0o077 != 0 {
             findings.push(Finding::warning(
                 ABOUT,
-                format!("{} can be read by others (mode {mode:o})", path.display()),
+                format!("{} is readable by other users (mode {mode:o})", path.display()),
                 format!("Run: chmod 600 {}", path.display()),
             ));
         }
@@ -39,7 +39,7 @@ pub(super) fn file(environment: &Environment) -> Vec<Finding> {
     findings
 }
 
-/// Which providers have a key, by name and source.
+/// Checks the credential of every provider.
 pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "keys";
     let credentials = Credentials::open(environment);
@@ -49,10 +49,10 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     let mut good = Vec::new();
     let mut findings = Vec::new();
     for provider in stored.iter().map(String::as_str).chain(others) {
-        match judge(&credentials, provider) {
-            Judgement::Absent => {}
-            Judgement::Good(source) => good.push(format!("{provider} ({source})")),
-            Judgement::Bad(finding) => findings.push(finding),
+        match check(&credentials, provider) {
+            KeyState::Absent => {}
+            KeyState::Good(source) => good.push(format!("{provider} ({source})")),
+            KeyState::Bad(finding) => findings.push(finding),
         }
     }
     if !good.is_empty() {
@@ -60,59 +60,68 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     } else if findings.is_empty() {
         findings.push(Finding::warning(
             ABOUT,
-            "no provider has a key in the environment, and nothing is stored",
-            "Set the variable of your provider, for example ANTHROPIC_API_KEY, or store a key \
-             with `pi auth set`.",
+            "no credentials found in the environment or in auth.json",
+            "Set the environment variable of your provider, for example ANTHROPIC_API_KEY, or \
+             store a key with `pi auth set`.",
         ));
     }
     findings
 }
 
-enum Judgement {
+/// State of a credential.
+enum KeyState {
     Absent,
-    /// Where it is.
+    /// Usable, with its source.
     Good(String),
     Bad(Finding),
 }
 
-fn judge(credentials: &Credentials, provider: &str) -> Judgement {
+fn check(credentials: &Credentials, provider: &str) -> KeyState {
     const ABOUT: &str = "keys";
-    let bad = |message: String, fix: String| Judgement::Bad(Finding::warning(ABOUT, message, fix));
+    let bad = |message: String, fix: String| KeyState::Bad(Finding::warning(ABOUT, message, fix));
     if let Err(error) = credentials.store.get(provider) {
-        let fix = format!("Remove it (pi auth remove {provider}), or correct it.");
-        return Judgement::Bad(Finding::from(ABOUT, &error.diagnostic(), &fix));
+        let fix = format!("Fix it, or remove it with `pi auth remove {provider}`.");
+        return KeyState::Bad(Finding::from(ABOUT, &error.diagnostic(), &fix));
     }
     let registry = &credentials.registry;
-    let Some(source) = registry.credential_source(provider) else { return Judgement::Absent };
-    let place = match source {
-        CredentialSource::Given => "given".to_owned(),
+    let Some(source) = registry.credential_source(provider) else { return KeyState::Absent };
+    let source = match source {
+        CredentialSource::Given => "--api-key".to_owned(),
         CredentialSource::StoredKey => "a key in auth.json".to_owned(),
         CredentialSource::Login { expires } if expires <= credentials::now() => {
             let ended = credentials::date(expires);
             let message = format!(
-                "the login of {provider} ended at {ended} UTC, and this version cannot renew it"
+                "the login of {provider} expired at {ended} UTC, and this version cannot renew it"
             );
-            return bad(message, format!("Log in again, or: pi auth remove {provider}"));
+            return bad(
+                message,
+                format!("Log in again, or remove it with `pi auth remove {provider}`."),
+            );
         }
         CredentialSource::Login { expires } => {
             format!("a login in auth.json until {} UTC", credentials::date(expires))
         }
         CredentialSource::ModelsFile => "models.json".to_owned(),
         CredentialSource::Variable(name) => name.to_owned(),
-        CredentialSource::NotNeeded => "needs none".to_owned(),
+        CredentialSource::NotNeeded => "needs no key".to_owned(),
     };
     if credentials.known(provider).is_none() {
-        let message = format!("{provider} has a credential, and no provider is called so");
-        let fix = format!("Add it to models.json, or: pi auth remove {provider}");
+        let message = format!("a credential is stored for an unknown provider, \"{provider}\"");
+        let fix = format!(
+            "Add the provider to models.json, or remove the credential with `pi auth remove {provider}`."
+        );
         return bad(message, fix);
     }
     if !registry.models().is_spoken(provider) {
-        let message = format!("{provider} ({place}) cannot be talked to by this version yet");
-        return bad(message, "Use another provider for now.".to_owned());
+        let message = format!("{provider} ({source}) is not supported by this version yet");
+        return bad(message, "Use another provider.".to_owned());
     }
     if !registry.is_available(provider) {
-        let message = format!("{provider} ({place}) depends on a variable that is not set");
-        return bad(message, format!("Set the variable, or store a key: pi auth set {provider}"));
+        let message = format!("{provider} ({source}) uses an environment variable that is not set");
+        return bad(
+            message,
+            format!("Set the variable, or store a key with `pi auth set {provider}`."),
+        );
     }
-    Judgement::Good(place)
+    KeyState::Good(source)
 }

@@ -1,4 +1,4 @@
-//! `pi policy check`: what would happen.
+//! `pi policy check`: shows the decision on a command, a file, a host or a tool call.
 
 use std::io::{BufWriter, Write as _};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use pi_guard::shell::quoted;
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value};
 
-use super::plain::Plain;
-use super::{Done, Failure, options, reason, word};
+use super::plain::PlainWriter;
+use super::{CommandResult, Failure, options, reason, word};
 use crate::environment;
 use crate::exit::Exit;
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
-/// What is asked about.
+/// The subject of the decision.
 enum Subject {
     Command(String),
     File(String, PathAccess),
@@ -25,10 +25,10 @@ enum Subject {
     Call(String, Map<String, Value>),
 }
 
-pub(in crate::commands) fn check(given: &Given) -> Done {
-    let subject = subject(given)?;
-    let environment = environment::read().map_err(Failure::Failed)?;
-    let guard = load_guard(&options(given, &environment)?)?;
+pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
+    let subject = subject(args)?;
+    let environment = environment::read().map_err(Failure::failed)?;
+    let guard = load_guard(&options(args, &environment)?)?;
     let judgement = match &subject {
         Subject::Command(script) => guard.judge_command(script),
         Subject::File(path, reach) => {
@@ -38,13 +38,14 @@ pub(in crate::commands) fn check(given: &Given) -> Done {
         Subject::Call(tool, arguments) => call(&guard, &environment, tool, arguments),
     };
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if given.has("json") {
+    if args.has("json") {
         serde_json::to_writer_pretty(&mut out, &judgement)?;
         writeln!(out)?;
     } else {
-        let mut out = Plain::new(&mut out);
-        writeln!(out, "{}: {}{}", word(judgement.outcome), reason(&judgement), alone(&judgement))?;
-        if given.has("explain") {
+        let mut out = PlainWriter::new(&mut out);
+        let (word, reason) = (word(judgement.outcome), reason(&judgement));
+        writeln!(out, "{word}: {reason}{}", if_unattended(&judgement))?;
+        if args.has("explain") {
             explain(&judgement, &guard, &subject, &mut out)?;
         }
     }
@@ -53,10 +54,10 @@ pub(in crate::commands) fn check(given: &Given) -> Done {
     Ok(if allowed { Exit::Success } else { Exit::Failed }.into())
 }
 
-fn subject(given: &Given) -> Result<Subject, Failure> {
-    let usage = |text: &str| Err(Failure::Usage(text.to_owned()));
+fn subject(args: &CommandArgs) -> Result<Subject, Failure> {
+    let usage = |text: &str| Err(Failure::usage(text.to_owned()));
     let mut subjects = Vec::new();
-    match given.words.as_slice() {
+    match args.words.as_slice() {
         [] => {}
         [script] => subjects.push(Subject::Command(script.clone())),
         words => {
@@ -64,27 +65,27 @@ fn subject(given: &Given) -> Result<Subject, Failure> {
             subjects.push(Subject::Command(words.join(" ")));
         }
     }
-    if let Some(path) = given.value("path") {
-        let reading = given.value("access") == Some("read");
+    if let Some(path) = args.value("path") {
+        let reading = args.value("access") == Some("read");
         let reach = if reading { PathAccess::Read } else { PathAccess::Write };
         subjects.push(Subject::File(path.to_owned(), reach));
-    } else if given.has("access") {
-        return usage("--access needs --path");
+    } else if args.has("access") {
+        return usage("--access requires --path");
     }
-    if let Some(host) = given.value("host") {
+    if let Some(host) = args.value("host") {
         subjects.push(Subject::Host(host.to_owned()));
     }
-    if let Some(tool) = given.value("tool") {
-        let arguments = given.value("arguments").unwrap_or("{}");
-        let wrong = |error| Failure::Usage(format!("--arguments is no JSON object: {error}"));
+    if let Some(tool) = args.value("tool") {
+        let arguments = args.value("arguments").unwrap_or("{}");
+        let wrong = |error| Failure::usage(format!("--arguments is not a JSON object: {error}"));
         let arguments = serde_json::from_str(arguments).map_err(wrong)?;
         subjects.push(Subject::Call(tool.to_owned(), arguments));
-    } else if given.has("arguments") {
-        return usage("--arguments needs --tool");
+    } else if args.has("arguments") {
+        return usage("--arguments requires --tool");
     }
     match (subjects.pop(), subjects.is_empty()) {
         (Some(subject), true) => Ok(subject),
-        _ => usage("name one thing: -- COMMAND..., --path, --host or --tool"),
+        _ => usage("expected exactly one of -- COMMAND..., --path, --host and --tool"),
     }
 }
 
@@ -104,15 +105,15 @@ fn call(
     guard.judge(Call { tool, arguments, effects: &effects, origin }, &workspace)
 }
 
-/// What happens to a question that nobody hears.
-fn alone(judgement: &Judgment) -> &'static str {
+/// Describes the outcome in a mode that cannot ask.
+fn if_unattended(judgement: &Judgment) -> &'static str {
     match judgement.outcome {
-        Outcome::Ask => "; where nobody can be asked, it is refused",
+        Outcome::Ask => "; refused if no one can be asked",
         Outcome::Run | Outcome::RunConfined | Outcome::Refuse => "",
     }
 }
 
-/// Every part, and where it would run.
+/// Prints the decision on every part, and the effect of the judgement.
 fn explain(
     judgement: &Judgment,
     guard: &Guard,
@@ -123,17 +124,16 @@ fn explain(
         writeln!(out, "{part}")?;
     }
     let confined = guard.confined();
-    let place = match (judgement.outcome, &confined) {
-        (Outcome::Refuse, _) => "it does not happen".to_owned(),
+    let effect = match (judgement.outcome, &confined) {
+        (Outcome::Refuse, _) => "it is refused".to_owned(),
         (Outcome::Ask, _) if guard.plan().approval == ApprovalPolicy::Review => {
-            "a model is asked".to_owned()
+            "a model decides".to_owned()
         }
         (Outcome::Ask, _) => "you are asked".to_owned(),
-        // Only commands run somewhere.
+        // Only commands run in or outside the sandbox.
         _ if !matches!(subject, Subject::Command(_)) => return Ok(()),
         (Outcome::RunConfined, _) => {
-            "it runs in the sandbox, although others do not: nobody knows all of what it does"
-                .to_owned()
+            "it runs in the sandbox, because its effects cannot be determined".to_owned()
         }
         (Outcome::Run, Some(confined)) => {
             format!(
@@ -142,7 +142,7 @@ fn explain(
                 confined.level()
             )
         }
-        (Outcome::Run, None) => "it runs with all your rights".to_owned(),
+        (Outcome::Run, None) => "it runs without a sandbox".to_owned(),
     };
-    writeln!(out, "  {place}")
+    writeln!(out, "  {effect}")
 }

@@ -1,6 +1,6 @@
-//! `pi policy replay`: what was done in past sessions, judged again.
+//! `pi policy replay`: judges the actions of past sessions again.
 //!
-//! One entry at a time: a session may be long.
+//! Reads one entry at a time, since sessions may be large.
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -16,56 +16,57 @@ use pi_session::{BashExecution, Session};
 use pi_tools::{Host, Workspace, toolset};
 use serde_json::{Map, Value, json};
 
-use super::plain::{self, Plain};
+use super::plain::{self, PlainWriter};
 use super::sessions::Store;
-use super::{Done, Failure, SHOWN, export, options, reason, word};
+use super::{CommandResult, Failure, SHOWN, export, options, reason, word};
 use crate::exit::{Exit, note};
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 use crate::secrets;
 
-pub(in crate::commands) fn replay(given: &Given) -> Done {
-    let mut store = Store::open(given)?;
-    let options = absolute(options(given, &store.environment)?);
+pub(in crate::commands) fn replay(args: &CommandArgs) -> CommandResult {
+    let mut store = Store::open(args)?;
+    let options = absolute(options(args, &store.environment)?);
     let mut failed = false;
     let mut paths = Vec::new();
-    if given.words.is_empty() {
-        let all = store.list(given.has("all"));
+    if args.words.is_empty() {
+        let all = store.list(args.has("all"));
         paths.extend(all.into_iter().map(|session| session.path));
     }
-    for reference in &given.words {
+    for reference in &args.words {
         match store.find(reference) {
             Ok(path) => paths.push(path),
-            Err(failure) => failed |= tell(failure)?,
+            Err(failure) => failed |= skip(failure)?,
         }
     }
     let mut replay = Replay {
-        changes: given.has("rules"),
-        judges: None,
+        compare_rules: args.has("rules"),
+        guards: None,
         options,
-        report: Report::new(given.has("json"))?,
+        report: Report::new(args.has("json"))?,
     };
     for path in &paths {
         match replay.session(path) {
             Ok(whole) => failed |= !whole,
-            Err(failure) => failed |= tell(failure)?,
+            Err(failure) => failed |= skip(failure)?,
         }
     }
     replay.report.finish()?;
     Ok(if failed { Exit::Failed } else { Exit::Success }.into())
 }
 
-/// Says what is wrong with one session, and goes on; the rest ends everything.
-fn tell(failure: Failure) -> Result<bool, Failure> {
+/// Reports the failure of one session and returns true; any other failure ends the command.
+fn skip(failure: Failure) -> Result<bool, Failure> {
     match failure {
-        Failure::Failed(message) | Failure::NotConfined(message) => {
-            note(&message);
+        Failure::Error { exit: Exit::Failed | Exit::SandboxUnavailable, .. } => {
+            failure.report();
             Ok(true)
         }
         other => Err(other),
     }
 }
 
-/// Each session is judged as in its own directory, but the files that were named are from here.
+/// Makes the paths of the rule files absolute: each session is judged in its own directory, but
+/// the files are relative to the working directory of the command.
 fn absolute(mut options: AgentOptions) -> AgentOptions {
     let environment = &options.environment;
     let rules = options.settings.get_mut("guard").and_then(|guard| guard.get_mut("rules"));
@@ -79,71 +80,71 @@ fn absolute(mut options: AgentOptions) -> AgentOptions {
 }
 
 struct Replay {
-    /// Rules are compared with none, not with what was done.
-    changes: bool,
+    /// Compares decisions with and without the given rules, instead of with the recorded results.
+    compare_rules: bool,
     options: AgentOptions,
-    /// Those of the last directory: the next session may be of the same.
-    judges: Option<Judges>,
+    /// Guards of the last directory, since the next session often has the same.
+    guards: Option<Guards>,
     report: Report,
 }
 
-/// Whoever judges in a directory.
-struct Judges {
+/// The guards of a working directory.
+struct Guards {
     cwd: PathBuf,
     workspace: Workspace,
     now: Guard,
-    /// Without the rules that were named.
+    /// The guard without the given rules.
     before: Option<Guard>,
-    /// The directory is not there any more, so there can be no sandbox for it.
+    /// The directory does not exist any more, so there is no sandbox for it.
     gone: bool,
 }
 
-/// The tool that a command of the user is reported as.
+/// Name under which a command of the user is reported.
 const USER_COMMAND: &str = "bash";
 
-/// Something that was done.
+/// A recorded action.
 struct Action<'a> {
     entry: &'a str,
     tool: &'a str,
     arguments: &'a Map<String, Value>,
     effects: &'a Effects,
-    /// The user did it, not the model.
+    /// The action was taken by the user, not by the model.
     by_user: bool,
 }
 
-/// What became of it.
+/// The recorded result of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Record {
     Ran,
     Refused,
-    /// Nothing is recorded.
+    /// No result is recorded.
     Unknown,
 }
 
 impl Replay {
-    /// Judges a session; says whether all of it could be read.
+    /// Judges a session. Returns true if all of it could be read.
     fn session(&mut self, path: &Path) -> Result<bool, Failure> {
         let mut session = export::open(path)?;
         session.verify()?;
         for problem in session.damaged_lines() {
             let (path, at) = (path.display(), problem.offset);
-            note(&format!("{path}: damaged at byte {at}: {}; left out", problem.reason));
+            note(&format!("{path}: damaged at byte {at}: {}; skipped", problem.reason));
         }
         self.ready(session.cwd())?;
-        let place = Place { id: session.id(), path, cwd: session.cwd() };
+        let source = Source { id: session.id(), path, cwd: session.cwd() };
         self.report.begin();
-        self.entries(&session, &place)?;
+        self.entries(&session, &source)?;
         Ok(session.damaged_lines().is_empty())
     }
 
     fn ready(&mut self, cwd: &Path) -> Result<(), GuardError> {
-        if self.judges.as_ref().is_some_and(|judges| judges.cwd == cwd) {
+        if self.guards.as_ref().is_some_and(|guards| guards.cwd == cwd) {
             return Ok(());
         }
         let mut options = self.options.clone();
         cwd.clone_into(&mut options.environment.cwd);
         let now = load_guard(&options)?;
-        let before = if self.changes {
+        let before = if self.compare_rules {
             if let Some(Value::Object(guard)) = options.settings.get_mut("guard") {
                 guard.remove("rules");
             }
@@ -154,29 +155,29 @@ impl Replay {
         let home = options.environment.home.clone();
         let workspace = Workspace::new(Arc::new(Host::default()), cwd.to_owned(), home);
         let gone = !cwd.is_dir();
-        self.judges = Some(Judges { cwd: cwd.to_owned(), workspace, now, before, gone });
+        self.guards = Some(Guards { cwd: cwd.to_owned(), workspace, now, before, gone });
         Ok(())
     }
 
-    fn entries(&mut self, session: &Session, place: &Place<'_>) -> Result<(), Failure> {
-        // Calls whose results are still to come: those of one message.
+    fn entries(&mut self, session: &Session, source: &Source<'_>) -> Result<(), Failure> {
+        // Calls of the last message that have no result yet.
         let mut open: Vec<(String, ToolCall)> = Vec::new();
         for entry in session.entries() {
             let entry = entry?;
             let EntryBody::Message(message) = &entry.body else { continue };
             match message {
-                AgentMessage::Llm(Message::Assistant(said)) => {
+                AgentMessage::Llm(Message::Assistant(answer)) => {
                     for (id, call) in open.drain(..) {
-                        self.call(place, &id, &call, Record::Unknown)?;
+                        self.call(source, &id, &call, Record::Unknown)?;
                     }
-                    let calls = said.tool_calls().filter(|call| is_looked_at(call));
+                    let calls = answer.tool_calls().filter(|call| is_judged(call));
                     open.extend(calls.map(|call| (entry.id.clone(), call.clone())));
                 }
                 AgentMessage::Llm(Message::ToolResult(result)) => {
-                    let mine = |(_, call): &(String, ToolCall)| call.id == result.tool_call_id;
-                    if let Some(at) = open.iter().position(mine) {
+                    let matches = |(_, call): &(String, ToolCall)| call.id == result.tool_call_id;
+                    if let Some(at) = open.iter().position(matches) {
                         let (id, call) = open.swap_remove(at);
-                        self.call(place, &id, &call, recorded(result))?;
+                        self.call(source, &id, &call, recorded(result))?;
                     }
                 }
                 message => {
@@ -189,40 +190,40 @@ impl Replay {
                             effects: &effects.run(run.command),
                             by_user: true,
                         };
-                        self.judge(place, &action, Record::Ran)?;
+                        self.judge(source, &action, Record::Ran)?;
                     }
                 }
             }
         }
         for (id, call) in open {
-            self.call(place, &id, &call, Record::Unknown)?;
+            self.call(source, &id, &call, Record::Unknown)?;
         }
         Ok(())
     }
 
     fn call(
         &mut self,
-        place: &Place<'_>,
+        source: &Source<'_>,
         entry: &str,
         call: &ToolCall,
         record: Record,
     ) -> Result<(), Failure> {
         let (tool, arguments) = (call.name.as_str(), &call.arguments);
         let effects = &toolset::effects_of(tool, arguments);
-        self.judge(place, &Action { entry, tool, arguments, effects, by_user: false }, record)
+        self.judge(source, &Action { entry, tool, arguments, effects, by_user: false }, record)
     }
 
     fn judge(
         &mut self,
-        place: &Place<'_>,
+        source: &Source<'_>,
         action: &Action<'_>,
         record: Record,
     ) -> Result<(), Failure> {
-        let Some(judges) = &self.judges else { return Ok(()) };
-        let (now, judgement) = judges.decide(&judges.now, action);
-        let (old, differs) = match &judges.before {
+        let Some(guards) = &self.guards else { return Ok(()) };
+        let (now, judgement) = guards.decide(&guards.now, action);
+        let (old, differs) = match &guards.before {
             Some(before) => {
-                let (old, _) = judges.decide(before, action);
+                let (old, _) = guards.decide(before, action);
                 (old, old != now)
             }
             None => match record {
@@ -233,17 +234,17 @@ impl Replay {
         };
         self.report.count += 1;
         if differs {
-            self.report.difference(place, action, [old, now], &judgement)?;
+            self.report.difference(source, action, [old, now], &judgement)?;
         }
         Ok(())
     }
 }
 
-impl Judges {
-    /// What one of them decides about it, in a word.
+impl Guards {
+    /// Returns the decision of a guard on an action, and its judgement.
     fn decide(&self, guard: &Guard, action: &Action<'_>) -> (&'static str, Judgment) {
         if action.by_user {
-            // Whoever types a command has approved it.
+            // Commands of the user count as approved.
             let judgement = guard.judge_command(&action.effects.runs.join("\n"));
             let forbidden = judgement.verdict.decision == Decision::Forbid;
             return (word(if forbidden { Outcome::Refuse } else { Outcome::Run }), judgement);
@@ -255,7 +256,7 @@ impl Judges {
             origin: ToolOrigin::Builtin,
         };
         let judgement = guard.judge(call, &self.workspace);
-        // Where it runs is not what is compared: any rule makes that matter for many.
+        // Sandboxing is ignored: almost any rule changes it for many commands.
         let confined = judgement.outcome == Outcome::RunConfined;
         let allowed = self.gone && judgement.verdict.decision == Decision::Allow;
         (word(if allowed || confined { Outcome::Run } else { judgement.outcome }), judgement)
@@ -263,12 +264,12 @@ impl Judges {
 }
 
 /// Returns true for a call of a built-in tool that runs commands, writes files or connects.
-fn is_looked_at(call: &ToolCall) -> bool {
+fn is_judged(call: &ToolCall) -> bool {
     let effects = toolset::effects_of(&call.name, &call.arguments);
     !effects.undeclared && !effects.is_read_only() && call.arguments_error.is_none()
 }
 
-/// Whether it was run, by what the model was told.
+/// Derives the recorded result from the text of the tool result.
 fn recorded(result: &ToolResultMessage) -> Record {
     let first = result.content.iter().find_map(UserBlock::as_text).unwrap_or_default();
     let refused = ["This is not allowed and was not run.", "This was not run:"];
@@ -279,18 +280,18 @@ fn recorded(result: &ToolResultMessage) -> Record {
     }
 }
 
-/// Which session it is.
-struct Place<'a> {
+/// The session of an action.
+struct Source<'a> {
     id: &'a str,
     path: &'a Path,
     cwd: &'a Path,
 }
 
-/// What is printed, as it is found.
+/// The output, written as differences are found.
 struct Report {
-    out: Plain<BufWriter<std::io::StdoutLock<'static>>>,
+    out: PlainWriter<BufWriter<std::io::StdoutLock<'static>>>,
     json: bool,
-    /// The session was named already.
+    /// The header of the current session has been written.
     named: bool,
     sessions: usize,
     count: usize,
@@ -299,14 +300,14 @@ struct Report {
 
 impl Report {
     fn new(json: bool) -> Result<Self, Failure> {
-        let mut out = Plain::new(BufWriter::new(std::io::stdout().lock()));
+        let mut out = PlainWriter::new(BufWriter::new(std::io::stdout().lock()));
         if json {
             write!(out, "[")?;
         }
         Ok(Self { out, json, named: false, sessions: 0, count: 0, different: 0 })
     }
 
-    /// Another session.
+    /// Begins the next session.
     fn begin(&mut self) {
         self.named = false;
         self.sessions += 1;
@@ -314,7 +315,7 @@ impl Report {
 
     fn difference(
         &mut self,
-        place: &Place<'_>,
+        source: &Source<'_>,
         action: &Action<'_>,
         [old, new]: [&str; 2],
         judgement: &Judgment,
@@ -324,9 +325,9 @@ impl Report {
         let what = summary.map(|summary| summary.text.as_str()).unwrap_or_default();
         if self.json {
             let mut difference = json!({
-                "session": place.id,
-                "path": place.path,
-                "cwd": place.cwd,
+                "session": source.id,
+                "path": source.path,
+                "cwd": source.cwd,
                 "entry": action.entry,
                 "tool": action.tool,
                 "byUser": action.by_user,
@@ -340,8 +341,8 @@ impl Report {
             return Ok(());
         }
         if !std::mem::replace(&mut self.named, true) {
-            let cwd = place.cwd.display().to_string();
-            writeln!(self.out, "{} in {}", place.id, plain::line(&cwd, usize::MAX))?;
+            let cwd = source.cwd.display().to_string();
+            writeln!(self.out, "{} in {}", source.id, plain::line(&cwd, usize::MAX))?;
         }
         let (entry, tool) = (plain::line(action.entry, 40), plain::line(action.tool, 40));
         let secrets = secrets::own();
@@ -358,7 +359,7 @@ impl Report {
         self.out.flush()?;
         if !self.json {
             let (different, count, sessions) = (self.different, self.count, self.sessions);
-            note(&format!("{different} of {count} differ, in {sessions} sessions"));
+            note(&format!("{different} of {count} actions differ, in {sessions} sessions"));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `pi policy test`: whether rule files can be used, and what is in them.
+//! `pi policy test`: loads rule files and checks their examples.
 
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
@@ -9,34 +9,34 @@ use pi_coding_agent::guard::rules::{self, DIRECTORY};
 use pi_guard::policy::{Layer, RuleFile};
 use serde_json::{Value, json};
 
-use super::{Done, Failure};
+use super::{CommandResult, Failure};
 use crate::commands::plain;
 use crate::environment;
 use crate::exit::{Exit, note};
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
-pub(in crate::commands) fn test(given: &Given) -> Done {
-    let environment = environment::read().map_err(Failure::Failed)?;
+pub(in crate::commands) fn test(args: &CommandArgs) -> CommandResult {
+    let environment = environment::read().map_err(Failure::failed)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let (mut list, mut failed) = (Vec::new(), false);
-    for name in &given.words {
+    for name in &args.words {
         let path = environment.expand(name, &environment.cwd);
         let loaded = rules::read(&path, layer(&path, &environment));
         failed |= loaded.is_err();
-        if given.has("json") {
+        if args.has("json") {
             list.push(to_json(name, &loaded));
             continue;
         }
         match loaded {
             Ok(file) => writeln!(out, "{}: {}", plain::line(name, usize::MAX), describe(&file))?,
             Err(error) => {
-                // In the order of the files.
+                // Keeps stdout and stderr in the order of the files.
                 out.flush()?;
                 note(&error.to_string());
             }
         }
     }
-    if given.has("json") {
+    if args.has("json") {
         serde_json::to_writer_pretty(&mut out, &list)?;
         writeln!(out)?;
     }
@@ -44,7 +44,7 @@ pub(in crate::commands) fn test(given: &Given) -> Done {
     Ok(if failed { Exit::Failed } else { Exit::Success }.into())
 }
 
-/// A project may say less than its user.
+/// Returns the layer of a rule file; rules of a project may do less than those of the user.
 fn layer(path: &Path, environment: &Environment) -> Layer {
     let of_project = environment.project_directory().join(DIRECTORY);
     if path.parent() == Some(&of_project) { Layer::Project } else { Layer::Run }
@@ -65,8 +65,8 @@ fn describe(file: &RuleFile) -> String {
     let rules = if rules.is_empty() { "no rules".to_owned() } else { rules.join(", ") };
     match file.examples {
         0 => format!("{rules}; no examples"),
-        1 => format!("{rules}; its example holds"),
-        count => format!("{rules}; all {count} examples hold"),
+        1 => format!("{rules}; 1 example passed"),
+        count => format!("{rules}; {count} examples passed"),
     }
 }
 

@@ -1,8 +1,9 @@
-//! A command with the streams of this program: people can talk to it.
+//! Runs a command with the standard streams of this program.
 //!
-//! With bubblewrap the command is in a session and among processes of its own, and all of them end
-//! with it and with this program. Without, it keeps the terminal; what it leaves behind is killed
-//! when it has ended, but if this program is killed outright, it goes on (as confined as before).
+//! With bubblewrap, the command has its own session and process namespace, and all its processes end
+//! with it and with this program. Without bubblewrap, it keeps the terminal; the processes it leaves
+//! behind are killed when it ends, but if this program is killed with SIGKILL, they continue (still
+//! sandboxed).
 
 use std::io::IsTerminal as _;
 use std::process::ExitStatus;
@@ -11,27 +12,30 @@ use pi_guard::confine::ConfinementLevel;
 use tokio::process::{Child, Command};
 
 use super::{Run, code, not_started};
-use crate::commands::{Done, Failure};
+use crate::commands::{CommandResult, Failure};
 use crate::exit::note;
 
-pub(super) async fn run(run: &Run) -> Done {
-    let held = run.confined.command(&run.program, &run.arguments, &run.cwd, &run.environment);
-    let mut command = Command::new(&held.program);
-    command.args(&held.arguments).env_clear().envs(held.environment).current_dir(&run.cwd);
-    // Whoever is in a process group of its own cannot read from the terminal, unless it is also in
-    // a session of its own; whoever is not gets the terminal's signals without our help.
-    let apart =
-        run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
+pub(super) async fn run(run: &Run) -> CommandResult {
+    let sandboxed = run.confined.command(&run.program, &run.arguments, &run.cwd, &run.environment);
+    let mut command = Command::new(&sandboxed.program);
+    command
+        .args(&sandboxed.arguments)
+        .env_clear()
+        .envs(sandboxed.environment)
+        .current_dir(&run.cwd);
+    // A command in its own process group cannot read from the terminal, unless it also has its own
+    // session. A command in our process group receives the signals of the terminal directly.
+    let apart = run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
     let status = start(command, apart).await;
     let name = run.program.to_string_lossy();
     match status {
         Ok(status) => Ok(code(status)),
         Err(Problem::Start(error)) => {
-            note(&format!("{name} cannot be run: {error}"));
+            note(&format!("cannot run {name}: {error}"));
             Ok(code(not_started(&error).into()))
         }
         Err(Problem::Wait(error)) => {
-            Err(Failure::Failed(format!("nobody knows how {name} ended: {error}")))
+            Err(Failure::failed(format!("cannot determine the exit status of {name}: {error}")))
         }
     }
 }
@@ -47,7 +51,7 @@ async fn start(mut command: Command, apart: bool) -> Result<i32, Problem> {
     if apart {
         command.process_group(0);
     }
-    // Before there is a command that a signal could miss.
+    // Installed before the command starts, so that no signal is lost.
     let mut signals = Signals::new().map_err(Problem::Start)?;
     adopt_orphans();
     let mut child = command.spawn().map_err(Problem::Start)?;
@@ -58,13 +62,13 @@ async fn start(mut command: Command, apart: bool) -> Result<i32, Problem> {
         }
     };
     end_children();
-    Ok(ended(status))
+    Ok(exit_code(status))
 }
 
 #[cfg(not(unix))]
 async fn start(mut command: Command, _: bool) -> Result<i32, Problem> {
     let mut child = command.spawn().map_err(Problem::Start)?;
-    child.wait().await.map(ended).map_err(Problem::Wait)
+    child.wait().await.map(exit_code).map_err(Problem::Wait)
 }
 
 #[cfg(unix)]
@@ -72,8 +76,8 @@ fn id(child: &Child) -> Option<i32> {
     child.id().map(u32::cast_signed)
 }
 
-/// As shells tell it.
-fn ended(status: ExitStatus) -> i32 {
+/// Returns the exit code as shells report it.
+fn exit_code(status: ExitStatus) -> i32 {
     #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return 128 + signal;

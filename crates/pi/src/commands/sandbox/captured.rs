@@ -1,4 +1,4 @@
-//! A command whose output is collected, for programs: one JSON object at the end.
+//! Runs a command, captures its output, and prints one JSON object at the end.
 
 use std::io::Write as _;
 
@@ -8,12 +8,12 @@ use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 
 use super::{Run, code, not_started};
-use crate::commands::{Done, Failure};
+use crate::commands::{CommandResult, Failure};
 
-/// How much of the output is kept: its end.
+/// Size of the end of the output that is kept.
 const KEPT: usize = 1024 * 1024;
 
-/// The end of an output.
+/// The end of the output.
 #[derive(Default)]
 struct Tail {
     bytes: Vec<u8>,
@@ -23,20 +23,20 @@ struct Tail {
 impl Tail {
     fn add(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
-        // Not every time: that would move all of it for every line.
+        // Rarely, since it moves all bytes.
         if self.bytes.len() > 2 * KEPT {
             self.shorten();
         }
     }
 
     fn shorten(&mut self) {
-        let much = self.bytes.len().saturating_sub(KEPT);
-        self.cut |= much > 0;
-        self.bytes.drain(..much);
+        let surplus = self.bytes.len().saturating_sub(KEPT);
+        self.cut |= surplus > 0;
+        self.bytes.drain(..surplus);
     }
 }
 
-pub(super) async fn run(run: &Run) -> Done {
+pub(super) async fn run(run: &Run) -> CommandResult {
     let (ended, tail) = execute(run).await?;
     let output = String::from_utf8_lossy(&tail.bytes);
     let denied = if ended == 0 { Vec::new() } else { denied(run, &output) };
@@ -67,7 +67,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
         Ok(process) => process,
         Err(error) => {
             let code = not_started(&error).into();
-            tail.add(format!("pi: the command was not run: {error}\n").as_bytes());
+            tail.add(format!("pi: cannot run the command: {error}\n").as_bytes());
             return Ok((code, tail));
         }
     };
@@ -82,13 +82,13 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
                 Ok(count) => tail.add(&buffer[..count]),
             },
             ended = &mut process.exit => {
-                let lost = |error| Failure::Failed(format!("nobody knows how it ended: {error}"));
+                let lost = |error| Failure::failed(format!("cannot determine the exit status: {error}"));
                 break ended.map_err(lost)?.unwrap_or(1);
             }
             ended = &mut signal => break ended,
         }
     };
-    // Whatever it has left behind; then there is an end to its output.
+    // Ends all remaining processes, which closes the output.
     process.tree.kill().await;
     while let (true, Ok(count @ 1..)) = (open, process.output.read(&mut buffer).await) {
         tail.add(&buffer[..count]);
@@ -97,7 +97,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
     Ok((ended, tail))
 }
 
-/// What it was denied, as far as that can be told.
+/// Returns what the sandbox denied, as far as it is known.
 fn denied(run: &Run, output: &str) -> Vec<Denial> {
     let refused = run.guard.take_refused_hosts().into_iter();
     let mut denied: Vec<Denial> = refused.map(Denial::from).collect();
@@ -105,7 +105,7 @@ fn denied(run: &Run, output: &str) -> Vec<Denial> {
     denied
 }
 
-/// Waits for a signal that ends the command, and gives the code that it ends with then.
+/// Waits for a signal that ends the command, and returns its exit code.
 #[cfg(unix)]
 async fn signal() -> i32 {
     match super::signals::Signals::new() {

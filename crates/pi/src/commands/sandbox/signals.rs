@@ -1,4 +1,4 @@
-//! Signals for a command, and what it leaves behind.
+//! Forwarding of signals to a command, and cleanup of its processes.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use rustix::process::{
 };
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Those that are passed on.
+/// The signals that are forwarded.
 pub(super) struct Signals {
     interrupt: tokio::signal::unix::Signal,
     quit: tokio::signal::unix::Signal,
@@ -17,7 +17,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
-    /// From now on they do not end this program.
+    /// Installs the handlers. From then on, the signals do not end this program.
     pub(super) fn new() -> io::Result<Self> {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -27,7 +27,7 @@ impl Signals {
         })
     }
 
-    /// The next one.
+    /// Waits for the next signal.
     pub(super) async fn next(&mut self) -> Signal {
         tokio::select! {
             _ = self.interrupt.recv() => Signal::INT,
@@ -38,13 +38,13 @@ impl Signals {
     }
 }
 
-/// Passes a signal on to the command that was started as this process. `apart`: it is not in our
-/// process group, so the terminal does not tell it anything.
+/// Forwards a signal to the command with this process id. If `apart`, the command is not in our
+/// process group, so it does not receive the signals of the terminal.
 pub(super) fn forward(signal: Signal, started: Option<i32>, apart: bool) {
     let Some(started) = started.and_then(Pid::from_raw) else { return };
     if !apart {
         if signal == Signal::TERM || signal == Signal::HUP {
-            // It may just have ended by itself; the same below.
+            // Fails if the command has just ended; the same below.
             let _ = kill_process(started, signal);
         }
         return;
@@ -56,8 +56,7 @@ pub(super) fn forward(signal: Signal, started: Option<i32>, apart: bool) {
     };
 }
 
-/// The command itself: with bubblewrap that is the first process below the one that began as
-/// bubblewrap and the one that is the first in there.
+/// Returns the process of the command itself, which is a descendant of the bubblewrap processes.
 fn inside(started: Pid) -> Pid {
     let is_wrapper = |id: Pid| {
         let name = fs::read_to_string(format!("/proc/{}/comm", id.as_raw_nonzero()));
@@ -71,7 +70,7 @@ fn inside(started: Pid) -> Pid {
     at
 }
 
-/// The children of a process, the oldest first.
+/// Returns the children of a process, oldest first.
 fn children(of: Pid) -> Vec<Pid> {
     let tasks = fs::read_dir(format!("/proc/{}/task", of.as_raw_nonzero()));
     let mut found = Vec::new();
@@ -83,14 +82,14 @@ fn children(of: Pid) -> Vec<Pid> {
     found
 }
 
-/// Makes this process the parent of what the command leaves behind.
+/// Makes this process the parent of orphaned processes of the command.
 pub(super) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
-    // Where that cannot be had, what leaves its parents is not found.
+    // If this fails, orphaned processes are not found.
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }
 
-/// Kills all that is left, also what then becomes ours.
+/// Kills all children, including those adopted meanwhile.
 pub(super) fn end_children() {
     loop {
         let left = children(rustix::process::getpid());

@@ -1,19 +1,19 @@
-//! `pi sessions fork`: a new session out of an old one, which stays as it is.
+//! `pi sessions fork`: copies a session into a new one.
 
 use pi_session::{ForkPosition, NewSession, Session};
 use serde_json::json;
 
 use super::store::Store;
-use super::{Done, Failure};
+use super::{CommandResult, Failure};
 use crate::commands::export::open;
 use crate::exit::print;
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
-pub(in crate::commands) fn fork(given: &Given) -> Done {
-    let mut store = Store::open(given)?;
-    let path = store.find(given.word(0).unwrap_or_default())?;
+pub(in crate::commands) fn fork(args: &CommandArgs) -> CommandResult {
+    let mut store = Store::open(args)?;
+    let path = store.find(args.word(0).unwrap_or_default())?;
     let source = open(&path)?;
-    let fork = match given.value("at") {
+    let fork = match args.value("at") {
         Some(entry) => source.fork(entry, ForkPosition::At)?.session,
         None => {
             let directory = Some(store.directory());
@@ -22,12 +22,12 @@ pub(in crate::commands) fn fork(given: &Given) -> Done {
         }
     };
     let Some(file) = fork.path().filter(|_| fork.is_saved()) else {
-        return Err(Failure::Failed(format!(
-            "{} has no conversation that could be continued",
+        return Err(Failure::failed(format!(
+            "{} contains no messages to continue from",
             path.display()
         )));
     };
-    if given.has("json") {
+    if args.has("json") {
         return Ok(print(&format!("{}\n", json!({ "id": fork.id(), "path": file }))));
     }
     Ok(print(&format!("{}\n{}\n", fork.id(), file.display())))

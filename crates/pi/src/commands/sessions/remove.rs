@@ -1,6 +1,6 @@
-//! `pi sessions rm`: removes sessions for good, with the checkpoints of their files.
+//! `pi sessions rm`: removes sessions and their checkpoints permanently.
 //!
-//! Asks a person first. Without one, only `--yes` removes anything: a script must say so.
+//! Asks for confirmation on a terminal. Without a terminal, `--yes` is required.
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
@@ -9,21 +9,21 @@ use pi_coding_agent::checkpoint_directory;
 use pi_session::{OpenOptions, Session, SessionInfo};
 
 use super::store::{Store, title};
-use super::{Done, Failure, success};
+use super::{CommandResult, Failure, success};
 use crate::commands::export::open;
 use crate::exit::{note, print};
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
 
-pub(in crate::commands) fn remove(given: &Given) -> Done {
-    let mut store = Store::open(given)?;
+pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
+    let mut store = Store::open(args)?;
     let mut sessions = Vec::new();
-    // All of them are found before any is removed.
-    for word in &given.words {
+    // Resolves all sessions before it removes any.
+    for word in &args.words {
         let path = store.find(word)?;
         open(&path)?;
         sessions.push(SessionInfo::read(&path)?);
     }
-    if !given.has("yes") && !confirmed(&sessions)? {
+    if !args.has("yes") && !confirmed(&sessions)? {
         note("nothing was removed");
         return Ok(success());
     }
@@ -39,17 +39,16 @@ pub(in crate::commands) fn remove(given: &Given) -> Done {
 fn confirmed(sessions: &[SessionInfo]) -> Result<bool, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        return Err(Failure::Usage(
-            "nobody is there to ask; add --yes to remove for good".to_owned(),
-        ));
+        return Err(Failure::usage("cannot ask for confirmation without a terminal")
+            .hint("add --yes to remove permanently"));
     }
     for session in sessions {
         note(&format!("{} {}", session.id, title(session, 60)));
     }
-    // If nobody can see the question, no answer comes, and nothing is removed.
-    let _ = write!(std::io::stderr(), "Remove {} for good? [y/N] ", plural(sessions.len()));
+    // If the question cannot be shown, no answer follows, and nothing is removed.
+    let _ = write!(std::io::stderr(), "Remove {} permanently? [y/N] ", plural(sessions.len()));
     let mut answer = String::new();
-    stdin.lock().read_line(&mut answer).map_err(|error| Failure::Failed(error.to_string()))?;
+    stdin.lock().read_line(&mut answer).map_err(|error| Failure::failed(error.to_string()))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
@@ -57,7 +56,7 @@ fn plural(count: usize) -> String {
     if count == 1 { "this session".to_owned() } else { format!("these {count} sessions") }
 }
 
-/// Removes a session that no process is writing.
+/// Removes a session, unless another process has it open.
 fn remove_one(path: &Path) -> Result<(), Failure> {
     let lock = Session::open(path, &OpenOptions::append())?;
     std::fs::remove_file(path).map_err(|error| cannot_remove(path, &error))?;
@@ -75,5 +74,5 @@ fn remove_checkpoints(directory: &Path) -> Result<(), Failure> {
 }
 
 fn cannot_remove(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot remove {}: {error}", path.display()))
+    Failure::failed(format!("cannot remove {}: {error}", path.display()))
 }

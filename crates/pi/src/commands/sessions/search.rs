@@ -1,4 +1,4 @@
-//! `pi sessions search`.
+//! `pi sessions search`: finds sessions by their text.
 
 use std::io::{BufWriter, Write as _};
 
@@ -6,22 +6,22 @@ use pi_session::{SearchHit, SearchOptions, TextKind};
 use serde_json::{Value, json};
 
 use super::list::limit;
-use super::store::{Store, complain_about, id_length, title, to_json};
-use super::{Done, plain};
-use crate::exit::{Exit, note};
-use crate::flags::parse::Given;
+use super::store::{Store, id_length, report_unreadable, title, to_json};
+use super::{CommandResult, plain};
+use crate::exit::{Exit, hint, note};
+use crate::flags::parse::CommandArgs;
 
-/// Like grep, finding nothing is an exit code of its own, so that scripts can ask.
-pub(in crate::commands) fn search(given: &Given) -> Done {
-    let limit = limit(given)?;
-    let mut store = Store::open(given)?;
-    let cwd = (!given.has("all")).then(|| store.environment.cwd.clone());
+/// Runs the search. As with grep, the exit code is 1 if nothing was found.
+pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
+    let limit = limit(args)?;
+    let mut store = Store::open(args)?;
+    let cwd = (!args.has("all")).then(|| store.environment.cwd.clone());
     let options = SearchOptions { cwd, limit: Some(limit) };
-    let terms: Vec<String> = given.words.iter().map(|word| term(word)).collect();
+    let terms: Vec<String> = args.words.iter().map(|word| term(word)).collect();
     let found = store.index.search(&terms.join(" "), &options);
-    complain_about(&found.problems);
+    report_unreadable(&found.problems);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if given.has("json") {
+    if args.has("json") {
         let list: Vec<Value> = found.hits.iter().map(hit_to_json).collect();
         serde_json::to_writer_pretty(&mut out, &list)?;
         writeln!(out)?;
@@ -37,13 +37,16 @@ pub(in crate::commands) fn search(given: &Given) -> Done {
     }
     out.flush()?;
     if found.hits.is_empty() {
-        note("found nothing; --all searches the sessions of all directories");
+        note("nothing found");
+        if !args.has("all") {
+            hint("search the sessions of all directories with --all");
+        }
         return Ok(Exit::Failed.into());
     }
     Ok(Exit::Success.into())
 }
 
-/// What the shell kept together is found as it is.
+/// Quotes an argument that contains spaces, so that it is searched as a phrase.
 fn term(word: &str) -> String {
     let is_phrase = word.contains(char::is_whitespace) && !word.contains('"');
     if is_phrase { format!("\"{word}\"") } else { word.to_owned() }
@@ -62,7 +65,7 @@ fn kind(kind: TextKind) -> &'static str {
 
 fn hit_to_json(hit: &SearchHit) -> Value {
     let matches: Vec<_> =
-        hit.snippet.matches.iter().map(|place| [place.start, place.end]).collect();
+        hit.snippet.matches.iter().map(|range| [range.start, range.end]).collect();
     json!({
         "session": to_json(&hit.session),
         "entryId": hit.entry_id,

@@ -1,4 +1,4 @@
-//! `pi sessions show`: what a session is, then what was said.
+//! `pi sessions show`: prints the properties and the messages of a session.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -6,39 +6,39 @@ use std::path::Path;
 use pi_session::{EffectsResolver, MarkdownOptions, Session, SessionInfo, ToolDetail};
 use serde_json::{Value, json};
 
-use super::plain::{Plain, date};
+use super::plain::{PlainWriter, date};
 use super::store::{Store, to_json};
-use super::{Done, Failure, success};
-use crate::commands::export::{masked, open};
-use crate::flags::parse::Given;
+use super::{CommandResult, Failure, success};
+use crate::commands::export::{open, redacted};
+use crate::flags::parse::CommandArgs;
 use crate::secrets;
 
-/// Lines of a tool's result that are shown if nothing else is asked for.
+/// Default number of lines of a tool result.
 const BRIEF: usize = 5;
 
-pub(in crate::commands) fn show(given: &Given) -> Done {
-    let mut store = Store::open(given)?;
-    let path = store.find(given.word(0).unwrap_or_default())?;
-    let mut session = masked(open(&path)?)?;
+pub(in crate::commands) fn show(args: &CommandArgs) -> CommandResult {
+    let mut store = Store::open(args)?;
+    let path = store.find(args.word(0).unwrap_or_default())?;
+    let mut session = redacted(open(&path)?)?;
     let info = SessionInfo::read(&path)?;
     session.verify()?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    if given.has("json") {
-        let mut facts = facts(&session, &info)?;
-        secrets::own().redact_json(&mut facts);
-        serde_json::to_writer_pretty(&mut out, &facts)?;
+    if args.has("json") {
+        let mut object = to_json_with_entries(&session, &info)?;
+        secrets::own().redact_json(&mut object);
+        serde_json::to_writer_pretty(&mut out, &object)?;
         writeln!(out)?;
     } else {
-        let mut out = Plain::new(&mut out);
+        let mut out = PlainWriter::new(&mut out);
         describe(&session, &info, &path, &mut out)?;
-        let tools = match given.value("tools") {
+        let tools = match args.value("tools") {
             Some("none") => ToolDetail::None,
             Some("full") => ToolDetail::Full,
             _ => ToolDetail::Lines(BRIEF),
         };
         let options = MarkdownOptions::default()
             .tools(tools)
-            .thinking(given.has("thinking"))
+            .thinking(args.has("thinking"))
             .effects(EffectsResolver::new(pi_tools::toolset::effects_of));
         session.export_markdown(&options, &mut out)?;
     }
@@ -46,22 +46,22 @@ pub(in crate::commands) fn show(given: &Given) -> Done {
     Ok(success())
 }
 
-fn facts(session: &Session, info: &SessionInfo) -> Result<Value, Failure> {
+fn to_json_with_entries(session: &Session, info: &SessionInfo) -> Result<Value, Failure> {
     let mut entries = Vec::new();
     for id in session.branch_ids(None)? {
-        // A damaged line is counted among the problems.
+        // Damaged lines are listed under `problems`.
         if let Ok(entry) = session.raw_entry(id)
             && let Ok(entry) = serde_json::from_str::<Value>(&entry)
         {
             entries.push(entry);
         }
     }
-    let mut facts = to_json(info);
-    facts["stats"] = serde_json::to_value(session.stats()?)?;
-    facts["entryCount"] = json!(session.len());
-    facts["problems"] = problems(session).into_iter().collect();
-    facts["branch"] = Value::Array(entries);
-    Ok(facts)
+    let mut object = to_json(info);
+    object["stats"] = serde_json::to_value(session.stats()?)?;
+    object["entryCount"] = json!(session.len());
+    object["problems"] = problems(session).into_iter().collect();
+    object["branch"] = Value::Array(entries);
+    Ok(object)
 }
 
 fn problems(session: &Session) -> Vec<Value> {

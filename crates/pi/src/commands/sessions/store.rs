@@ -1,4 +1,4 @@
-//! Where the sessions are, and which one is meant.
+//! The sessions of the user, and the resolution of session references.
 
 use std::path::{Path, PathBuf};
 
@@ -10,39 +10,40 @@ use serde_json::{Value, json};
 use super::{Failure, plain};
 use crate::environment;
 use crate::exit::note;
-use crate::flags::parse::Given;
+use crate::flags::parse::CommandArgs;
+use crate::hints::{FIND_SESSIONS, LONGER_ID};
 
 /// The sessions of the user.
 pub(in crate::commands) struct Store {
     pub(in crate::commands) environment: Environment,
-    /// A directory that was chosen for sessions; otherwise each working directory has its own.
+    /// Directory for all sessions. If `None`, each working directory has its own.
     pub(super) chosen: Option<PathBuf>,
     pub(super) index: SessionIndex,
 }
 
 impl Store {
-    /// Looks nothing up yet.
-    pub(in crate::commands) fn open(given: &Given) -> Result<Self, Failure> {
-        let environment = environment::read().map_err(Failure::Failed)?;
-        let chosen = chosen(&environment, given.value("session-dir"));
+    /// Opens the store without reading any session.
+    pub(in crate::commands) fn open(args: &CommandArgs) -> Result<Self, Failure> {
+        let environment = environment::read().map_err(Failure::failed)?;
+        let chosen = chosen(&environment, args.value("session-dir"));
         let agent = &environment.agent_directory;
         let index = match &chosen {
-            // A cache is about one directory; who chooses another pays with time.
+            // The cache covers the default directory only; others are read every time.
             Some(directory) => SessionIndex::new(directory, None),
             None => SessionIndex::new(agent.join("sessions"), Some(agent.join("cache/sessions"))),
         };
         Ok(Self { environment, chosen, index })
     }
 
-    /// The sessions, the latest first. What could not be read is said on stderr.
+    /// Lists the sessions, newest first. Unreadable files are reported on stderr.
     pub(in crate::commands) fn list(&mut self, all: bool) -> Vec<SessionInfo> {
         let cwd = (!all).then(|| self.environment.cwd.clone());
         let listing = self.index.list(&ListOptions { cwd, limit: None });
-        complain_about(&listing.problems);
+        report_unreadable(&listing.problems);
         listing.sessions
     }
 
-    /// The file of the session that is meant: a path, an id, or the beginning of one.
+    /// Finds the file of a session by path, id, or the beginning of an id.
     pub(in crate::commands) fn find(&mut self, reference: &str) -> Result<PathBuf, Failure> {
         if reference.contains(['/', '\\']) || reference.ends_with(".jsonl") {
             return Ok(self.environment.expand(reference, &self.environment.cwd));
@@ -51,27 +52,27 @@ impl Store {
         choose(&sessions, reference, &self.environment.cwd).map(|info| info.path.clone())
     }
 
-    /// Where new sessions of the working directory go.
+    /// Returns the directory for new sessions of the working directory.
     pub(super) fn directory(&self) -> PathBuf {
         let environment = &self.environment;
-        let usual =
+        let default =
             || pi_session::session_directory(&environment.agent_directory, &environment.cwd);
-        self.chosen.clone().unwrap_or_else(usual)
+        self.chosen.clone().unwrap_or_else(default)
     }
 }
 
-/// The directory that the flag, the environment or the settings name for sessions of all projects.
+/// Returns the directory for all sessions, if the option, the environment or the settings set one.
 pub(in crate::commands) fn chosen(
     environment: &Environment,
     flag: Option<&str>,
 ) -> Option<PathBuf> {
-    // Whether the project is trusted does not matter for this one setting.
+    // This setting does not depend on the trust in the project.
     let settings = SettingsStore::load(environment, false);
     let place = resolve_session_directory(environment, flag, &settings);
     place.shared.then_some(place.path)
 }
 
-/// An exact id, else a beginning among the sessions of `cwd`, else among all.
+/// Finds a session by its exact id, else by a prefix among those of `cwd`, else among all.
 fn choose<'a>(
     sessions: &'a [SessionInfo],
     reference: &str,
@@ -88,34 +89,34 @@ fn choose<'a>(
     let candidates = if here.is_empty() { all } else { here };
     match candidates.as_slice() {
         [one] => Ok(one),
-        [] => Err(Failure::Failed(format!(
-            "No session found matching '{reference}'; see `pi sessions list --all`"
-        ))),
+        [] => {
+            Err(Failure::failed(format!("No session found matching '{reference}'"))
+                .hint(FIND_SESSIONS))
+        }
         several => {
             let lines = several
                 .iter()
                 .take(5)
                 .map(|session| format!("\n  {} {}", session.id, title(session, 40)));
             let lines: String = lines.collect();
-            Err(Failure::Failed(format!(
-                "'{reference}' may be any of {} sessions; write more of the id:{lines}",
-                several.len()
-            )))
+            let count = several.len();
+            Err(Failure::failed(format!("'{reference}' matches {count} sessions:{lines}"))
+                .hint(LONGER_ID))
         }
     }
 }
 
-/// Says what could not be read, on stderr.
-pub(super) fn complain_about(problems: &[SessionError]) {
-    problems.iter().for_each(|problem| note(&format!("left out: {problem}")));
+/// Reports unreadable files on stderr.
+pub(super) fn report_unreadable(problems: &[SessionError]) {
+    problems.iter().for_each(|problem| note(&format!("skipped: {problem}")));
 }
 
-/// What people call a session.
+/// Returns the name of a session, or its first message.
 pub(super) fn title(session: &SessionInfo, width: usize) -> String {
     plain::line(session.name.as_ref().unwrap_or(&session.first_message), width)
 }
 
-/// How many characters of ids are shown so that each of them names one session.
+/// Returns the shortest length at which the ids are unique.
 pub(super) fn id_length<'a>(sessions: impl Iterator<Item = &'a SessionInfo>) -> usize {
     let mut ids: Vec<&str> = sessions.map(|session| session.id.as_str()).collect();
     ids.sort_unstable();
@@ -124,7 +125,7 @@ pub(super) fn id_length<'a>(sessions: impl Iterator<Item = &'a SessionInfo>) -> 
     ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
 }
 
-/// A session, for programs.
+/// Returns the JSON object of a session.
 pub(super) fn to_json(session: &SessionInfo) -> Value {
     let time = |milliseconds: i64| {
         jiff::Timestamp::from_millisecond(milliseconds).ok().map(|time| format!("{time:.3}"))

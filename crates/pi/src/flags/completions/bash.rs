@@ -1,27 +1,27 @@
-//! Completions for bash, without bash-completion's own functions, which may not be there.
+//! Completions for bash, without the functions of bash-completion, which may not be installed.
 
-use super::{Place, places};
+use super::{Node, nodes};
 use crate::flags::{Completes, Flag, Value};
 
 const HEAD: &str = r#"# Completions of pi for bash.
 _pi() {
-    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" place="" word
+    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path="" word
     (( COMP_CWORD > 0 )) && prev="${COMP_WORDS[COMP_CWORD - 1]}"
-    # --option=value arrives in three words.
+    # bash splits --option=value into three words.
     if [[ $cur == "=" ]]; then
         cur=""
     elif [[ $prev == "=" ]]; then
         prev="${COMP_WORDS[COMP_CWORD - 2]}"
     fi
     for word in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
-        case "$place $word" in
+        case "$path $word" in
 "#;
 
 const MIDDLE: &str = r#"            *) break ;;
         esac
     done
     COMPREPLY=()
-    case "$place:$prev" in
+    case "$path:$prev" in
 "#;
 
 const TAIL: &str = r#"    esac
@@ -31,7 +31,7 @@ const TAIL: &str = r#"    esac
         return
     fi
     local commands="" flags="" words="" files=""
-    case "$place" in
+    case "$path" in
 "#;
 
 const END: &str = r#"    esac
@@ -39,8 +39,8 @@ const END: &str = r#"    esac
         mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$cur")
         return
     fi
-    # Elsewhere the word would be a message.
-    [[ -n $place || $COMP_CWORD -eq 1 ]] || commands=""
+    # Commands come first; any later word is a message.
+    [[ -n $path || $COMP_CWORD -eq 1 ]] || commands=""
     mapfile -t COMPREPLY < <(compgen -W "$commands $words" -- "$cur")
     if [[ -n $files && ${#COMPREPLY[@]} -eq 0 ]]; then
         compopt -o filenames 2> /dev/null
@@ -51,30 +51,27 @@ complete -F _pi pi
 "#;
 
 pub(super) fn script() -> String {
-    let places = places();
+    let nodes = nodes();
     let mut script = HEAD.to_owned();
-    for place in places.iter().filter(|place| !place.path.is_empty()) {
-        let path = place.path.join(" ");
+    for node in nodes.iter().filter(|node| !node.path.is_empty()) {
+        let path = node.path.join(" ");
         let (before, name) = path.rsplit_once(' ').unwrap_or(("", &path));
-        script.push_str(&format!("            \"{before} {name}\") place=\"{path}\" ;;\n"));
+        script.push_str(&format!("            \"{before} {name}\") path=\"{path}\" ;;\n"));
     }
     script.push_str(MIDDLE);
-    for place in &places {
-        place.flags.iter().for_each(|flag| value(&mut script, place, flag));
+    for node in &nodes {
+        node.flags.iter().for_each(|flag| value(&mut script, node, flag));
     }
     script.push_str(TAIL);
-    for place in &places {
-        script.push_str(&format!("        \"{}\")\n", place.path.join(" ")));
-        let commands: Vec<&str> = place.commands().map(|command| command.name).collect();
-        let flags: Vec<String> = place.flags.iter().flat_map(names).collect();
+    for node in &nodes {
+        script.push_str(&format!("        \"{}\")\n", node.path.join(" ")));
+        let commands: Vec<&str> = node.commands().map(|command| command.name).collect();
+        let flags: Vec<String> = node.flags.iter().flat_map(names).collect();
         let settings = [
             ("commands", commands.join(" ")),
             ("flags", flags.join(" ")),
-            ("words", place.words.choices.join(" ")),
-            (
-                "files",
-                if place.words.completes == Completes::Files { "yes" } else { "" }.to_owned(),
-            ),
+            ("words", node.words.choices.join(" ")),
+            ("files", if node.words.completes == Completes::Files { "yes" } else { "" }.to_owned()),
         ];
         for (name, setting) in settings.iter().filter(|(_, setting)| !setting.is_empty()) {
             script.push_str(&format!("            {name}=\"{setting}\"\n"));
@@ -85,8 +82,8 @@ pub(super) fn script() -> String {
     script
 }
 
-/// What is offered after an option.
-fn value(script: &mut String, place: &Place, flag: &Flag) {
+/// Adds the completions of the value of an option.
+fn value(script: &mut String, node: &Node, flag: &Flag) {
     if !matches!(flag.value, Value::Required(_) | Value::Word(_)) {
         return;
     }
@@ -104,7 +101,7 @@ fn value(script: &mut String, place: &Place, flag: &Flag) {
             format!("mapfile -t COMPREPLY < <(compgen -W \"{}\" -- \"$cur\"); ", choices.join(" "))
         }
     };
-    let path = place.path.join(" ");
+    let path = node.path.join(" ");
     let patterns: Vec<String> =
         names(flag).iter().map(|name| format!("\"{path}:{name}\"")).collect();
     script.push_str(&format!("        {}) {offer}return ;;\n", patterns.join(" | ")));

@@ -1,6 +1,6 @@
-//! Completions for fish: one line per option and command, each with the condition it is for.
+//! Completions for fish: one line per option and command, each with its condition.
 
-use super::{Place, places};
+use super::{Node, nodes};
 use crate::flags::{Completes, Flag, Value};
 
 const HEAD: &str = r#"# Completions of pi for fish.
@@ -10,12 +10,12 @@ function __pi_words
         echo $word
     end
 end
-# The words so far are exactly these.
+# Tests whether the words so far are exactly the arguments.
 function __pi_at
     set -l words (__pi_words)
     test "$words" = "$argv"
 end
-# The words so far begin with these.
+# Tests whether the words so far begin with the arguments.
 function __pi_after
     set -l words (__pi_words)
     string match -q -- "$argv *" "$words "
@@ -27,17 +27,17 @@ end
 
 pub(super) fn script() -> String {
     let mut script = HEAD.to_owned();
-    for place in places() {
-        let path = place.path.join(" ");
-        let here = match (place.path.is_empty(), place.commands.is_empty()) {
+    for node in nodes() {
+        let path = node.path.join(" ");
+        let here = match (node.path.is_empty(), node.commands.is_empty()) {
             (true, _) => "not __pi_command".to_owned(),
             (_, true) => format!("__pi_after {path}"),
             (_, false) => format!("__pi_at {path}"),
         };
         if path.is_empty() {
-            script.push_str(&root(&place));
+            script.push_str(&root(&node));
         }
-        for command in place.commands() {
+        for command in node.commands() {
             let when = if path.is_empty() { "__pi_first" } else { &here };
             script.push_str(&format!(
                 "complete -c pi -n '{when}' -f -a {} -d '{}'\n",
@@ -45,18 +45,18 @@ pub(super) fn script() -> String {
                 quoted(command.help)
             ));
         }
-        if !place.words.choices.is_empty() {
-            let choices = place.words.choices.join(" ");
+        if !node.words.choices.is_empty() {
+            let choices = node.words.choices.join(" ");
             script.push_str(&format!("complete -c pi -n '{here}' -f -a '{choices}'\n"));
         }
-        place.flags.iter().for_each(|flag| option(&mut script, &here, flag));
+        node.flags.iter().for_each(|flag| option(&mut script, &here, flag));
     }
     script
 }
 
-/// Whether a command was named at all.
-fn root(place: &Place) -> String {
-    let names: Vec<&str> = place.commands().map(|command| command.name).collect();
+/// Defines the function that tests whether a command was given.
+fn root(node: &Node) -> String {
+    let names: Vec<&str> = node.commands().map(|command| command.name).collect();
     format!(
         "function __pi_command\n    set -l words (commandline -opc)\n    contains -- \"$words[2]\" {}\nend\n",
         names.join(" ")
@@ -65,7 +65,7 @@ fn root(place: &Place) -> String {
 
 fn option(script: &mut String, here: &str, flag: &Flag) {
     script.push_str(&format!("complete -c pi -n '{here}' -l {}", flag.long));
-    // Short options of several letters are what fish calls old-style options.
+    // fish calls short options of several letters old-style options.
     if let Some(short) = flag.short {
         script.push_str(&format!(" -{} {short}", if short.len() == 1 { 's' } else { 'o' }));
     }

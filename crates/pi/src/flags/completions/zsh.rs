@@ -1,51 +1,51 @@
-//! Completions for zsh: one function per place, on `_arguments`.
+//! Completions for zsh: one function per node, built on `_arguments`.
 
-use super::{Place, places};
+use super::{Node, nodes};
 use crate::flags::{Completes, Flag, Value};
 
 pub(super) fn script() -> String {
     let mut script = "#compdef pi\n# Completions of pi for zsh.\n".to_owned();
-    for place in places() {
-        function(&mut script, &place);
+    for node in nodes() {
+        function(&mut script, &node);
     }
     // The file may be loaded as a function, or sourced.
     script.push_str("\nif [[ ${zsh_eval_context[-1]} == loadautofunc ]]; then\n    _pi \"$@\"\nelse\n    compdef _pi pi\nfi\n");
     script
 }
 
-fn function(script: &mut String, place: &Place) {
-    let name = function_name(&place.path);
+fn function(script: &mut String, node: &Node) {
+    let name = function_name(&node.path);
     script.push_str(&format!(
         "\n{name}() {{\n    local curcontext=\"$curcontext\" state line\n    _arguments -C"
     ));
-    for flag in &place.flags {
+    for flag in &node.flags {
         script.push_str(&format!(" \\\n        {}", option(flag)));
     }
-    let names: Vec<&str> = place.commands().map(|command| command.name).collect();
-    let anything = match (place.words.choices, place.words.completes) {
+    let names: Vec<&str> = node.commands().map(|command| command.name).collect();
+    let anything = match (node.words.choices, node.words.completes) {
         ([], Completes::Nothing) => String::new(),
         ([], _) => "_files".to_owned(),
         (choices, _) => format!("({})", choices.join(" ")),
     };
     if names.is_empty() {
-        if !place.words.usage.is_empty() {
-            script.push_str(&format!(" \\\n        '*:{}:{anything}'", quoted(place.words.usage)));
+        if !node.words.usage.is_empty() {
+            script.push_str(&format!(" \\\n        '*:{}:{anything}'", quoted(node.words.usage)));
         }
         script.push_str("\n}\n");
         return;
     }
     script.push_str(" \\\n        '1: :->command' \\\n        '*:: :->rest'\n    case $state in\n    command)\n        local -a commands=(\n");
-    for command in place.commands() {
+    for command in node.commands() {
         script.push_str(&format!("            '{}:{}'\n", command.name, quoted(command.help)));
     }
     script.push_str("        )\n        _describe command commands\n");
-    if place.path.is_empty() {
+    if node.path.is_empty() {
         script.push_str("        _files\n        compset -P @ && _files\n");
     }
     script.push_str("        ;;\n    rest)\n        case $line[1] in\n");
-    // `pi help` names commands and leads to none.
-    for inner in names.iter().filter(|_| place.path != ["help"]) {
-        let path = [place.path.as_slice(), &[inner]].concat();
+    // `pi help` takes command names but has no subcommands.
+    for inner in names.iter().filter(|_| node.path != ["help"]) {
+        let path = [node.path.as_slice(), &[inner]].concat();
         script.push_str(&format!("        {inner}) {} ;;\n", function_name(&path)));
     }
     script.push_str("        *) compset -P @; _files ;;\n        esac\n        ;;\n    esac\n}\n");
@@ -55,7 +55,7 @@ fn function_name(path: &[&str]) -> String {
     std::iter::once("_pi").chain(path.iter().copied()).collect::<Vec<_>>().join("_")
 }
 
-/// An option as `_arguments` takes it.
+/// Returns the specification of an option for `_arguments`.
 fn option(flag: &Flag) -> String {
     let action = match (flag.choices, flag.completes) {
         ([], Completes::Nothing) => String::new(),
@@ -83,7 +83,7 @@ fn option(flag: &Flag) -> String {
     }
 }
 
-/// Text inside single quotes and a specification of `_arguments`.
+/// Escapes a text for a single-quoted specification of `_arguments`.
 fn quoted(text: &str) -> String {
     text.replace('\'', "'\\''").replace(':', "\\:").replace('[', "\\[").replace(']', "\\]")
 }

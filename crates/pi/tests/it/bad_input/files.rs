@@ -1,9 +1,9 @@
-//! Broken files of the user. They are reported, with the place where they are wrong, and never
-//! written.
+//! Broken configuration files: they are reported with the position of the error, and never
+//! overwritten.
 
 use std::fs;
 
-use super::Place;
+use super::ServerEnv;
 
 const TORN: &[u8] = b"{\"torn\": {\"a\": \"b";
 const NOT_UTF8: &[u8] = b"{\"a\": \"\xff\xfe\"}";
@@ -37,34 +37,34 @@ fn a_broken_file_is_reported_and_left_alone() {
         ("trust.json", TORN, AT_THE_END),
     ];
     for (name, content, words) in cases {
-        let place = Place::with_answer();
-        let path = place.write(name, content);
-        // What others may read is reported for itself.
+        let env = ServerEnv::with_answer();
+        let path = env.write(name, content);
+        // Wrong permissions would be reported as well.
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         fs::set_permissions(&path, private).unwrap();
-        let ended = place.run(&["-p", "--model", "mock/m1", "Hello"]);
-        ended.answered(words);
+        let result = env.run(&["-p", "--model", "mock/m1", "Hello"]);
+        result.assert_answered(words);
         if !words.is_empty() {
-            ended.said(&[path.to_str().unwrap()]);
+            result.assert_stderr(&[path.to_str().unwrap()]);
         }
         assert_eq!(fs::read(&path).unwrap(), *content, "{name}");
     }
 }
 
-/// What was meant to be used is not replaced by a key from elsewhere.
+/// No other key replaces an invalid stored credential.
 #[test]
-fn a_credential_that_is_none_ends_the_run() {
-    let place = Place::with_answer();
+fn an_invalid_credential_ends_the_run() {
+    let env = ServerEnv::with_answer();
     let content = b"{\"mock\": \"key\"}";
-    let path = place.write("auth.json", content);
-    let ended = place.run(&["-p", "--model", "mock/m1", "Hello"]);
-    ended.failed(5, &["the entry for \"mock\"", "log in again"]);
+    let path = env.write("auth.json", content);
+    let result = env.run(&["-p", "--model", "mock/m1", "Hello"]);
+    result.assert_failed(5, &["the entry for \"mock\"", "log in again"]);
     assert_eq!(fs::read(&path).unwrap(), *content);
 }
 
-/// Without its models a run cannot begin, and the file is why.
+/// A missing model is often the consequence of a broken models.json.
 #[test]
-fn broken_models_are_named_before_the_model_that_is_missing() {
+fn a_broken_models_file_is_reported_before_the_missing_model() {
     let cases: &[(&[u8], &[&str])] = &[
         (TORN, &["line 1"]),
         (NOT_UTF8, &["not UTF-8"]),
@@ -74,26 +74,26 @@ fn broken_models_are_named_before_the_model_that_is_missing() {
     ];
     for (content, words) in cases {
         for mode in [&["-p"][..], &["--mode", "json"], &["--mode", "rpc"]] {
-            let place = Place::with_answer();
-            let path = place.write("models.json", content);
-            let ended = place.run(&[mode, &["--model", "mock/m1"]].concat());
-            ended.failed(5, words);
-            ended.said(&[path.to_str().unwrap(), "Model \"mock/m1\" not found"]);
+            let env = ServerEnv::with_answer();
+            let path = env.write("models.json", content);
+            let result = env.run(&[mode, &["--model", "mock/m1"]].concat());
+            result.assert_failed(5, words);
+            result.assert_stderr(&[path.to_str().unwrap(), "Model \"mock/m1\" not found"]);
             assert_eq!(fs::read(&path).unwrap(), *content);
         }
     }
 }
 
 #[test]
-fn comments_and_marks_are_allowed_in_models() {
-    let place = Place::with_answer();
-    let models = fs::read_to_string(place.file("models.json")).unwrap();
+fn comments_and_byte_order_marks_are_allowed_in_models() {
+    let env = ServerEnv::with_answer();
+    let models = fs::read_to_string(env.file("models.json")).unwrap();
     for before in ["// why\n", "/* why */", "\u{feff}"] {
-        let place = Place::with_answer();
-        let url = place.server.url();
+        let env = ServerEnv::with_answer();
+        let url = env.server.url();
         let models = models.replace(&old_url(&models), &url);
-        place.write("models.json", format!("{before}{models}"));
-        place.run(&["-p", "Hello"]).answered(&[]);
+        env.write("models.json", format!("{before}{models}"));
+        env.run(&["-p", "Hello"]).assert_answered(&[]);
     }
 }
 
@@ -102,33 +102,33 @@ fn old_url(models: &str) -> String {
     models[start..].split("/v1").next().unwrap().to_owned()
 }
 
-/// A directory where a file should be is not the user's file, and stays as it is.
+/// A directory in place of a file is reported and left alone.
 #[test]
-fn a_directory_is_no_file() {
+fn a_directory_in_place_of_a_file_is_reported() {
     for name in ["settings.json", "auth.json", "trust.json"] {
-        let place = Place::with_answer();
-        let path = place.file(name);
+        let env = ServerEnv::with_answer();
+        let path = env.file(name);
         let _ = fs::remove_file(&path);
         fs::create_dir(&path).unwrap();
         let before = fs::metadata(&path).unwrap().permissions();
-        let ended = place.run(&["-p", "--model", "mock/m1", "Hello"]);
-        ended.answered(&[path.to_str().unwrap(), "Is a directory"]);
+        let result = env.run(&["-p", "--model", "mock/m1", "Hello"]);
+        result.assert_answered(&[path.to_str().unwrap(), "Is a directory"]);
         assert_eq!(fs::metadata(&path).unwrap().permissions(), before, "{name}");
     }
 }
 
-/// Changing a setting does not replace a file that could not be read.
+/// Changing a setting does not overwrite a file that could not be read.
 #[test]
-fn a_broken_file_is_not_written_by_a_command_either() {
+fn a_setting_is_not_saved_to_a_broken_file() {
     for (content, words) in [(TORN, "column 17"), (NOT_UTF8, "not UTF-8")] {
-        let place = Place::with_answer();
-        let path = place.write("settings.json", content);
+        let env = ServerEnv::with_answer();
+        let path = env.write("settings.json", content);
         let command = b"{\"id\":\"1\",\"type\":\"set_auto_retry\",\"enabled\":false}\n";
         let arguments = ["--mode", "rpc", "--model", "mock/m1"];
-        let ended = super::finish(place.world.command(&arguments), command);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
-        ended.said(&[words]);
-        assert!(ended.stdout.contains("The setting was not saved"), "{ended:?}");
+        let result = super::finish(env.command(&arguments), command);
+        assert_eq!(result.code, Some(0), "{result:?}");
+        result.assert_stderr(&[words]);
+        assert!(result.stdout.contains("The setting was not saved"), "{result:?}");
         assert_eq!(fs::read(&path).unwrap(), content);
     }
 }

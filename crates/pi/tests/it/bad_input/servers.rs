@@ -1,10 +1,10 @@
-//! Servers that answer nonsense, something else, half of it, or nothing.
+//! Servers that send garbage, incomplete answers, or nothing.
 
 use serde_json::json;
 
 use crate::scenarios::format::{Part, Reply, Status};
 
-use super::Place;
+use super::ServerEnv;
 
 fn status(code: u16, body: &str) -> Reply {
     Reply::Parts(vec![Part::Status(Status {
@@ -19,7 +19,7 @@ fn raw(text: &str) -> Reply {
 }
 
 #[test]
-fn what_is_no_answer_is_an_error_that_says_so() {
+fn invalid_answers_are_reported_as_errors() {
     let html = "<!DOCTYPE html><html><title>Sign in</title><body>Please sign in</body></html>";
     let page = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {}\r\n\r\n{html}",
@@ -56,26 +56,26 @@ fn what_is_no_answer_is_an_error_that_says_so() {
         ),
     ];
     for (name, reply, words) in cases {
-        // As often as it is asked.
-        let place = Place::new(vec![reply.clone(); 8]);
-        let ended = place.run(&["-p", "Hello"]);
-        assert_eq!((ended.code, ended.stdout.as_str()), (Some(1), ""), "{name}: {ended:?}");
-        assert!(ended.stderr.starts_with("pi: "), "{name}: {ended:?}");
-        assert!(ended.stderr.contains(words), "{name}: {ended:?}");
-        assert!(ended.stderr.len() < 2000, "{name}: {ended:?}");
-        let sessions = place.sessions();
+        // The same reply for every retry.
+        let env = ServerEnv::new(vec![reply.clone(); 8]);
+        let result = env.run(&["-p", "Hello"]);
+        assert_eq!((result.code, result.stdout.as_str()), (Some(1), ""), "{name}: {result:?}");
+        assert!(result.stderr.starts_with("pi: "), "{name}: {result:?}");
+        assert!(result.stderr.contains(words), "{name}: {result:?}");
+        assert!(result.stderr.len() < 2000, "{name}: {result:?}");
+        let sessions = env.sessions();
         let kept = std::fs::read_to_string(&sessions[0]).unwrap();
-        assert!(kept.contains("Hello"), "{name}: what was asked is kept");
+        assert!(kept.contains("Hello"), "{name}: the prompt is saved");
     }
 }
 
 #[test]
-fn a_server_that_is_not_there_is_named() {
-    let place = Place::with_answer();
-    let url = place.server.url();
+fn an_unreachable_server_is_reported() {
+    let env = ServerEnv::with_answer();
+    let url = env.server.url();
     let port = url.rsplit(':').next().unwrap();
-    let models = std::fs::read_to_string(place.file("models.json")).unwrap();
-    // Nobody listens on port 1.
-    place.write("models.json", models.replace(port, "1"));
-    place.run(&["-p", "Hello"]).failed(1, &["Connection error", "127.0.0.1:1"]);
+    let models = std::fs::read_to_string(env.file("models.json")).unwrap();
+    // No server listens on port 1.
+    env.write("models.json", models.replace(port, "1"));
+    env.run(&["-p", "Hello"]).assert_failed(1, &["Connection error", "127.0.0.1:1"]);
 }

@@ -1,29 +1,29 @@
-//! Session files that are broken, of somebody else, or of another time.
+//! Session files that are damaged, foreign, locked, or of a newer version.
 
 use std::fs;
 use std::path::PathBuf;
 
-use super::Place;
+use super::ServerEnv;
 
 const MODES: [&[&str]; 3] = [&["-p"], &["--mode", "json"], &["--mode", "rpc"]];
 
-/// A place with a session of two messages.
-fn with_session() -> (Place, PathBuf) {
-    let place = Place::with_answer();
-    let path = place.world.session("abc", &place.world.project(), "A question?");
-    (place, path)
+/// Creates an environment with a session of two messages.
+fn with_session() -> (ServerEnv, PathBuf) {
+    let env = ServerEnv::with_answer();
+    let path = env.session("abc", &env.project(), "A question?");
+    (env, path)
 }
 
-/// The request has what the session had.
+/// Asserts that the request contains the messages of the session.
 #[track_caller]
-fn went_on(place: &Place) {
-    let [request] = &place.server.requests()[..] else { panic!("one request") };
+fn assert_continued(env: &ServerEnv) {
+    let [request] = &env.server.requests()[..] else { panic!("one request") };
     let request = request.to_string();
     assert!(request.contains("A question?") && request.contains("Go on"), "{request}");
 }
 
 #[test]
-fn a_damaged_session_is_gone_on_with_and_loses_no_byte() {
+fn a_damaged_session_is_continued_without_losing_a_byte() {
     let torn = "{\"type\":\"message\",\"id\":\"aaaa0003\",\"parentId\":\"aaaa0002\",\"mess";
     let cases: [(&str, &str, fn(&mut Vec<Vec<u8>>, &str)); 3] = [
         ("torn at the end", "line 4: ", |lines, torn| lines.push(torn.into())),
@@ -33,7 +33,7 @@ fn a_damaged_session_is_gone_on_with_and_loses_no_byte() {
         ("garbage at the end", "line 4: ", |lines, _| lines.push(b"not JSON\n".to_vec())),
     ];
     for (name, line, damage) in cases {
-        let (place, path) = with_session();
+        let (env, path) = with_session();
         let content = fs::read(&path).unwrap();
         let mut lines: Vec<Vec<u8>> =
             content.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
@@ -41,16 +41,16 @@ fn a_damaged_session_is_gone_on_with_and_loses_no_byte() {
         damage(&mut lines, torn);
         let broken = lines.join(&b'\n');
         fs::write(&path, &broken).unwrap();
-        let ended = place.run(&["-p", "--session", path.to_str().unwrap(), "Go on"]);
-        ended.answered(&[line, "kept in the file and left out", path.to_str().unwrap()]);
-        went_on(&place);
+        let result = env.run(&["-p", "--session", path.to_str().unwrap(), "Go on"]);
+        result.assert_answered(&[line, "kept in the file and left out", path.to_str().unwrap()]);
+        assert_continued(&env);
         let now = fs::read(&path).unwrap();
         assert!(now.starts_with(&broken) && now.len() > broken.len(), "{name}");
     }
 }
 
 #[test]
-fn what_is_no_session_is_not_touched() {
+fn files_that_are_not_sessions_are_left_alone() {
     let cases: &[(&str, &[u8], &str)] = &[
         ("a diary", b"Dear diary,\n", "not a valid pi session"),
         ("other JSON", b"{\"a\": 1}\n", "not a valid pi session"),
@@ -63,42 +63,42 @@ fn what_is_no_session_is_not_touched() {
     ];
     for (name, content, words) in cases {
         for mode in MODES {
-            let place = Place::with_answer();
-            let path = place.write("other.jsonl", content);
+            let env = ServerEnv::with_answer();
+            let path = env.write("other.jsonl", content);
             let path_text = path.to_str().unwrap();
-            let ended = place.run(&[mode, &["--session", path_text, "Go on"]].concat());
-            ended.failed(1, &[words, path_text]);
+            let result = env.run(&[mode, &["--session", path_text, "Go on"]].concat());
+            result.assert_failed(1, &[words, path_text]);
             assert_eq!(fs::read(&path).unwrap(), *content, "{name}");
-            assert!(place.server.requests().is_empty(), "{name}");
+            assert!(env.server.requests().is_empty(), "{name}");
         }
     }
 }
 
 #[test]
-fn a_directory_is_no_session() {
-    let place = Place::with_answer();
-    let path = place.world.project().to_str().unwrap().to_owned();
-    place.run(&["-p", "--session", &path, "Go on"]).failed(1, &[&path, "Is a directory"]);
+fn a_directory_is_not_a_session() {
+    let env = ServerEnv::with_answer();
+    let path = env.project().to_str().unwrap().to_owned();
+    env.run(&["-p", "--session", &path, "Go on"]).assert_failed(1, &[&path, "Is a directory"]);
 }
 
-/// The latest file of the project may be anything; what is no session is passed over.
+/// The latest file of the directory need not be a session.
 #[test]
-fn garbage_beside_sessions_is_passed_over() {
-    let (place, path) = with_session();
+fn other_files_beside_sessions_are_skipped() {
+    let (env, path) = with_session();
     fs::write(path.with_file_name("9999-garbage.jsonl"), b"\xff\0garbage").unwrap();
-    place.run(&["-p", "--continue", "Go on"]).answered(&[]);
-    went_on(&place);
+    env.run(&["-p", "--continue", "Go on"]).assert_answered(&[]);
+    assert_continued(&env);
 }
 
-/// A session that another process writes to is not written to by two.
+/// Only one process may write to a session.
 #[test]
-fn a_session_in_use_is_refused() {
-    let (place, path) = with_session();
+fn a_locked_session_is_refused() {
+    let (env, path) = with_session();
     let open = pi_session::Session::open(&path, &pi_session::OpenOptions::append()).unwrap();
     let before = fs::read(&path).unwrap();
-    let ended = place.run(&["-p", "--session", path.to_str().unwrap(), "Go on"]);
-    ended.failed(1, &["is open in another pi; close it there, or fork the session"]);
+    let result = env.run(&["-p", "--session", path.to_str().unwrap(), "Go on"]);
+    result.assert_failed(1, &["is open in another pi; close it there, or fork the session"]);
     assert_eq!(fs::read(&path).unwrap(), before);
     drop(open);
-    place.run(&["-p", "--session", path.to_str().unwrap(), "Go on"]).answered(&[]);
+    env.run(&["-p", "--session", path.to_str().unwrap(), "Go on"]).assert_answered(&[]);
 }

@@ -1,29 +1,29 @@
-//! Where two transcripts part.
+//! Comparison of two transcripts.
 
 use serde_json::Value;
 
 use super::format::lines;
 
-/// How many lines of a difference are shown.
+/// Maximum number of lines of a difference.
 const SHOWN: usize = 120;
 
-/// The lines that are only in one of them; `None` if they are equal. The order of fields is no
-/// difference.
+/// Returns the lines that are in only one of the transcripts, or `None` if they are equal. The order
+/// of fields does not matter.
 pub(super) fn difference(expected: &Value, seen: &Value) -> Option<String> {
     if expected == seen {
         return None;
     }
     let (expected, seen) = (lines(&sorted(expected)), lines(&sorted(seen)));
     let mut shown = Vec::new();
-    let (mut gone, mut come) = (Vec::new(), Vec::new());
+    let (mut removed, mut added) = (Vec::new(), Vec::new());
     for step in steps(&expected, &seen) {
         match step {
-            Step::Gone(line) => gone.push(line),
-            Step::Come(line) => come.push(line),
-            Step::Same => change(&mut gone, &mut come, &mut shown),
+            Step::Removed(line) => removed.push(line),
+            Step::Added(line) => added.push(line),
+            Step::Same => change(&mut removed, &mut added, &mut shown),
         }
     }
-    change(&mut gone, &mut come, &mut shown);
+    change(&mut removed, &mut added, &mut shown);
     if shown.len() > SHOWN {
         let more = shown.len() - SHOWN;
         shown.truncate(SHOWN);
@@ -32,7 +32,7 @@ pub(super) fn difference(expected: &Value, seen: &Value) -> Option<String> {
     Some(format!("\n{}\n", shown.join("\n")))
 }
 
-/// The same with the fields of all objects in the order of their names.
+/// Sorts the fields of all objects by name.
 fn sorted(value: &Value) -> Value {
     match value {
         Value::Array(items) => items.iter().map(sorted).collect(),
@@ -47,13 +47,13 @@ fn sorted(value: &Value) -> Value {
 
 enum Step<'a> {
     Same,
-    Gone(&'a str),
-    Come(&'a str),
+    Removed(&'a str),
+    Added(&'a str),
 }
 
-/// The way from one list of lines to the other with the fewest changes.
+/// Returns the shortest edit script between two lists of lines.
 fn steps<'a>(old: &'a [String], new: &'a [String]) -> Vec<Step<'a>> {
-    // The length of the longest common rest, from each pair of places on.
+    // The length of the longest common subsequence from each pair of positions on.
     let mut common = vec![vec![0_u32; new.len() + 1]; old.len() + 1];
     let same = |a: &str, b: &str| a.trim_end_matches(',') == b.trim_end_matches(',');
     for at in (0..old.len()).rev() {
@@ -72,20 +72,20 @@ fn steps<'a>(old: &'a [String], new: &'a [String]) -> Vec<Step<'a>> {
             steps.push(Step::Same);
             (at, to) = (at + 1, to + 1);
         } else if to == new.len() || (at < old.len() && common[at + 1][to] >= common[at][to + 1]) {
-            steps.push(Step::Gone(old[at].trim()));
+            steps.push(Step::Removed(old[at].trim()));
             at += 1;
         } else {
-            steps.push(Step::Come(new[to].trim()));
+            steps.push(Step::Added(new[to].trim()));
             to += 1;
         }
     }
     steps
 }
 
-/// Shows a place where lines are others. As many as there were: what differs in each record.
-fn change(gone: &mut Vec<&str>, come: &mut Vec<&str>, shown: &mut Vec<String>) {
-    if gone.len() == come.len() {
-        for (old, new) in gone.drain(..).zip(come.drain(..)) {
+/// Shows a changed block. If the number of lines is the same, shows the differences of each record.
+fn change(removed: &mut Vec<&str>, added: &mut Vec<&str>, shown: &mut Vec<String>) {
+    if removed.len() == added.len() {
+        for (old, new) in removed.drain(..).zip(added.drain(..)) {
             match (record(old), record(new)) {
                 (Some(old), Some(new)) if old["type"] == new["type"] => {
                     shown.push(format!("@{}", name(&old)));
@@ -96,11 +96,11 @@ fn change(gone: &mut Vec<&str>, come: &mut Vec<&str>, shown: &mut Vec<String>) {
         }
         return;
     }
-    shown.extend(gone.drain(..).map(|line| format!("-{line}")));
-    shown.extend(come.drain(..).map(|line| format!("+{line}")));
+    shown.extend(removed.drain(..).map(|line| format!("-{line}")));
+    shown.extend(added.drain(..).map(|line| format!("+{line}")));
 }
 
-/// A line that is an object, or a field with all of its value.
+/// Parses a line that is an object, or a field with its value.
 fn record(line: &str) -> Option<Value> {
     let line = line.trim_end_matches(',');
     let line = if line.starts_with('{') { line.to_owned() } else { format!("{{{line}}}") };
@@ -112,32 +112,32 @@ fn name(record: &Value) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// The fields that are not equal, by their place.
-fn fields(old: &Value, new: &Value, place: &str, shown: &mut Vec<String>) {
+/// Shows the fields that differ, with their paths.
+fn fields(old: &Value, new: &Value, path: &str, shown: &mut Vec<String>) {
     match (old, new) {
         (old, new) if old == new => {}
         (Value::Object(before), Value::Object(after)) => {
             let more = after.keys().filter(|key| !before.contains_key(*key));
             for key in before.keys().chain(more) {
-                let place = format!("{place}/{key}");
+                let path = format!("{path}/{key}");
                 match (before.get(key), after.get(key)) {
-                    (Some(old), Some(new)) => fields(old, new, &place, shown),
-                    (Some(old), None) => shown.push(format!("-{place}: {old}")),
-                    (None, new) => shown.push(format!("+{place}: {}", new.unwrap_or(&Value::Null))),
+                    (Some(old), Some(new)) => fields(old, new, &path, shown),
+                    (Some(old), None) => shown.push(format!("-{path}: {old}")),
+                    (None, new) => shown.push(format!("+{path}: {}", new.unwrap_or(&Value::Null))),
                 }
             }
         }
         (Value::Array(before), Value::Array(after)) if before.len() == after.len() => {
             for (at, (old, new)) in before.iter().zip(after).enumerate() {
-                fields(old, new, &format!("{place}/{at}"), shown);
+                fields(old, new, &format!("{path}/{at}"), shown);
             }
         }
-        (old, new) => shown.extend([format!("-{place}: {old}"), format!("+{place}: {new}")]),
+        (old, new) => shown.extend([format!("-{path}: {old}"), format!("+{path}: {new}")]),
     }
 }
 
 #[test]
-fn a_difference_is_shown_where_it_is() {
+fn a_difference_is_shown_with_its_path() {
     let long = "x".repeat(100);
     let value = |word: &str| serde_json::json!({"a": [long, word], "b": long});
     assert_eq!(difference(&value("one"), &value("one")), None);

@@ -1,8 +1,8 @@
-//! A scenario file: what is set up, what is typed, what the model answers, and what came of it.
+//! The format of scenario files: the setup, the input, the replies of the model and the transcript.
 //!
-//! `tests/scenarios/README.md` describes the format for people. The recorder writes these files
-//! back, so their layout is made here: short values on one line, long ones a line per part, and a
-//! record of a transcript never broken, so that a difference is a line in `git diff`.
+//! `tests/scenarios/README.md` documents the format. The recorder writes the files, so their layout
+//! is defined here: short values are on one line, long values are split, and a record of a
+//! transcript is never split, so that each difference is one line in `git diff`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,106 +11,105 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One file of `tests/scenarios`.
+/// A file of `tests/scenarios`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
-    /// The name of the file, without its ending.
+    /// Name of the file, without its extension.
     #[serde(skip)]
     pub(super) name: String,
-    /// What it is about, in a sentence.
+    /// Description in one sentence.
     pub(super) about: String,
-    /// Files that are there before, by path: `work/…`, `agent/…` or `home/…`. A content after
-    /// `base64:` is not a text.
+    /// Files to create, by path: `work/…`, `agent/…` or `home/…`. Binary content has the prefix
+    /// `base64:`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) files: BTreeMap<String, String>,
-    /// Laid over the settings that every scenario has.
+    /// Settings in addition to those of every scenario.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) settings: Map<String, Value>,
-    /// Instead of the models that every scenario has; `null` is no file at all.
+    /// Content of models.json instead of the default; `null` for no file.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "given")]
     pub(super) models: Option<Value>,
-    /// Programs are started one after the other in the same place.
+    /// Programs to run one after the other in the same directory.
     pub(super) runs: Vec<Run>,
-    /// What the model answers to each request, over all runs.
+    /// Replies of the model to the requests of all runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) server: Vec<Reply>,
-    /// Files whose content afterwards is part of the transcript.
+    /// Files whose final content is part of the transcript.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) look: Vec<String>,
-    /// How our program compares with `expected`.
+    /// Comparison of our program with `expected`.
     pub(super) ours: Ours,
-    /// Why ours is otherwise; with `differs` only.
+    /// Reason of the difference; only with `differs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
-    /// Observed from pi 1.5.0.
+    /// Transcript of pi 1.5.0.
     #[serde(default)]
     pub(super) expected: Value,
-    /// What ours does instead; with `differs` only.
+    /// Transcript of our program; only with `differs`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) expected_ours: Option<Value>,
 }
 
-/// What is known about our program.
+/// State of our program with respect to a scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Ours {
-    /// Not there yet: not tested.
+    /// Not implemented yet, and not tested.
     Pending,
-    /// The same transcript.
+    /// Produces the same transcript.
     Same,
-    /// Another transcript, for a reason.
+    /// Produces a different transcript, for a reason.
     Differs,
 }
 
-/// A program that is started and comes to its end.
+/// A run of the program from start to exit.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Run {
     pub(super) args: Vec<String>,
-    /// All of standard input. Without it and without steps there is none.
+    /// Standard input. Without it and without steps, stdin is empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) stdin: Option<String>,
-    /// Done one after the other while it runs; then standard input is closed.
+    /// Steps to take while the program runs; then stdin is closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) steps: Vec<Step>,
-    /// Variables of the environment on top of the usual ones.
+    /// Additional environment variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) env: BTreeMap<String, String>,
 }
 
-/// Something that the other side does. In all texts `$ROOT`, `$URL` and captured names stand for
-/// their values.
+/// An action of the client. `$ROOT`, `$URL` and captured names are replaced by their values.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Step {
-    /// Writes this record and a line feed.
+    /// Writes a record and a line feed.
     Send(Value),
-    /// Writes these characters.
+    /// Writes a text as it is.
     Write(String),
-    /// Waits for a record that has at least these fields and that no earlier step waited for.
+    /// Waits for a record with at least these fields that no earlier step has matched.
     Wait(Value),
-    /// The same, and remembers a part of it.
+    /// Waits for a record and stores a part of it.
     Capture(Capture),
     /// Opens a gate of the server.
     Release(String),
-    /// Waits until the server has had this many requests in all.
+    /// Waits until the server has received this many requests in total.
     Requests(usize),
     /// Creates an empty file.
     Touch(String),
 }
 
-/// A part of a record, under a name.
+/// A named part of a record.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Capture {
     pub(super) from: Value,
-    /// A JSON pointer.
+    /// JSON pointer to the part.
     pub(super) at: String,
     pub(super) name: String,
 }
 
-/// An answer of the model: a text alone, or parts in their order.
+/// A reply of the model: a text, or parts in order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Reply {
@@ -118,45 +117,45 @@ pub(crate) enum Reply {
     Parts(Vec<Part>),
 }
 
-/// A part of an answer. A stream that no part ends is ended as it should be.
+/// A part of a reply. A stream without an ending part is completed normally.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Part {
     Text(String),
     Thinking(String),
     Call(Call),
-    /// Waits until the gate of this name is opened.
+    /// Waits until the gate of this name is open.
     Gate(String),
-    /// `[reason, input tokens, output tokens]`; without the numbers there is no usage.
+    /// `[reason, input tokens, output tokens]`; without the numbers, no usage is sent.
     Finish(Vec<Value>),
-    /// A chunk as it is.
+    /// Sends a chunk as it is.
     Data(Value),
-    /// The connection ends here, in the middle.
+    /// Closes the connection in the middle of the stream.
     Drop,
-    /// The stream ends here, as if it were complete.
+    /// Ends the stream as if it were complete.
     End,
-    /// Nothing more until the client goes away; alone, not even a head.
+    /// Sends nothing more until the client disconnects; if alone, not even the response head.
     Hang,
-    /// No stream at all but this answer.
+    /// Sends this response instead of a stream.
     Status(Status),
-    /// Not even an answer: these characters, then the connection ends.
+    /// Sends this text instead of an HTTP response and closes the connection.
     Raw(String),
 }
 
-/// A call of a tool.
+/// A tool call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call {
     pub(crate) id: String,
     pub(crate) name: String,
-    /// A text is sent as it is.
+    /// Arguments; a string is sent as it is.
     pub(crate) args: Value,
-    /// Into how many chunks the arguments are cut.
+    /// Number of chunks for the arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) pieces: Option<usize>,
 }
 
-/// An answer that is no stream.
+/// A response that is not a stream.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Status {
@@ -166,19 +165,19 @@ pub(crate) struct Status {
     pub(crate) body: Value,
 }
 
-/// Tells `null` from a field that is not there.
+/// Distinguishes `null` from a missing field.
 fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scenarios")
 }
 
-/// Every scenario, by name. A file that is none is an error that names it.
+/// Loads all scenarios, sorted by name. The error names the invalid file.
 pub(super) fn load() -> Result<Vec<Scenario>, String> {
     let mut scenarios = Vec::new();
-    for file in fs::read_dir(folder()).map_err(|error| error.to_string())? {
+    for file in fs::read_dir(directory()).map_err(|error| error.to_string())? {
         let path = file.map_err(|error| error.to_string())?.path();
         if path.extension().is_none_or(|end| end != "json") {
             continue;
@@ -193,27 +192,27 @@ pub(super) fn load() -> Result<Vec<Scenario>, String> {
     Ok(scenarios)
 }
 
-/// Writes a scenario back where it came from.
+/// Writes a scenario to its file.
 pub(super) fn save(scenario: &Scenario) -> std::io::Result<()> {
-    let path = folder().join(format!("{}.json", scenario.name));
+    let path = directory().join(format!("{}.json", scenario.name));
     fs::write(path, text(scenario))
 }
 
-/// A scenario as it is in its file.
+/// Returns the text of a scenario file.
 pub(super) fn text(scenario: &Scenario) -> String {
     let mut text = lines(&serde_json::to_value(scenario).unwrap()).join("\n");
     text.push('\n');
     text
 }
 
-/// A value as lines: what is short, or deep inside, is on one.
+/// Formats a value as lines. Short and deeply nested values are on one line.
 pub(super) fn lines(value: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     lay_out(value, 0, "", "", &mut lines);
     lines
 }
 
-/// How deep a value may be broken: the records of a transcript are just below.
+/// Maximum depth of split values; the records of a transcript are just below.
 const DEPTH: usize = 5;
 const WIDTH: usize = 100;
 

@@ -1,15 +1,16 @@
-//! What differs from run to run, or is in each program's own words, replaced by what does not.
+//! Normalization: replaces everything that differs between runs or between the two programs.
 //!
-//! Ids become numbers in the order they are first seen, times and durations a placeholder, and the
-//! texts of prompts and descriptions of tools go, while the names of sections, tools and
-//! parameters stay. A line of a prompt that has `MARK` in it comes from the scenario, and stays.
+//! Ids become numbers in the order of their first occurrence, times and durations become
+//! placeholders, and the texts of prompts and tool descriptions are removed, while the names of
+//! sections, tools and parameters are kept. A line of a prompt that contains `MARK` comes from the
+//! scenario and is kept.
 
 use std::sync::LazyLock;
 
 use regex_lite::Regex;
 use serde_json::{Map, Value, json};
 
-/// Marks a line of a prompt that the scenario put there.
+/// Marks the lines of a prompt that come from the scenario.
 const MARK: &str = "MARK";
 
 static UUID: LazyLock<Regex> =
@@ -26,24 +27,24 @@ fn pattern(text: &str) -> Regex {
     Regex::new(text).unwrap()
 }
 
-/// What has been seen so far of one scenario.
+/// The ids seen so far in a scenario, and its placeholders.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    places: Vec<(String, &'static str)>,
+    placeholders: Vec<(String, &'static str)>,
     uuids: Vec<String>,
     entries: Vec<String>,
 }
 
 impl Names {
-    /// `places` are texts and what is written for them.
-    pub(super) fn new(places: Vec<(String, &'static str)>) -> Self {
-        Self { places, ..Self::default() }
+    /// Creates a normalizer. `placeholders` are texts and their replacements.
+    pub(super) fn new(placeholders: Vec<(String, &'static str)>) -> Self {
+        Self { placeholders, ..Self::default() }
     }
 
-    /// A text without paths, ports, ids and times.
+    /// Replaces paths, ports, ids and times in a text.
     pub(super) fn text(&mut self, text: &str) -> String {
-        let replace = |text: String, (place, name): &(String, &str)| text.replace(place, name);
-        let text = self.places.iter().fold(text.to_owned(), replace);
+        let replace = |text: String, (found, name): &(String, &str)| text.replace(found, name);
+        let text = self.placeholders.iter().fold(text.to_owned(), replace);
         let uuids = &mut self.uuids;
         let text = UUID.replace_all(&text, |found: &regex_lite::Captures<'_>| {
             format!("uuid-{}", number(uuids, &found[0]))
@@ -53,7 +54,7 @@ impl Names {
         SPILL.replace_all(&text, "pi-$1-N.log").into_owned()
     }
 
-    /// A value without them, and without each program's own words.
+    /// Normalizes a JSON value.
     pub(super) fn value(&mut self, value: &Value) -> Value {
         self.clean("", value)
     }
@@ -70,7 +71,7 @@ impl Names {
             {
                 "<ms>".into()
             }
-            // They depend on the length of the prompt.
+            // These numbers depend on the length of the prompt.
             Value::Number(_) if matches!(key, "tokensBefore" | "estimatedTokensAfter") => {
                 "<tokens>".into()
             }
@@ -93,7 +94,7 @@ impl Names {
             };
             (key.clone(), value)
         };
-        // What came of the checks of a summary, which only one of the programs makes.
+        // Only our program verifies summaries.
         let added = |key: &str| key == "verification" && fields.contains_key("readFiles");
         let fields = fields.iter().filter(|(key, _)| !added(key));
         fields.map(clean).collect::<Map<_, _>>().into()
@@ -107,7 +108,7 @@ impl Names {
         sections.iter().map(own).collect::<Map<_, _>>().into()
     }
 
-    /// The marked lines of a text in somebody's own words.
+    /// Keeps only the marked lines of a text.
     fn marked(&mut self, text: &str) -> String {
         let lines = text.lines().filter(|line| line.contains(MARK));
         std::iter::once("<text>".to_owned())
@@ -116,7 +117,7 @@ impl Names {
             .join(" ")
     }
 
-    /// The names of a prompt's sections, and its marked lines.
+    /// Keeps only the section names and the marked lines of a prompt.
     fn prompt(&mut self, text: &str) -> String {
         if text.is_empty() {
             return String::new();
@@ -126,7 +127,7 @@ impl Names {
         format!("{} [{}]", self.marked(text), sections.join(" "))
     }
 
-    /// A text of a message: what a program says around a summary, or to get one, is its own.
+    /// Normalizes the text of a message, without the wording of each program around summaries.
     fn words(&mut self, text: &str) -> String {
         for (open, close) in SUMMARIES {
             if let Some((before, rest)) = text.split_once(open)
@@ -140,22 +141,22 @@ impl Names {
     }
 }
 
-/// What is between these is the session's, or the model's.
+/// Delimiters of text from the session or the model.
 const SUMMARIES: &[(&str, &str)] = &[
     ("<conversation>", "</conversation>"),
     ("<summary>", "</summary>"),
     ("# Conversation\n", "\n# Instructions"),
 ];
 
-/// A long text as its beginning, its end, and how long it is.
+/// Shortens a long text to its beginning, its length and its end.
 fn shorten(text: &str) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= 1000 {
+    let characters: Vec<char> = text.chars().collect();
+    if characters.len() <= 1000 {
         return text.to_owned();
     }
-    let (head, tail) = (&letters[..60], &letters[letters.len() - 400..]);
+    let (head, tail) = (&characters[..60], &characters[characters.len() - 400..]);
     let (head, tail): (String, String) = (head.iter().collect(), tail.iter().collect());
-    format!("{head}<{} letters>{tail}", letters.len())
+    format!("{head}<{} letters>{tail}", characters.len())
 }
 
 fn is_id(key: &str) -> bool {
@@ -174,7 +175,7 @@ fn number(seen: &mut Vec<String>, id: &str) -> usize {
     at + 1
 }
 
-/// The name of a tool, and the names and types of its parameters.
+/// Reduces a tool to its name and the names and types of its parameters.
 fn tool(tool: &Value) -> Value {
     let function = tool.get("function").unwrap_or(tool);
     let (Some(name), Some(schema)) = (function.get("name"), function.get("parameters")) else {
@@ -203,7 +204,7 @@ fn shape(schema: &Value) -> Value {
 }
 
 #[test]
-fn what_differs_from_run_to_run_goes() {
+fn differences_between_runs_are_removed() {
     let mut names = Names::new(vec![("/x/y".to_owned(), "$ROOT")]);
     let id = "01a1dcc0-edad-719c-82b1-7c35a80d531c";
     let file = format!("/x/y/--x-y-work--/2026-11-15T09-41-34-123Z_{id}.jsonl");

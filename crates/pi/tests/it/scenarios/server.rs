@@ -1,7 +1,7 @@
-//! A model behind a socket: it plays the replies of a scenario as chat completions, one to each
-//! request in the order they come, and remembers the requests.
+//! A scripted model server: answers requests in order with the replies of a scenario, as chat
+//! completions, and records the requests.
 //!
-//! Nothing here waits for time to pass: a reply stops at a gate until the scenario opens it.
+//! The server does not use time: a reply waits at a gate until the scenario opens it.
 
 use std::collections::HashSet;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::format::{Call, Part, Reply, Status};
 
-/// A server that answers until it is dropped.
+/// A server that runs until it is dropped.
 pub(crate) struct Server {
     port: u16,
     shared: Arc<Shared>,
@@ -33,7 +33,7 @@ struct State {
 }
 
 impl Server {
-    /// Listens on a free port of this machine.
+    /// Starts a server on a free local port.
     pub(crate) fn start(replies: Vec<Reply>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
@@ -46,7 +46,7 @@ impl Server {
                     return;
                 }
                 let (shared, replies) = (Arc::clone(&theirs), Arc::clone(&replies));
-                // A client that goes away in the middle is part of some scenarios.
+                // In some scenarios, the client disconnects in the middle.
                 std::thread::spawn(move || drop(serve(socket, &shared, &replies)));
             }
         });
@@ -57,22 +57,22 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The bodies of the requests so far.
+    /// Returns the bodies of the requests so far.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.shared.state.lock().unwrap().requests.clone()
     }
 
-    /// Opens a gate, whether or not a reply has come to it.
+    /// Opens a gate, even if no reply has reached it yet.
     pub(super) fn open(&self, gate: &str) {
         self.shared.state.lock().unwrap().open.insert(gate.to_owned());
         self.shared.changed.notify_all();
     }
 
-    /// Waits for this many requests; whether they came in time.
-    pub(crate) fn wait_for_requests(&self, count: usize, patience: Duration) -> bool {
+    /// Waits for this many requests. Returns false after the timeout.
+    pub(crate) fn wait_for_requests(&self, count: usize, timeout: Duration) -> bool {
         let state = self.shared.state.lock().unwrap();
         let waiting = |state: &mut State| state.requests.len() < count;
-        !self.shared.changed.wait_timeout_while(state, patience, waiting).unwrap().1.timed_out()
+        !self.shared.changed.wait_timeout_while(state, timeout, waiting).unwrap().1.timed_out()
     }
 }
 
@@ -80,7 +80,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.shared.state.lock().unwrap().closed = true;
         self.shared.changed.notify_all();
-        // Wakes the thread that accepts.
+        // Wakes the accepting thread.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
     }
 }
@@ -104,7 +104,7 @@ fn serve(mut socket: TcpStream, shared: &Shared, replies: &[Reply]) -> io::Resul
     }
 }
 
-/// Reads the head and returns the body.
+/// Reads a request and returns its body.
 fn read_request(socket: &TcpStream) -> io::Result<Vec<u8>> {
     let mut reader = BufReader::new(socket);
     let mut length = 0;
@@ -142,7 +142,7 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
         return status(socket, answer);
     }
     if let [Part::Hang] = parts {
-        return until_gone(socket);
+        return until_disconnected(socket);
     }
     if let [Part::Raw(answer)] = parts {
         return socket.write_all(answer.as_bytes());
@@ -170,10 +170,10 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
             }
             Part::Data(value) => event(socket, value)?,
             Part::Drop => return socket.flush(),
-            Part::Hang => return until_gone(socket),
+            Part::Hang => return until_disconnected(socket),
             Part::End => finished = true,
             Part::Status(_) | Part::Raw(_) => {
-                return Err(io::Error::other("this part is a reply of its own"));
+                return Err(io::Error::other("this part must be the only one of its reply"));
             }
         }
     }
@@ -185,11 +185,11 @@ fn play(socket: &mut TcpStream, shared: &Shared, parts: &[Part]) -> io::Result<(
     socket.write_all(b"0\r\n\r\n")
 }
 
-fn until_gone(socket: &mut TcpStream) -> io::Result<()> {
+fn until_disconnected(socket: &mut TcpStream) -> io::Result<()> {
     socket.read_to_end(&mut Vec::new()).map(drop)
 }
 
-/// A call as its name and then its arguments, in pieces.
+/// Sends a tool call: its name, then its arguments in chunks.
 fn call(
     socket: &mut TcpStream,
     index: usize,
@@ -199,8 +199,8 @@ fn call(
     let function = json!({"name": name, "arguments": ""});
     let first = json!({"index": index, "id": id, "type": "function", "function": function});
     delta(socket, &json!({"tool_calls": [first]}))?;
-    let letters: Vec<char> = arguments.chars().collect();
-    for piece in letters.chunks(letters.len().div_ceil(pieces.unwrap_or(1)).max(1)) {
+    let characters: Vec<char> = arguments.chars().collect();
+    for piece in characters.chunks(characters.len().div_ceil(pieces.unwrap_or(1)).max(1)) {
         let function = json!({"arguments": piece.iter().collect::<String>()});
         delta(socket, &json!({"tool_calls": [{"index": index, "function": function}]}))?;
     }
@@ -219,7 +219,7 @@ fn delta(socket: &mut TcpStream, delta: &Value) -> io::Result<()> {
     event(socket, &json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]}))
 }
 
-/// Laid over the fields that every chunk has.
+/// Sends an event with these fields in addition to those of every chunk.
 fn event(socket: &mut TcpStream, fields: &Value) -> io::Result<()> {
     let mut value = json!({"id": "reply", "object": "chat.completion.chunk", "created": 1, "model": "scripted"});
     for (key, field) in fields.as_object().into_iter().flatten() {
@@ -233,7 +233,7 @@ fn chunk(socket: &mut TcpStream, text: &str) -> io::Result<()> {
 }
 
 #[test]
-fn a_reply_stops_at_its_gate_and_comes_to_its_end() {
+fn a_reply_waits_at_its_gate_and_is_completed() {
     let call = Call { id: "c".into(), name: "bash".into(), args: json!({"a": 1}), pieces: Some(2) };
     let parts = vec![Part::Text("Hel".into()), Part::Gate("g".into()), Part::Call(call)];
     let server = Server::start(vec![Reply::Parts(parts)]).unwrap();

@@ -1,39 +1,39 @@
-//! What was seen of a scenario as one value that two runs, and two programs, can agree on.
+//! The transcript of a scenario: one value that is equal for two runs and for two programs.
 //!
-//! Events keep their order; responses come in any order, so they are sorted by id. A message that
-//! has ended is written once, as `message_end` number N, and is `=mN` wherever else it is. Of a
-//! request only what is new against the one before is written.
+//! Events keep their order; responses arrive in any order, so they are sorted by id. A completed
+//! message is written once, in the Nth `message_end`, and as `=mN` everywhere else. A request
+//! contains only the difference from the previous one.
 
 use serde_json::{Map, Value, json};
 
 use super::normal::Names;
-use super::stage::{Seen, SeenRun};
+use super::runner::{Observed, ObservedRun};
 
-/// The transcript.
-pub(super) fn transcript(seen: &Seen) -> Value {
-    let mut names = Names::new(seen.places.clone());
-    let runs: Vec<Value> = seen.runs.iter().map(|run| one_run(run, &mut names)).collect();
+/// Returns the transcript of a scenario.
+pub(super) fn transcript(observed: &Observed) -> Value {
+    let mut names = Names::new(observed.placeholders.clone());
+    let runs: Vec<Value> = observed.runs.iter().map(|run| one_run(run, &mut names)).collect();
     let mut result = json!({ "runs": runs });
-    if !seen.requests.is_empty() {
-        result["requests"] = requests(&seen.requests, &mut names).into();
+    if !observed.requests.is_empty() {
+        result["requests"] = requests(&observed.requests, &mut names).into();
     }
-    if !seen.sessions.is_empty() {
-        result["sessions"] = sessions(seen, &mut names);
+    if !observed.sessions.is_empty() {
+        result["sessions"] = sessions(observed, &mut names);
     }
-    if !seen.files.is_empty() {
+    if !observed.files.is_empty() {
         let file = |(path, text): (&String, &Option<String>)| {
             (path.clone(), text.as_ref().map(|text| names.text(text)).into())
         };
-        result["files"] = seen.files.iter().map(file).collect::<Map<_, _>>().into();
+        result["files"] = observed.files.iter().map(file).collect::<Map<_, _>>().into();
     }
     refer(result)
 }
 
-fn one_run(run: &SeenRun, names: &mut Names) -> Value {
+fn one_run(run: &ObservedRun, names: &mut Names) -> Value {
     let mut result = json!({ "exit": run.exit });
     if !run.stderr.is_empty() {
         let first = first_line(&names.text(&run.stderr));
-        // A trace of a program that broke quotes the program.
+        // A stack trace quotes the program.
         result["stderr"] =
             if first.starts_with("file://") { "<crash>".into() } else { first.into() };
     }
@@ -49,7 +49,7 @@ fn one_run(run: &SeenRun, names: &mut Names) -> Value {
             Err(_) => events.push(json!({ "not JSON": line })),
         }
     }
-    // Joined first: what is long is shortened with the rest.
+    // Joined first, since long texts are shortened below.
     let events: Vec<Value> = join(events).iter().map(|record| names.value(record)).collect();
     responses.sort_by_key(|record| order(&record["id"]));
     let responses: Vec<Value> = responses.iter().map(|record| response(record, names)).collect();
@@ -68,25 +68,25 @@ fn response(record: &Value, names: &mut Names) -> Value {
     record
 }
 
-/// It says what is wrong; advice below it is each program's own.
+/// Returns the first line of an error; the advice below it differs between the programs.
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Numbers by value, then all else; the sort keeps the order of those without an id.
+/// Returns the sort key of an id: numbers by value. The sort is stable for missing ids.
 fn order(id: &Value) -> (u64, String) {
     let text = id.as_str().unwrap_or_default();
     (text.parse().unwrap_or(0), text.to_owned())
 }
 
-/// An event without what depends on how quick the reader was.
+/// Removes everything from an event that depends on timing.
 fn event(mut record: Value) -> Option<Value> {
     match record["type"].as_str() {
-        // How often a tool tells of its progress is a matter of time; the result has it all.
+        // The number of progress events depends on timing; the result is complete.
         Some("tool_execution_update") => return None,
-        // The usage of a moment.
+        // Intermediate usage.
         Some("message_update") => drop(record.as_object_mut()?.remove("usage")),
-        // The message of that moment, which may be further than the events.
+        // The intermediate message may be ahead of the events.
         Some("message_start") if record["message"]["role"] == "assistant" => {
             let message = &record["message"];
             record["message"] = json!({
@@ -98,16 +98,16 @@ fn event(mut record: Value) -> Option<Value> {
     Some(record)
 }
 
-/// Joins pieces of one text: how it is cut is not part of the meaning.
+/// Joins consecutive deltas of one text, since their boundaries have no meaning.
 fn join(events: Vec<Value>) -> Vec<Value> {
     let mut joined: Vec<Value> = Vec::new();
     for event in events {
         if let Some(last) = joined.last_mut()
-            && let Some(more) = piece(&event)
-            && piece(last).is_some()
-            && without_piece(last) == without_piece(&event)
+            && let Some(more) = delta(&event)
+            && delta(last).is_some()
+            && without_delta(last) == without_delta(&event)
         {
-            let text = format!("{}{more}", piece(last).unwrap_or_default());
+            let text = format!("{}{more}", delta(last).unwrap_or_default());
             *slot(last) = text.into();
         } else {
             joined.push(event);
@@ -116,7 +116,7 @@ fn join(events: Vec<Value>) -> Vec<Value> {
     joined
 }
 
-fn piece(event: &Value) -> Option<&str> {
+fn delta(event: &Value) -> Option<&str> {
     match event["type"].as_str()? {
         "message_update" => event["assistantMessageEvent"]["delta"].as_str(),
         "bash_execution_update" => event["delta"].as_str(),
@@ -132,7 +132,7 @@ fn slot(event: &mut Value) -> &mut Value {
     }
 }
 
-fn without_piece(event: &Value) -> Value {
+fn without_delta(event: &Value) -> Value {
     let mut event = event.clone();
     *slot(&mut event) = Value::Null;
     event
@@ -143,14 +143,14 @@ fn requests(bodies: &[Value], names: &mut Names) -> Vec<Value> {
     let mut result = Vec::new();
     for body in bodies {
         let body = names.value(body).as_object().cloned().unwrap_or_default();
-        result.push(news(&before, &body));
+        result.push(difference(&before, &body));
         before = body;
     }
     result
 }
 
-/// The fields of `body` that are not as in `before`, and of its messages only those at the end.
-fn news(before: &Map<String, Value>, body: &Map<String, Value>) -> Value {
+/// Returns the fields of `body` that differ from `before`, and only the new messages.
+fn difference(before: &Map<String, Value>, body: &Map<String, Value>) -> Value {
     let mut new = Map::new();
     for (key, value) in body {
         match (before.get(key), value) {
@@ -172,9 +172,9 @@ fn news(before: &Map<String, Value>, body: &Map<String, Value>) -> Value {
     new.into()
 }
 
-fn sessions(seen: &Seen, names: &mut Names) -> Value {
-    // By name, that is by time: paths have ids in them, so they are not compared by path.
-    let mut files: Vec<(&String, &String)> = seen.sessions.iter().collect();
+fn sessions(observed: &Observed, names: &mut Names) -> Value {
+    // Sorted by name, that is by time, since the paths contain ids.
+    let mut files: Vec<(&String, &String)> = observed.sessions.iter().collect();
     files.sort_by_key(|(path, _)| path.rsplit('/').next().map(ToOwned::to_owned));
     let mut result = Vec::new();
     for (path, text) in files {
@@ -188,7 +188,7 @@ fn sessions(seen: &Seen, names: &mut Names) -> Value {
     result.into()
 }
 
-/// Writes every message that has ended once.
+/// Replaces every repetition of a completed message by a reference.
 fn refer(mut transcript: Value) -> Value {
     let mut ended: Vec<Value> = Vec::new();
     for run in transcript["runs"].as_array().into_iter().flatten() {
@@ -227,7 +227,7 @@ fn replace(value: &mut Value, ended: &[Value], written: &mut [bool], ending: boo
 }
 
 #[test]
-fn a_transcript_keeps_what_matters() {
+fn a_transcript_is_normalized() {
     let update = |text: &str| {
         let event = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
         json!({"type": "message_update", "usage": {}, "assistantMessageEvent": event})
@@ -243,10 +243,10 @@ fn a_transcript_keeps_what_matters() {
         json!({"type": "response", "id": "2", "error": "wrong\nadvice"}),
     ];
     let stdout: String = records.iter().map(|record| format!("{record}\n")).collect();
-    let run = SeenRun { records: true, stdout, stderr: String::new(), exit: Some(0) };
+    let run = ObservedRun { records: true, stdout, stderr: String::new(), exit: Some(0) };
     let body = |texts: &[&str]| json!({"model": "m", "messages": texts});
-    let seen = Seen {
-        places: Vec::new(),
+    let observed = Observed {
+        placeholders: Vec::new(),
         runs: vec![run],
         requests: vec![body(&["a"]), body(&["a", "b"])],
         sessions: Default::default(),
@@ -267,5 +267,5 @@ fn a_transcript_keeps_what_matters() {
         }],
         "requests": [{"model": "m", "messages": ["a"]}, {"messages": ["1 as before", "b"]}],
     });
-    assert_eq!(transcript(&seen), expected);
+    assert_eq!(transcript(&observed), expected);
 }

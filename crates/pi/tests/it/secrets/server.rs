@@ -1,4 +1,4 @@
-//! A server that quotes what it was sent, in one way of failing or another.
+//! A server that quotes the key it was sent, in different kinds of failures.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -8,31 +8,31 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// How it fails, or what it asks for.
+/// Behavior of the server.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Fails {
-    /// 401, with the key in the message.
+pub(super) enum Behavior {
+    /// Answers 401 with the key in the message.
     Refuses,
-    /// 500, with the whole header, again and again.
+    /// Answers every request with 500 and the whole header.
     Breaks,
-    /// Something that is not JSON where JSON should be.
+    /// Sends invalid JSON.
     BadJson,
-    /// The key at the place where long bodies are cut.
+    /// Sends the key at the position where long bodies are truncated.
     AtTheCut,
-    /// The header in base64.
+    /// Sends the header in base64.
     Encoded,
-    /// To another address, with the key in it.
+    /// Redirects to a URL that contains the key.
     Redirects,
-    /// Wait longer than anybody waits.
+    /// Requests a very long pause.
     Pauses,
-    /// A stream that fails in the middle.
+    /// Sends an error in the middle of a stream.
     InStream,
-    /// A stream of what is not JSON.
+    /// Sends a stream of invalid JSON.
     BadStream,
-    /// A stream that ends in the middle.
+    /// Ends a stream in the middle.
     HangsUp,
-    /// No failure: a tool is asked to show its environment and all processes.
-    AsksForTheEnvironment,
+    /// Calls a tool that prints its environment and all processes.
+    PrintsEnvironment,
 }
 
 pub(super) struct Server {
@@ -41,7 +41,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn start(fails: Fails) -> Self {
+    pub(super) fn start(behavior: Behavior) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let closed = Arc::new(AtomicBool::new(false));
@@ -52,8 +52,8 @@ impl Server {
                 if theirs.load(Ordering::Relaxed) {
                     return;
                 }
-                // A client that goes away is not the server's problem.
-                let _ = serve(socket, fails, count.fetch_add(1, Ordering::Relaxed));
+                // Errors of closed connections do not matter.
+                let _ = serve(socket, behavior, count.fetch_add(1, Ordering::Relaxed));
             }
         });
         Self { port, closed }
@@ -71,7 +71,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut socket: TcpStream, fails: Fails, count: usize) -> io::Result<()> {
+fn serve(mut socket: TcpStream, behavior: Behavior, count: usize) -> io::Result<()> {
     let header = read_header(&socket)?;
     let key = header.strip_prefix("Bearer ").unwrap_or(&header);
     let stream = |text: &str| {
@@ -87,25 +87,27 @@ fn serve(mut socket: TcpStream, fails: Fails, count: usize) -> io::Result<()> {
     };
     let said =
         "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Well\"}}]}\n\n";
-    let answer = match fails {
-        Fails::Refuses => {
+    let answer = match behavior {
+        Behavior::Refuses => {
             let body = serde_json::json!({"error": {"message": format!("Incorrect API key provided: {key}."), "code": 401}});
             status(401, "", &body.to_string())
         }
-        Fails::Breaks => status(500, "", &format!("no upstream for Authorization: {header}")),
-        Fails::BadJson => status(400, "", &format!("{{\"error\": {{\"message\": \"key {key}")),
-        Fails::AtTheCut => status(400, "", &format!("{}{key}", "x".repeat(4000 - key.len() / 2))),
-        Fails::Encoded => status(403, "", &format!("denied: {}", STANDARD.encode(&header))),
-        Fails::Redirects => {
+        Behavior::Breaks => status(500, "", &format!("no upstream for Authorization: {header}")),
+        Behavior::BadJson => status(400, "", &format!("{{\"error\": {{\"message\": \"key {key}")),
+        Behavior::AtTheCut => {
+            status(400, "", &format!("{}{key}", "x".repeat(4000 - key.len() / 2)))
+        }
+        Behavior::Encoded => status(403, "", &format!("denied: {}", STANDARD.encode(&header))),
+        Behavior::Redirects => {
             status(307, &format!("location: http://127.0.0.1:1/?key={key}\r\n"), "")
         }
-        Fails::Pauses => status(429, "retry-after: 99999\r\n", &format!("too much of {key}")),
-        Fails::InStream => stream(&format!(
+        Behavior::Pauses => status(429, "retry-after: 99999\r\n", &format!("too much of {key}")),
+        Behavior::InStream => stream(&format!(
             "{said}data: {{\"error\":{{\"message\":\"the key {key} was revoked\",\"code\":500}}}}\n\n"
         )),
-        Fails::BadStream => stream(&format!("{said}data: {{{key}\n\n")),
-        Fails::HangsUp => stream(&format!("{said}data: {{\"id\":\"{key}")),
-        Fails::AsksForTheEnvironment if count == 0 => {
+        Behavior::BadStream => stream(&format!("{said}data: {{{key}\n\n")),
+        Behavior::HangsUp => stream(&format!("{said}data: {{\"id\":\"{key}")),
+        Behavior::PrintsEnvironment if count == 0 => {
             let command = "env; for p in /proc/[0-9]*; do echo; echo; echo \"${p#/proc/}\"; tr '\\0' ' ' < $p/cmdline; done > \"$TMPDIR/processes.txt\" 2>/dev/null; true";
             let arguments = serde_json::json!({"command": command}).to_string();
             let call = serde_json::json!({"id": "1", "choices": [{"index": 0, "delta": {"tool_calls": [
@@ -113,14 +115,14 @@ fn serve(mut socket: TcpStream, fails: Fails, count: usize) -> io::Result<()> {
             ]}, "finish_reason": "tool_calls"}]});
             stream(&format!("data: {call}\n\ndata: [DONE]\n\n"))
         }
-        Fails::AsksForTheEnvironment => stream(&format!(
+        Behavior::PrintsEnvironment => stream(&format!(
             "{said}data: {{\"id\":\"1\",\"choices\":[{{\"index\":0,\"delta\":{{}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
         )),
     };
     socket.write_all(answer.as_bytes())
 }
 
-/// Reads a request and returns what it is authorized with.
+/// Reads a request and returns its `Authorization` header.
 fn read_header(socket: &TcpStream) -> io::Result<String> {
     let mut reader = BufReader::new(socket);
     let (mut length, mut authorization) = (0, String::new());

@@ -1,4 +1,4 @@
-//! Plays a scenario with a program: the place it runs in, what is sent to it, and what it leaves.
+//! Runs a scenario with a program: sets up its directory, sends its input, and collects the results.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,44 +15,44 @@ use serde_json::{Value, json};
 use super::format::{Run, Scenario, Step};
 use super::server::Server;
 
-/// After this long something that is waited for will not come.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// Time after which a scenario counts as hanging.
+const TIMEOUT: Duration = Duration::from_secs(40);
 
-/// A program and the words that go before its arguments.
+/// A program with its leading arguments.
 #[derive(Debug, Clone)]
 pub(super) struct Program {
     pub(super) path: PathBuf,
     pub(super) first: Vec<PathBuf>,
-    /// Where it is installed.
+    /// Installation directory.
     pub(super) home: PathBuf,
 }
 
-/// What was seen, as it was.
+/// The raw results of a scenario.
 #[derive(Debug)]
-pub(super) struct Seen {
-    /// Texts that are of this run only, and what is written for them.
-    pub(super) places: Vec<(String, &'static str)>,
-    pub(super) runs: Vec<SeenRun>,
+pub(super) struct Observed {
+    /// Texts that differ between runs, with their replacements.
+    pub(super) placeholders: Vec<(String, &'static str)>,
+    pub(super) runs: Vec<ObservedRun>,
     pub(super) requests: Vec<Value>,
     /// Session files by name.
     pub(super) sessions: BTreeMap<String, String>,
-    /// The files that the scenario asks for; `None` if there is no such file.
+    /// Contents of the files in `look`; `None` if a file does not exist.
     pub(super) files: BTreeMap<String, Option<String>>,
 }
 
 #[derive(Debug)]
-pub(super) struct SeenRun {
-    /// Standard output consists of records.
+pub(super) struct ObservedRun {
+    /// Standard output consists of JSON records.
     pub(super) records: bool,
     pub(super) stdout: String,
     pub(super) stderr: String,
     pub(super) exit: Option<i32>,
 }
 
-/// Plays it. The error says what did not happen, and what was seen until then.
-pub(super) fn play(scenario: &Scenario, program: &Program) -> Result<Seen, String> {
-    let place = tempfile::Builder::new().prefix("pi-scenario-").tempdir().map_err(text)?;
-    let root = place.path().canonicalize().map_err(text)?;
+/// Runs a scenario. The error describes what did not happen, and the output so far.
+pub(super) fn run(scenario: &Scenario, program: &Program) -> Result<Observed, String> {
+    let directory = tempfile::Builder::new().prefix("pi-scenario-").tempdir().map_err(text)?;
+    let root = directory.path().canonicalize().map_err(text)?;
     let server = Server::start(scenario.server.clone()).map_err(text)?;
     let mut names = BTreeMap::from([
         ("$ROOT".to_owned(), root.to_string_lossy().into_owned()),
@@ -61,14 +61,14 @@ pub(super) fn play(scenario: &Scenario, program: &Program) -> Result<Seen, Strin
     set_up(scenario, &root, &names).map_err(text)?;
     let mut runs = Vec::new();
     for run in &scenario.runs {
-        runs.push(perform(run, program, &root, &server, &mut names)?);
+        runs.push(run_once(run, program, &root, &server, &mut names)?);
     }
     let mut sessions = BTreeMap::new();
     collect(&root, &mut sessions).map_err(text)?;
     let look = |path: &String| (path.clone(), fs::read_to_string(root.join(path)).ok());
-    Ok(Seen {
+    Ok(Observed {
         files: scenario.look.iter().map(look).collect(),
-        places: vec![
+        placeholders: vec![
             (root.to_string_lossy().into_owned(), "$ROOT"),
             (server.url(), "$URL"),
             (program.home.to_string_lossy().into_owned(), "$PI"),
@@ -79,14 +79,14 @@ pub(super) fn play(scenario: &Scenario, program: &Program) -> Result<Seen, Strin
     })
 }
 
-#[allow(clippy::needless_pass_by_value)] // What `map_err` hands over.
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes the error by value.
 fn text(error: io::Error) -> String {
     error.to_string()
 }
 
 fn set_up(scenario: &Scenario, root: &Path, names: &BTreeMap<String, String>) -> io::Result<()> {
-    for folder in ["work", "agent", "home", "tmp"] {
-        fs::create_dir(root.join(folder))?;
+    for directory in ["work", "agent", "home", "tmp"] {
+        fs::create_dir(root.join(directory))?;
     }
     let mut settings = json!({
         "defaultProvider": "mock",
@@ -112,7 +112,7 @@ fn set_up(scenario: &Scenario, root: &Path, names: &BTreeMap<String, String>) ->
     Ok(())
 }
 
-/// A plain model, one that thinks, and one that sees.
+/// Returns the default models: a plain one, one that reasons, and one that reads images.
 fn models() -> Value {
     let model = |id: &str, reasoning: bool, input: &[&str]| json!({"id": id, "reasoning": reasoning, "input": input, "contextWindow": 100_000, "maxTokens": 1000});
     let models = [
@@ -127,7 +127,7 @@ fn models() -> Value {
 }
 
 fn fill_text(text: &str, names: &BTreeMap<String, String>) -> String {
-    // Longer names first, so that none is taken for the beginning of another.
+    // Longer names first, since a name may be the prefix of another.
     names.iter().rev().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
 }
 
@@ -144,9 +144,9 @@ fn fill(value: &Value, names: &BTreeMap<String, String>) -> Value {
     }
 }
 
-/// Every session file below a folder.
-fn collect(folder: &Path, found: &mut BTreeMap<String, String>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+/// Collects all session files below a directory.
+fn collect(directory: &Path, found: &mut BTreeMap<String, String>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         if path.is_dir() {
             collect(&path, found)?;
@@ -157,7 +157,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<String, String>) -> io::Result<()
     Ok(())
 }
 
-/// What a program has written so far.
+/// The output of a program so far.
 #[derive(Default)]
 struct Output {
     state: Mutex<(Vec<String>, bool)>,
@@ -177,9 +177,9 @@ impl Output {
         self.changed.notify_all();
     }
 
-    /// The first line from `used` on that is a record with these fields, and that was not used.
+    /// Waits for the first record with these fields that is not used yet.
     fn find(&self, pattern: &Value, used: &mut Vec<usize>) -> Option<Value> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let mut at = 0;
         let mut state = self.state.lock().unwrap();
         loop {
@@ -199,11 +199,11 @@ impl Output {
         }
     }
 
-    /// Waits for the end.
+    /// Waits for the end of the output. Returns false after the timeout.
     fn ended(&self) -> bool {
         let state = self.state.lock().unwrap();
         let open = |state: &mut (Vec<String>, bool)| !state.1;
-        !self.changed.wait_timeout_while(state, PATIENCE, open).unwrap().1.timed_out()
+        !self.changed.wait_timeout_while(state, TIMEOUT, open).unwrap().1.timed_out()
     }
 
     fn all(&self) -> String {
@@ -211,7 +211,7 @@ impl Output {
     }
 }
 
-/// Every field of `pattern` is in `value`.
+/// Returns true if `value` contains every field of `pattern`.
 pub(super) fn has(value: &Value, pattern: &Value) -> bool {
     match (value, pattern) {
         (Value::Object(value), Value::Object(pattern)) => {
@@ -221,28 +221,29 @@ pub(super) fn has(value: &Value, pattern: &Value) -> bool {
     }
 }
 
-/// A child that does not outlive a scenario.
-struct Running(Child);
+/// A child process that is killed on drop.
+struct KillOnDrop(Child);
 
-impl Drop for Running {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
-        // It has usually ended by itself.
+        // Usually, it has ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-fn perform(
+/// Runs the program once.
+fn run_once(
     run: &Run,
     program: &Program,
     root: &Path,
     server: &Server,
     names: &mut BTreeMap<String, String>,
-) -> Result<SeenRun, String> {
+) -> Result<ObservedRun, String> {
     let mut command = Command::new(&program.path);
     command.args(&program.first).args(run.args.iter().map(|argument| fill_text(argument, names)));
     command.current_dir(root.join("work")).env_clear();
-    // The tools need a shell; all else is ours.
+    // The tools need a shell; everything else is set by the scenario.
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
     command.env("HOME", root.join("home")).env("TMPDIR", root.join("tmp"));
     command.env("PI_CODING_AGENT_DIR", root.join("agent")).env("PI_OFFLINE", "1");
@@ -251,10 +252,10 @@ fn perform(
     let silent = run.stdin.is_none() && run.steps.is_empty();
     command.stdin(if silent { Stdio::null() } else { Stdio::piped() });
     let mut child =
-        Running(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(text)?);
+        KillOnDrop(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(text)?);
     let output = Arc::new(Output::default());
-    let (stdout, theirs) = (child.0.stdout.take().unwrap(), Arc::clone(&output));
-    std::thread::spawn(move || theirs.read(stdout));
+    let (stdout, collected) = (child.0.stdout.take().unwrap(), Arc::clone(&output));
+    std::thread::spawn(move || collected.read(stdout));
     let mut stderr = child.0.stderr.take().unwrap();
     let errors = std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -277,14 +278,18 @@ fn perform(
     if !output.ended() {
         drop(child);
         let stderr = errors.join().unwrap_or_default();
-        return Err(format!("it does not end\n--- stdout\n{}--- stderr\n{stderr}", output.all()));
+        return Err(format!(
+            "the program does not end\n--- stdout\n{}--- stderr\n{stderr}",
+            output.all()
+        ));
     }
     let exit = child.0.wait().map_err(text)?.code();
     let records = run.args.iter().any(|argument| argument == "json" || argument == "rpc");
     let stderr = errors.join().unwrap_or_default();
-    Ok(SeenRun { records, stdout: output.all(), stderr, exit })
+    Ok(ObservedRun { records, stdout: output.all(), stderr, exit })
 }
 
+/// Takes a step of the scenario.
 fn take(
     step: &Step,
     root: &Path,
@@ -317,7 +322,7 @@ fn take(
             server.open(gate);
             Ok(())
         }
-        Step::Requests(count) => match server.wait_for_requests(*count, PATIENCE) {
+        Step::Requests(count) => match server.wait_for_requests(*count, TIMEOUT) {
             true => Ok(()),
             false => Err(format!("only {} requests, not {count}", server.requests().len())),
         },

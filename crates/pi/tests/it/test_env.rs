@@ -1,32 +1,33 @@
-//! A machine of its own for every test: a home, a project, and sessions in it.
+//! The environment of a test: temporary home and project directories, and `pi` in them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::json;
 
-/// Directories that go away with it.
-pub(crate) struct World {
+/// A home and a project directory, removed on drop.
+pub(crate) struct TestEnv {
     directory: tempfile::TempDir,
 }
 
-impl World {
+impl TestEnv {
     pub(crate) fn new() -> Self {
-        let world = Self { directory: tempfile::tempdir().unwrap() };
-        std::fs::create_dir_all(world.project()).unwrap();
-        world
+        let env = Self { directory: tempfile::tempdir().unwrap() };
+        std::fs::create_dir_all(env.project()).unwrap();
+        env
     }
 
-    /// The working directory. Canonical, as the program sees it.
+    /// Returns the canonical path of the working directory.
     pub(crate) fn project(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join("project")
     }
 
+    /// Returns the agent directory, which does not exist at first.
     pub(crate) fn agent(&self) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join("home/.pi/agent")
     }
 
-    /// `pi` with an environment of its own: no keys, no proxies.
+    /// Returns a `pi` command with a clean environment: no keys, no proxies.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
         command.args(arguments).env_clear().current_dir(self.project());
@@ -36,24 +37,25 @@ impl World {
         command
     }
 
+    /// Runs `pi` and returns its output.
     pub(crate) fn pi(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
-    /// What it prints if all goes well.
+    /// Runs `pi`, which must succeed, and returns its stdout.
     pub(crate) fn out(&self, arguments: &[&str]) -> String {
         let output = self.pi(arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Its code and its complaint.
+    /// Runs `pi` and returns its exit code and its stderr.
     pub(crate) fn failure(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = self.pi(arguments);
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     }
 
-    /// A session of a question and an answer, which ran in `cwd`.
+    /// Writes a session of `cwd` with a question and an answer.
     pub(crate) fn session(&self, id: &str, cwd: &Path, question: &str) -> PathBuf {
         let directory = pi_session::session_directory(&self.agent(), cwd);
         std::fs::create_dir_all(&directory).unwrap();
@@ -75,11 +77,11 @@ impl World {
         path
     }
 
-    /// Replaces what is different on every machine and in every run.
+    /// Replaces the paths that differ from run to run.
     pub(crate) fn stable(&self, text: &str) -> String {
         let root = self.directory.path().canonicalize().unwrap();
         let root = root.to_str().unwrap();
-        // As it is part of the name of a directory for sessions.
+        // The form in which it is part of the name of a session directory.
         let slug = root.trim_start_matches('/').replace('/', "-");
         text.replace(root, "[ROOT]").replace(&slug, "[ROOT]")
     }

@@ -1,0 +1,110 @@
+//! Hints: what the user can do about an error.
+//!
+//! Library errors describe the problem and know nothing of the command line. This file maps them to
+//! one imperative line about the options and commands of `pi`, printed after the message.
+
+use pi_ai::providers;
+use pi_coding_agent::guard::GuardError;
+use pi_coding_agent::models::{SelectModelError, CredentialError};
+use pi_coding_agent::session::PromptError;
+use pi_coding_agent::{ConversationError, CreateError};
+
+/// An error with a hint for users of the command line.
+pub(crate) trait Hint {
+    /// Returns the hint, or `None` if the message says everything.
+    fn hint(&self) -> Option<String>;
+}
+
+impl Hint for CreateError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Model(error) => error.hint(),
+            Self::Conversation(error) => error.hint(),
+            Self::Guard(error) => error.hint(),
+            Self::Build(_) => None,
+        }
+    }
+}
+
+impl Hint for ConversationError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NotFound(_) => Some(FIND_SESSIONS.to_owned()),
+            Self::Ambiguous(..) => Some(LONGER_ID.to_owned()),
+            Self::Elsewhere { id, .. } => Some(format!(
+                "run pi in that directory, or continue a copy of the session here with --fork {id}"
+            )),
+            Self::DirectoryGone { file, .. } => Some(format!(
+                "create the directory, or continue a copy of the session here with --fork {}",
+                file.display()
+            )),
+            Self::Exists(id) => {
+                Some(format!("resume it with --session {id}, or choose another --session-id"))
+            }
+            Self::Session(_) => None,
+        }
+    }
+}
+
+/// Hint for a session reference that matches nothing.
+pub(crate) const FIND_SESSIONS: &str = "list all sessions with `pi sessions list --all`";
+
+/// Hint for a session reference that matches several sessions.
+pub(crate) const LONGER_ID: &str = "give more characters of the id";
+
+impl Hint for SelectModelError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::UnknownProvider(_) => {
+                "use --list-models to see the available providers and models".to_owned()
+            }
+            Self::NotFound(_) => "use --list-models to see the available models".to_owned(),
+            Self::Ambiguous { .. } => {
+                "choose a provider with --provider, or write the model as PROVIDER/ID".to_owned()
+            }
+        })
+    }
+}
+
+impl Hint for GuardError {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Settings(_) | Self::Rules(_) => {
+                "fix the file or remove it; no command runs without a valid policy".to_owned()
+            }
+            Self::Sandbox(_) => {
+                "see `pi doctor` for the isolation that this machine offers".to_owned()
+            }
+        })
+    }
+}
+
+impl Hint for PromptError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::NoModel => {
+                Some("list the models with --list-models and choose one with --model".to_owned())
+            }
+            Self::NoKey(provider) => store_key(provider),
+            _ => None,
+        }
+    }
+}
+
+impl Hint for CredentialError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Missing { provider, .. } | Self::Expired { provider, .. } => store_key(provider),
+            Self::Unresolved { .. } | Self::Broken { .. } => None,
+        }
+    }
+}
+
+/// Returns the ways to give a provider a key; `None` if it accepts only logins.
+fn store_key(provider: &str) -> Option<String> {
+    let store = format!("store a key with `pi auth set {provider}`");
+    match providers::provider(provider) {
+        None => Some(store),
+        Some(info) => info.key_env.last().map(|name| format!("set {name}, or {store}")),
+    }
+}
