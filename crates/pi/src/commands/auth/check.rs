@@ -1,7 +1,7 @@
 //! `pi auth check`: prints one word or one line of JSON, and sets the exit code.
 
 use pi_coding_agent::models::{CredentialError, CredentialSource};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
 use super::{CommandResult, Credentials, Failure, Unclear, open, provider, wait};
@@ -34,27 +34,29 @@ const MISSING: &str = "credentials_not_configured";
 const BROKEN: &str = "invalid_state";
 
 pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
-    let answer = report(args)?;
-    if let Some((why, advice)) = &answer.why {
+    let report = inspect(args)?;
+    if let Some((why, advice)) = &report.why {
         note(why);
         if let Some(advice) = advice {
             hint(advice);
         }
     }
-    let (word, exit) = match answer.status {
+    let (word, exit) = match report.status {
         Status::Ready => ("ready", Exit::Success),
         Status::NotReady => ("not_ready", Exit::Failed),
         // The code that scripts expect, although the command line is valid.
         Status::Invalid => ("invalid", Exit::Usage),
     };
-    let secret = answer.secret.as_ref().filter(|_| args.has("credentials"));
-    let secret = secret.map(ExposeSecret::expose_secret);
+    let secret = match &report.secret {
+        Some(secret) if args.has("credentials") => Some(secret.expose_secret()),
+        _ => None,
+    };
     let line = if args.has("json") {
         let fields = [
             ("status", Some(word)),
-            ("provider", Some(answer.provider.as_str())),
-            ("authType", answer.kind),
-            ("reason", answer.reason),
+            ("provider", Some(report.provider.as_str())),
+            ("authType", report.kind),
+            ("reason", report.reason),
             ("credentials", secret),
         ];
         let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value?)));
@@ -68,7 +70,8 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
     Ok(if printed == Exit::Success.into() { exit.into() } else { printed })
 }
 
-fn report(args: &CommandArgs) -> Result<Report, Failure> {
+/// Checks the credential of the selected provider.
+fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
     let credentials = open()?;
     let not = |status, provider: String, reason, why: String, hint: Option<String>| Report {
         status,

@@ -21,11 +21,12 @@ pub(in crate::commands) fn fork(args: &CommandArgs) -> CommandResult {
             Session::fork_from(&source, NewSession { cwd, directory, ..NewSession::default() })?
         }
     };
-    let Some(file) = fork.path().filter(|_| fork.is_saved()) else {
-        return Err(Failure::failed(format!(
-            "{} contains no messages to continue from",
-            path.display()
-        )));
+    let file = match fork.path() {
+        Some(file) if fork.is_saved() => file,
+        _ => {
+            let path = path.display();
+            return Err(Failure::failed(format!("{path} contains no messages to continue from")));
+        }
     };
     if args.has("json") {
         return Ok(print(&format!("{}\n", json!({ "id": fork.id(), "path": file }))));

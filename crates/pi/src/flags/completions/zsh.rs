@@ -44,9 +44,11 @@ fn function(script: &mut String, node: &Node) {
     }
     script.push_str("        ;;\n    rest)\n        case $line[1] in\n");
     // `pi help` takes command names but has no subcommands.
-    for inner in names.iter().filter(|_| node.path != ["help"]) {
-        let path = [node.path.as_slice(), &[inner]].concat();
-        script.push_str(&format!("        {inner}) {} ;;\n", function_name(&path)));
+    if node.path != ["help"] {
+        for inner in names {
+            let path = [node.path.as_slice(), &[inner]].concat();
+            script.push_str(&format!("        {inner}) {} ;;\n", function_name(&path)));
+        }
     }
     script.push_str("        *) compset -P @; _files ;;\n        esac\n        ;;\n    esac\n}\n");
 }
