@@ -85,7 +85,11 @@ impl Hint for PromptError {
             Self::NoModel => {
                 Some("list the models with --list-models and choose one with --model".to_owned())
             }
-            Self::NoKey(provider) => store_key(provider),
+            Self::NoKey(provider) if !accepts_keys(provider) => None,
+            Self::NoKey(provider) => Some(match key_variable(provider) {
+                Some(name) => format!("set {name}, or {}", store_key(provider)),
+                None => store_key(provider),
+            }),
             _ => None,
         }
     }
@@ -94,17 +98,25 @@ impl Hint for PromptError {
 impl Hint for CredentialError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Missing { provider, .. } | Self::Expired { provider, .. } => store_key(provider),
+            // The message names the environment variable already.
+            Self::Missing { provider, .. } | Self::Expired { provider, .. } => {
+                accepts_keys(provider).then(|| store_key(provider))
+            }
             Self::Unresolved { .. } | Self::Broken { .. } => None,
         }
     }
 }
 
-/// Returns the ways to give a provider a key; `None` if it accepts only logins.
-fn store_key(provider: &str) -> Option<String> {
-    let store = format!("store a key with `pi auth set {provider}`");
-    match providers::provider(provider) {
-        None => Some(store),
-        Some(info) => info.key_env.last().map(|name| format!("set {name}, or {store}")),
-    }
+fn store_key(provider: &str) -> String {
+    format!("store a key with `pi auth set {provider}`")
+}
+
+/// Returns the environment variable for the key of a built-in provider.
+fn key_variable(provider: &str) -> Option<&'static str> {
+    providers::provider(provider)?.key_env.last().copied()
+}
+
+/// Returns false for built-in providers that accept only logins.
+fn accepts_keys(provider: &str) -> bool {
+    providers::provider(provider).is_none() || key_variable(provider).is_some()
 }

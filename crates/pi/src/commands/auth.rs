@@ -25,14 +25,14 @@ fn open() -> Result<Credentials, Failure> {
 }
 
 /// Reasons why the options select no provider.
-enum Unclear {
+enum NoProvider {
     /// The provider does not exist.
     Provider(String),
     /// The model selects no provider.
     Model { text: String, error: SelectModelError },
 }
 
-impl Unclear {
+impl NoProvider {
     fn error(&self) -> SelectModelError {
         match self {
             Self::Provider(name) => SelectModelError::UnknownProvider(name.clone()),
@@ -45,7 +45,7 @@ impl Unclear {
 fn provider(
     args: &CommandArgs,
     credentials: &Credentials,
-) -> Result<Result<String, Unclear>, Failure> {
+) -> Result<Result<String, NoProvider>, Failure> {
     let (provider, model) = (args.value("provider"), args.value("model"));
     let registry = &credentials.registry;
     Ok(match (provider, model) {
@@ -54,7 +54,7 @@ fn provider(
             return Err(Failure::usage(format!("`pi {path}` requires --provider or --model")));
         }
         (Some(name), None) => {
-            credentials.known(name).ok_or_else(|| Unclear::Provider(name.to_owned()))
+            credentials.known(name).ok_or_else(|| NoProvider::Provider(name.to_owned()))
         }
         (provider, Some(text)) => {
             let models = registry.models();
@@ -66,12 +66,12 @@ fn provider(
                         model.provider.to_owned()
                     }
                 }),
-                Ok(None) => Err(Unclear::Model {
+                Ok(None) => Err(NoProvider::Model {
                     text: text.to_owned(),
                     error: SelectModelError::NotFound(text.to_owned()),
                 }),
-                Err(SelectModelError::UnknownProvider(name)) => Err(Unclear::Provider(name)),
-                Err(error) => Err(Unclear::Model { text: text.to_owned(), error }),
+                Err(SelectModelError::UnknownProvider(name)) => Err(NoProvider::Provider(name)),
+                Err(error) => Err(NoProvider::Model { text: text.to_owned(), error }),
             }
         }
     })

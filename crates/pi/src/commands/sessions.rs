@@ -19,7 +19,7 @@ pub(super) use list::list;
 pub(super) use remove::remove;
 pub(super) use search::search;
 pub(super) use show::show;
-pub(super) use store::{Store, chosen};
+pub(super) use store::{Store, shared_directory};
 
 /// Runs `pi sessions export SESSION [FILE]`.
 pub(super) fn export(args: &CommandArgs) -> CommandResult {

@@ -84,9 +84,12 @@ fn show(session: &AgentSession, outcome: &Outcome) -> ExitCode {
     let messages = session.messages();
     match outcome {
         Outcome::Failed { error } => {
-            // An answer that could not be saved is complete all the same.
-            let before = messages.iter().rev().nth(1).and_then(AgentMessage::as_assistant);
-            if let Some(unsaved) = before.filter(|answer| is_complete(answer)) {
+            // If the answer could not be saved, it precedes the message with the error.
+            let mut newest = messages.iter().rev().map(AgentMessage::as_assistant);
+            if let (Some(Some(failed)), Some(Some(unsaved))) = (newest.next(), newest.next())
+                && failed.stop_reason == StopReason::Error
+                && is_complete(unsaved)
+            {
                 let _ = write(unsaved);
             }
             let error = if error.is_empty() { "Request error" } else { error };

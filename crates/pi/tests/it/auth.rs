@@ -122,7 +122,7 @@ fn secrets_are_printed_on_request() {
             "print-api-key --provider fireworks",
             1,
             "No API key found for fireworks. Set FIREWORKS_API_KEY or store a key in auth.json.\n\
-             hint: set FIREWORKS_API_KEY, or store a key with `pi auth set fireworks`",
+             hint: store a key with `pi auth set fireworks`",
         ),
         (
             "print-api-key --provider unknown",
@@ -146,6 +146,11 @@ fn secrets_are_printed_on_request() {
             "this version cannot renew it",
         ),
         ("print-bearer-token --provider openai-codex", 1, "The login of openai-codex has expired"),
+        (
+            "print-api-key --provider openrouter",
+            1,
+            "hint: store a key with `pi auth set openrouter`",
+        ),
         (
             "print-bearer-token --provider openai",
             1,

@@ -4,7 +4,7 @@ use pi_coding_agent::models::{CredentialError, CredentialSource};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
-use super::{CommandResult, Credentials, Failure, Unclear, open, provider, wait};
+use super::{CommandResult, Credentials, Failure, NoProvider, open, provider, wait};
 use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::hints::Hint as _;
@@ -83,14 +83,14 @@ fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
     };
     let provider = match provider(args, &credentials)? {
         Ok(provider) => provider,
-        Err(unclear) => {
-            let error = unclear.error();
+        Err(missing) => {
+            let error = missing.error();
             let (why, hint) = (error.to_string(), error.hint());
-            return Ok(match unclear {
-                Unclear::Provider(name) => {
+            return Ok(match missing {
+                NoProvider::Provider(name) => {
                     not(Status::NotReady, name, "provider_not_found", why, hint)
                 }
-                Unclear::Model { text, .. } => not(Status::Invalid, text, BROKEN, why, hint),
+                NoProvider::Model { text, .. } => not(Status::Invalid, text, BROKEN, why, hint),
             });
         }
     };

@@ -52,7 +52,7 @@ pub(in crate::commands) fn bearer_token(args: &CommandArgs) -> CommandResult {
 /// Returns the selected provider, unless its configuration is broken.
 fn usable(args: &CommandArgs, credentials: &Credentials) -> Result<String, Failure> {
     let provider = provider(args, credentials)?;
-    let provider = provider.map_err(|unclear| unclear.error())?;
+    let provider = provider.map_err(|missing| missing.error())?;
     match broken(credentials, &provider) {
         Some(problem) => Err(Failure::configuration(problem)),
         None => Ok(provider),

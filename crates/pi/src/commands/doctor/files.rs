@@ -6,7 +6,7 @@ use pi_coding_agent::Environment;
 use pi_session::{ListOptions, SessionIndex};
 
 use super::Finding;
-use crate::commands::sessions::chosen;
+use crate::commands::sessions::shared_directory;
 
 /// Checks that the agent directory can be written.
 pub(super) fn agent_directory(environment: &Environment) -> Vec<Finding> {
@@ -54,14 +54,14 @@ pub(super) fn sessions(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "sessions";
     const FIX: &str =
         "Make it a directory that you can write, or choose another with --session-dir.";
-    let named = chosen(environment, None);
-    let directory = named.clone().unwrap_or_else(|| environment.agent_directory.join("sessions"));
+    let shared = shared_directory(environment, None);
+    let directory = shared.clone().unwrap_or_else(|| environment.agent_directory.join("sessions"));
     let shown = directory.display();
     if !directory.exists() {
         let parent = directory.ancestors().find(|parent| parent.exists());
         return vec![match parent.map_or(Ok(()), can_write) {
             // Problems of the agent directory have been reported already.
-            Err(error) if named.is_some() => {
+            Err(error) if shared.is_some() => {
                 Finding::error(ABOUT, format!("{shown} cannot be created: {error}"), FIX)
             }
             _ => Finding::good(ABOUT, format!("none yet in {shown}")),
@@ -72,7 +72,7 @@ pub(super) fn sessions(environment: &Environment) -> Vec<Finding> {
         let message = format!("{shown} cannot be written: {error}");
         findings.push(Finding::error(ABOUT, message, FIX));
     }
-    let cache = named.is_none().then(|| environment.agent_directory.join("cache/sessions"));
+    let cache = shared.is_none().then(|| environment.agent_directory.join("cache/sessions"));
     let listing = SessionIndex::new(directory.clone(), cache).list(&ListOptions::default());
     for problem in &listing.problems {
         let fix = "Move the file away, or restore it from a copy.";

@@ -25,8 +25,8 @@ pub(super) async fn run(run: &Run) -> CommandResult {
         .current_dir(&run.cwd);
     // A command in its own process group cannot read from the terminal, unless it also has its own
     // session. A command in our process group receives the signals of the terminal directly.
-    let apart = run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
-    let status = start(command, apart).await;
+    let own_group = run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
+    let status = start(command, own_group).await;
     let name = run.program.to_string_lossy();
     match status {
         Ok(status) => Ok(code(status)),
@@ -46,9 +46,9 @@ enum Problem {
 }
 
 #[cfg(unix)]
-async fn start(mut command: Command, apart: bool) -> Result<i32, Problem> {
+async fn start(mut command: Command, own_group: bool) -> Result<i32, Problem> {
     use super::signals::{Signals, adopt_orphans, end_children, forward};
-    if apart {
+    if own_group {
         command.process_group(0);
     }
     // Installed before the command starts, so that no signal is lost.
@@ -58,7 +58,7 @@ async fn start(mut command: Command, apart: bool) -> Result<i32, Problem> {
     let status = loop {
         tokio::select! {
             status = child.wait() => break status.map_err(Problem::Wait)?,
-            signal = signals.next() => forward(signal, id(&child), apart),
+            signal = signals.next() => forward(signal, id(&child), own_group),
         }
     };
     end_children();

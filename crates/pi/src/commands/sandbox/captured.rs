@@ -17,7 +17,7 @@ const KEPT: usize = 1024 * 1024;
 #[derive(Default)]
 struct Tail {
     bytes: Vec<u8>,
-    cut: bool,
+    truncated: bool,
 }
 
 impl Tail {
@@ -31,7 +31,7 @@ impl Tail {
 
     fn shorten(&mut self) {
         let surplus = self.bytes.len().saturating_sub(KEPT);
-        self.cut |= surplus > 0;
+        self.truncated |= surplus > 0;
         self.bytes.drain(..surplus);
     }
 }
@@ -47,7 +47,7 @@ pub(super) async fn run(run: &Run) -> CommandResult {
         "limits": run.status.limits,
         "exitCode": ended,
         "output": output,
-        "truncated": tail.cut,
+        "truncated": tail.truncated,
         "denied": denied,
     });
     let mut out = std::io::stdout().lock();

@@ -38,11 +38,11 @@ impl Signals {
     }
 }
 
-/// Forwards a signal to the command with this process id. If `apart`, the command is not in our
+/// Forwards a signal to the command with this process id. If `own_group`, the command is not in our
 /// process group, so it does not receive the signals of the terminal.
-pub(super) fn forward(signal: Signal, started: Option<i32>, apart: bool) {
+pub(super) fn forward(signal: Signal, started: Option<i32>, own_group: bool) {
     let Some(started) = started.and_then(Pid::from_raw) else { return };
-    if !apart {
+    if !own_group {
         if signal == Signal::TERM || signal == Signal::HUP {
             // Fails if the command has just ended; the same below.
             let _ = kill_process(started, signal);

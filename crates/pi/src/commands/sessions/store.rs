@@ -17,7 +17,7 @@ use crate::hints::{FIND_SESSIONS, LONGER_ID};
 pub(in crate::commands) struct Store {
     pub(in crate::commands) environment: Environment,
     /// Directory for all sessions. If `None`, each working directory has its own.
-    pub(super) chosen: Option<PathBuf>,
+    pub(super) shared_directory: Option<PathBuf>,
     pub(super) index: SessionIndex,
 }
 
@@ -25,14 +25,14 @@ impl Store {
     /// Opens the store without reading any session.
     pub(in crate::commands) fn open(args: &CommandArgs) -> Result<Self, Failure> {
         let environment = environment::read().map_err(Failure::failed)?;
-        let chosen = chosen(&environment, args.value("session-dir"));
+        let shared_directory = shared_directory(&environment, args.value("session-dir"));
         let agent = &environment.agent_directory;
-        let index = match &chosen {
+        let index = match &shared_directory {
             // The cache covers the default directory only; others are read every time.
             Some(directory) => SessionIndex::new(directory, None),
             None => SessionIndex::new(agent.join("sessions"), Some(agent.join("cache/sessions"))),
         };
-        Ok(Self { environment, chosen, index })
+        Ok(Self { environment, shared_directory, index })
     }
 
     /// Lists the sessions, newest first. Unreadable files are reported on stderr.
@@ -57,12 +57,12 @@ impl Store {
         let environment = &self.environment;
         let default =
             || pi_session::session_directory(&environment.agent_directory, &environment.cwd);
-        self.chosen.clone().unwrap_or_else(default)
+        self.shared_directory.clone().unwrap_or_else(default)
     }
 }
 
 /// Returns the directory for all sessions, if the option, the environment or the settings set one.
-pub(in crate::commands) fn chosen(
+pub(in crate::commands) fn shared_directory(
     environment: &Environment,
     flag: Option<&str>,
 ) -> Option<PathBuf> {
