@@ -5,9 +5,9 @@
 
 use pi_ai::providers;
 use pi_coding_agent::guard::GuardError;
-use pi_coding_agent::models::{SelectModelError, CredentialError};
+use pi_coding_agent::models::{CredentialError, SelectModelError};
 use pi_coding_agent::session::PromptError;
-use pi_coding_agent::{ConversationError, CreateError};
+use pi_coding_agent::{CreateError, SelectSessionError};
 
 /// An error with a hint for users of the command line.
 pub(crate) trait Hint {
@@ -19,14 +19,14 @@ impl Hint for CreateError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Model(error) => error.hint(),
-            Self::Conversation(error) => error.hint(),
+            Self::Session(error) => error.hint(),
             Self::Guard(error) => error.hint(),
-            Self::Build(_) => None,
+            _ => None,
         }
     }
 }
 
-impl Hint for ConversationError {
+impl Hint for SelectSessionError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NotFound(_) => Some(FIND_SESSIONS.to_owned()),
@@ -41,7 +41,7 @@ impl Hint for ConversationError {
             Self::Exists(id) => {
                 Some(format!("resume it with --session {id}, or choose another --session-id"))
             }
-            Self::Session(_) => None,
+            _ => None,
         }
     }
 }
@@ -68,14 +68,15 @@ impl Hint for SelectModelError {
 
 impl Hint for GuardError {
     fn hint(&self) -> Option<String> {
-        Some(match self {
+        match self {
             Self::Settings(_) | Self::Rules(_) => {
-                "fix the file or remove it; no command runs without a valid policy".to_owned()
+                Some("fix the file or remove it; no command runs without a valid policy".to_owned())
             }
             Self::Sandbox(_) => {
-                "see `pi doctor` for the isolation that this machine offers".to_owned()
+                Some("see `pi doctor` for the isolation that this machine offers".to_owned())
             }
-        })
+            _ => None,
+        }
     }
 }
 

@@ -40,7 +40,8 @@ pub(crate) fn redacted_in_crash(text: &str) -> String {
     let variables: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(name, value)| Some((text_of(name)?, text_of(value)?)))
         .collect();
-    let own = environment_secrets(&variables).into_iter().chain(api_key_arguments(std::env::args_os()));
+    let own =
+        environment_secrets(&variables).into_iter().chain(api_key_arguments(std::env::args_os()));
     Secrets::new(own).redact(text).into_owned()
 }
 

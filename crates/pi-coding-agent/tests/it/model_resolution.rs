@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use pi_coding_agent::models::{
     DEFAULT_MODELS, Direction, InitialModel, ModelName, ModelPreferences, ModelRequest, Models,
-    ModelsFile, ScopedName, SelectModelError, SelectedModel, cycle, initial_model, model_scope, restore_failure,
-    select_model, thinking_level,
+    ModelsFile, ScopedName, SelectModelError, SelectedModel, cycle, initial_model, model_scope,
+    restore_failure, select_model, thinking_level,
 };
 use pi_protocol::{Model, ThinkingLevel};
 use serde::Deserialize;
@@ -135,7 +135,9 @@ fn texts_mean_what_they_mean_to_the_typescript_pi() {
 /// to the binary.
 fn with_advice(error: &SelectModelError) -> String {
     let advice = match error {
-        SelectModelError::UnknownProvider(_) => "Use --list-models to see available providers/models.",
+        SelectModelError::UnknownProvider(_) => {
+            "Use --list-models to see available providers/models."
+        }
         SelectModelError::NotFound(_) => "Use --list-models to see available models.",
         SelectModelError::Ambiguous { .. } => "Use --provider or provider/model.",
     };

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use pi_coding_agent::config::ConfigError;
 use pi_coding_agent::guard::GuardError;
-use pi_coding_agent::models::{SelectModelError, CredentialError};
+use pi_coding_agent::models::{CredentialError, SelectModelError};
 use pi_session::SessionError;
 use pi_tools::checkpoint::CheckpointError;
 

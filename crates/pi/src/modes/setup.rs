@@ -4,7 +4,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::extension::{RunMode, Ui};
-use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
     AgentOptions, CreateError, Created, Diagnostic, Environment, NotCreated, SelectSessionError,

@@ -16,7 +16,7 @@ fn version_prints_only_the_number() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_binary_is_its_own_sandbox_helper() {
-    use pi_guard::confine::{Confinement, Machine, Mode, Network, ConfinementLevel};
+    use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
     let helper = env!("CARGO_BIN_EXE_pi");
     let run = |program: &std::ffi::OsStr, arguments: &[std::ffi::OsString]| {
         let mut command = std::process::Command::new(program);

@@ -211,8 +211,12 @@ fn the_available_isolation_is_reported() {
     let (_, found) = findings(&env, &[]);
     let [finding] = about(&found, "sandbox").try_into().unwrap();
     let expected = match rung {
-        pi_guard::confine::ConfinementLevel::None => "warning: commands cannot be sandboxed (".to_owned(),
-        pi_guard::confine::ConfinementLevel::Landlock => format!("warning: {rung}, which isolates less"),
+        pi_guard::confine::ConfinementLevel::None => {
+            "warning: commands cannot be sandboxed (".to_owned()
+        }
+        pi_guard::confine::ConfinementLevel::Landlock => {
+            format!("warning: {rung}, which isolates less")
+        }
         rung => format!("ok: {rung}"),
     };
     assert!(finding.starts_with(&expected), "{finding}");

@@ -88,7 +88,7 @@ fn better(rung: ConfinementLevel) -> &'static str {
             "Install bubblewrap (package bubblewrap) and allow it to create user namespaces; \
              docs/guard.md describes the difference."
         }
-        ConfinementLevel::Seatbelt | ConfinementLevel::Bubblewrap => "No higher level is available; lower guard.require.",
+        _ => "No higher level is available; lower guard.require.",
     }
 }
 

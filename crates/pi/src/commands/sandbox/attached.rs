@@ -25,7 +25,8 @@ pub(super) async fn run(run: &Run) -> CommandResult {
         .current_dir(&run.cwd);
     // A command in its own process group cannot read from the terminal, unless it also has its own
     // session. A command in our process group receives the signals of the terminal directly.
-    let own_group = run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
+    let own_group =
+        run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
     let status = start(command, own_group).await;
     let name = run.program.to_string_lossy();
     match status {
