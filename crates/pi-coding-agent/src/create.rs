@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use pi_agent::AgentTool;
 use pi_protocol::{Model, Provider, ThinkingLevel};
 use pi_tools::supervisor::Supervisor;
+use pi_tools::{ConnectError, ExecutorSpec};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
@@ -165,6 +166,12 @@ pub enum CreateError {
     /// The guard cannot be set up.
     #[error(transparent)]
     Guard(#[from] GuardError),
+    /// The executor cannot be used.
+    #[error(transparent)]
+    Executor(#[from] ConnectError),
+    /// The profile requires a sandbox, which another machine or container cannot promise.
+    #[error("the profile requires a sandbox, and commands on {0} cannot be sandboxed")]
+    UnsandboxedExecutor(ExecutorSpec),
 }
 
 /// An agent could not be created.

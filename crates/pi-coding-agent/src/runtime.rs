@@ -195,7 +195,7 @@ impl AgentRuntime {
         problems.extend(failures.iter().map(Diagnostic::from_failure));
         session.report(failures).await;
         session.set_settings(services.session_settings());
-        session.set_resources(services.loaded_resources());
+        session.set_resources(services.loaded_resources(session.workspace().cwd()));
         *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
         self.start(&session, StartReason::Reload, None).await;
         problems
@@ -259,7 +259,7 @@ impl AgentRuntime {
             return;
         }
         let services = self.services().with_discovered(found);
-        session.set_resources(services.loaded_resources());
+        session.set_resources(services.loaded_resources(session.workspace().cwd()));
         *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
     }
 

@@ -75,6 +75,7 @@ struct BackgroundArguments {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "bash",
     active_by_default: true,
+    needs_background: false,
     build: |workspace| Some(bash(workspace)),
     effects,
 };

@@ -45,6 +45,7 @@ struct Edit {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "edit",
     active_by_default: true,
+    needs_background: false,
     build: |workspace| Some(edit(workspace)),
     effects,
 };

@@ -36,6 +36,7 @@ struct Arguments {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "find",
     active_by_default: false,
+    needs_background: false,
     build: |workspace| Some(find(workspace)),
     effects,
 };

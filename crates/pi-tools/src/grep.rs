@@ -56,6 +56,7 @@ struct Arguments {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "grep",
     active_by_default: false,
+    needs_background: false,
     build: |workspace| Some(grep(workspace)),
     effects,
 };

@@ -34,6 +34,7 @@ struct Arguments {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "ls",
     active_by_default: false,
+    needs_background: false,
     build: |workspace| Some(ls(workspace)),
     effects,
 };

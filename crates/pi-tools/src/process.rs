@@ -35,6 +35,7 @@ enum Action {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "process",
     active_by_default: false,
+    needs_background: true,
     build: |workspace| workspace.background().cloned().map(process),
     effects,
 };

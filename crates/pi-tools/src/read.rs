@@ -33,6 +33,7 @@ struct Arguments {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "read",
     active_by_default: true,
+    needs_background: false,
     build: |workspace| Some(read(workspace)),
     effects,
 };

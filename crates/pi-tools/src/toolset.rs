@@ -34,6 +34,8 @@ pub struct Builtin {
     pub name: &'static str,
     /// The tool is active unless the user selects others.
     pub active_by_default: bool,
+    /// The tool needs a workspace with background processes.
+    pub needs_background: bool,
     /// Builds the tool for a workspace; `None` if the workspace does not support it.
     pub(crate) build: fn(Arc<Workspace>) -> Option<FnTool>,
     /// Declares the effects of a call.

@@ -29,6 +29,7 @@ struct Arguments {
 pub(crate) const BUILTIN: Builtin = Builtin {
     name: "write",
     active_by_default: true,
+    needs_background: false,
     build: |workspace| Some(write(workspace)),
     effects,
 };

@@ -21,6 +21,9 @@ impl Hint for CreateError {
             Self::Model(error) => error.hint(),
             Self::Session(error) => error.hint(),
             Self::Guard(error) => error.hint(),
+            Self::UnsandboxedExecutor(_) => {
+                Some("use --executor local, or --profile explore without a sandbox".to_owned())
+            }
             _ => None,
         }
     }

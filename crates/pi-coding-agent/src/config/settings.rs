@@ -24,7 +24,7 @@ use serde::Deserialize;
 pub(crate) use choices::PackageSource;
 pub use choices::ProjectTrustDefault;
 pub(crate) use effective::default_tools;
-pub use executor::{ExecutorSetting, InvalidExecutor};
+pub use executor::ExecutorSetting;
 pub use guard::{
     ApprovalPolicy, GuardSettings, InvalidValue, NetworkSetting, NetworkSwitch, Profile,
     RequiredLevel, ReviewerSettings, SandboxMode,

@@ -22,8 +22,8 @@ use crate::session::SessionEvent;
 /// Label of a checkpoint with what happened between two runs, or before the first.
 const AS_FOUND: &str = "as found";
 
-/// Returns the extension, unless checkpoints are disabled or make no sense: in the home directory
-/// and for sessions that are not stored.
+/// Returns the extension, unless checkpoints are disabled or make no sense: in the home directory,
+/// for sessions that are not stored, and for files of another machine.
 pub(super) fn extension(
     options: &AgentOptions,
     workspace: &Arc<Workspace>,
@@ -32,7 +32,8 @@ pub(super) fn extension(
     let environment = &options.environment;
     let is_home = environment.home.as_ref() == Some(&environment.cwd);
     let is_root = environment.cwd.parent().is_none();
-    if !options.checkpoints || is_home || is_root || log.path().is_none() {
+    let is_local = workspace.executor().host_path(workspace.cwd()).is_some();
+    if !options.checkpoints || !is_local || is_home || is_root || log.path().is_none() {
         return None;
     }
     let store = crate::checkpoint_directory(&environment.agent_directory, log.id());

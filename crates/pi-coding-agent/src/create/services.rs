@@ -195,7 +195,7 @@ impl Services {
         parts.active_tools = tools.active;
         parts.tool_filter = options.tools.filter();
         parts.restore_tools = tools.restore;
-        parts.resources = self.loaded_resources();
+        parts.resources = self.loaded_resources(workspace.cwd());
         parts.settings = session_settings(&settings);
         parts.save_setting = Some(self.save_setting());
         parts.extensions = extensions;

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
+use pi_tools::toolset::{self, Builtin};
 
 use crate::config::Settings;
 use crate::config::settings::default_tools;
@@ -106,11 +107,7 @@ impl ToolSelection {
         if self.none {
             return Chosen { tools: Vec::new(), active: Vec::new(), restore: false };
         }
-        let usual = settings.default_tools();
-        let mut usual = usual.unwrap_or_else(default_tools);
-        if let Some(ToolChoice::Change(changes)) = &self.choice {
-            changes.iter().for_each(|change| change.apply(&mut usual));
-        }
+        let usual = self.default_names(settings);
         let filter = self.filter();
         let name = |tool: &Arc<dyn AgentTool>| tool.declaration().name.clone();
         let wanted = |tool: &Arc<dyn AgentTool>| filter.admits(&name(tool));
@@ -129,6 +126,37 @@ impl ToolSelection {
         active.extend(others.iter().map(name));
         let tools = ours.into_iter().chain(others).collect();
         Chosen { tools, active, restore: *self == Self::default() }
+    }
+}
+
+impl ToolSelection {
+    /// Returns the names of the tools that are active unless a list of names selects others.
+    fn default_names(&self, settings: &Settings) -> Vec<String> {
+        let mut names = settings.default_tools().unwrap_or_else(default_tools);
+        if let Some(ToolChoice::Change(changes)) = &self.choice {
+            changes.iter().for_each(|change| change.apply(&mut names));
+        }
+        names
+    }
+
+    /// Returns true if the selection activates a built-in tool with a property.
+    pub(super) fn requests_any(
+        &self,
+        settings: &Settings,
+        property: impl Fn(&Builtin) -> bool,
+    ) -> bool {
+        if self.none || self.no_builtin {
+            return false;
+        }
+        let names = self.default_names(settings);
+        let filter = self.filter();
+        toolset::BUILTIN_TOOLS.iter().any(|builtin| {
+            let named = match &self.choice {
+                Some(ToolChoice::Only(_)) => true,
+                Some(ToolChoice::Change(_)) | None => names.iter().any(|name| name == builtin.name),
+            };
+            property(builtin) && named && filter.admits(builtin.name)
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! Resources of the user as a session needs them: the prompt, expansions, commands.
 
+use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
 use pi_agent::AgentTool;
@@ -47,10 +48,10 @@ pub fn load_resources(
 
 impl Services {
     /// Returns what a reload of the session replaces.
-    pub(crate) fn loaded_resources(&self) -> LoadedResources {
+    pub(crate) fn loaded_resources(&self, cwd: &Path) -> LoadedResources {
         let settings = self.settings().settings().clone();
         LoadedResources {
-            prompt: self.prompt(),
+            prompt: self.prompt(cwd),
             expand: self.expand(&settings),
             commands: self.commands(&settings),
             options: stream_options(&settings),
@@ -58,14 +59,15 @@ impl Services {
         }
     }
 
-    fn prompt(&self) -> PromptFn {
+    /// Builds the prompt; `cwd` is the working directory as tools see it.
+    fn prompt(&self, cwd: &Path) -> PromptFn {
         let resources = Arc::clone(&self.resources);
         let mut base = SystemPromptOptions::default();
         base.custom_prompt = resources.system_prompt.as_ref().map(|text| text.text.clone());
         base.append = resources.append_system_prompt.iter().map(|text| text.text.clone()).collect();
         base.context_files = resources.context_files.clone().into();
         base.skills = resources.skills.clone().into();
-        base.cwd.clone_from(&self.options.environment.cwd);
+        base.cwd = cwd.to_owned();
         Arc::new(move |active: &[Arc<dyn AgentTool>]| {
             let mut options = base.clone();
             options.tools = active.iter().map(|tool| tool_prompt(&**tool)).collect();

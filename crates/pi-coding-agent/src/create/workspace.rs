@@ -1,10 +1,14 @@
 //! The workspace of a session: directory, executor and environment of its tools.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::sync::Arc;
 
 use pi_session::Session;
-use pi_tools::{BashSettings, Host, ImageSettings, Workspace};
+use pi_tools::{
+    BackgroundProcesses, BashSettings, ConnectOptions, ExecutorSpec, Host, ImageSettings,
+    Workspace, connect,
+};
 
 use super::CreateError;
 use super::services::Services;
@@ -24,31 +28,47 @@ impl Services {
     ) -> Result<Workspace, CreateError> {
         let options = &self.options;
         let environment = &options.environment;
-        let mut variables: BTreeMap<_, _> = environment
+        let spec = settings.executor();
+        let own: BTreeMap<OsString, OsString> = environment
             .variables
             .iter()
             .filter(|(name, _)| !OWN_VARIABLES.contains(&name.as_str()))
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
-        variables.insert("AI_AGENT".into(), "pi".into());
-        variables.insert("PI_CODING_AGENT".into(), "true".into());
-        variables.insert("PI_SESSION_ID".into(), log.id().into());
-        if let Some(path) = log.path() {
-            variables.insert("PI_SESSION_FILE".into(), path.into());
-        }
+        let plain = Host::default().with_supervisor(options.supervisor.clone());
+        let host = match guard.host()? {
+            // The sandbox is a property of this machine: another one cannot promise it.
+            Some(_) if spec != ExecutorSpec::Local => {
+                return Err(CreateError::UnsandboxedExecutor(spec));
+            }
+            Some(sandboxed) => sandboxed,
+            None => plain,
+        };
+        let mut connecting = ConnectOptions::new(host, environment.cwd.clone());
+        connecting.home.clone_from(&environment.home);
+        connecting.environment.clone_from(&own);
+        let connected = connect(&spec, connecting).await?;
+
         let mut bash = BashSettings::default();
+        bash.base_environment = connected.base_environment;
         bash.shell = settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd));
         bash.command_prefix.clone_from(&settings.shell_command_prefix);
-        bash.environment = variables;
         bash.output_directory = Some(environment.temporary());
-        let plain = || Host::default().with_supervisor(options.supervisor.clone());
-        let host = guard.host()?.unwrap_or_else(plain);
-        let workspace =
-            Workspace::new(Arc::new(host), environment.cwd.clone(), environment.home.clone());
-        let workspace = workspace
+        // Another machine has an environment of its own; ours may contain its secrets.
+        bash.environment = if spec == ExecutorSpec::Local { own } else { BTreeMap::new() };
+        bash.environment.insert("AI_AGENT".into(), "pi".into());
+        bash.environment.insert("PI_CODING_AGENT".into(), "true".into());
+        bash.environment.insert("PI_SESSION_ID".into(), log.id().into());
+        if let Some(path) = log.path() {
+            bash.environment.insert("PI_SESSION_FILE".into(), path.into());
+        }
+        let mut workspace = Workspace::new(connected.executor, connected.cwd, connected.home)
             .with_bash(bash)
-            .with_unreadable(guard.unreadable())
-            .with_changed_files(settings.changed_files());
+            .with_changed_files(settings.changed_files())
+            .with_unreadable(guard.unreadable());
+        if options.tools.requests_any(settings, |builtin| builtin.needs_background) {
+            workspace = workspace.with_background(Arc::new(BackgroundProcesses::default()));
+        }
         if !settings.auto_resize_images() {
             let mut images = ImageSettings::default();
             images.resize = None;

@@ -169,6 +169,16 @@ const OPTIONS: &[Setting] = &[
         Value(|a, name| a.name = Some(name)),
     ),
     option(
+        Flag::new("executor", Tools, "Where tools run: local, ssh:HOST[:DIR], docker:NAME or podman:NAME")
+            .takes("WHERE")
+            .details("Files and commands of the tools are those of that machine or running container. Sessions and settings stay on this machine. Profiles that require a sandbox refuse other executors."),
+        Checked(|a, value| {
+            let spec: pi_tools::ExecutorSpec = value.parse().map_err(|error| format!("{error}"))?;
+            a.settings.insert("executor".to_owned(), spec.to_string().into());
+            Ok(())
+        }),
+    ),
+    option(
         Flag::new("tools", Tools, "Tools to enable, by name or pattern, separated by commas")
             .short("t")
             .takes("TOOLS")

@@ -58,6 +58,7 @@ fn exit(error: &CreateError) -> Exit {
             SelectSessionError::Session(_) | SelectSessionError::DirectoryGone { .. },
         ) => Exit::Failed,
         CreateError::Session(_) => Exit::Usage,
+        CreateError::UnsandboxedExecutor(_) => Exit::SandboxUnavailable,
         _ => Exit::Failed,
     }
 }

@@ -5,11 +5,10 @@ use std::time::Duration;
 use pi_agent::{QueueMode, SteeringDelivery};
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
-use pi_tools::{ChangedFilePolicy, toolset};
+use pi_tools::{ChangedFilePolicy, ExecutorSpec, toolset};
 
 use super::Settings;
 use super::choices::ProjectTrustDefault;
-use super::executor::ExecutorSetting;
 use super::number::Timeout;
 use crate::create::ToolChange;
 use crate::session::RetrySettings;
@@ -90,8 +89,8 @@ impl Settings {
     }
 
     /// Returns the machine or container in which tools work.
-    pub fn executor(&self) -> ExecutorSetting {
-        self.executor.clone().unwrap_or_default()
+    pub fn executor(&self) -> ExecutorSpec {
+        self.executor.clone().unwrap_or_default().0
     }
 
     /// Returns the compaction settings of a model, given as provider and id.

@@ -5,11 +5,11 @@ use std::fs;
 use std::thread;
 
 use pi_agent::{QueueMode, SteeringDelivery};
-use pi_coding_agent::config::settings::ExecutorSetting;
 use pi_coding_agent::config::{
     ConfigError, SettingsScope, SettingsStore, agent_directory, resolve_session_directory,
 };
 use pi_tools::ChangedFilePolicy;
+use pi_tools::ExecutorSpec;
 use serde_json::{Map, Value, json};
 
 use super::env::{ConfigEnv, names};
@@ -116,7 +116,7 @@ fn user_only_keys_are_reported_in_trusted_projects() {
         let expected = format!("`{key}` is ignored in a project's settings");
         assert!(problems.iter().any(|problem| problem.contains(&expected)), "{problems:?}");
     }
-    assert_eq!(store.settings().executor(), ExecutorSetting::Local);
+    assert_eq!(store.settings().executor(), ExecutorSpec::Local);
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn queue_and_file_settings_are_read() {
     assert_eq!(settings.follow_up_mode(), QueueMode::OneAtATime);
     assert_eq!(settings.steering_delivery(), SteeringDelivery::AfterTurn);
     assert_eq!(settings.changed_files(), ChangedFilePolicy::Note);
-    assert_eq!(settings.executor(), ExecutorSetting::Local);
+    assert_eq!(settings.executor(), ExecutorSpec::Local);
 }
 
 #[test]
