@@ -26,7 +26,7 @@ pub(super) const NAMESPACES: &[&str] = &[
 ];
 
 /// Directories that are replaced by private ones.
-const PRIVATE: [&str; 2] = ["/tmp", "/run"];
+const PRIVATE: [&str; 3] = ["/dev", "/run", "/tmp"];
 
 /// Returns all arguments up to the program; `helper` is the program that continues inside.
 pub(super) fn arguments(
@@ -56,7 +56,11 @@ pub(super) fn arguments(
     let cwd = if is_private(cwd) { real_cwd.as_path() } else { cwd };
     let paths = roots.iter().map(|root| root.path.as_path()).chain([helper, &real_cwd]);
     let mut shown = shown_in_tmp(paths);
-    shown.extend([helper, &real_cwd].iter().filter(|p| p.starts_with("/run")).map(PathBuf::from));
+    for path in [helper, &real_cwd] {
+        if is_private(path) && !path.starts_with("/tmp") {
+            shown.insert(path.to_owned());
+        }
+    }
     for path in &shown {
         view.two("--ro-bind", path, path);
     }
