@@ -41,9 +41,14 @@ impl Confined {
         } else if is_process_path(real) {
             // In particular this process, with the secrets in its environment and memory.
             "other processes and the system are not accessible"
+        } else if self.is_in_root(real) {
+            return Ok(());
         } else if is_below(real, "/dev", &READABLE) {
             "devices are not accessible"
-        } else if self.level == ConfinementLevel::Bubblewrap && self.is_service_path(real) {
+        } else if self.level == ConfinementLevel::Bubblewrap
+            && is_below(real, "/run", &NEEDED_IN_RUN)
+        {
+            // Commands have an empty `/run`.
             "services of this machine are not accessible"
         } else {
             return Ok(());
@@ -65,11 +70,10 @@ impl Confined {
         if !inside.exists() && path.exists() { path } else { inside }
     }
 
-    /// Returns true for a path in `/run`, where commands have an empty directory, outside of roots.
-    fn is_service_path(&self, real: &Path) -> bool {
+    fn is_in_root(&self, real: &Path) -> bool {
         let confinement = &self.confinement;
-        let mut writable = confinement.roots().into_iter().chain(confinement.private_tmp());
-        is_below(real, "/run", &NEEDED_IN_RUN) && !writable.any(|root| real.starts_with(root))
+        let mut roots = confinement.roots().into_iter().chain(confinement.private_tmp());
+        roots.any(|root| real.starts_with(root))
     }
 }
 

@@ -328,7 +328,8 @@ pub(crate) fn with_bubblewrap() -> Option<Machine> {
 }
 
 fn missing(level: &str, reason: &str) {
-    let required = std::env::var(REQUIRED).unwrap_or_default();
+    let required = std::env::var_os(REQUIRED).unwrap_or_default();
+    let required = required.to_string_lossy();
     // Bubblewrap needs Landlock.
     let fails = required == level || (required == "bubblewrap" && level == "landlock");
     assert!(!fails, "{REQUIRED}={required}, but {level} cannot be tested: {reason}");
