@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::spec::RemoteTarget;
 use super::{BaseEnvironment, Executor, ExecutorSpec, Host};
 
 /// Parameters of [`connect`].
@@ -65,7 +66,7 @@ pub enum ConnectError {
         program: &'static str,
     },
     /// The machine or container does not answer.
-    #[error("cannot connect to {spec}: {source}. {}", check(spec))]
+    #[error("cannot connect to {spec}: {}. {}", reason(source), check(spec))]
     Unreachable {
         /// The executor.
         spec: ExecutorSpec,
@@ -82,15 +83,20 @@ pub enum ConnectError {
     },
 }
 
-/// The command with which a user finds out why an executor does not answer.
+/// Describes the error of a connection: the message of the program that connects, if it has one.
+fn reason(source: &io::Error) -> String {
+    #[cfg(unix)]
+    if let Some(message) = super::remote::connection_message(source) {
+        return message.to_owned();
+    }
+    source.to_string()
+}
+
+/// Names the command with which a user finds out why an executor does not answer.
 fn check(spec: &ExecutorSpec) -> String {
-    let command = match spec {
-        ExecutorSpec::Local => return String::new(),
-        ExecutorSpec::Ssh { host, .. } => format!("ssh -o BatchMode=yes {host} true"),
-        ExecutorSpec::Docker { container, .. } => format!("docker exec {container} true"),
-        ExecutorSpec::Podman { container, .. } => format!("podman exec {container} true"),
-    };
-    format!("Check that `{command}` succeeds.")
+    let Some(RemoteTarget { program, name, .. }) = spec.remote() else { return String::new() };
+    let options = if program == "ssh" { "-o BatchMode=yes" } else { "exec" };
+    format!("Check that `{program} {options} {name} true` succeeds.")
 }
 
 /// Connects to an executor and finds its working directory and home directory.
@@ -99,16 +105,17 @@ pub async fn connect(
     options: ConnectOptions,
 ) -> Result<ConnectedExecutor, ConnectError> {
     let ConnectOptions { host, cwd, home, environment } = options;
-    if *spec == ExecutorSpec::Local {
+    let Some(target) = spec.remote() else {
         let base_environment = BaseEnvironment::Empty;
         return Ok(ConnectedExecutor { executor: Arc::new(host), cwd, home, base_environment });
-    }
-    connect_remote(spec, host, environment).await
+    };
+    connect_remote(spec, target, host, environment).await
 }
 
 #[cfg(not(unix))]
 async fn connect_remote(
     spec: &ExecutorSpec,
+    _: RemoteTarget<'_>,
     _: Host,
     _: BTreeMap<OsString, OsString>,
 ) -> Result<ConnectedExecutor, ConnectError> {
@@ -118,6 +125,7 @@ async fn connect_remote(
 #[cfg(unix)]
 async fn connect_remote(
     spec: &ExecutorSpec,
+    target: RemoteTarget<'_>,
     host: Host,
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<ConnectedExecutor, ConnectError> {
@@ -126,22 +134,18 @@ async fn connect_remote(
     /// The longest wait for an answer.
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
 
-    let (program, name, directory) = match spec {
-        ExecutorSpec::Ssh { host, directory } => ("ssh", host, directory),
-        ExecutorSpec::Docker { container, directory } => ("docker", container, directory),
-        ExecutorSpec::Podman { container, directory } => ("podman", container, directory),
-        ExecutorSpec::Local => unreachable!("handled by the caller"),
-    };
+    let RemoteTarget { program, name, directory } = target;
     let Some(path) = find_program(program, &environment) else {
         return Err(ConnectError::ProgramNotFound { spec: spec.clone(), program });
     };
     let connected = async {
+        let name = name.to_owned();
         let remote = if program == "ssh" {
-            Remote::ssh(host, Ssh { program: path, destination: name.clone(), environment }).await?
+            Remote::ssh(host, Ssh { program: path, destination: name, environment }).await?
         } else {
-            Remote::container(host, Container { program: path, name: name.clone(), environment })
+            Remote::container(host, Container { program: path, name, environment })
         };
-        let login = remote.login(directory.as_deref().unwrap_or_default()).await?;
+        let login = remote.login(directory.unwrap_or_default()).await?;
         Ok((remote, login))
     };
     let no_answer = |_| {

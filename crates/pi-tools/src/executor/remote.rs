@@ -173,23 +173,32 @@ async fn start_staying(host: &Host, command: &Command) -> io::Result<PipedProces
 
 /// Reads lines until one is `expected`; false if the output ends before.
 async fn has_line(process: &mut PipedProcess, expected: &str) -> io::Result<bool> {
-    let mut lines = BufReader::new(&mut process.stdout).lines();
-    while let Some(line) = lines.next_line().await? {
-        if line == expected {
+    // Not `lines`: greetings may not be valid UTF-8.
+    let mut lines = BufReader::new(&mut process.stdout).split(b'\n');
+    while let Some(line) = lines.next_segment().await? {
+        if line == expected.as_bytes() {
             return Ok(true);
         }
     }
     Ok(false)
 }
 
-/// The error of a connection that failed or was lost, with the messages of the local program.
+/// A connection that failed or was lost, with the message of the local program.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection was lost{}{message}", if message.is_empty() { "" } else { ": " })]
+struct ConnectionLost {
+    message: String,
+}
+
 fn lost(messages: &[u8]) -> io::Error {
-    let messages = String::from_utf8_lossy(messages);
-    let text = match messages.trim() {
-        "" => "the connection was lost".to_owned(),
-        messages => format!("the connection was lost: {}", messages.trim_end_matches('.')),
-    };
-    io::Error::new(io::ErrorKind::ConnectionAborted, text)
+    let message = String::from_utf8_lossy(messages).trim().trim_end_matches('.').to_owned();
+    io::Error::new(io::ErrorKind::ConnectionAborted, ConnectionLost { message })
+}
+
+/// Returns the message of the local program in the error of a connection.
+pub(super) fn connection_message(error: &io::Error) -> Option<&str> {
+    let lost: &ConnectionLost = error.get_ref()?.downcast_ref()?;
+    if lost.message.is_empty() { None } else { Some(&lost.message) }
 }
 
 /// Decodes the letter of a file kind.

@@ -120,18 +120,36 @@ fn check_directory(directory: &str) -> Result<String, &'static str> {
     }
 }
 
-impl fmt::Display for ExecutorSpec {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kind, name, directory) = match self {
-            Self::Local => return f.write_str("local"),
+/// A remote executor, and the program that connects to it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RemoteTarget<'a> {
+    pub(super) program: &'static str,
+    pub(super) name: &'a str,
+    pub(super) directory: Option<&'a str>,
+}
+
+impl ExecutorSpec {
+    /// Returns the parts of a remote executor; `None` for this machine.
+    pub(super) fn remote(&self) -> Option<RemoteTarget<'_>> {
+        let (program, name, directory) = match self {
+            Self::Local => return None,
             Self::Ssh { host, directory } => ("ssh", host, directory),
             Self::Docker { container, directory } => ("docker", container, directory),
             Self::Podman { container, directory } => ("podman", container, directory),
         };
+        Some(RemoteTarget { program, name, directory: directory.as_deref() })
+    }
+}
+
+impl fmt::Display for ExecutorSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(RemoteTarget { program, name, directory }) = self.remote() else {
+            return f.write_str("local");
+        };
         match name.rsplit_once('@') {
-            _ if !name.contains(':') => write!(f, "{kind}:{name}")?,
-            Some((user, address)) => write!(f, "{kind}:{user}@[{address}]")?,
-            None => write!(f, "{kind}:[{name}]")?,
+            _ if !name.contains(':') => write!(f, "{program}:{name}")?,
+            Some((user, address)) => write!(f, "{program}:{user}@[{address}]")?,
+            None => write!(f, "{program}:[{name}]")?,
         }
         match directory {
             Some(directory) => write!(f, ":{directory}"),
