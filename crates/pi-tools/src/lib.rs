@@ -1,3 +1,5 @@
+//! The coding tools of pi: exact in their results and atomic in their effects.
+//!
 #![doc = include_str!("../README.md")]
 //!
 //! # What this crate must not know

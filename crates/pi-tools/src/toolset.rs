@@ -9,7 +9,8 @@ use serde_json::{Map, Value};
 use crate::workspace::Workspace;
 use crate::{bash, edit, find, grep, ls, process, read, write};
 
-/// All built-in tools, in the order of the system prompt.
+/// All built-in tools, in the order of the system prompt. `process` is only built for workspaces
+/// with background processes ([`Workspace::with_background`]).
 pub const BUILTIN_TOOLS: &[Builtin] = &[
     read::BUILTIN,
     bash::BUILTIN,
