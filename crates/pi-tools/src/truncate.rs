@@ -97,7 +97,8 @@ fn fitting<'a>(
 /// Splits a text into lines. A final line break does not start another line.
 fn lines(text: &str) -> impl DoubleEndedIterator<Item = &str> {
     let body = text.strip_suffix('\n').unwrap_or(text);
-    body.split('\n').filter(|_| !text.is_empty())
+    let lines = if text.is_empty() { None } else { Some(body.split('\n')) };
+    lines.into_iter().flatten()
 }
 
 fn whole(text: &str, max_lines: usize, max_bytes: usize) -> Truncation {

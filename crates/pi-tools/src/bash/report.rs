@@ -100,7 +100,7 @@ impl Report<'_> {
         let mut fields = Map::new();
         fields.insert("output".to_owned(), output.into());
         fields.insert("truncated".to_owned(), truncated.into());
-        if let Some(path) = self.spilled.path.as_ref().filter(|_| truncated) {
+        if truncated && let Some(path) = &self.spilled.path {
             fields.insert("full_output_path".to_owned(), path.to_string_lossy().into());
         }
         let code = if let CommandEnd::Exited(code) = self.end { code } else { None };

@@ -51,7 +51,7 @@ pub(super) fn locate<'a>(text: &'a str, edits: &[Edit]) -> Result<Located<'a>, E
     for (number, edit) in edits.iter().enumerate() {
         let plain_old = self::plain(&edit.old_text);
         let old = if exact { edit.old_text.as_str() } else { &*plain_old };
-        let start = searched.find(old).filter(|_| !old.is_empty());
+        let start = if old.is_empty() { None } else { searched.find(old) };
         let start = start.ok_or(EditError::Missing { edit: number })?;
         // Texts that differ only in ways that models do not see are duplicates for them.
         let count = if plain_old.is_empty() {

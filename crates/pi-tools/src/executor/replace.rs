@@ -175,7 +175,7 @@ pub(crate) fn cannot_rename(error: &io::Error) -> bool {
 fn write_in_place(target: &Path, content: &[u8], names: OtherNames) -> io::Result<()> {
     let mut file = names.open(OpenOptions::new().read(true).write(true), target)?;
     if names == OtherNames::Keep && has_other_names(&file.metadata()?) {
-        let why = "the file has other names, which would be changed too";
+        let why = "the file has other hard links, which would be changed too";
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     let mut old = Vec::new();

@@ -68,7 +68,7 @@ fn plan(seed: u64) -> Vec<Change> {
             known => FILES[known].0.to_owned(),
         };
         let size = SIZES[random.below(SIZES.len())];
-        let old = contents.get(&path).filter(|_| random.below(3) == 0);
+        let old = if random.below(3) == 0 { contents.get(&path) } else { None };
         let change = match old.and_then(|old| old.split_once('\n')) {
             Some((first, rest)) => {
                 let new = format!("{path} {version}");

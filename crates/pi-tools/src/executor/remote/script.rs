@@ -93,7 +93,7 @@ pub(super) fn error(name: &str) -> io::Error {
         "EDQUOT" => Errno::DQUOT,
         "EIO" => Errno::IO,
         "EPIPE" => {
-            let text = "the content did not arrive whole; nothing was changed";
+            let text = "the content was not received completely; nothing was changed";
             return io::Error::new(io::ErrorKind::UnexpectedEof, text);
         }
         other => return io::Error::other(format!("unknown error {other}")),
