@@ -17,10 +17,7 @@ use std::sync::Arc;
 use pi_guard::confine::{Confined, ConfinementLevel};
 
 use super::replace::replace;
-use super::{
-    BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, PipedProcess, Process,
-    Stat,
-};
+use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, Process, Stat};
 use crate::supervisor::Supervisor;
 
 /// The machine that this process runs on, optionally with a sandbox.
@@ -168,7 +165,10 @@ impl Executor for Host {
     }
 
     #[cfg(unix)]
-    fn spawn_piped<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<PipedProcess>> {
+    fn spawn_piped<'a>(
+        &'a self,
+        command: &'a Command,
+    ) -> BoxFuture<'a, io::Result<super::PipedProcess>> {
         let sandboxed = self.active_sandbox().map(|confined| guarded::command(&confined, command));
         Box::pin(async move { piped::spawn(self, sandboxed.as_ref().unwrap_or(command)).await })
     }

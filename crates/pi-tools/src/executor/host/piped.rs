@@ -22,7 +22,10 @@ pub(in crate::executor) async fn spawn(host: &Host, command: &Command) -> io::Re
     #[cfg(target_os = "linux")]
     let supervisor = host.supervisor.as_ref();
     #[cfg(not(target_os = "linux"))]
-    let supervisor: Option<&crate::supervisor::Supervisor> = None;
+    let supervisor: Option<&crate::supervisor::Supervisor> = {
+        let _ = host;
+        None
+    };
     let (exit, tree) = match supervisor {
         #[cfg(target_os = "linux")]
         Some(supervisor) => {
