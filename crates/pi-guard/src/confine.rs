@@ -78,6 +78,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::protected::{self, Protection};
+
 pub use confined::{Command, Confined};
 pub use covers::remove_stale_covers;
 pub use denial::{Denial, DenialTarget, explain_denial};
@@ -90,9 +92,6 @@ pub use seatbelt::seatbelt_profile;
 
 /// The first argument that makes a program the helper.
 pub const HELPER_ARGUMENT: &str = "--pi-confine";
-
-/// Paths that stay read-only inside writable roots by default.
-pub const DEFAULT_PROTECTED: &[&str] = &[".git/hooks", ".git/config", ".pi", ".agents"];
 
 /// The limits of a command. [`Confinement::new`] makes one with the default protected paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -189,7 +188,7 @@ impl Confinement {
         Self {
             mode,
             network,
-            protected: DEFAULT_PROTECTED.iter().map(PathBuf::from).collect(),
+            protected: protected::in_project(Protection::ReadOnly).map(PathBuf::from).collect(),
             hidden: Vec::new(),
             home: None,
             secret_variables: Vec::new(),

@@ -19,6 +19,7 @@ mod decision;
 mod names;
 pub mod policy;
 mod programs;
+pub mod protected;
 pub mod secrets;
 pub mod shell;
 

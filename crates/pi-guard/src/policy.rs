@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::Decision;
 
 pub use file::{Layer, PolicyError, RuleFile};
-pub use paths::{PROTECTED, PathAccess, PathRule};
+pub use paths::{PathAccess, PathRule};
 pub use rule::CommandRule;
 pub use scope::Scope;
 pub use verdict::{Part, Verdict};

@@ -349,11 +349,11 @@ pub(crate) fn runs(words: &[Word]) -> Runs {
 /// Returns an argument with which the program executes others.
 pub(crate) fn running_argument(words: &[Word]) -> Option<&str> {
     levels(words).find_map(|(entry, arguments)| {
-        let mut after_option = false;
         let mut literals = arguments.iter().filter_map(Word::literal);
+        let operand = literals.clone().find(|text| !is_option(text));
         literals.find(|text| {
-            // A letter after an option is more often its value than a subcommand.
-            let is_value = std::mem::replace(&mut after_option, is_option(text)) && text.len() == 1;
+            // A letter after the first operand is more often a value than a subcommand.
+            let is_value = text.len() == 1 && operand != Some(text);
             let mut list = entry.runs_with.split_ascii_whitespace();
             !is_value && list.any(|pattern| matches(pattern, text))
         })

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pi_guard::protected::{self, Protection};
 use serde_json::{Map, Value};
 
 use super::ConfigError;
@@ -14,19 +15,6 @@ use super::file::{Access, JsonFile, kind};
 use super::settings::ProjectTrustDefault;
 
 const STALE: Duration = Duration::from_secs(10);
-
-/// Files of `.pi` that need trust.
-const PROTECTED: &[&str] = &[
-    "settings.json",
-    "mcp.json",
-    "extensions",
-    "skills",
-    "prompts",
-    "themes",
-    "rules",
-    "SYSTEM.md",
-    "APPEND_SYSTEM.md",
-];
 
 /// A stored decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -87,8 +75,7 @@ impl TrustQuestion {
 /// Returns true if the project in `cwd` has files that need trust. The skills in the user's home
 /// do not belong to a project.
 pub fn needs_trust(cwd: &Path, home: Option<&Path>) -> bool {
-    let project = cwd.join(".pi");
-    if PROTECTED.iter().any(|name| project.join(name).exists()) {
+    if protected::in_project(Protection::NeedsTrust).any(|path| cwd.join(path).exists()) {
         return true;
     }
     let home = home.map(canonical);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pi_guard::confine::{ConfinementLevel, Network};
 use pi_guard::policy::Defaults;
+use pi_guard::protected::{self, Protection};
 
 use crate::Environment;
 use crate::config::Settings;
@@ -14,26 +15,6 @@ use crate::config::settings::{
 
 /// Time limit of a reviewing model, unless the settings give another.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Files of the home directory in which other programs keep keys. No command of a model needs them.
-const HIDDEN: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".config/gcloud",
-    ".config/gh",
-    ".docker/config.json",
-    ".git-credentials",
-    ".gnupg",
-    ".kube",
-    ".netrc",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".ssh",
-    ".vault-token",
-];
 
 /// The effective configuration of the guard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -158,5 +139,9 @@ impl GuardPlan {
 fn key_files(environment: &Environment) -> Vec<PathBuf> {
     let own = ["auth.json", "models.json"].map(|name| environment.agent_directory.join(name));
     let home = environment.home.iter();
-    home.flat_map(|home| HIDDEN.iter().map(|name| home.join(name))).chain(own).collect()
+    home.flat_map(|home| {
+        protected::in_home(Protection::Hidden).into_iter().map(|name| home.join(name))
+    })
+    .chain(own)
+    .collect()
 }

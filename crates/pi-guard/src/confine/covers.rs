@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::DEFAULT_PROTECTED;
+use crate::protected::{self, Protection};
 
 /// The mounts of a command can outlive its exit for a moment.
 const ATTEMPTS: usize = 10;
@@ -16,8 +16,9 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// directories and not in use. Returns the removed paths.
 pub fn remove_stale_covers(covered: &[PathBuf]) -> Vec<PathBuf> {
     // A cover stands in the place of the first missing directory: `.git`, not `.git/hooks`.
-    let names: Vec<_> =
-        DEFAULT_PROTECTED.iter().filter_map(|path| Path::new(path).iter().next()).collect();
+    let names: Vec<_> = protected::in_project(Protection::ReadOnly)
+        .filter_map(|path| Path::new(path).iter().next())
+        .collect();
     let is_default = |path: &&PathBuf| names.iter().any(|name| path.ends_with(name));
     remove(&covered.iter().filter(is_default).cloned().collect::<Vec<_>>())
 }

@@ -44,7 +44,7 @@ pub fn seatbelt_profile(confinement: &Confinement) -> String {
         }
     }
     if let (Some(home), Mode::WorkspaceWrite { .. }) = (&confinement.home, &confinement.mode) {
-        for name in START_UP {
+        for name in START_UP.iter() {
             lines.push(format!("(deny file-write* (subpath {}))", quoted(&home.join(name))));
         }
     }

@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::check::{Check, only_reads, word_as_host};
 use super::hosts;
-use super::paths::{self, PROTECTED, PathAccess};
+use super::paths::{self, PathAccess};
 use super::{PathRule, Policy, Scope, spelling};
 use crate::Decision;
 use crate::programs::{self, Trait, Writes, is_option};
+use crate::protected::{self, Protection};
 use crate::shell::{Command, Role, Word, base_name};
 
 impl<'a> Check<'a> {
@@ -245,7 +246,7 @@ impl<'a> Check<'a> {
             self.unknown(text, "a file in /proc may be any file");
             return true;
         }
-        access != PathAccess::Read && self.protected(text, &candidates, access, PROTECTED)
+        access != PathAccess::Read && self.protected(text, &candidates, access, true)
     }
 
     /// Judges the files that a command writes by what is protected, whatever else allows it.
@@ -268,33 +269,36 @@ impl<'a> Check<'a> {
             };
             for piece in texts {
                 let candidates = self.candidates(&piece);
-                // What is not known to write may well read from the system's folders.
-                let all = PROTECTED.iter().filter(|p| known || !p.starts_with('/'));
-                let all: Vec<&str> = all.copied().collect();
                 let allowed = self.policy.rules.paths.iter().any(|rule| {
                     rule.decision == Decision::Allow
                         && candidates
                             .iter()
                             .all(|p| rule.covers(p, PathAccess::Write, self.directories))
                 });
-                if !allowed && self.protected(&piece, &candidates, PathAccess::Write, &all) {
+                if !allowed && self.protected(&piece, &candidates, PathAccess::Write, known) {
                     return;
                 }
             }
         }
     }
 
-    /// Decides about a write to a protected file; says whether it is one.
+    /// Decides about a write to a protected file; says whether it is one. Files of the system
+    /// count only if the command certainly writes: it may well read them.
     fn protected(
         &mut self,
         text: &str,
         all: &[PathBuf],
         access: PathAccess,
-        list: &[&str],
+        certainly: bool,
     ) -> bool {
-        let covered =
-            |path: &&PathBuf| list.iter().any(|p| paths::covers(p, path, self.directories));
-        let Some(path) = all.iter().find(covered).cloned() else { return false };
+        let is_protected = |path: &&PathBuf| {
+            let mut patterns = protected::paths(Protection::AskBeforeWriting);
+            patterns.any(|pattern| {
+                (certainly || !pattern.starts_with('/'))
+                    && paths::covers(pattern, path, self.directories)
+            })
+        };
+        let Some(path) = all.iter().find(is_protected).cloned() else { return false };
         let scope = std::mem::replace(&mut self.scope, Scope::File { path, access });
         self.part(text, self.policy.defaults.destructive, None, "the file is protected");
         self.scope = scope;

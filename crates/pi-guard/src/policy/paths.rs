@@ -4,45 +4,6 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::Decision;
 
-/// What must not be changed by accident, because something else runs or trusts it.
-pub const PROTECTED: &[&str] = &[
-    ".git/hooks",
-    ".git/config",
-    ".git/info/attributes",
-    ".pi",
-    ".agents",
-    "~/.bashrc",
-    "~/.bash_profile",
-    "~/.bash_login",
-    "~/.bash_logout",
-    "~/.profile",
-    "~/.zshrc",
-    "~/.zshenv",
-    "~/.zprofile",
-    "~/.zlogin",
-    "~/.config/fish",
-    "~/.ssh",
-    "~/.gitconfig",
-    "~/.config/git",
-    "~/.pi",
-    "~/.aws",
-    "~/.gnupg",
-    "~/.npmrc",
-    "~/.cargo/config.toml",
-    "~/.cargo/credentials.toml",
-    "~/.config/autostart",
-    "~/.config/systemd",
-    "~/.local/bin",
-    "/etc",
-    "/boot",
-    "/usr",
-    "/bin",
-    "/sbin",
-    "/lib",
-    "/lib64",
-    "/var/spool/cron",
-];
-
 /// What a rule on files is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -2,43 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::super::{ConfineError, Confinement, git};
 use super::{Root, real};
+use crate::protected::{self, Protection};
 
-/// Paths in a home that shells and desktops run or read when they start, in which they look for
-/// programs, or that make `git` and `ssh` run something.
-pub(in super::super) const START_UP: &[&str] = &[
-    ".bash_aliases",
-    ".bash_completion",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_profile",
-    ".bashrc",
-    ".cargo/bin",
-    ".config/autostart",
-    ".config/environment.d",
-    ".config/fish",
-    ".config/git",
-    ".config/systemd",
-    ".gitconfig",
-    ".inputrc",
-    ".kshrc",
-    ".local/bin",
-    ".login",
-    ".pam_environment",
-    ".profile",
-    ".ssh",
-    ".xinitrc",
-    ".xprofile",
-    ".xsession",
-    ".xsessionrc",
-    ".zlogin",
-    ".zlogout",
-    ".zprofile",
-    ".zshenv",
-    ".zshrc",
-];
+/// Paths in a home that shells, desktops, git and ssh run or read programs from.
+pub(in super::super) static START_UP: LazyLock<Vec<&str>> =
+    LazyLock::new(|| protected::in_home(Protection::ReadOnly));
 
 /// Returns the writable roots, none inside another, with the protected paths of each.
 pub(in super::super) fn plan(confinement: &Confinement) -> Result<Vec<Root>, ConfineError> {
