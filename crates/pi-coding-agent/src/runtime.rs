@@ -129,7 +129,9 @@ impl AgentRuntime {
         let (cwd, directory) = self
             .session()
             .with_log(|log| (log.cwd().to_owned(), log.directory().map(Path::to_owned)));
-        let log = Session::create(NewSession { cwd, directory, parent, ..NewSession::default() })?;
+        let mut new = NewSession::new(cwd);
+        (new.directory, new.parent) = (directory, parent);
+        let log = Session::create(new)?;
         self.replace(log, ShutdownReason::New, StartReason::New).await?;
         Ok(Replaced::default())
     }

@@ -75,11 +75,10 @@ impl SessionSelector {
         environment: &Environment,
         place: &SessionDirectory,
     ) -> Result<Session, SelectSessionError> {
-        let new = |id: Option<String>| NewSession {
-            cwd: environment.cwd.clone(),
-            directory: Some(place.path.clone()),
-            id,
-            ..NewSession::default()
+        let new = |id: Option<String>| {
+            let mut new = NewSession::new(&environment.cwd).directory(&place.path);
+            new.id = id;
+            new
         };
         match self {
             Self::New => Ok(Session::create(new(None))?),

@@ -1,13 +1,12 @@
-//! Compaction: when a conversation outgrows its model, older history gives way to a summary.
+//! Compaction: when a conversation outgrows its model, a summary replaces older history.
 //!
-//! The order in which things happen, each step a file of its own and all but one of them pure:
-//! [estimate](context_tokens) how full the context is, [decide](should_compact) whether to act,
-//! find the [cut](find_cut) between what is summarised and what is kept word for word,
-//! [prepare] both sides, and have a model [write](Summarizer) the summary. Branch
-//! summaries, for work that is left behind by going elsewhere in the tree, share the last steps.
+//! Each step is a file of its own, and all but one are pure: [estimate](context_tokens) the size of
+//! the context, [decide](should_compact) whether to compact, find the [cut](find_cut) between what
+//! is summarized and what is kept verbatim, [prepare] both parts, and let a model
+//! [write](Summarizer) the summary. Summaries of abandoned branches share the last steps.
 //!
-//! Nothing here changes a session. A caller learns from [`prepare`] or [`plan_recovery`] what
-//! there is to compact before anything is appended or hidden.
+//! Nothing here changes a session. A caller knows from [`prepare`] or [`plan_recovery`] what would
+//! be compacted before anything is appended or hidden.
 
 mod attempts;
 mod boundary;
@@ -48,15 +47,15 @@ pub use trigger::{
 };
 pub use verify::{Expectations, FactSources, Facts, Finding, OpenError, SECTIONS, check};
 
-/// When to compact, and how much to keep.
+/// Thresholds of compaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompactionSettings {
-    /// Compact without being asked.
+    /// Enables automatic compaction.
     pub enabled: bool,
-    /// Tokens of the window that must stay free.
+    /// Tokens of the context window that have to stay free.
     pub reserve_tokens: u64,
-    /// Tokens of recent history that are kept word for word.
+    /// Tokens of recent history that are kept verbatim.
     pub keep_recent_tokens: u64,
 }
 
@@ -66,16 +65,16 @@ impl Default for CompactionSettings {
     }
 }
 
-/// The tokens of a text, estimated.
+/// Estimates the tokens of a text.
 pub fn text_tokens(text: &str) -> u64 {
     estimate::length(text).div_ceil(4)
 }
 
-/// How much of a branch is summarised when it is left.
+/// Thresholds of branch summaries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BranchSummarySettings {
-    /// Tokens of the window that are left for prompt and summary.
+    /// Tokens of the context window that are reserved for prompt and summary.
     pub reserve_tokens: u64,
 }
 

@@ -1,31 +1,32 @@
-//! What can go wrong with a session, and what to do about it.
+//! Errors of sessions.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why a session could not be opened, read or written. Nothing is lost in any of these cases:
-/// the file is as it was, and so is the session in memory.
+/// An error while a session was opened, read or written. The file and the session in memory are
+/// unchanged.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
-    /// The operating system refused.
+    /// A file operation failed.
     #[error("cannot {action} {}: {source}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation, as a verb.
         action: &'static str,
-        /// On which file or directory.
+        /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// The file has content, but its first entry is not a session header.
+    /// The file has content, but does not begin with a session header.
     #[error("Session file is not a valid pi session: {}", .0.display())]
     NotASession(PathBuf),
-    /// The file's version is newer than this program.
+    /// The version of the file is newer than this program.
     #[error("{} has version {version}, which is newer than this program understands; update pi", path.display())]
     TooNew {
-        /// The session file.
+        /// The path of the session file.
         path: PathBuf,
-        /// The version in its header.
+        /// The version in the header.
         version: u64,
     },
     /// Another process has the session open for writing.
@@ -37,18 +38,18 @@ pub enum SessionError {
     /// The session was opened for reading.
     #[error("{} was opened for reading only", .0.display())]
     ReadOnly(PathBuf),
-    /// The session exists in memory only so far.
+    /// The session has no file yet.
     #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
     NotSaved,
-    /// There is no entry with this id.
+    /// No entry has this id.
     #[error("Entry ID not found: {0}")]
     UnknownEntry(String),
-    /// The entry's line cannot be read.
+    /// The line of an entry cannot be parsed.
     #[error("entry {id} is damaged: {reason}")]
     Damaged {
-        /// The entry.
+        /// The id of the entry.
         id: String,
-        /// What is wrong with its line.
+        /// The defect of the line.
         reason: String,
     },
     /// The entry is not of a kind that can be edited in the context.
@@ -56,20 +57,20 @@ pub enum SessionError {
         "entry {0} cannot be edited: only user, assistant, tool-result and custom messages on the current branch can"
     )]
     NotEditable(String),
-    /// The entry is not of the kind the operation needs.
+    /// The entry is not of the kind that the operation requires.
     #[error("entry {id} is not {expected}")]
     WrongKind {
-        /// The entry.
+        /// The id of the entry.
         id: String,
-        /// What it should have been.
+        /// The required kind.
         expected: &'static str,
     },
-    /// A session id that cannot be part of a file name.
+    /// The session id cannot be part of a file name.
     #[error(
         "invalid session id {0:?}: use letters, digits, '.', '_' and '-', beginning and ending with a letter or digit"
     )]
     InvalidId(String),
-    /// Something cannot be written as JSON.
+    /// An entry cannot be written as JSON.
     #[error("cannot write the entry as JSON: {0}")]
     Encode(#[from] serde_json::Error),
 }

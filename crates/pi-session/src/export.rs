@@ -1,8 +1,8 @@
-//! Sessions for people and other programs: a page to read and share, Markdown to paste.
+//! Export of sessions as an HTML page to read and share, and as Markdown to paste.
 //!
 //! Both are written as they are rendered; a session of any size needs the memory of one message.
-//! What is in a session is not trusted: [`escape`] and [`prose`] keep it from becoming markup,
-//! and the page forbids everything but its own script and style.
+//! The content of a session is not trusted: [`escape`] and [`prose`] prevent that it becomes
+//! markup, and the page forbids everything but its own script and style.
 
 mod ansi;
 mod call;
@@ -21,14 +21,14 @@ use crate::{EffectsResolver, Session, SessionError};
 
 pub use markdown::{MarkdownOptions, ToolDetail};
 
-/// How a page is made.
+/// Options for the HTML page.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HtmlOptions {
-    /// The title; the session's name or first message if not given.
+    /// The title; the name or first message of the session if not given.
     pub title: Option<String>,
-    /// How many bytes of code are coloured. It costs about a second per 200 kB, so code beyond
-    /// that is shown in one colour.
+    /// Number of bytes of code that are highlighted. Highlighting takes about a second per 200 kB,
+    /// so code beyond this limit is plain.
     pub highlight_limit: usize,
     /// The effects of tool calls; without them a call is described by its arguments.
     pub effects: EffectsResolver,
@@ -41,7 +41,7 @@ impl Default for HtmlOptions {
 }
 
 impl HtmlOptions {
-    /// Sets the title.
+    /// Sets the title of the page.
     #[must_use]
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
@@ -57,10 +57,10 @@ impl HtmlOptions {
 }
 
 impl Session {
-    /// Writes all branches as one HTML page that needs nothing else: it works from a file, opens
-    /// no connection and runs no script but its own. The current branch is shown first.
+    /// Writes all branches as one self-contained HTML page, which opens no connection and runs no
+    /// script but its own. The page shows the current branch first.
     ///
-    /// Writes in small pieces; give it a buffered writer. Damaged lines are left out.
+    /// Writes in small pieces, so `out` should be buffered. Damaged lines are left out.
     pub fn export_html(
         &mut self,
         options: &HtmlOptions,

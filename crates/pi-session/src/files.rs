@@ -1,4 +1,4 @@
-//! Where session files are and what they are called, and finding one again.
+//! Directories, names and lookup of session files.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::SessionError;
 
-/// Headers are looked for this far into a file and no further.
+/// Number of bytes of a file in which a header is searched.
 const HEADER_LIMIT: usize = 1024 * 1024;
-/// How much is read at a time when only the header is wanted.
+/// Number of bytes that are read at a time to find a header.
 const HEADER_CHUNK: usize = 4096;
 
-/// The directory for sessions that run in `cwd` (an absolute path).
+/// Returns the directory for sessions that run in `cwd`, an absolute path.
 pub fn session_directory(agent_directory: &Path, cwd: &Path) -> PathBuf {
     let cwd = cwd.to_string_lossy();
     let relative = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
@@ -25,13 +25,13 @@ pub fn session_directory(agent_directory: &Path, cwd: &Path) -> PathBuf {
     agent_directory.join("sessions").join(format!("--{name}--"))
 }
 
-/// The name of the file of a session.
+/// Returns the file name of a session.
 pub(crate) fn file_name(header: &SessionHeader) -> String {
     let time = header.timestamp.replace([':', '.'], "-");
     format!("{time}_{}.jsonl", header.id)
 }
 
-/// Rejects ids that are not fit for file names.
+/// Rejects ids that cannot be part of file names.
 pub(crate) fn check_session_id(id: String) -> Result<String, SessionError> {
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
@@ -42,17 +42,17 @@ pub(crate) fn check_session_id(id: String) -> Result<String, SessionError> {
     }
 }
 
-/// A new entry id: short, unless chance is against it.
+/// Returns a new entry id: eight characters, or a whole UUID if those keep colliding.
 pub(crate) fn new_entry_id(taken: impl Fn(&str) -> bool) -> String {
     let random = || uuid::Uuid::new_v4().to_string();
     (0..100).map(|_| random()[..8].to_owned()).find(|id| !taken(id)).unwrap_or_else(random)
 }
 
-/// Reads a line as a header. `None`: says nothing, look at the next line. `Some(None)`: not a
-/// header.
+/// Reads a line as a header. `None` if the line is not JSON, so that the next line decides;
+/// `Some(None)` if it is not a header.
 pub(crate) fn parse_header(line: &[u8]) -> Option<Option<SessionHeader>> {
-    // Bytes that are no text are read as everywhere else: what is an entry after a migration must
-    // not be overlooked before it.
+    // Invalid UTF-8 is replaced, as everywhere else: a line that is an entry after a migration
+    // must not be overlooked before it.
     let text = String::from_utf8_lossy(line);
     serde_json::from_str::<IgnoredAny>(&text).ok()?;
     let value: Value = from_str_repairing(&text).ok().filter(|value| *value != Value::Null)?;
@@ -60,7 +60,7 @@ pub(crate) fn parse_header(line: &[u8]) -> Option<Option<SessionHeader>> {
     Some(is_header.then(|| lenient_header(value)).flatten())
 }
 
-/// A header in which only the id has to be right.
+/// Reads a header in which only the id has to be valid.
 fn lenient_header(value: Value) -> Option<SessionHeader> {
     let Value::Object(mut fields) = value else { return None };
     fields.get("id")?.as_str()?;
@@ -74,8 +74,8 @@ fn lenient_header(value: Value) -> Option<SessionHeader> {
     serde_json::from_value(Value::Object(fields)).ok()
 }
 
-/// The version that a header names. Without one it is the first. One that is no number is not old:
-/// a file must not be migrated by mistake.
+/// Returns the version that a header names; 1 without one. A version that is not a number counts as
+/// current, so that no file is migrated by mistake.
 pub(crate) fn version_of(version: Option<&Value>) -> u64 {
     let number = match version {
         None | Some(Value::Null) => Some(1.0),
@@ -106,8 +106,8 @@ pub fn read_header(path: &Path) -> Option<SessionHeader> {
     None
 }
 
-/// The session files in a directory, in no particular order. A directory that does not exist has
-/// none.
+/// Returns the session files in a directory, in no particular order; none if the directory does not
+/// exist.
 pub fn session_files(directory: &Path) -> Result<Vec<PathBuf>, SessionError> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -118,7 +118,7 @@ pub fn session_files(directory: &Path) -> Result<Vec<PathBuf>, SessionError> {
     Ok(paths.filter(|path| path.extension().is_some_and(|e| e == "jsonl")).collect())
 }
 
-/// The session that was written to last. With `cwd`, only sessions that run there count.
+/// Returns the session file that was written last. With `cwd`, only sessions that run there count.
 pub fn most_recent(directory: &Path, cwd: Option<&Path>) -> Result<Option<PathBuf>, SessionError> {
     let mut files: Vec<(SystemTime, PathBuf)> = session_files(directory)?
         .into_iter()
@@ -130,10 +130,10 @@ pub fn most_recent(directory: &Path, cwd: Option<&Path>) -> Result<Option<PathBu
     }))
 }
 
-/// The session with exactly this id.
+/// Returns the session file with exactly this id.
 pub fn find_by_id(directory: &Path, id: &str) -> Result<Option<PathBuf>, SessionError> {
     let mut files = session_files(directory)?;
-    // The id is in the name, unless somebody renamed the file.
+    // The id is in the name, unless the file was renamed: try those first.
     files.sort_by_key(|path| !path.to_string_lossy().contains(id));
     Ok(files.into_iter().find(|path| read_header(path).is_some_and(|header| header.id == id)))
 }

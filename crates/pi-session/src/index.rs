@@ -1,14 +1,14 @@
-//! All sessions below a directory: listed at once, and searched by their text.
+//! List and full-text search of all sessions below a directory.
 //!
-//! The files are the truth. What is kept in the cache directory makes asking them faster and is
-//! never more than that: it is brought up to date before every answer, what has not changed is not
-//! read again, and what has grown is read from where it ended. The cache may be missing, old,
-//! damaged, deleted while it is in use, impossible to write, or used by several processes; then
-//! answers take longer, and are the same. Without one, everything is read from the files.
+//! The session files are authoritative; the cache directory only makes answers faster. The cache is
+//! updated before every answer: unchanged files are not read again, and files that have grown are
+//! read from their old end. The cache may be missing, old, damaged, deleted while in use, not
+//! writable, or used by several processes; then answers take longer, but are the same. Without a
+//! cache everything is read from the session files.
 //!
-//! The cache is two files: a `catalog` of records and the `text` of all sessions, which is
-//! searched from end to end. At the speed at which memory is searched that is quicker than it
-//! sounds, finds any part of any word in any language, and needs no upkeep.
+//! The cache consists of two files: a `catalog` of records and the `text` of all sessions, which is
+//! searched from end to end. A linear search at the speed of memory is fast enough, finds any part
+//! of any word in any language, and needs no maintenance.
 
 mod catalog;
 mod query;
@@ -32,21 +32,39 @@ use text::{Pieces, TextReader, TextWriter};
 pub use query::Snippet;
 pub use search::{SearchHit, SearchOptions, SearchResults};
 
-/// Which sessions to list.
+/// Filters of a list of sessions.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct ListOptions {
-    /// Only those that run in this directory.
+    /// Includes only sessions that run in this directory.
     pub cwd: Option<PathBuf>,
-    /// At most so many; `None` for all.
+    /// Maximum number of sessions; `None` for all.
     pub limit: Option<usize>,
+}
+
+impl ListOptions {
+    /// Includes only sessions that run in this directory.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Sets the maximum number of sessions.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
+    }
 }
 
 /// A list of sessions.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct Listing {
-    /// The sessions, the one modified last first.
+    /// The sessions, most recently modified first.
     pub sessions: Vec<SessionInfo>,
-    /// Files that are not sessions, and what could not be read.
+    /// Errors of files that are not sessions or could not be read.
     pub problems: Vec<SessionError>,
 }
 
@@ -56,28 +74,36 @@ pub struct SessionIndex {
     root: PathBuf,
     cache: Option<PathBuf>,
     records: Records,
-    /// The catalog that `records` were read from or written to.
+    /// The catalog from which `records` were read, or to which they were written.
     seen: Option<Stat>,
 }
 
-/// What has happened to the files.
+/// The differences between the records and the files.
 struct Changes {
-    /// The catalog is not as it was.
+    /// The catalog has to be written.
     dirty: bool,
     /// Files that have to be read.
     files: Vec<OsString>,
 }
 
+/// The data that an answer requires.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Required {
+    Records,
+    RecordsAndText,
+}
+
 impl SessionIndex {
-    /// The sessions in `root` and in the directories directly below it. `cache` is a directory for
-    /// this index alone, created when needed; everything in it can be deleted at any time.
+    /// Creates an index of the sessions in `root` and in the directories directly below it. `cache`
+    /// is a directory for this index alone, created on demand; its content can be deleted at any
+    /// time.
     pub fn new(root: impl Into<PathBuf>, cache: Option<PathBuf>) -> Self {
         Self { root: root.into(), cache, records: Records::default(), seen: None }
     }
 
-    /// Lists the sessions.
+    /// Lists the sessions that pass the filters.
     pub fn list(&mut self, options: &ListOptions) -> Listing {
-        let mut problems = self.refresh(false);
+        let mut problems = self.refresh(Required::Records);
         let mut sessions = Vec::new();
         for (path, record) in &self.records {
             let path = self.root.join(path);
@@ -95,11 +121,12 @@ impl SessionIndex {
         Listing { sessions, problems }
     }
 
-    /// Brings everything up to date, on disk too if that is possible. With `want_text`, also what
-    /// is only missing its text is read. Returns what could not be read.
-    fn refresh(&mut self, want_text: bool) -> Vec<SessionError> {
+    /// Updates the records and, if possible, the cache. Returns the errors of files that could not
+    /// be read.
+    fn refresh(&mut self, required: Required) -> Vec<SessionError> {
         let mut problems = Vec::new();
         self.load();
+        let want_text = required == Required::RecordsAndText;
         if want_text && self.text_reader().is_none() {
             self.forget_text();
         }
@@ -112,7 +139,7 @@ impl SessionIndex {
         }
         let mut writer = self.cache_file("text").and_then(|path| TextWriter::open(&path));
         if writer.is_some() {
-            // Another process may have done it all in the meantime.
+            // Another process may have updated the cache in the meantime.
             if self.load() {
                 changes = self.compare(&files);
             }
@@ -134,18 +161,18 @@ impl SessionIndex {
         problems
     }
 
-    /// Compares the records with the files. Records of files that are gone go too.
+    /// Compares the records with the files, and removes the records of files that do not exist.
     fn compare(&mut self, files: &HashMap<OsString, Stat>) -> Changes {
         let before = self.records.len();
         self.records.retain(|path, _| files.contains_key(path));
         let dirty = self.records.len() < before;
         let mut changes = Changes { dirty, files: Vec::new() };
         for (path, stat) in files {
-            let verdict = match self.records.get_mut(path) {
+            let state = match self.records.get_mut(path) {
                 None => CacheState::Changed,
                 Some(record) => record.check(stat, || info::open(&self.root.join(path)).ok()),
             };
-            match verdict {
+            match state {
                 CacheState::Same => {}
                 CacheState::Settled => changes.dirty = true,
                 CacheState::Changed => changes.files.push(path.clone()),
@@ -154,7 +181,7 @@ impl SessionIndex {
         changes
     }
 
-    /// Reads the catalog if it is another one than we know, and tells whether it was.
+    /// Reads the catalog if it has changed; returns true in that case.
     fn load(&mut self) -> bool {
         let Some(path) = self.cache_file("catalog") else { return false };
         let there = stat(&path);
@@ -169,7 +196,7 @@ impl SessionIndex {
 
     fn save(&mut self) {
         let Some(path) = self.cache_file("catalog") else { return };
-        // A cache that cannot be written is one that is not used.
+        // A cache that cannot be written is not used.
         if catalog::write(&path, &self.root, &self.records).is_some() {
             self.seen = stat(&path);
         }
@@ -203,7 +230,7 @@ fn stat(path: &Path) -> Option<Stat> {
     std::fs::metadata(path).ok().map(|metadata| Stat::new(&metadata))
 }
 
-/// Reads a file, or what has been appended to it, and writes its text where it is kept.
+/// Reads a file, or the part appended to it, and writes its text to the cache.
 fn read(
     path: &Path,
     stat: Stat,
@@ -221,7 +248,7 @@ fn read(
         let block = writer.as_mut().and_then(|writer| writer.write(pieces));
         match (&mut text, block) {
             (Some(text), Some(block)) => text.push(block),
-            // Half a text is none.
+            // An incomplete text cannot be used.
             _ => text = None,
         }
         pieces.clear();

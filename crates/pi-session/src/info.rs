@@ -1,7 +1,7 @@
-//! What a list of sessions shows about one of them, from one pass over its file.
+//! The facts about a session that a list shows, from one pass over its file.
 //!
-//! The pass holds one line at a time and can be continued where an earlier one ended, since files
-//! only grow. Lines that cannot be read do not count.
+//! The pass holds one line at a time and can continue where an earlier pass ended, since files
+//! only grow. Lines that cannot be parsed do not count.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -14,28 +14,29 @@ use crate::log::{Access, Log, LogFile, Span};
 use crate::searchable::Glimpse;
 use crate::{SessionError, files, time};
 
-/// A list shows the beginning of a first message, and people paste whole files.
+/// A list shows the beginning of the first message, which may be a pasted file.
 const FIRST_MESSAGE_CHARS: usize = 300;
 
-/// One session of a list.
+/// A session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionInfo {
-    /// The file.
+    /// The path of the session file.
     pub path: PathBuf,
-    /// The session's id.
+    /// The id in the header.
     pub id: String,
     /// The working directory; empty in old files.
     pub cwd: String,
-    /// The session's name.
+    /// The name that the user gave the session.
     pub name: Option<String>,
-    /// The file it was forked from.
+    /// The file that the session was forked from.
     pub parent_session: Option<String>,
-    /// When it was created, in milliseconds since the epoch.
+    /// Time of creation, in milliseconds since the epoch.
     pub created: Option<i64>,
-    /// When the user or the model last spoke, in milliseconds since the epoch; if neither has,
-    /// when it was created, or else when the file was written.
+    /// Time of the last message of the user or the model, in milliseconds since the epoch; without
+    /// one, the time of creation, or else the time when the file was written.
     pub modified: i64,
-    /// How many messages it has, on all branches and of all roles.
+    /// Number of messages on all branches and of all roles.
     pub message_count: u64,
     /// The beginning of the first message of the user, or `(no messages)`.
     pub first_message: String,
@@ -44,7 +45,7 @@ pub struct SessionInfo {
 }
 
 impl SessionInfo {
-    /// Reads what a list shows about a session file.
+    /// Reads a session file.
     pub fn read(path: &Path) -> Result<Self, SessionError> {
         let metadata = std::fs::metadata(path).map_err(SessionError::io("read", path))?;
         let written = metadata.modified().map_err(SessionError::io("read", path))?;
@@ -58,7 +59,7 @@ impl SessionInfo {
     }
 }
 
-/// Opens a session file to be looked at.
+/// Opens a session file for reading.
 pub(crate) fn open(path: &Path) -> Result<Log, SessionError> {
     let missing = || std::io::Error::from(std::io::ErrorKind::NotFound);
     LogFile::open(path, Access::Read)?
@@ -66,13 +67,13 @@ pub(crate) fn open(path: &Path) -> Result<Log, SessionError> {
         .ok_or_else(|| SessionError::io("open", path)(missing()))
 }
 
-/// A time in milliseconds since the epoch.
+/// Converts a time to milliseconds since the epoch.
 pub(crate) fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// What the lines of a session add up to.
+/// The facts that the lines of a session add up to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Summary {
     id: String,
@@ -80,7 +81,7 @@ pub(crate) struct Summary {
     name: Option<String>,
     parent: Option<String>,
     created: Option<i64>,
-    /// When the user or the model last spoke.
+    /// Time of the last message of the user or the model.
     active: Option<i64>,
     messages: u64,
     first: Option<String>,
@@ -105,7 +106,7 @@ impl Summary {
         if line.is_name {
             self.name = line.text.as_ref().map(|(_, name)| name.clone());
         }
-        if !line.speaks {
+        if !line.is_conversation {
             return;
         }
         self.active = self.active.max(line.time.filter(|time| *time > 0));
@@ -116,7 +117,7 @@ impl Summary {
         }
     }
 
-    /// What a list shows, given what only the file system knows.
+    /// Completes the facts with those of the file system.
     pub(crate) fn info(&self, path: PathBuf, size: u64, written: i64) -> SessionInfo {
         SessionInfo {
             path,
@@ -137,17 +138,17 @@ impl Summary {
     }
 }
 
-/// A pass over a session file, or as much of it as there has been so far.
+/// A pass over a session file, complete or up to `end`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Scan {
     /// `None` before the header, and if the file is not a session.
     pub(crate) summary: Option<Summary>,
-    /// Everything before this has been read.
+    /// Offset up to which the file was read.
     pub(crate) end: u64,
 }
 
 impl Scan {
-    /// Reads the lines that have not been read, and gives those that are entries to `each`.
+    /// Reads the remaining lines, and calls `each` with those that are entries.
     pub(crate) fn run(
         &mut self,
         log: &Log,

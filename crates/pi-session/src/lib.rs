@@ -1,9 +1,9 @@
-//! The memory of pi: conversations as append-only trees that survive crashes, years of history
-//! and two programs at once.
+//! Sessions of pi: conversations as append-only trees in JSONL files, with compaction, search and
+//! export.
 //!
-//! A session is a file of JSON lines, the same that the TypeScript pi reads and writes. Its
-//! entries name their parents and so form a tree: going back and trying again adds a branch and
-//! removes nothing. What a model gets to read is computed from one path through that tree.
+//! A session is a file of JSON lines in the format of the TypeScript pi. Every entry names its
+//! parent, so the entries form a tree: going back and trying again adds a branch and removes
+//! nothing. The context of a model is computed from one path through that tree.
 //!
 //! ```
 //! use pi_protocol::Message;
@@ -12,23 +12,24 @@
 //! let mut session = Session::in_memory("/proj");
 //! let question = session.append_message(Message::user("What is this?"))?;
 //! session.append_message(Message::user("Never mind."))?;
-//! session.branch(&question)?; // the second message is still there, on its own branch
+//! session.branch(&question)?; // the second message stays, on its own branch
 //! assert_eq!(session.context()?.messages.len(), 1);
 //! assert_eq!(session.len(), 2);
 //! # Ok::<(), pi_session::SessionError>(())
 //! ```
 //!
-//! # What this crate must not know
+//! # What this crate does not know
 //!
-//! Agents, tools, terminals, providers (a model that summarises is a
-//! [`Provider`](pi_protocol::Provider)), the user's home directory and settings files: whoever
-//! uses it says where files are.
+//! Agents, tools (their effects come from an [`EffectsResolver`]), terminals, providers (a model
+//! that summarizes is a [`Provider`](pi_protocol::Provider)), the user's home directory and
+//! settings files: the caller says where files are.
 //!
 //! # Where to start reading
 //!
-//! [`Session`] is the whole; `log` is bytes on disk, `tree` is which entry follows which,
-//! `projection` is what entries mean to a model, [`compaction`] is how a long conversation is made
-//! short, `index` finds one among many, `export` (a feature) is what it looks like to people.
+//! [`Session`] is the entry point. `log` holds the bytes on disk, `tree` the links between entries,
+//! `projection` computes the messages of entries for a model, [`compaction`] shortens long
+//! conversations, `index` lists and searches sessions, and `export` (a feature) writes them as HTML
+//! and Markdown.
 
 pub mod compaction;
 mod effects;

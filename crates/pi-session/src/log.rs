@@ -1,7 +1,6 @@
-//! The log of a session: lines of JSON, in a file or, before there is one, in memory.
+//! The log of a session: lines of JSON, in a file or, before the file exists, in memory.
 //!
-//! The log knows lines and where they are. What they mean is the business of `tree` and
-//! `session`.
+//! The log knows lines and their offsets. Their meaning belongs to `tree` and `session`.
 
 mod file;
 mod head;
@@ -18,10 +17,10 @@ pub(crate) use file::LogFile;
 pub(crate) use head::{Head, Kind, Role, split_message};
 pub(crate) use raw::RawObject;
 
-/// How much is read at a time.
+/// Number of bytes that are read at a time.
 const BLOCK: u64 = 256 * 1024;
 
-/// Where a line is.
+/// The position of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Span {
     pub(crate) offset: u64,
@@ -31,13 +30,11 @@ pub(crate) struct Span {
 /// The lines of a session.
 #[derive(Debug)]
 pub(crate) enum Log {
-    /// Not on disk: never, or not yet.
     Memory {
         bytes: Vec<u8>,
-        /// Where the file will be created once there is a conversation.
+        /// Path of the file that the first message of a conversation creates.
         target: Option<PathBuf>,
     },
-    /// On disk.
     File(LogFile),
 }
 
@@ -49,7 +46,7 @@ impl Log {
         }
     }
 
-    /// The file, if the session is on disk.
+    /// Returns the path of the file, if the log is on disk.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
             Self::Memory { .. } => None,
@@ -57,7 +54,7 @@ impl Log {
         }
     }
 
-    /// Appends one line, all or nothing, and returns where it is.
+    /// Appends one line atomically, and returns its position.
     pub(crate) fn append(&mut self, line: &str) -> Result<Span, SessionError> {
         let mut bytes = Vec::with_capacity(line.len() + 1);
         bytes.extend_from_slice(line.as_bytes());
@@ -73,29 +70,29 @@ impl Log {
         Ok(Span { offset, len: u32::try_from(line.len()).unwrap_or(u32::MAX) })
     }
 
-    /// Takes back the last append to a log in memory.
+    /// Removes the last line from a log in memory.
     pub(crate) fn forget(&mut self, span: Span) {
         if let Self::Memory { bytes, .. } = self {
             bytes.truncate(usize::try_from(span.offset).unwrap_or(usize::MAX));
         }
     }
 
-    /// Creates the file, if the log is one that waits for a conversation to be worth it.
+    /// Creates the file of a log in memory that has a target.
     pub(crate) fn publish(&mut self) -> Result<(), SessionError> {
         let Self::Memory { bytes, target: Some(path) } = self else { return Ok(()) };
         *self = Self::File(LogFile::create(path, bytes)?);
         Ok(())
     }
 
-    /// Calls `each` with the lines from `start` on, until it breaks: the offset of a line, and its
-    /// bytes without the line break. The last line may lack one.
+    /// Calls `each` with the offset and the bytes of each line from `start` on, until it breaks.
+    /// The bytes exclude the line break, which the last line may lack.
     pub(crate) fn lines(
         &self,
         start: u64,
         mut each: impl FnMut(u64, &[u8]) -> ControlFlow<()>,
     ) -> Result<(), SessionError> {
         let mut block = Vec::new();
-        // The beginning of a line whose end has not been read yet.
+        // The beginning of a line that continues in the next block.
         let mut carry: Vec<u8> = Vec::new();
         let mut at = start;
         let end = self.len();
@@ -130,7 +127,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads a part: borrowed from memory, or through `buffer`.
+    /// Reads a part of the log: borrowed from memory, or through `buffer`.
     pub(crate) fn read<'a>(
         &'a self,
         range: Range<u64>,
@@ -148,13 +145,13 @@ impl Log {
         }
     }
 
-    /// A reader of single lines.
+    /// Returns a reader of single lines.
     pub(crate) fn reader(&self) -> Reader<'_> {
         Reader { log: self, block: Vec::new(), start: 0 }
     }
 }
 
-/// Reads lines one by one. Cheap if they are asked for in the order of the file.
+/// Reads single lines. Reading in the order of the file is cheap.
 pub(crate) struct Reader<'a> {
     log: &'a Log,
     block: Vec<u8>,
@@ -162,7 +159,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The bytes of a line.
+    /// Reads the bytes of a line.
     pub(crate) fn line(&mut self, span: Span) -> Result<&[u8], SessionError> {
         let len = u64::from(span.len);
         if let Log::Memory { .. } = self.log {
@@ -172,7 +169,7 @@ impl Reader<'_> {
         if span.offset < have.start || span.offset + len > have.end {
             self.start = span.offset;
             let end = self.log.len().min(span.offset + len.max(BLOCK));
-            // The borrow of `block` ends here; what was read stays in it.
+            // The borrow of `block` ends here; the bytes stay in it.
             let _ = self.log.read(span.offset..end.max(span.offset), &mut self.block)?;
         }
         let from = usize::try_from(span.offset - self.start).unwrap_or(usize::MAX);

@@ -1,7 +1,7 @@
-//! Old versions of the format, brought up to date. Pure: bytes in, bytes out.
+//! Migration of old versions of the format. Pure: bytes in, bytes out.
 //!
-//! Version 1 was a plain list; version 2 made it a tree; version 3 renamed a role. Only what
-//! changed is rewritten. Lines that cannot be read stay where they are.
+//! Version 1 was a list, version 2 made it a tree, version 3 renamed a role. Only the fields that
+//! changed are rewritten. Lines that cannot be parsed stay where they are.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::log::RawObject;
 
-/// Brings the content of a session file to the current version. Idempotent: what is current, or
-/// has no header, stays as it is.
+/// Migrates the content of a session file to the current version. Idempotent: content that is
+/// current, or has no header, stays as it is.
 pub fn migrate(content: &[u8]) -> Vec<u8> {
     let raw: Vec<&[u8]> = content.split(|byte| *byte == b'\n').collect();
     let texts: Vec<Cow<'_, str>> = raw.iter().map(|line| String::from_utf8_lossy(line)).collect();
@@ -45,7 +45,7 @@ enum Line<'a> {
         object: RawObject<'a>,
         kind: Option<String>,
     },
-    /// Blank, or not readable: stays as it is.
+    /// Blank or not an object: stays as it is.
     Other,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Line<'a> {
         matches!(self, Self::Object { kind: Some(kind), .. } if kind == "session")
     }
 
-    /// The version, if this is the header.
+    /// Returns the version if the line is a header.
     fn version(&self) -> Option<u64> {
         match self {
             Self::Object { object, .. } if self.is_header() => {
@@ -72,8 +72,8 @@ impl<'a> Line<'a> {
     }
 }
 
-/// For every line the id that its entry gets or has, and its number among the readable lines
-/// (the header counts).
+/// Returns for every line the id of its entry, new or old, and its number among the lines that are
+/// objects, the header included.
 fn assign_ids(lines: &[Line<'_>]) -> Vec<Numbered> {
     let mut taken = std::collections::HashSet::new();
     let mut number = 0;

@@ -1,4 +1,4 @@
-//! What the entries of a branch contribute to the context of a model. Pure.
+//! The messages that the entries of a branch contribute to the context of a model. Pure.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,21 +13,22 @@ use serde_json::{Value, json};
 use crate::roles::{BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage};
 use crate::time;
 
-/// An entry and the messages it contributes.
+/// An entry and the messages that it contributes to the context.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct ProjectedEntry {
     /// The entry, as it is in the file.
     pub entry: Entry,
-    /// Its messages, edits applied. Empty for state, bookmarks and what was edited away.
+    /// The messages, with edits applied. Empty for state, labels and messages that were removed.
     pub messages: Vec<AgentMessage>,
 }
 
-/// The model that a branch last used or chose.
+/// The model that a branch last used or selected, by the ids of provider and model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields are named in the comment on the type.
 pub struct ModelRef {
-    /// The provider's id.
     pub provider: String,
-    /// The model's id.
     pub model_id: String,
 }
 
@@ -36,7 +37,7 @@ pub fn project(path: Vec<Entry>) -> Vec<ProjectedEntry> {
     project_selected(select(path))
 }
 
-/// Projects the entries that count.
+/// Projects entries that are part of the context.
 pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<ProjectedEntry> {
     let edits: HashMap<String, ContextEdit> = selected
         .iter()
@@ -49,7 +50,7 @@ pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<ProjectedEntry> {
     selected
         .into_iter()
         .map(|entry| {
-            // Of several compactions the last one speaks for all.
+            // The last of several compactions supersedes the others.
             let superseded = matches!(entry.body, EntryBody::Compaction(_))
                 && compaction.as_ref() != Some(&entry.id);
             let messages =
@@ -59,7 +60,7 @@ pub(crate) fn project_selected(selected: Vec<Entry>) -> Vec<ProjectedEntry> {
         .collect()
 }
 
-/// The entries that count: the last compaction, what it kept, and what came after it.
+/// Selects the entries of the context: the last compaction, the entries it kept, and those after it.
 fn select(path: Vec<Entry>) -> Vec<Entry> {
     let compaction = path.iter().enumerate().rev().find_map(|(at, entry)| {
         let EntryBody::Compaction(compaction) = &entry.body else { return None };
@@ -68,13 +69,14 @@ fn select(path: Vec<Entry>) -> Vec<Entry> {
     });
     let system: Vec<bool> = path.iter().map(is_system).collect();
     let mut path: Vec<Option<Entry>> = path.into_iter().map(Some).collect();
-    let counting = counting(path.len(), compaction, |at| system[at]);
-    counting.filter_map(|at| path[at].take()).collect()
+    let positions = context_positions(path.len(), compaction, |at| system[at]);
+    positions.filter_map(|at| path[at].take()).collect()
 }
 
-/// The positions that count on a path of `len` entries. `compaction` is where the last one is and
-/// where what it keeps begins; system messages it keeps are in its own.
-pub(crate) fn counting(
+/// Returns the positions in a path of `len` entries that are part of the context. `compaction` is
+/// the position of the last compaction and of the first entry that it keeps. Kept system messages
+/// are left out: the compaction has a system message of its own.
+pub(crate) fn context_positions(
     len: usize,
     compaction: Option<(usize, usize)>,
     is_system: impl Fn(usize) -> bool,
@@ -89,7 +91,7 @@ fn is_system(entry: &Entry) -> bool {
     matches!(entry.message(), Some(AgentMessage::Llm(Message::System(_))))
 }
 
-/// The messages of one entry, its last edit applied.
+/// Returns the messages of one entry with its last edit applied.
 pub(crate) fn messages(entry: &Entry, edit: Option<&ContextEdit>) -> Vec<AgentMessage> {
     let original = unedited(entry);
     let Some(edit) = edit else { return original };
@@ -131,7 +133,7 @@ fn unedited(entry: &Entry) -> Vec<AgentMessage> {
     custom.into_iter().collect()
 }
 
-/// The message with other content; unchanged if the content does not fit its role.
+/// Replaces the content of a message; unchanged if the content does not fit its role.
 fn with_content(message: AgentMessage, content: &Value) -> AgentMessage {
     match message {
         AgentMessage::Llm(Message::User(mut user)) => {
@@ -160,7 +162,7 @@ fn with_content(message: AgentMessage, content: &Value) -> AgentMessage {
     }
 }
 
-/// Blocks; a text becomes one text block.
+/// Reads blocks; a text becomes one text block.
 fn read_blocks<Block: DeserializeOwned>(content: &Value) -> Option<Vec<Block>> {
     match content {
         Value::String(text) => read(&text_block(text)),
@@ -168,7 +170,7 @@ fn read_blocks<Block: DeserializeOwned>(content: &Value) -> Option<Vec<Block>> {
     }
 }
 
-/// Content, if it is of this type; `null` is none at all.
+/// Reads content if it is of this type; `null` is empty content.
 fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     match value {
         Value::Null => T::deserialize(json!([])).ok(),
@@ -176,7 +178,7 @@ fn read<T: DeserializeOwned>(value: &Value) -> Option<T> {
     }
 }
 
-/// Whether the context may hold an edit of this entry.
+/// Returns true if the content of this entry can be edited in the context.
 pub(crate) fn is_editable(entry: &Entry) -> bool {
     match &entry.body {
         EntryBody::CustomMessage(_) => true,
@@ -185,8 +187,8 @@ pub(crate) fn is_editable(entry: &Entry) -> bool {
     }
 }
 
-/// Content in the form that the role of an edited entry has: answers and results are made of
-/// blocks.
+/// Converts content to the form that the role of an edited entry requires: answers and results
+/// consist of blocks.
 pub(crate) fn fit_content(entry: &Entry, content: Value) -> Value {
     match (entry.message(), content) {
         (
@@ -201,7 +203,7 @@ fn text_block(text: &str) -> Value {
     json!([{ "type": "text", "text": text }])
 }
 
-/// The text of a message as the user would type it again.
+/// Returns the text of a message, without images.
 pub fn text_of(content: &UserContent) -> String {
     match content {
         MessageContent::Text(text) => text.clone(),

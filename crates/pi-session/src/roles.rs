@@ -1,4 +1,4 @@
-//! The message roles that a coding session adds to those of models, and what models read of them.
+//! The message roles that a coding session adds to those of models, and their text for models.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use pi_protocol::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A command that the user ran, and its output.
+/// A command that the user ran, and its result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BashExecution {
-    /// The command.
+    /// The shell command.
     pub command: String,
-    /// What it printed.
+    /// The merged output, possibly truncated.
     #[serde(default)]
     pub output: String,
-    /// How it ended; absent if it was killed.
+    /// The exit code; absent if the command was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i64>,
-    /// The user stopped it.
+    /// The user cancelled the command.
     #[serde(default)]
     pub cancelled: bool,
-    /// There was more output.
+    /// The output is not complete.
     #[serde(default)]
     pub truncated: bool,
-    /// Where all of it is.
+    /// Path of a file with the complete output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
     /// Milliseconds since the epoch.
     #[serde(default)]
     pub timestamp: f64,
-    /// The model is not told.
+    /// The model does not see the command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exclude_from_context: Option<bool>,
     /// Fields unknown to this crate.
@@ -45,15 +45,15 @@ pub struct BashExecution {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtensionMessage {
-    /// Whose it is.
+    /// The type that the extension chose for its messages.
     pub custom_type: String,
     /// Text and images for the model.
     #[serde(default)]
     pub content: UserContent,
-    /// Whether people are shown it.
+    /// The message is displayed to the user.
     #[serde(default)]
     pub display: bool,
-    /// Facts for the program that shows it.
+    /// Data of the extension, not seen by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Milliseconds since the epoch.
@@ -64,13 +64,13 @@ pub struct ExtensionMessage {
     pub extra: Extra,
 }
 
-/// What happened on a branch that was left.
+/// The summary of an abandoned branch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummaryMessage {
-    /// The summary.
+    /// The text of the summary.
     pub summary: String,
-    /// The leaf of that branch.
+    /// The last entry of that branch.
     #[serde(default)]
     pub from_id: String,
     /// Milliseconds since the epoch.
@@ -78,13 +78,13 @@ pub struct BranchSummaryMessage {
     pub timestamp: f64,
 }
 
-/// What the conversation was about before it was compacted.
+/// The summary that replaces compacted history.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummaryMessage {
-    /// The summary.
+    /// The text of the summary.
     pub summary: String,
-    /// The size of the context before, estimated.
+    /// Estimated size of the context before the compaction, in tokens.
     #[serde(default)]
     pub tokens_before: f64,
     /// Milliseconds since the epoch.
@@ -108,7 +108,7 @@ impl CustomMessage for CompactionSummaryMessage {
     const ROLE: &'static str = "compactionSummary";
 }
 
-/// What a model reads of a message; `None` for nothing.
+/// Converts a message to the form that a model reads; `None` if the model does not see it.
 pub fn to_llm(message: &AgentMessage) -> Option<Message> {
     if let AgentMessage::Llm(message) = message {
         return Some(message.clone());
@@ -126,14 +126,14 @@ pub fn to_llm(message: &AgentMessage) -> Option<Message> {
         BranchSummaryMessage::ROLE => {
             let BranchSummaryMessage { summary, timestamp, .. } = message.as_custom()?;
             let text = format!(
-                "The conversation came back here from another branch. What happened there:\n\n<summary>\n{summary}</summary>"
+                "The conversation returned to this point from another branch. Summary of that branch:\n\n<summary>\n{summary}</summary>"
             );
             Some(user_text(text, timestamp))
         }
         CompactionSummaryMessage::ROLE => {
             let CompactionSummaryMessage { summary, timestamp, .. } = message.as_custom()?;
             let text = format!(
-                "What was said before this point has been compacted. This summary stands for it:\n\n<summary>\n{summary}\n</summary>"
+                "The conversation before this point was compacted into this summary:\n\n<summary>\n{summary}\n</summary>"
             );
             Some(user_text(text, timestamp))
         }

@@ -1,9 +1,9 @@
-//! What listing and searching want to know about a line, without building its entry.
+//! The parts of a line that listing and searching need, without building its entry.
 //!
-//! Searchable is what people wrote or were told: the text of users and models, commands that the
-//! user ran, summaries, messages of extensions that are shown, and names of the session. Not
-//! searchable is what nobody remembers by its words and what would drown the rest: output of tools
-//! and commands, thinking, tool calls, prompts.
+//! Searchable are the texts that users write or read: messages of users and models, commands that
+//! the user ran, summaries, messages of extensions that are shown, and names of the session. The
+//! output of tools and commands, thinking, tool calls and prompts are not searchable: users do not
+//! remember them by their words, and they would bury the other matches.
 
 use pi_protocol::json::from_str_lossy;
 use serde_json::Value;
@@ -11,11 +11,12 @@ use serde_json::Value;
 use crate::log::RawObject;
 use crate::time;
 
-/// No date is further from the epoch, in milliseconds; JavaScript's limit.
+/// The largest distance of a date from the epoch in JavaScript, in milliseconds.
 const LAST_TIME: f64 = 8.64e15;
 
-/// What a searchable text is.
+/// The kind of a searchable text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TextKind {
     /// A message of the user.
     User,
@@ -25,26 +26,40 @@ pub enum TextKind {
     Command,
     /// The summary of a compaction or of a branch.
     Summary,
-    /// A message of an extension that people are shown.
+    /// A message of an extension that is displayed.
     Extension,
     /// A name that the session has or had.
     Name,
 }
 
+impl TextKind {
+    /// Returns the kind as a lower-case word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Command => "command",
+            Self::Summary => "summary",
+            Self::Extension => "extension",
+            Self::Name => "name",
+        }
+    }
+}
+
 /// A line, as far as listing and searching are concerned.
 #[derive(Debug, Default)]
 pub(crate) struct Glimpse {
-    /// Absent in files of version 1.
+    /// The id of the entry; absent in files of version 1.
     pub(crate) id: Option<String>,
     /// Milliseconds since the epoch.
     pub(crate) time: Option<i64>,
-    /// It is a message of the user or of the model.
-    pub(crate) speaks: bool,
-    /// It is a message of whatever role.
+    /// The line is a message of the user or of the model.
+    pub(crate) is_conversation: bool,
+    /// The line is a message of any role.
     pub(crate) is_message: bool,
-    /// It names the session, or takes its name away.
+    /// The line sets or removes the name of the session.
     pub(crate) is_name: bool,
-    /// What can be searched.
+    /// The searchable text.
     pub(crate) text: Option<(TextKind, String)>,
 }
 
@@ -80,7 +95,7 @@ impl Glimpse {
     }
 
     fn take_message(&mut self, message: &str) {
-        // Most of a file is tool output, which is not looked at.
+        // Most of a file is tool output, which need not be parsed.
         if message.starts_with("{\"role\":\"toolResult\"") {
             return;
         }
@@ -88,12 +103,12 @@ impl Glimpse {
         let time = object.value::<f64>("timestamp").filter(|time| time.abs() <= LAST_TIME);
         self.time = time.map(|time| time as i64);
         let role = object.value::<String>("role");
-        self.speaks = matches!(role.as_deref(), Some("user" | "assistant"));
+        self.is_conversation = matches!(role.as_deref(), Some("user" | "assistant"));
         self.text = match role.as_deref() {
             Some("user") => Some((TextKind::User, content(&object))),
             Some("assistant") => Some((TextKind::Assistant, content(&object))),
             Some("bashExecution") => text_in(&object, "command").map(|c| (TextKind::Command, c)),
-            // `hookMessage` is what `custom` was called in version 2.
+            // The role `custom` was called `hookMessage` in version 2.
             Some("custom" | "hookMessage") => shown(&object),
             _ => None,
         };
@@ -109,7 +124,7 @@ fn text_in(object: &RawObject<'_>, name: &str) -> Option<String> {
     from_str_lossy(object.get(name)?).ok()
 }
 
-/// The text of a message: its content if that is text, or else its text blocks.
+/// Returns the text of a message: its content if that is text, or else its text blocks.
 fn content(object: &RawObject<'_>) -> String {
     let content = object.get("content").and_then(|content| from_str_lossy(content).ok());
     match content {

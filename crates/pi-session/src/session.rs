@@ -1,14 +1,14 @@
-//! A session: a conversation with all its branches, and where we are in it.
+//! A session: a conversation with all its branches, and the current entry.
 //!
-//! What is on disk is the [log](crate::log); which entry follows which is the
-//! [tree](crate::tree). Entries themselves are read when they are asked for. Every append is
-//! written first and remembered second, so a failed write leaves the session as it was.
+//! The [log](crate::log) holds the lines, the [tree](crate::tree) the links between entries.
+//! Entries are parsed on demand. Every append is written first and added to memory second, so a
+//! failed write leaves the session unchanged.
 
 mod append;
 mod compact;
+mod context;
 mod fork;
 mod jsonl;
-mod live;
 mod load;
 mod map;
 mod outline;
@@ -26,34 +26,62 @@ use crate::SessionError;
 use crate::log::{Head, Kind, Log, Reader, split_message};
 use crate::tree::{Index, Tree};
 
+pub use context::SessionContext;
 pub use fork::{Fork, ForkPosition};
-pub use live::SessionContext;
 pub use load::OpenOptions;
 pub use outline::Outline;
 pub use stats::{SessionStats, TokenTotals};
 pub use view::{TreeNode, TreeView};
 
-use live::Live;
-
-/// Where and how a new session is kept.
+/// Options for a new session.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct NewSession {
-    /// The working directory of the conversation.
+    /// The working directory of the session.
     pub cwd: PathBuf,
     /// The directory of the file; without one the session stays in memory.
     pub directory: Option<PathBuf>,
-    /// The session's id; a UUIDv7 if not given.
+    /// The id of the session; a UUIDv7 if not given.
     pub id: Option<String>,
-    /// The session this one comes from.
+    /// The file of the session that this one was forked from.
     pub parent: Option<PathBuf>,
 }
 
-/// A line of the file that is not an entry. It stays in the file, and is skipped.
+impl NewSession {
+    /// Describes a session in memory that works in `cwd`.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        Self { cwd: cwd.into(), ..Self::default() }
+    }
+
+    /// Sets the directory of the file.
+    #[must_use]
+    pub fn directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
+        self
+    }
+
+    /// Sets the id of the session.
+    #[must_use]
+    pub fn id(mut self, id: impl Into<String>) -> Self {
+        self.id = Some(id.into());
+        self
+    }
+
+    /// Sets the file of the session that this one was forked from.
+    #[must_use]
+    pub fn parent(mut self, parent: impl Into<PathBuf>) -> Self {
+        self.parent = Some(parent.into());
+        self
+    }
+}
+
+/// A line of the file that is not a valid entry. The line stays in the file and is skipped.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DamagedLine {
-    /// Where the line begins, in bytes.
+    /// Offset of the line in the file, in bytes.
     pub offset: u64,
-    /// What is wrong with it.
+    /// The defect of the line.
     pub reason: String,
 }
 
@@ -61,36 +89,37 @@ pub struct DamagedLine {
 struct Label {
     text: String,
     timestamp: String,
-    /// The order in which labels were first set.
+    /// Position in the order in which labels were first set.
     order: u64,
 }
 
-/// A session, open for reading or for more.
+/// A session, open for reading or for appending.
 #[derive(Debug)]
 pub struct Session {
     header: SessionHeader,
     log: Log,
-    /// The file that was opened, also if what is read is a migrated copy in memory.
+    /// The file that was opened, even if the log is a migrated copy in memory.
     opened: Option<PathBuf>,
-    /// Where further sessions go.
+    /// The directory of forked sessions.
     directory: Option<PathBuf>,
     tree: Tree,
     leaf: Option<Index>,
     labels: HashMap<String, Label>,
     labels_set: u64,
     name: Option<String>,
-    /// A user or assistant message is there: the session is worth a file.
-    conversation: bool,
+    /// The session has a user or assistant message and is worth a file.
+    has_conversation: bool,
     damaged: Vec<DamagedLine>,
-    /// How many entries have been proven to be sound JSON.
+    /// Number of entries that are known to be valid JSON.
     verified: usize,
-    live: Option<Live>,
-    /// The outline at the current entry, once it was asked for.
+    /// The context at the current entry, if it was built.
+    context: Option<SessionContext>,
+    /// The outline at the current entry, if it was built.
     outline: Option<Outline>,
 }
 
 impl Session {
-    /// A new session. Its file is created with the first user or assistant message.
+    /// Creates a session. Its file is created with the first user or assistant message.
     pub fn create(new: NewSession) -> Result<Self, SessionError> {
         let timestamp = crate::time::now();
         let id = match new.id {
@@ -108,7 +137,7 @@ impl Session {
         Ok(session)
     }
 
-    /// A new session that is never written to disk.
+    /// Creates a session that is never written to disk.
     pub fn in_memory(cwd: impl Into<PathBuf>) -> Self {
         let header = SessionHeader::new(
             uuid::Uuid::now_v7().to_string(),
@@ -117,7 +146,7 @@ impl Session {
             None,
         );
         let mut session = Self::empty(header, Log::Memory { bytes: Vec::new(), target: None });
-        // A log in memory takes everything, and a header is always JSON.
+        // Appending to a log in memory cannot fail, and a header is always valid JSON.
         let _ = session.write_header();
         session
     }
@@ -133,10 +162,10 @@ impl Session {
             labels: HashMap::new(),
             labels_set: 0,
             name: None,
-            conversation: false,
+            has_conversation: false,
             damaged: Vec::new(),
             verified: 0,
-            live: None,
+            context: None,
             outline: None,
         }
     }
@@ -146,22 +175,22 @@ impl Session {
         self.log.append(&line).map(drop)
     }
 
-    /// The header.
+    /// Returns the header of the file.
     pub fn header(&self) -> &SessionHeader {
         &self.header
     }
 
-    /// The session's id.
+    /// Returns the id of the session.
     pub fn id(&self) -> &str {
         &self.header.id
     }
 
-    /// The working directory in the header.
+    /// Returns the working directory in the header.
     pub fn cwd(&self) -> &Path {
         Path::new(&self.header.cwd)
     }
 
-    /// The file: the one it is in, or the one it will be in once there is a conversation.
+    /// Returns the path of the file, which may not exist yet; `None` for a session in memory.
     pub fn path(&self) -> Option<&Path> {
         match &self.log {
             Log::Memory { target: Some(path), .. } => Some(path),
@@ -169,69 +198,69 @@ impl Session {
         }
     }
 
-    /// The session is on disk.
+    /// Returns true if the session is on disk.
     pub fn is_saved(&self) -> bool {
         self.log.path().or(self.opened.as_deref()).is_some()
     }
 
-    /// The directory in which sessions that come from this one are created.
+    /// Returns the directory in which forks of this session are created.
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }
 
-    /// The session's name.
+    /// Returns the name that the user gave the session.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// The lines that could not be read, as far as anybody has looked; see [`Session::verify`].
+    /// Returns the damaged lines found so far; [`Session::verify`] finds all.
     pub fn damaged_lines(&self) -> &[DamagedLine] {
         &self.damaged
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries on all branches, including damaged ones.
     pub fn len(&self) -> usize {
         self.tree.len()
     }
 
-    /// There is none.
+    /// Returns true if the session has no entries.
     pub fn is_empty(&self) -> bool {
         self.tree.len() == 0
     }
 
-    /// The id of the current entry; `None` before the first.
+    /// Returns the id of the current entry; `None` before the first.
     pub fn leaf_id(&self) -> Option<&str> {
         self.leaf.map(|leaf| self.tree.id(leaf))
     }
 
-    /// An entry of the current branch says how much the model thinks. Reads nothing.
+    /// Returns true if an entry of the current branch sets the thinking level. Reads nothing.
     pub fn has_thinking_level(&self) -> bool {
         let mut path = self.tree.walk_up(self.leaf);
         path.any(|index| self.tree.node(index).kind == Kind::ThinkingLevelChange)
     }
 
-    /// There is an entry with this id.
+    /// Returns true if an entry has this id.
     pub fn contains(&self, id: &str) -> bool {
         self.tree.find(id).is_some()
     }
 
-    /// The id of the parent of an entry.
+    /// Returns the id of the parent of an entry.
     pub fn parent_id(&self, id: &str) -> Option<&str> {
         let parent = self.tree.parent(self.tree.find(id)?)?;
         Some(self.tree.id(parent))
     }
 
-    /// The label of an entry.
+    /// Returns the label of an entry.
     pub fn label(&self, id: &str) -> Option<&str> {
         self.labels.get(id).map(|label| label.text.as_str())
     }
 
-    /// Reads an entry.
+    /// Reads the entry with this id.
     pub fn entry(&self, id: &str) -> Result<Entry, SessionError> {
         self.read_entry(&mut self.log.reader(), self.find(id)?)
     }
 
-    /// The line of an entry, exactly as it is in the file.
+    /// Reads the line of an entry, exactly as it is in the file.
     pub fn raw_entry(&self, id: &str) -> Result<String, SessionError> {
         self.raw_line(&mut self.log.reader(), self.find(id)?)
     }
@@ -253,14 +282,14 @@ impl Session {
         Ok(path.into_iter().map(move |index| self.read_entry(&mut reader, index)))
     }
 
-    /// The ids from a root to `leaf`, or to the current entry.
+    /// Returns the ids from a root to `leaf`, or to the current entry.
     pub fn branch_ids(&self, leaf: Option<&str>) -> Result<Vec<&str>, SessionError> {
         let leaf = leaf.map(|id| self.find(id)).transpose()?.or(self.leaf);
         Ok(self.tree.path(leaf).into_iter().map(|index| self.tree.id(index)).collect())
     }
 
-    /// Reads what would be left behind by going to `target`: the entries after the deepest one
-    /// that both branches share, up to the current one.
+    /// Reads the entries that moving to `target` would abandon: those after the deepest entry that
+    /// both branches share, up to the current one.
     pub fn abandoned_entries(&self, target: Option<&str>) -> Result<Vec<Entry>, SessionError> {
         let target = target.map(|id| self.find(id)).transpose()?;
         let shared = self.tree.common_ancestor(self.leaf, target);
@@ -271,13 +300,13 @@ impl Session {
         left.into_iter().map(|index| self.read_entry(&mut reader, index)).collect()
     }
 
-    /// Goes to an earlier entry: what is appended next follows it.
+    /// Makes an earlier entry the current one: the next append follows it.
     pub fn branch(&mut self, id: &str) -> Result<(), SessionError> {
         self.move_to(Some(self.find(id)?));
         Ok(())
     }
 
-    /// Goes before the first entry: what is appended next is a new root.
+    /// Moves before the first entry: the next append is a new root.
     pub fn reset(&mut self) {
         self.move_to(None);
     }
@@ -285,13 +314,13 @@ impl Session {
     fn move_to(&mut self, leaf: Option<Index>) {
         if self.leaf != leaf {
             self.leaf = leaf;
-            self.live = None;
+            self.context = None;
             self.outline = None;
         }
     }
 
-    /// Proves that every line is sound, and reports those that are not. Reading an entry finds
-    /// the same out about one.
+    /// Checks that every line is valid JSON, and returns those that are not. Reading an entry
+    /// performs the same check on its line.
     pub fn verify(&mut self) -> Result<&[DamagedLine], SessionError> {
         let mut broken = Vec::new();
         let mut reader = self.log.reader();
@@ -312,7 +341,7 @@ impl Session {
         Ok(&self.damaged)
     }
 
-    /// The entries that are not known to be damaged, in file order.
+    /// Returns the entries that are not known to be damaged, in file order.
     fn sound(&self) -> impl DoubleEndedIterator<Item = Index> {
         self.tree.indices().filter(|index| !self.tree.node(*index).damaged)
     }
@@ -333,7 +362,7 @@ impl Session {
     fn read_entry(&self, reader: &mut Reader<'_>, index: Index) -> Result<Entry, SessionError> {
         let node = self.tree.node(index);
         let line = reader.line(node.span)?;
-        // Nearly every line is a message and nothing else; this reads it once instead of twice.
+        // Nearly every line is a message and nothing else; this parses it once instead of twice.
         if let Some((head, message)) = split_message(line)
             && let Ok(message) = AgentMessage::from_json(message)
         {
@@ -349,7 +378,7 @@ impl Session {
             id: self.tree.id(index).to_owned(),
             reason: error.to_string(),
         })?;
-        // Two lines that a crash made one may have two ids. The tree goes by the first.
+        // Two lines that a crash joined may have two ids. The tree uses the first.
         let (id, parent_id) = (self.tree.id(index), self.tree.parent_id(index));
         if entry.id != id || entry.parent_id.as_deref() != parent_id {
             entry.id = id.to_owned();
@@ -365,26 +394,26 @@ impl Session {
         if self.leaf == Some(index) {
             self.move_to(self.tree.parent(index));
         }
-        self.live = None;
+        self.context = None;
         self.outline = None;
     }
 
-    /// Takes in a line that is in the log.
-    fn take_in(&mut self, head: &Head<'_>, span: crate::log::Span, line: &[u8]) -> Index {
+    /// Adds a line of the log to the tree and to what is known about the session.
+    fn add_line(&mut self, head: &Head<'_>, span: crate::log::Span, line: &[u8]) -> Index {
         let index = self.tree.push(head, span);
         self.outline = None;
-        self.conversation |= head.kind.is_conversation();
-        self.note(head, line);
+        self.has_conversation |= head.kind.is_conversation();
+        self.apply_metadata(head, line);
         index
     }
 }
 
-/// A line as text. The lossy conversion alone would do, at five times the price.
+/// Converts a line to text. The lossy conversion alone would do, but takes five times as long.
 fn text(line: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed)
 }
 
-/// Whether a line is JSON, without building anything from it.
+/// Returns the error of a line that is not valid JSON. Builds nothing from the line.
 fn check_json(line: &[u8]) -> Result<(), String> {
     match serde_json::from_slice::<IgnoredAny>(line) {
         Ok(_) => Ok(()),

@@ -1,7 +1,7 @@
-//! The tree of a session: which entry follows which. Pure, and without the entries themselves.
+//! The tree of a session: the links between entries, without the entries. Pure.
 //!
-//! Entries name their parent, and everything else follows from that. Nothing here is recursive:
-//! a conversation is a path, and a long one would be as deep as it is long.
+//! Every entry names its parent; everything else follows from that. Nothing here is recursive: the
+//! tree is as deep as the conversation is long.
 
 mod ids;
 
@@ -11,7 +11,7 @@ use ids::{IdText, Ids};
 /// The position of an entry in the order of the file.
 pub(crate) type Index = u32;
 
-/// One entry, as far as the tree knows it.
+/// An entry without its content.
 #[derive(Debug, Clone)]
 pub(crate) struct Node {
     pub(crate) kind: Kind,
@@ -37,7 +37,7 @@ enum Link {
 pub(crate) struct Tree {
     nodes: Vec<Node>,
     ids: Ids,
-    /// Some parents are missing, or an id was used twice: look parents up again.
+    /// Parents are missing, or an id was used twice: parents have to be looked up again.
     unresolved: bool,
     /// An id was used twice.
     reused: bool,
@@ -147,14 +147,14 @@ impl Tree {
         }
     }
 
-    /// Takes an entry out of the tree, its links excepted. Call [`Tree::resolve`] after the last
+    /// Removes an entry from the tree, except for its links. Call [`Tree::resolve`] after the last
     /// of many.
     pub(crate) fn mark_damaged(&mut self, index: Index) {
         self.nodes[index as usize].damaged = true;
         self.unresolved |= self.reused;
     }
 
-    /// On the way to `leaf`, the first entry that is sound after the damaged one with this id.
+    /// Returns the first sound entry on the path to `leaf` after the damaged entry with this id.
     pub(crate) fn after_damaged(&self, id: &str, leaf: Index) -> Option<Index> {
         let damaged = self.ids.find(id).filter(|index| self.node(*index).damaged)?;
         let mut after = None;
@@ -172,14 +172,14 @@ impl Tree {
         None
     }
 
-    /// The parent, damaged entries skipped.
+    /// Returns the parent of an entry; damaged ancestors are skipped.
     pub(crate) fn parent(&self, index: Index) -> Option<Index> {
         let mut at = index;
-        // Bounded: a file may link in circles.
+        // Bounded, since the links of a file may form a cycle.
         for _ in 0..self.nodes.len() {
             match self.node(at).parent {
                 Link::To(parent) if parent != at && self.node(parent).damaged => at = parent,
-                // It may also lead back to where it began, by way of damaged entries.
+                // Damaged entries may link back to the entry itself.
                 Link::To(parent) if parent != at && parent != index => return Some(parent),
                 _ => return None,
             }
@@ -187,35 +187,37 @@ impl Tree {
         None
     }
 
-    /// From a root to `leaf`, both included.
+    /// Returns the path from a root to `leaf`, both included.
     pub(crate) fn path(&self, leaf: Option<Index>) -> Vec<Index> {
         let mut path: Vec<Index> = self.walk_up(leaf).collect();
         path.reverse();
         path
     }
 
-    /// From `leaf` up to its root. Where a file links in circles it ends before it comes by an
-    /// entry again.
+    /// Returns the path from `leaf` up to its root. In a cycle, the path ends before it repeats an
+    /// entry.
     pub(crate) fn walk_up(&self, leaf: Option<Index>) -> impl Iterator<Item = Index> {
         let mut seen = vec![false; self.nodes.len()];
         std::iter::successors(leaf, |index| self.parent(*index))
             .take_while(move |index| !std::mem::replace(&mut seen[*index as usize], true))
     }
 
-    /// Whether `index` is on the path to `leaf`.
+    /// Returns true if `index` is on the path to `leaf`.
     pub(crate) fn is_on_path(&self, index: Index, leaf: Option<Index>) -> bool {
         self.walk_up(leaf).any(|at| at == index)
     }
 
-    /// The roots, and the children of every entry, each by time and then by file order.
+    /// Returns the roots and the children of every entry, each by time and then by file order.
     pub(crate) fn shape(&self) -> Shape {
         let mut shape = Shape { roots: Vec::new(), children: vec![Vec::new(); self.nodes.len()] };
         let parents = self.parents();
-        let in_circle = circular(&parents);
+        let cut = cuts_of_cycles(&parents);
         for index in self.indices().filter(|index| !self.node(*index).damaged) {
-            match parents[index as usize].filter(|_| !in_circle[index as usize]) {
-                Some(parent) => shape.children[parent as usize].push(index),
-                None => shape.roots.push(index),
+            match parents[index as usize] {
+                Some(parent) if !cut[index as usize] => {
+                    shape.children[parent as usize].push(index);
+                }
+                _ => shape.roots.push(index),
             }
         }
         for children in &mut shape.children {
@@ -224,14 +226,14 @@ impl Tree {
         shape
     }
 
-    /// What [`Tree::parent`] says of every entry, in one pass.
+    /// Returns [`Tree::parent`] of every entry, in one pass.
     fn parents(&self) -> Vec<Option<Index>> {
         let mut parents = vec![None; self.nodes.len()];
         let mut known = vec![false; self.nodes.len()];
         let mut way = Vec::new();
         for start in self.indices() {
             let mut at = start;
-            // Up to a sound entry, or to one of which it is known.
+            // Up to a sound entry, or to an entry whose parent is known.
             let end = loop {
                 if std::mem::replace(&mut known[at as usize], true) {
                     break parents[at as usize];
@@ -251,7 +253,7 @@ impl Tree {
         parents
     }
 
-    /// The deepest entry that is on both paths.
+    /// Returns the deepest entry that is on both paths.
     pub(crate) fn common_ancestor(&self, a: Option<Index>, b: Option<Index>) -> Option<Index> {
         let mut on_a = vec![false; self.nodes.len()];
         for index in self.walk_up(a) {
@@ -261,12 +263,12 @@ impl Tree {
     }
 }
 
-/// For every entry, whether it is one whose link has to be cut because following it leads back to
-/// itself. One per circle is enough.
-fn circular(parents: &[Option<Index>]) -> Vec<bool> {
+/// Returns for every entry true if its link has to be cut to break a cycle. One link per cycle is
+/// cut.
+fn cuts_of_cycles(parents: &[Option<Index>]) -> Vec<bool> {
     const NEW: usize = 0;
     let mut cut = vec![false; parents.len()];
-    // The walk during which an entry was first seen.
+    // The walk that first reached an entry.
     let mut seen = vec![NEW; parents.len()];
     for start in 0..parents.len() {
         let walk = start + 1;
@@ -283,10 +285,10 @@ fn circular(parents: &[Option<Index>]) -> Vec<bool> {
     cut
 }
 
-/// A tree from above.
+/// The tree seen from its roots.
 #[derive(Debug)]
 pub(crate) struct Shape {
     pub(crate) roots: Vec<Index>,
-    /// By entry.
+    /// The children of each entry, by its index.
     pub(crate) children: Vec<Vec<Index>>,
 }

@@ -138,9 +138,7 @@ fn many(clock: Clock, sessions: usize) -> Lines {
         row("append a message, list", update),
     ];
     for query in [data::RARE, "日本", "kenshu barolo"] {
-        let search = |limit| {
-            open().search(query, &SearchOptions { limit: Some(limit), ..SearchOptions::default() })
-        };
+        let search = |limit| open().search(query, &SearchOptions::default().limit(limit));
         let hits = search(usize::MAX).hits.len();
         let [time] = clock.time([&mut || drop(search(50))]);
         lines.push(row(&format!("search {query}: {hits} hits, 50 shown"), time));

@@ -310,7 +310,8 @@ fn list_sessions(session: &AgentSession, all: bool) -> Response {
         Some(parent) if all => parent.to_owned(),
         _ => directory,
     };
-    let options = ListOptions { cwd: (!all).then_some(cwd), limit: None };
+    let mut options = ListOptions::default();
+    options.cwd = (!all).then_some(cwd);
     let listing = SessionIndex::new(root, None).list(&options);
     let sessions: Vec<Value> = listing
         .sessions

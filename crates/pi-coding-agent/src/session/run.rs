@@ -149,13 +149,7 @@ impl AgentSession {
                 }
                 EntryBody::CustomMessage(message) => {
                     changed = true;
-                    let message = *message;
-                    self.log().append_custom_message(
-                        &message.custom_type,
-                        message.content,
-                        message.display,
-                        message.details,
-                    )
+                    self.log().append_custom_message(*message)
                 }
                 EntryBody::ContextEdit(edit) => {
                     changed = true;

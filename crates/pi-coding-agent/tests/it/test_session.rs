@@ -25,12 +25,8 @@ impl TestSession {
     pub(crate) fn with(change: impl FnOnce(&mut SessionParts)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let model = Faux::new();
-        let session = Session::create(NewSession {
-            cwd: directory.path().to_owned(),
-            directory: Some(directory.path().join("sessions")),
-            ..NewSession::default()
-        })
-        .unwrap();
+        let new = NewSession::new(directory.path()).directory(directory.path().join("sessions"));
+        let session = Session::create(new).unwrap();
         Self::around(directory, model, session, change)
     }
 

@@ -1,14 +1,14 @@
-//! How often compaction is tried when it does not help.
+//! A limit on compactions that do not help.
 //!
-//! A context that cannot be made smaller would otherwise be compacted before every request, for
-//! ever, at the user's expense.
+//! A context that cannot be made smaller would otherwise be compacted before every request, at the
+//! user's expense.
 
 use super::{CompactionSettings, should_compact};
 
-/// Failures in a row after which nothing is tried until the context has changed.
-const MOST: u32 = 3;
+/// Consecutive failures after which no compaction is attempted until the context has grown.
+const LIMIT: u32 = 3;
 
-/// What came of the latest compactions of a session.
+/// The results of the latest compactions of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CompactionAttempts {
     failed: u32,
@@ -17,24 +17,25 @@ pub struct CompactionAttempts {
 }
 
 impl CompactionAttempts {
-    /// Why compaction is not tried at this size; `None` if it may be.
+    /// Returns the reason why a context of this size is not compacted; `None` if it may be.
     ///
-    /// A context that has grown by a tenth since the last failure is another one.
+    /// A context that has grown by a tenth since the last failure may be compacted again.
     pub fn refusal(&self, tokens: u64) -> Option<String> {
-        let same = tokens < self.tokens.saturating_add(self.tokens / 10);
-        (self.failed >= MOST && same).then(|| {
-            format!("compaction was tried {} times and did not help: {}", self.failed, self.cause)
-        })
+        let has_grown = tokens >= self.tokens.saturating_add(self.tokens / 10);
+        if self.failed < LIMIT || has_grown {
+            return None;
+        }
+        Some(format!("compaction failed {} times: {}", self.failed, self.cause))
     }
 
-    /// A compaction failed at this size.
+    /// Records a compaction that failed at this size.
     pub fn record_failure(&mut self, tokens: u64, cause: impl Into<String>) {
         self.failed += 1;
         self.tokens = tokens;
         self.cause = cause.into();
     }
 
-    /// A compaction was made. If the context is still too full, that is a failure too.
+    /// Records a compaction that succeeded. A context that is still too large counts as a failure.
     pub fn record_result(
         &mut self,
         before: u64,
@@ -43,12 +44,13 @@ impl CompactionAttempts {
         settings: &CompactionSettings,
     ) {
         if after >= before {
-            self.record_failure(after, format!("the context has {after} tokens, {before} before"));
+            let cause = format!("the context grew from {before} to {after} tokens");
+            self.record_failure(after, cause);
         } else if should_compact(after, window, settings) {
-            let kept = format!(
-                "what has to be kept is {after} tokens, too many for a window of {window}; choose a model with a larger window, or keep less (compaction.keepRecentTokens)"
+            let cause = format!(
+                "the kept messages have {after} tokens, too many for a context window of {window}; use a model with a larger window, or keep fewer tokens (compaction.keepRecentTokens)"
             );
-            self.record_failure(after, kept);
+            self.record_failure(after, cause);
         } else {
             *self = Self::default();
         }
@@ -60,19 +62,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tries_are_bounded_and_the_cause_is_stated() {
+    fn attempts_are_limited_and_the_cause_is_named() {
         let settings = CompactionSettings::default();
-        let mut tries = CompactionAttempts::default();
-        for _ in 0..MOST {
-            assert_eq!(tries.refusal(190_000), None);
-            tries.record_result(195_000, 190_000, 200_000, &settings);
+        let mut attempts = CompactionAttempts::default();
+        for _ in 0..LIMIT {
+            assert_eq!(attempts.refusal(190_000), None);
+            attempts.record_result(195_000, 190_000, 200_000, &settings);
         }
-        let refusal = tries.refusal(190_000).unwrap_or_default();
+        let refusal = attempts.refusal(190_000).unwrap_or_default();
         assert!(refusal.contains("3 times") && refusal.contains("190000 tokens"), "{refusal}");
-        assert_eq!(tries.refusal(210_000), None, "another context");
-        tries.record_result(195_000, 40_000, 200_000, &settings);
-        assert_eq!(tries.refusal(190_000), None, "it worked");
-        tries.record_failure(5, "no model");
-        assert_eq!(tries.refusal(5), None, "once is not for ever");
+        assert_eq!(attempts.refusal(210_000), None, "the context has grown");
+        attempts.record_result(195_000, 40_000, 200_000, &settings);
+        assert_eq!(attempts.refusal(190_000), None, "a success resets the count");
+        attempts.record_failure(5, "no model");
+        assert_eq!(attempts.refusal(5), None, "one failure is allowed");
     }
 }

@@ -1,13 +1,13 @@
-//! Where the previous compaction stands among the entries that count.
+//! The position of the previous compaction among the entries of a context.
 //!
-//! A projection begins with the last compaction although it was appended after what it kept.
-//! Who asks what came *later* needs the place back.
+//! A projection begins with the last compaction, although that was appended after the entries that
+//! it kept. The functions here find the entries that are newer than the compaction.
 
 use pi_protocol::{Compaction, Entry, EntryBody};
 
 use crate::ProjectedEntry;
 
-/// The compaction a projection begins with.
+/// Returns the compaction with which a projection begins.
 pub(super) fn previous(entries: &[ProjectedEntry]) -> Option<(&Entry, &Compaction)> {
     let entry = &entries.first()?.entry;
     match &entry.body {
@@ -16,7 +16,7 @@ pub(super) fn previous(entries: &[ProjectedEntry]) -> Option<(&Entry, &Compactio
     }
 }
 
-/// The index of the first entry that was appended after the last compaction; 0 without one.
+/// Returns the index of the first entry that was appended after the last compaction; 0 without one.
 pub(super) fn newer_than_compaction(entries: &[ProjectedEntry]) -> usize {
     let Some((entry, compaction)) = previous(entries) else { return 0 };
     if compaction.first_kept_entry_id == entry.id {
@@ -32,8 +32,8 @@ pub(super) fn newer_than_compaction(entries: &[ProjectedEntry]) -> usize {
     {
         return at + 1;
     }
-    // Both neighbours are missing: left out as system messages, or damaged. Time stamps have one
-    // format, so that comparing their texts compares the times.
+    // Both neighbors are missing: system messages that were left out, or damaged. Time stamps have
+    // one format, so comparing their texts compares the times.
     rest()
         .find(|(_, later)| later.entry.timestamp > entry.timestamp)
         .map_or(entries.len(), |(at, _)| at)

@@ -1,4 +1,4 @@
-//! Summaries of branches: what to remember of work that is left by going elsewhere in the tree.
+//! Summaries of branches that are abandoned by moving elsewhere in the tree.
 
 use std::collections::HashMap;
 
@@ -8,37 +8,39 @@ use super::summarize::record;
 use super::{BranchSummarySettings, FileOps, Summarizer, SummaryError, message_tokens, prompts};
 use crate::{EffectsResolver, projection};
 
-/// The window of a model that does not tell.
+/// The context window of a model that does not state it.
 const DEFAULT_WINDOW: u64 = 128_000;
 
-/// The text of a summary of nothing.
+/// The summary of a branch without messages.
 const NOTHING: &str = "No content to summarize";
 
-/// What is summarised of a branch.
+/// The part of a branch that is summarized.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct BranchPreparation {
     /// The messages that fit, oldest first.
     pub messages: Vec<AgentMessage>,
-    /// The files that the branch read and changed.
+    /// The files that the branch read and modified.
     pub file_ops: FileOps,
-    /// The size of the messages, estimated.
+    /// Estimated size of the messages, in tokens.
     pub total_tokens: u64,
 }
 
-/// What the user wants of a branch summary.
+/// The instructions for a branch summary.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum BranchInstructions<'a> {
-    /// The usual.
+    /// The standard instructions.
     #[default]
     Standard,
-    /// The usual, with attention to this.
+    /// The standard instructions with an additional focus.
     Focus(&'a str),
-    /// This instead of the usual.
+    /// Other instructions instead of the standard ones.
     Replace(&'a str),
 }
 
-/// Chooses what to summarise of the entries of a branch, oldest first. The newest messages are
-/// taken first, up to `token_budget`; 0 is no limit.
+/// Selects what to summarize of the entries of a branch, oldest first. The newest messages are
+/// selected first, up to `token_budget`; 0 is no limit.
 pub fn prepare_branch(
     entries: &[Entry],
     token_budget: u64,
@@ -49,7 +51,7 @@ pub fn prepare_branch(
     for entry in entries {
         match &entry.body {
             EntryBody::BranchSummary(body) if body.from_hook != Some(true) => {
-                // Counts even if the entry itself does not fit.
+                // The files count even if the entry itself does not fit.
                 body.details.iter().for_each(|details| prepared.file_ops.add_details(details));
             }
             EntryBody::ContextEdit(edit) => {
@@ -59,7 +61,7 @@ pub fn prepare_branch(
         }
     }
     for entry in entries.iter().rev() {
-        // Summaries are not subject to edits here: they are what is left of what they replaced.
+        // Edits do not apply to summaries: nothing else is left of what they replaced.
         let is_summary =
             matches!(entry.body, EntryBody::Compaction(_) | EntryBody::BranchSummary(_));
         let edit = edits.get(entry.id.as_str()).copied().filter(|_| !is_summary);
@@ -71,7 +73,7 @@ pub fn prepare_branch(
         let tokens = message_tokens(&message);
         let total = prepared.total_tokens.saturating_add(tokens);
         if token_budget > 0 && total > token_budget {
-            // A summary stands for much; it may exceed the budget a little.
+            // A summary represents many messages; it may exceed the budget a little.
             if is_summary && u128::from(prepared.total_tokens) * 10 < u128::from(token_budget) * 9 {
                 prepared.messages.push(message);
                 prepared.total_tokens = total;
@@ -85,13 +87,14 @@ pub fn prepare_branch(
     prepared
 }
 
-/// Results are long and what mattered of them is in the answers that follow.
+/// Returns false for tool results, which are long and whose essence is in the answers that follow,
+/// and for system messages.
 fn is_summarized(message: &AgentMessage) -> bool {
     !matches!(message, AgentMessage::Llm(Message::ToolResult(_) | Message::System(_)))
 }
 
-/// Summarises the entries of a branch, oldest first, as
-/// [`Session::abandoned_entries`](crate::Session::abandoned_entries) gives them.
+/// Summarizes the entries of a branch, oldest first, as
+/// [`Session::abandoned_entries`](crate::Session::abandoned_entries) returns them.
 pub async fn summarize_branch(
     summarizer: &Summarizer<'_>,
     entries: &[Entry],
@@ -116,7 +119,7 @@ pub async fn summarize_branch(
     let question = match instructions {
         BranchInstructions::Standard => prompts::branch(&record, None),
         BranchInstructions::Focus(focus) => prompts::branch(&record, Some(focus)),
-        BranchInstructions::Replace(told) => prompts::branch_as_told(&record, told),
+        BranchInstructions::Replace(text) => prompts::branch_with_instructions(&record, text),
     };
     let answer = summarizer.ask("Branch summarization", question).await?;
     let files = prepared.file_ops.lists();

@@ -1,5 +1,5 @@
-//! A compaction from end to end: ask for a summary, check it, have it mended once, put back what
-//! it lost, or do without a model.
+//! A compaction from end to end: request a summary, check it, request one repair, add what it lost,
+//! or fall back to a summary without a model.
 
 use pi_protocol::{AgentMessage, Compaction, Usage};
 use serde::{Deserialize, Serialize};
@@ -12,37 +12,39 @@ use super::{
 };
 use crate::{EffectsResolver, SessionError};
 
-/// How a summary came to be what it is.
+/// The origin of a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum SummaryStatus {
-    /// The model's, as it was.
+    /// Written by the model and unchanged.
     Passed,
-    /// The model's, at the second try.
+    /// Written by the model after one request for repair.
     Repaired,
-    /// The model's, with lost facts put back word for word.
+    /// Written by the model, with lost facts added verbatim.
     Restored,
-    /// Written from the log, because what the model wrote could not be used.
+    /// Written from the log, because no text of the model could be used.
     Mechanical,
 }
 
-/// What the checks found, stored with the compaction.
+/// The result of checking a summary, stored with the compaction.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Verification {
-    /// How the summary came to be.
+    /// The origin of the summary.
     pub status: SummaryStatus,
-    /// How often a model was asked.
+    /// Number of requests to the model.
     pub attempts: u32,
-    /// What was wrong with the first draft.
+    /// Defects of the first draft.
     pub findings: Vec<Finding>,
-    /// What was put back.
+    /// Defects of the last draft, whose facts were added.
     pub restored: Vec<Finding>,
-    /// What has to be carried over, now and at the next compaction.
+    /// Facts to carry over, in this compaction and the next one.
     pub facts: Facts,
-    /// The size of what was replaced, in tokens.
+    /// Size of what was replaced, in tokens.
     pub replaced_tokens: u64,
-    /// The size of the summary.
+    /// Size of the summary, in tokens.
     pub summary_tokens: u64,
 }
 
@@ -54,8 +56,9 @@ struct Details<'a> {
     verification: &'a Verification,
 }
 
-/// A compaction that can be made: what to summarize, what to keep and what to hide.
+/// A plan of a compaction: what to summarize, what to keep and what to hide.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompactionPlan {
     /// The preparation that a model summarizes.
     pub preparation: CompactionPreparation,
@@ -67,6 +70,7 @@ pub struct CompactionPlan {
 
 /// The result of [`compact`], ready to be appended.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompactionOutcome {
     /// The compaction. [`Session::append_compaction`](crate::Session::append_compaction) adds the
     /// system message.
@@ -87,17 +91,17 @@ pub enum CompactionError {
     /// Every entry would be kept.
     #[error("Nothing to compact (session too small)")]
     NothingToCompact,
-    /// The model did not answer.
+    /// The request for a summary failed.
     #[error(transparent)]
     Summary(#[from] SummaryError),
     /// No summary is smaller than what it would replace.
     #[error(
-        "the summary would take {summary} tokens in the place of {replaced}: there is too little to compact"
+        "too little to compact: the summary has {summary} tokens, and the messages it replaces {replaced}"
     )]
     DoesNotShrink {
-        /// The size of the shortest summary.
+        /// Size of the shortest summary, in tokens.
         summary: u64,
-        /// The size of what it would replace.
+        /// Size of what the summary would replace, in tokens.
         replaced: u64,
     },
     /// The session cannot be read or written.
@@ -128,7 +132,7 @@ pub async fn compact(
                 best = best.better_of(repaired);
             }
             Err(error @ SummaryError::Aborted { .. }) => return Err(error.into()),
-            // The first draft is still there.
+            // The first draft can still be used.
             Err(_) => {}
         }
     }
@@ -172,7 +176,7 @@ pub async fn compact(
     Err(shortest)
 }
 
-/// A preparation and what a summary of it is checked against.
+/// A preparation and the expectations on its summary.
 struct Task<'a> {
     preparation: &'a CompactionPreparation,
     facts: Facts,
@@ -216,7 +220,7 @@ impl<'a> Task<'a> {
         verify::check(text, &expected)
     }
 
-    /// The text to be stored, with what was put back into it; `None` if it cannot be used.
+    /// Returns the text to store, with the facts it lost, and those; `None` if it cannot be used.
     fn usable(&self, draft: &Draft) -> Option<(String, Vec<Finding>)> {
         if draft.findings.iter().any(Finding::is_fatal) {
             return None;
@@ -268,7 +272,7 @@ impl<'a> Task<'a> {
     }
 }
 
-/// What a model wrote, and what is wrong with it.
+/// A text of the model, and its defects.
 struct Draft {
     text: String,
     usage: Usage,
@@ -276,7 +280,8 @@ struct Draft {
 }
 
 impl Draft {
-    /// An answer that is no summary is a draft with a fatal finding; no answer is an error.
+    /// Turns an answer into a draft. An answer that is not a summary has a fatal finding; a failed
+    /// request is an error.
     fn take(
         answer: Result<super::SummaryText, SummaryError>,
         task: &Task<'_>,

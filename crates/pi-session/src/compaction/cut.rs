@@ -1,8 +1,8 @@
-//! Where to cut: what comes before is summarised, what comes after is kept word for word.
+//! The cut: messages before it are summarized, messages after it are kept verbatim.
 //!
-//! A tool result never begins the kept part, because models refuse a result without its call. A
-//! cut may fall inside a turn (one request of the user with all the work it caused); then the
-//! beginning of that turn is summarised on its own.
+//! A tool result never begins the kept part, because models reject a result without its call. A
+//! cut may split a turn (a request of the user with all the work it caused); then the beginning of
+//! that turn is summarized on its own.
 
 use std::ops::Range;
 
@@ -14,12 +14,13 @@ use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
 };
 
-/// Where the kept part begins.
+/// A cut, as indices of entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Cut {
     /// The first entry that is kept.
     pub first_kept: usize,
-    /// Where the turn begins that the cut splits, if it splits one.
+    /// The first entry of the turn that the cut splits, if it splits one.
     pub turn_start: Option<usize>,
 }
 
@@ -33,14 +34,14 @@ pub fn find_cut(entries: &[ProjectedEntry], range: Range<usize>, keep_recent_tok
     Cut { first_kept, turn_start: split_turn(entries, range, first_kept) }
 }
 
-/// The first entry that may begin the kept part and leaves it no larger than needed.
+/// Returns the first entry that may begin the kept part and keeps that no larger than required.
 fn first_kept(
     entries: &[ProjectedEntry],
     range: Range<usize>,
     keep_recent_tokens: u64,
 ) -> Option<usize> {
     let mut kept = 0;
-    // The cut point nearest after the entry looked at; walking backwards finds it on the way.
+    // The nearest cut point at or after the current entry.
     let mut nearest = None;
     for at in range.clone().rev() {
         let entry = &entries[at];
@@ -50,14 +51,14 @@ fn first_kept(
         let tokens: u64 = entry.messages.iter().map(message_tokens).sum();
         kept += tokens;
         if tokens > 0 && kept >= keep_recent_tokens {
-            // Results alone are more than the budget: their call stays with them.
+            // Results alone exceed the budget: their call stays with them.
             return nearest.or_else(|| (range.start..at).rfind(|at| may_begin(&entries[*at])));
         }
     }
     nearest
 }
 
-/// State and bookmarks directly before the cut belong to what follows them.
+/// Moves the cut before state and labels, which belong to what follows them.
 fn back_over_invisible(entries: &[ProjectedEntry], start: usize, mut at: usize) -> usize {
     while at > start {
         let before = &entries[at - 1];
@@ -69,8 +70,8 @@ fn back_over_invisible(entries: &[ProjectedEntry], start: usize, mut at: usize) 
     at
 }
 
-/// Where the turn begins that a cut at `at` splits. What counts is the first message that is
-/// kept: state in front of it does not make a whole turn half a one.
+/// Returns the beginning of the turn that a cut at `at` splits. The first kept message decides:
+/// state before it does not split a turn.
 pub(super) fn split_turn(
     entries: &[ProjectedEntry],
     range: Range<usize>,
@@ -84,14 +85,14 @@ pub(super) fn split_turn(
     turn.map(|offset| range.start + offset)
 }
 
-/// Whether the kept part may begin with this entry.
+/// Returns true if the kept part may begin with this entry.
 fn may_begin(projected: &ProjectedEntry) -> bool {
     let assistant = |message: &AgentMessage| message.as_assistant().is_some();
     !is_compaction(projected)
         && projected.messages.iter().any(|message| assistant(message) || is_request(message))
 }
 
-/// Whether a turn begins with this entry.
+/// Returns true if a turn begins with this entry.
 fn begins_turn(projected: &ProjectedEntry) -> bool {
     !is_compaction(projected) && projected.messages.iter().any(is_request)
 }
@@ -100,7 +101,7 @@ fn is_compaction(projected: &ProjectedEntry) -> bool {
     matches!(projected.entry.body, EntryBody::Compaction(_))
 }
 
-/// What a model reads as said by the user.
+/// Returns true if a model reads the message as one of the user.
 fn is_request(message: &AgentMessage) -> bool {
     match message {
         AgentMessage::Llm(message) => matches!(message, Message::User(_)),

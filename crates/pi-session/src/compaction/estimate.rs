@@ -1,7 +1,6 @@
-//! How many tokens messages are, roughly, and exactly where a provider has counted them.
+//! Estimates of tokens: the counts of providers as far as they go, then four characters per token.
 //!
-//! Four characters make a token. Characters are UTF-16 units, the unit of the figures that other
-//! programs store in the same session files.
+//! Characters are UTF-16 units, as in the figures that the TypeScript pi stores in session files.
 
 use std::io;
 
@@ -18,23 +17,24 @@ use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
 };
 
-/// What an image is assumed to be worth, in characters.
+/// Assumed size of an image, in characters.
 const IMAGE: u64 = 4800;
 
-/// How full a context is.
+/// The size of a context, in tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContextTokens {
-    /// All of it.
+    /// The sum of counted and estimated tokens.
     pub tokens: u64,
-    /// What a provider has counted.
+    /// Tokens that a provider has counted.
     pub usage_tokens: u64,
-    /// What has been estimated: everything after that, or everything.
+    /// Tokens that are estimated: those after the count, or all.
     pub trailing_tokens: u64,
-    /// The message with the provider's count.
+    /// Index of the message with the last count of a provider.
     pub last_usage_index: Option<usize>,
 }
 
-/// The tokens of one message, estimated.
+/// Estimates the tokens of one message.
 pub fn message_tokens(message: &AgentMessage) -> u64 {
     let characters = match message {
         AgentMessage::Llm(Message::System(system)) => system_length(system),
@@ -53,7 +53,8 @@ pub fn message_tokens(message: &AgentMessage) -> u64 {
     characters.div_ceil(4)
 }
 
-/// The tokens of a context: the last count of a provider, and an estimate of what came after it.
+/// Returns the tokens of a context: the last count of a provider, and an estimate of the messages
+/// after it.
 pub fn context_tokens<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> ContextTokens {
     let messages: Vec<&AgentMessage> = messages.into_iter().collect();
     let counted = messages
@@ -72,8 +73,8 @@ pub fn context_tokens<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) 
     }
 }
 
-/// The tokens of the context that these entries make. A count from before the last edit or
-/// compaction is about a context that no longer exists; then everything is estimated.
+/// Returns the tokens of the context of these entries. Without a count after the last edit or
+/// compaction everything is estimated: earlier counts refer to another context.
 pub fn projected_tokens(entries: &[ProjectedEntry]) -> ContextTokens {
     let newer = boundary::newer_than_compaction(entries);
     let is_edit =
@@ -97,7 +98,7 @@ pub fn projected_tokens(entries: &[ProjectedEntry]) -> ContextTokens {
     ContextTokens { tokens, trailing_tokens: tokens, ..ContextTokens::default() }
 }
 
-/// What a provider has counted, if the message has a count to be trusted.
+/// Returns the count of a provider, unless the request failed.
 pub(super) fn counted_tokens(message: &AssistantMessage) -> Option<u64> {
     if message.stop_reason.is_failure() {
         return None;
@@ -105,7 +106,7 @@ pub(super) fn counted_tokens(message: &AssistantMessage) -> Option<u64> {
     Some(usage_tokens(message)).filter(|tokens| *tokens > 0)
 }
 
-/// The tokens of the whole exchange, as reported.
+/// Returns the tokens of request and answer, as reported.
 pub(super) fn usage_tokens(message: &AssistantMessage) -> u64 {
     let usage = &message.usage;
     match usage.total_tokens {
@@ -114,7 +115,7 @@ pub(super) fn usage_tokens(message: &AssistantMessage) -> u64 {
     }
 }
 
-/// The prompt and tools in force are sent once, however many messages declared them.
+/// Estimates the prompt and tools in force, which are sent once even if many messages declare them.
 fn current_system_tokens(state: &Declarations) -> u64 {
     let content: u64 = length(&state.content.join("\n\n"));
     let sections: u64 = state.sections.values().filter_map(Value::as_str).map(length).sum();
@@ -150,7 +151,7 @@ fn assistant_block_length(block: &AssistantBlock) -> u64 {
     }
 }
 
-/// Read from the fields: building the message's own type would copy all of its text.
+/// Returns the length of a message from its fields; building its type would copy all of its text.
 fn custom_length(role: &str, fields: &Map<String, Value>) -> u64 {
     let text = |name| fields.get(name).and_then(Value::as_str).map_or(0, length);
     match role {
@@ -173,18 +174,19 @@ fn raw_block_length(block: &Value) -> u64 {
     }
 }
 
-/// The length of a text in UTF-16 units.
+/// Returns the length of a text in UTF-16 units.
 pub(super) fn length(text: &str) -> u64 {
     utf16_units(text.as_bytes())
 }
 
-/// Every character has one byte that is not a continuation; four-byte characters take two units.
+/// Counts UTF-16 units: one for each byte that is not a continuation, and one more for characters
+/// of four bytes.
 fn utf16_units(utf8: &[u8]) -> u64 {
     let units = |byte: &u8| u64::from(*byte & 0xC0 != 0x80) + u64::from(*byte >= 0xF0);
     utf8.iter().map(units).sum()
 }
 
-/// The length of a value as JSON, without building the text.
+/// Returns the length of a value as JSON, without building the text.
 fn json_length(value: &impl Serialize) -> u64 {
     struct Counter(u64);
     impl io::Write for Counter {
@@ -197,7 +199,7 @@ fn json_length(value: &impl Serialize) -> u64 {
         }
     }
     let mut counter = Counter(0);
-    // A count that stops short is still an estimate.
+    // An incomplete count is still an estimate.
     let _ = serde_json::to_writer(&mut counter, value);
     counter.0
 }

@@ -1,4 +1,4 @@
-//! What a compaction would summarise and what it would keep, worked out before anything happens.
+//! The preparation of a compaction: what it would summarize and what it would keep.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -9,32 +9,33 @@ use super::cut::{Cut, find_cut, split_turn};
 use super::{CompactionSettings, Facts, FileOps, boundary, message_tokens, projected_tokens};
 use crate::{EffectsResolver, ProjectedEntry};
 
-/// A compaction, ready to be summarised.
+/// A compaction, ready to be summarized.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct CompactionPreparation {
     /// The id of the first entry that is kept.
     pub first_kept: String,
-    /// What is replaced by the summary.
+    /// Messages that the summary replaces.
     pub to_summarize: Vec<AgentMessage>,
-    /// The beginning of a split turn, which is summarised on its own.
+    /// The beginning of a split turn, which is summarized on its own.
     pub turn_prefix: Vec<AgentMessage>,
-    /// What is kept word for word.
+    /// Messages that are kept verbatim.
     pub kept: Vec<AgentMessage>,
-    /// The cut falls inside a turn.
+    /// The cut splits a turn.
     pub is_split_turn: bool,
-    /// The size of the context before.
+    /// Size of the context before the compaction, in tokens.
     pub tokens_before: u64,
-    /// The summary of the previous compaction, to be carried on.
+    /// The summary of the previous compaction, which the new summary continues.
     pub previous_summary: Option<String>,
-    /// What the previous compaction had to carry over.
+    /// The facts stored with the previous compaction.
     pub previous_facts: Option<Facts>,
-    /// The files that the summarised part read and changed.
+    /// The files that the summarized part read and modified.
     pub file_ops: FileOps,
-    /// The settings it was prepared with.
+    /// The settings of this preparation.
     pub settings: CompactionSettings,
 }
 
-/// Prepares a compaction of the current context; `None` if there is nothing to summarise.
+/// Prepares a compaction of the context of these entries; `None` if nothing can be summarized.
 pub fn prepare(
     entries: &[ProjectedEntry],
     settings: &CompactionSettings,
@@ -80,15 +81,14 @@ pub fn prepare(
     })
 }
 
-/// System messages are left out: a compaction stores what they add up to.
+/// Returns the messages of entries. System messages are left out: a compaction stores their sum.
 fn messages(entries: &[ProjectedEntry]) -> Vec<AgentMessage> {
     let messages = entries.iter().flat_map(|projected| &projected.messages);
     messages.filter(|message| message.role() != "system").cloned().collect()
 }
 
-/// If all that would be kept is one message and an answer to it that was taken out of the
-/// context, that message alone was too much: it is summarised too. Not if what the answer was
-/// given to has been replaced since.
+/// Moves the cut past a message whose answer was removed from the context, if nothing else would be
+/// kept: the message alone was too large. An edit that replaced content since then prevents that.
 fn past_omitted_attempt(
     entries: &[ProjectedEntry],
     range: Range<usize>,
@@ -117,7 +117,7 @@ fn past_omitted_attempt(
     Cut { first_kept, turn_start: split_turn(entries, range, first_kept) }
 }
 
-/// Whether these entries leave another one with other content.
+/// Returns true if one of these entries replaces the content of another one.
 fn has_replacement(entries: &[ProjectedEntry]) -> bool {
     let mut replaced = HashSet::new();
     for projected in entries {

@@ -1,8 +1,8 @@
-//! Recovery from an answer that failed because the conversation did not fit: take the failed
-//! attempt out of the context, compact, ask again.
+//! Recovery from an answer that failed because the conversation did not fit: remove the failed
+//! attempt from the context, compact, retry.
 //!
-//! The three belong together. Which entries to hide is known only with something to compact in
-//! hand, so that nobody hides an answer and then finds that there is nothing to ask again with.
+//! The three steps are planned together: the answer is hidden only if there is something to
+//! compact, since otherwise a retry would fail again.
 
 use std::collections::HashSet;
 
@@ -11,8 +11,8 @@ use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Extra, Message};
 use super::{CompactionPlan, CompactionSettings, boundary, prepare};
 use crate::{EffectsResolver, ProjectedEntry};
 
-/// Plans the recovery from the last answer; `None` if compacting would not free anything, and
-/// then the answer must stay where it is.
+/// Plans the recovery from the last answer; `None` if nothing can be compacted, and then the answer
+/// has to stay in the context.
 pub fn plan_recovery(
     mut entries: Vec<ProjectedEntry>,
     settings: &CompactionSettings,
@@ -39,7 +39,7 @@ pub fn plan_recovery(
             omit.push(projected.entry.id.clone());
         }
     }
-    // The edits as they will be: counts from before them are no longer trusted.
+    // With these edits, token counts from before them no longer apply.
     entries.extend(omit.iter().map(|id| future_edit(id)));
     Some(CompactionPlan {
         preparation: prepare(&entries, settings, effects)?,

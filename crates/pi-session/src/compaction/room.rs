@@ -1,20 +1,19 @@
-//! Making a record fit the model that is to summarise it.
+//! Fits a record into the context window of the model that summarizes it.
 //!
-//! A conversation that has outgrown a model is, nearly by definition, too long to be shown to it
-//! at once.
+//! A conversation that has outgrown a model is usually too long for one request to it.
 
 use pi_protocol::Model;
 
 use super::text_tokens;
 
-/// Tokens left for the answer.
+/// Tokens reserved for the answer.
 const ANSWER: u64 = 16_384;
-/// Tokens left for instructions.
+/// Tokens reserved for the instructions.
 const INSTRUCTIONS: u64 = 2_000;
-/// UTF-8 bytes per token, at the least: what is estimated in characters is cut in bytes.
+/// Lower bound of UTF-8 bytes per token: sizes are estimated in characters and cut in bytes.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// The tokens of a record that a model can be shown beside `other` text.
+/// Returns the tokens of a record that fit into a request beside `other` text.
 pub(super) fn room(model: &Model, other: &str) -> u64 {
     match model.context_window {
         0 => u64::MAX,
@@ -39,21 +38,21 @@ pub(super) fn parts(record: &str, tokens: u64) -> Vec<&str> {
     parts
 }
 
-/// Beginning and end of a record that has to be shown in one piece.
+/// Returns the beginning and the end of a record that does not fit into one request.
 pub(super) fn fit(record: &str, tokens: u64) -> String {
     if text_tokens(record) <= tokens {
         return record.to_owned();
     }
     let half = bytes(tokens) / 2;
     let (head, tail) = (floor(record, half), floor(record, record.len() - half));
-    format!("{}\n\n[... left out ...]\n\n{}", &record[..head], &record[tail..])
+    format!("{}\n\n[... omitted ...]\n\n{}", &record[..head], &record[tail..])
 }
 
 fn bytes(tokens: u64) -> usize {
     usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX).max(16)
 }
 
-/// The nearest place before `at` that is not inside a character.
+/// Returns the nearest character boundary at or before `at`.
 fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }

@@ -1,15 +1,14 @@
-//! A conversation as text. A model that is shown messages continues them; one that is shown a
-//! text about messages can be asked to summarise it.
+//! A conversation as text. A model continues messages, but summarizes a text about messages.
 
 use pi_protocol::{AssistantBlock, AssistantMessage, Message, UserBlock};
 
 use super::estimate::length;
 
-/// Characters (UTF-16 units) of a tool result that a summariser reads.
+/// Length of a tool result that the summarizing model reads, in UTF-16 units.
 const RESULT_LIMIT: u64 = 2000;
 
 /// Writes a conversation as text. Thinking, images and system messages are left out, and tool
-/// results are shortened; what user and model said is there in full.
+/// results are shortened; the text of user and model is complete.
 pub fn serialize_conversation(messages: &[Message]) -> String {
     let mut parts: Vec<String> = Vec::new();
     for message in messages {
@@ -50,7 +49,7 @@ fn add_answer(parts: &mut Vec<String>, answer: &AssistantMessage) {
     }
 }
 
-/// The beginning of a long result, and how much is missing. A character is never cut in two.
+/// Returns the beginning of a long result and a note on its length.
 fn shortened(mut text: String) -> String {
     let all = length(&text);
     if all <= RESULT_LIMIT {

@@ -1,7 +1,7 @@
-//! Asking a model for a summary, and refusing what is not one.
+//! Requests for summaries, and rejection of answers that are none.
 //!
-//! A summary takes the place of history, so half of one must never be stored: an answer that was
-//! cut off, that wants to call a tool or that is empty is an error.
+//! A summary replaces history, so half of one must never be stored: an answer that was cut off,
+//! that calls a tool or that is empty is an error.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Summarizer<'a> {
     pub model: Arc<Model>,
     /// The thinking level, as in the session.
     pub thinking_level: Option<ThinkingLevel>,
-    /// Cancels the requests.
+    /// The token that cancels the requests.
     pub cancel: CancelToken,
     /// Key, headers and other options. Caching is always off, since no two requests share a prefix.
     pub options: StreamOptions,
@@ -30,50 +30,35 @@ pub struct Summarizer<'a> {
     pub effects: EffectsResolver,
 }
 
-/// What a model wrote, and what it took.
+/// A text that a model wrote, and its usage.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields are named in the comment on the type.
 pub struct SummaryText {
-    /// The text.
     pub text: String,
-    /// Tokens and cost.
     pub usage: Usage,
 }
 
-/// Why there is no summary.
+/// A failed request for a summary. `task` names the kind of summary.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields are explained in the comment on the type.
 pub enum SummaryError {
-    /// It was cancelled.
-    #[error("{label} was aborted")]
-    Aborted {
-        /// What was being done.
-        label: String,
-    },
-    /// The request failed.
-    #[error("{label} failed: {reason}")]
-    Failed {
-        /// What was being done.
-        label: String,
-        /// What the provider says.
-        reason: String,
-    },
-    /// The summary is not complete.
-    #[error("{label} failed: the token limit cut the summary short")]
-    Incomplete {
-        /// What was being done.
-        label: String,
-    },
-    /// The model took the record for a request.
-    #[error("{label} attempted to call a tool")]
-    CalledTool {
-        /// What was being done.
-        label: String,
-    },
-    /// The model wrote nothing.
-    #[error("{label} failed: the model returned no text")]
-    Empty {
-        /// What was being done.
-        label: String,
-    },
+    /// The request was cancelled.
+    #[error("{task} was aborted")]
+    Aborted { task: &'static str },
+    /// The provider reported an error.
+    #[error("{task} failed: {reason}")]
+    Failed { task: &'static str, reason: String },
+    /// The output limit was reached before the end of the summary.
+    #[error("{task} failed: the token limit cut the summary short")]
+    Incomplete { task: &'static str },
+    /// The model called a tool instead of writing a summary.
+    #[error("{task} attempted to call a tool")]
+    CalledTool { task: &'static str },
+    /// The answer has no text.
+    #[error("{task} failed: the model returned no text")]
+    Empty { task: &'static str },
 }
 
 impl std::fmt::Debug for Summarizer<'_> {
@@ -126,36 +111,39 @@ impl<'a> Summarizer<'a> {
         self
     }
 
-    /// Asks one question of the summarising model. `label` names what is being done, for errors.
-    pub async fn ask(&self, label: &str, user_text: String) -> Result<SummaryText, SummaryError> {
+    /// Sends one request to the model. `task` names the kind of summary in errors.
+    pub async fn ask(
+        &self,
+        task: &'static str,
+        user_text: String,
+    ) -> Result<SummaryText, SummaryError> {
         let context =
             Context::new().system(prompts::SYSTEM).user_blocks(vec![UserBlock::text(user_text)]);
         let request = Request::new(Arc::clone(&self.model), context, self.request_options());
         let answer = complete(self.provider, request, self.cancel.clone()).await;
-        let label = label.to_owned();
         match &answer.stop_reason {
-            StopReason::Aborted => return Err(SummaryError::Aborted { label }),
+            StopReason::Aborted => return Err(SummaryError::Aborted { task }),
             StopReason::Error => {
                 let reason = answer.error_message.clone();
                 let reason = reason.unwrap_or_else(|| "Unknown error".to_owned());
-                return Err(SummaryError::Failed { label, reason });
+                return Err(SummaryError::Failed { task, reason });
             }
-            StopReason::Length => return Err(SummaryError::Incomplete { label }),
+            StopReason::Length => return Err(SummaryError::Incomplete { task }),
             _ => {}
         }
         if answer.tool_calls().next().is_some() {
-            return Err(SummaryError::CalledTool { label });
+            return Err(SummaryError::CalledTool { task });
         }
         let texts: Vec<&str> = answer.content.iter().filter_map(AssistantBlock::as_text).collect();
         let text = texts.join("\n");
         if text.trim().is_empty() {
-            return Err(SummaryError::Empty { label });
+            return Err(SummaryError::Empty { task });
         }
         Ok(SummaryText { text, usage: answer.usage.clone() })
     }
 
-    /// Summarises what a compaction drops: the history, then the beginning of a split turn. File
-    /// lists are not part of it.
+    /// Summarizes what a compaction replaces: the history, then the beginning of a split turn. The
+    /// result does not contain the file lists.
     pub async fn summarize(
         &self,
         preparation: &CompactionPreparation,
@@ -201,7 +189,7 @@ impl<'a> Summarizer<'a> {
         Ok(SummaryText { text, usage })
     }
 
-    /// A record that has to be shown in one piece, as far as there is room beside `other`.
+    /// Shortens a record that is sent in one request to the room that `other` leaves.
     pub(super) fn fit(&self, record: &str, other: &str) -> String {
         room::fit(record, room::room(&self.model, other))
     }
@@ -210,19 +198,21 @@ impl<'a> Summarizer<'a> {
         let mut options = self.options.clone();
         options.cache_retention = Some(CacheRetention::None);
         options.session_id.get_or_insert_with(|| uuid::Uuid::now_v7().to_string());
-        let level = self.thinking_level.filter(|level| *level != ThinkingLevel::Off);
-        options.reasoning = level.filter(|_| self.model.reasoning);
+        options.reasoning = None;
+        if self.model.reasoning {
+            options.reasoning = self.thinking_level.filter(|level| *level != ThinkingLevel::Off);
+        }
         options
     }
 }
 
-/// Messages as the text that a summariser reads.
+/// Writes messages as the text that the summarizing model reads.
 pub(super) fn record(messages: &[AgentMessage]) -> String {
     let messages: Vec<Message> = messages.iter().filter_map(to_llm).collect();
     serialize_conversation(&messages)
 }
 
-/// What two requests took together.
+/// Adds the usage of two requests.
 pub(super) fn sum(a: &Usage, b: &Usage) -> Usage {
     let either = |a: Option<u64>, b: Option<u64>| match (a, b) {
         (None, None) => None,

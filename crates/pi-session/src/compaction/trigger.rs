@@ -1,7 +1,6 @@
-//! Whether to compact now. Pure: everything it looks at is handed in.
+//! The decision to compact. Pure: depends on its arguments only.
 //!
-//! What an overflow looks like is the business of those who talk to providers; the caller
-//! classifies the answer and this module decides what follows from it.
+//! The caller classifies the answer, since recognizing an overflow requires knowledge of providers.
 
 use pi_protocol::{AgentMessage, AssistantMessage, EntryBody, Message, Model, StopReason};
 
@@ -9,61 +8,63 @@ use super::estimate::{context_tokens, projected_tokens, usage_tokens};
 use super::{CompactionSettings, boundary};
 use crate::{ProjectedEntry, time};
 
-/// When the question is asked.
+/// The time of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum CheckTime {
-    /// A run has ended.
+    /// After a run.
     AfterRun,
-    /// The user is about to send something.
+    /// Before a prompt of the user is sent.
     BeforePrompt,
 }
 
-/// What the caller knows of the last answer.
+/// The relation of the last answer to the size of the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Overflow {
-    /// It is not a sign of a full context.
+    /// The answer shows no overflow.
     No,
-    /// The conversation did not fit: the provider said so, or its counts show it.
+    /// The conversation did not fit, by the error or the counts of the provider.
     Exceeded,
-    /// It was cut off before the model's own limit, for lack of room.
+    /// The answer was cut off below the output limit of the model, for lack of room.
     Truncated,
 }
 
-/// The facts that decide.
+/// The facts on which [`decide`] decides.
 #[derive(Debug, Clone)]
 pub struct CompactionCheck<'a> {
-    /// When the question is asked.
+    /// The time of the check.
     pub when: CheckTime,
-    /// The last answer.
+    /// The last answer of the model.
     pub answer: &'a AssistantMessage,
-    /// What it says about the size of the conversation.
+    /// The relation of the answer to the size of the context.
     pub overflow: Overflow,
-    /// The current model.
+    /// The model currently in use.
     pub model: &'a Model,
-    /// The model that the current one stands for, if it only stands for another.
+    /// The model to which the current one routes requests, if it is an alias.
     pub routed: Option<&'a Model>,
-    /// When the branch was last compacted, in milliseconds since the epoch.
+    /// Time of the last compaction of the branch, in milliseconds since the epoch.
     pub compacted_at: Option<f64>,
-    /// Compacting and asking again has been tried since the user last said something.
+    /// A compaction with retry was attempted since the last message of the user.
     pub recovery_attempted: bool,
-    /// The context has been edited since, so that the provider's count is about another one.
+    /// The context was edited after the answer, so the count of the provider does not apply.
     pub edited: bool,
 }
 
-/// What to do.
+/// The result of [`decide`]. Exhaustive: a caller has to act on every decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionDecision {
-    /// Go on.
+    /// Do not compact.
     Nothing,
-    /// Compact: the context is nearly full.
+    /// Compact, since the context is nearly full.
     Threshold,
-    /// Compact: the conversation did not fit.
+    /// Compact, since the conversation did not fit.
     Overflow {
-        /// Ask again afterwards, without the failed attempt; see
+        /// Retry afterwards without the failed attempt; see
         /// [`plan_recovery`](super::plan_recovery).
         retry: bool,
     },
-    /// It has been tried, and was not enough. The text is for the user.
+    /// Do not compact, since that did not help before. The text is for the user.
     GiveUp(&'static str),
 }
 
@@ -73,16 +74,16 @@ const STILL_TOO_LARGE: &str = "Context overflow recovery failed after one compac
 const STILL_TRUNCATED: &str =
     "Truncated response recovery failed after one compact-and-retry attempt.";
 
-/// Whether a context of this size leaves less free than is reserved.
+/// Returns true if a context of this size leaves less room than is reserved.
 pub fn should_compact(tokens: u64, context_window: u64, settings: &CompactionSettings) -> bool {
-    // A window of 0 is one that nobody knows.
+    // A window of 0 is unknown.
     settings.enabled
         && context_window > 0
         && tokens.saturating_add(settings.reserve_tokens) > context_window
 }
 
-/// Decides whether to compact. `estimate` is asked only if the last answer has no count of its
-/// own that can be trusted; [`estimated_tokens`] answers it.
+/// Decides whether to compact. `estimate` is called only if the count of the last answer does not
+/// apply; [`estimated_tokens`] implements it.
 pub fn decide(
     check: &CompactionCheck<'_>,
     settings: &CompactionSettings,
@@ -94,7 +95,7 @@ pub fn decide(
     {
         return CompactionDecision::Nothing;
     }
-    // An answer from before the compaction, kept by it, says nothing about the context now.
+    // An answer from before the compaction says nothing about the current context.
     if check.compacted_at.is_some_and(|compacted| answer.timestamp <= compacted) {
         return CompactionDecision::Nothing;
     }
@@ -113,7 +114,8 @@ pub fn decide(
 }
 
 impl CompactionCheck<'_> {
-    /// Another model's overflow is none of ours: the user may have switched because of it.
+    /// Returns true if the current model gave the answer. An overflow of another model does not
+    /// count: the user may have switched models because of it.
     fn is_from_current_model(&self) -> bool {
         let is =
             |model: &Model| model.provider == self.answer.provider && model.id == self.answer.model;
@@ -121,7 +123,7 @@ impl CompactionCheck<'_> {
     }
 
     fn recover(&self) -> CompactionDecision {
-        // The answer is whole; only the next one would suffer.
+        // The answer is complete; only the next one would not fit.
         if self.answer.stop_reason == StopReason::Stop {
             return CompactionDecision::Overflow { retry: false };
         }
@@ -133,8 +135,8 @@ impl CompactionCheck<'_> {
     }
 }
 
-/// The size of the context when the last answer has no count to be trusted; `None` if nothing
-/// has been counted since the last compaction.
+/// Estimates the size of the context if the count of the last answer does not apply; `None` if no
+/// provider has counted since the last compaction.
 pub fn estimated_tokens(entries: &[ProjectedEntry]) -> Option<u64> {
     let is_edit =
         |projected: &ProjectedEntry| matches!(projected.entry.body, EntryBody::ContextEdit(_));

@@ -30,7 +30,7 @@ pub enum Finding {
     Truncated { sign: String },
     /// The summary is not smaller than what it replaces, in tokens.
     TooLong { tokens: u64, replaced: u64 },
-    /// These headings are missing.
+    /// Headings are missing.
     MissingSections { sections: Vec<String> },
     /// A modified file is not named.
     MissingFile { path: String },
@@ -103,7 +103,7 @@ pub const SECTIONS: &[&str] = &[
 pub(super) const PREFIX_SECTIONS: &[&str] =
     &["Original Request", "Progress So Far", "Context Needed to Continue"];
 
-/// What a summary is checked against.
+/// The expectations on a summary.
 #[derive(Debug, Clone)]
 pub struct Expectations<'a> {
     /// Facts that the summary has to contain.

@@ -1,17 +1,17 @@
-//! What a program printed for a terminal, as text with colours.
+//! Terminal output as text with colors.
 //!
-//! Colours and weights become classes; everything else a terminal would obey is dropped, and a
-//! line that was redrawn (`\r`) is shown as it last was.
+//! Colors and weights become classes. All other control sequences are dropped, and a line that was
+//! redrawn (`\r`) shows its last content.
 
 use super::escape;
 
 const ESCAPE: char = '\x1b';
 
-/// How text looks at some point.
+/// The style of text at some position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Style {
-    /// One of the sixteen.
-    colour: Option<u8>,
+    /// Index of one of the eight colors.
+    color: Option<u8>,
     bold: bool,
     dim: bool,
     italic: bool,
@@ -30,14 +30,14 @@ pub(super) fn write(out: &mut String, text: &str) {
         }
         let line = line.trim_end_matches('\r');
         let shown = line.rfind('\r').map_or(line, |redrawn| &line[redrawn + 1..]);
-        // Colours set in the part that was overwritten still hold.
+        // Colors that the overwritten part set still apply.
         let overwritten = &line[..line.len() - shown.len()];
         each_run(overwritten, &mut style, |_, _| {});
         each_run(shown, &mut style, |style, run| style.write(out, run));
     }
 }
 
-/// The text alone, for places without colours.
+/// Returns the text alone, for output without colors.
 pub(super) fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (number, line) in text.split('\n').enumerate() {
@@ -51,7 +51,7 @@ pub(super) fn strip(text: &str) -> String {
     out
 }
 
-/// Calls `each` with the stretches of text between escape sequences.
+/// Calls `each` with the pieces of text between escape sequences.
 fn each_run(line: &str, style: &mut Style, mut each: impl FnMut(Style, &str)) {
     let mut rest = line;
     while let Some(at) = rest.find([ESCAPE, '\u{9b}']) {
@@ -65,7 +65,7 @@ fn each_run(line: &str, style: &mut Style, mut each: impl FnMut(Style, &str)) {
     }
 }
 
-/// Obeys the sequence at the beginning of `text` and returns what follows it.
+/// Applies the sequence at the beginning of `text` and returns what follows it.
 fn after_sequence<'a>(text: &'a str, style: &mut Style) -> &'a str {
     let mut characters = text.chars();
     let introducer = match characters.next() {
@@ -77,17 +77,17 @@ fn after_sequence<'a>(text: &'a str, style: &mut Style) -> &'a str {
         Some('[') => {
             let Some(end) = rest.find(|c: char| ('@'..='~').contains(&c)) else { return "" };
             if rest[end..].starts_with('m') {
-                style.obey(&rest[..end]);
+                style.apply(&rest[..end]);
             }
             &rest[end + 1..]
         }
-        // Titles, links and the like: up to BEL or ESC \.
+        // Titles and links end with BEL or ESC \.
         Some(']' | 'P' | '^' | '_' | 'X') => match rest.find(['\x07', ESCAPE]) {
             Some(end) if rest[end..].starts_with('\x07') => &rest[end + 1..],
             Some(end) => rest[end + 1..].strip_prefix('\\').unwrap_or(&rest[end + 1..]),
             None => "",
         },
-        // A character set: one more character.
+        // The selection of a character set has one more character.
         Some('(' | ')' | '#' | '%') => {
             let mut characters = rest.chars();
             characters.next();
@@ -113,17 +113,17 @@ impl Style {
             out.push_str(name);
             out.push(' ');
         }
-        if let Some(colour) = self.colour {
-            // The bright eight differ in weight only, which is how most terminals began.
-            out.push_str(COLOURS[usize::from(colour % 8)]);
+        if let Some(color) = self.color {
+            // Bright colors are shown like normal ones.
+            out.push_str(COLORS[usize::from(color % 8)]);
         }
         out.push_str("\">");
         escape::text(out, run);
         out.push_str("</span>");
     }
 
-    /// Obeys the parameters of `ESC [ … m`.
-    fn obey(&mut self, parameters: &str) {
+    /// Applies the parameters of `ESC [ … m`.
+    fn apply(&mut self, parameters: &str) {
         let mut numbers = parameters.split([';', ':']).map(|n| n.parse::<u16>().unwrap_or(0));
         while let Some(number) = numbers.next() {
             match number {
@@ -135,10 +135,10 @@ impl Style {
                 22 => (self.bold, self.dim) = (false, false),
                 23 => self.italic = false,
                 24 => self.underline = false,
-                30..=37 => self.colour = u8::try_from(number - 30).ok(),
-                90..=97 => self.colour = u8::try_from(number - 90).ok(),
-                39 => self.colour = None,
-                38 => self.colour = extended(&mut numbers),
+                30..=37 => self.color = u8::try_from(number - 30).ok(),
+                90..=97 => self.color = u8::try_from(number - 90).ok(),
+                39 => self.color = None,
+                38 => self.color = extended(&mut numbers),
                 48 => drop(extended(&mut numbers)),
                 _ => {}
             }
@@ -146,9 +146,9 @@ impl Style {
     }
 }
 
-const COLOURS: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+const COLORS: [&str; 8] = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
 
-/// The colour after 38 or 48, as the nearest of eight.
+/// Returns the color after 38 or 48 as the nearest of eight.
 fn extended(numbers: &mut impl Iterator<Item = u16>) -> Option<u8> {
     match numbers.next()? {
         5 => match numbers.next()? {
@@ -164,7 +164,7 @@ fn extended(numbers: &mut impl Iterator<Item = u16>) -> Option<u8> {
     }
 }
 
-/// Red, green and blue are on or off, measured against the strongest of them.
+/// Returns the nearest of eight colors: each component is on or off, relative to the strongest.
 fn nearest(rgb: [u16; 3]) -> u8 {
     let strongest = rgb.iter().copied().max().unwrap_or_default();
     let bit = |at: usize| u8::from(strongest >= 64 && rgb[at] * 3 >= strongest * 2) << at;

@@ -13,7 +13,7 @@ const LIMIT: usize = 160;
 pub(super) struct DescribedCall<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) effects: Effects,
-    /// One line: what the tool says about the call, or its arguments as JSON.
+    /// The summary of the tool, or the arguments as JSON, on one line.
     pub(super) summary: String,
 }
 

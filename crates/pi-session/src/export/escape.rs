@@ -1,8 +1,8 @@
-//! Text on its way into a page: escaped once, here, for every place a page has.
+//! Escaping of text for every place in a page.
 //!
-//! What a session holds came from models, tools and web pages. None of it may become markup, and
-//! what would be invisible or would turn the text around it (control characters, bidirectional
-//! overrides) is shown as what it is.
+//! The content of a session comes from models, tools and web pages. None of it may become markup,
+//! and characters that are invisible or reorder text (control characters, bidirectional overrides)
+//! are made visible.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub(super) fn text(out: &mut String, text: &str) {
         if !SPECIAL[byte as usize] {
             continue;
         }
-        // Every special byte begins a character.
+        // A special byte is always the first byte of a character.
         let Some(character) = text[at..].chars().next() else { break };
         if byte == 0xe2 && !is_direction(character) {
             continue;
@@ -32,7 +32,7 @@ pub(super) fn text(out: &mut String, text: &str) {
     out.push_str(&text[from..]);
 }
 
-/// Appends a character, or what stands for one that cannot be seen.
+/// Appends a character, or a visible replacement for an invisible one.
 fn visible(out: &mut String, character: char) {
     match character {
         '\0'..='\x1f' => out.extend(char::from_u32(0x2400 + character as u32)),
@@ -42,7 +42,7 @@ fn visible(out: &mut String, character: char) {
     }
 }
 
-/// The bytes that begin something [`text`] changes.
+/// The first bytes of characters that [`text`] may change.
 const SPECIAL: [bool; 256] = {
     let mut special = [false; 256];
     let mut byte = 0;
@@ -60,7 +60,7 @@ const SPECIAL: [bool; 256] = {
     special
 };
 
-/// Embeddings, overrides and isolates: they reorder what follows them.
+/// Returns true for embeddings, overrides and isolates, which reorder the text after them.
 fn is_direction(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -81,15 +81,15 @@ pub(super) fn json(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// Whether a link may be followed from a page.
+/// Returns true if a page may link to this URL.
 pub(super) fn is_link(url: &str) -> bool {
     let Some((scheme, rest)) = url.split_once(':') else { return false };
     let known = ["http", "https", "mailto"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
     known && !rest.is_empty() && !url.contains(|c: char| c.is_control() || is_direction(c))
 }
 
-/// Whether an image may be shown: of a kind every browser draws and that cannot hold a script,
-/// and in base64 that cannot end the attribute it is put into.
+/// Returns true if an image may be embedded: in a format that every browser supports and that
+/// cannot contain a script, and in base64 that cannot end its attribute.
 pub(super) fn is_image(mime_type: &str, data: &str) -> bool {
     let known = ["image/png", "image/jpeg", "image/gif", "image/webp"].contains(&mime_type);
     let body = data.trim_end_matches('=');
@@ -100,15 +100,15 @@ pub(super) fn is_image(mime_type: &str, data: &str) -> bool {
         && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// The first line that says something, in at most `limit` characters.
+/// Returns the first line that is not blank, in at most `limit` characters.
 pub(super) fn first_line(text: &str, limit: usize) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     shorten(line, limit)
 }
 
-/// The text on one line, in at most `limit` characters.
+/// Returns the text as one line of at most `limit` characters.
 pub(super) fn one_line(text: &str, limit: usize) -> String {
-    // Cut first: a command may be a whole file.
+    // Cut first, since a command may be as long as a file.
     let beginning: String = text.chars().take(limit.saturating_mul(4)).collect();
     let line = beginning.split_whitespace().collect::<Vec<_>>().join(" ");
     let short = shorten(&line, limit);
@@ -116,7 +116,7 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
     if cut { short + "…" } else { short }
 }
 
-/// The line, in at most `limit` characters.
+/// Cuts a line to at most `limit` characters.
 pub(super) fn shorten(line: &str, limit: usize) -> String {
     match line.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", line[..end].trim_end()),

@@ -1,7 +1,7 @@
-//! Code in colours, as long as there is little of it.
+//! Syntax highlighting, with limits.
 //!
-//! Highlighting costs seconds per megabyte. A page colours what people look at first and shows
-//! the rest as it is: a limit per block, a limit per line, and a limit for the whole page.
+//! Highlighting takes seconds per megabyte. Limits per block, per line and per page keep it short;
+//! code beyond them is plain.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,12 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 
 use super::escape;
 
-/// Longer blocks stay plain.
+/// Longer blocks of code stay plain.
 const BLOCK_LIMIT: usize = 24 * 1024;
-/// Blocks with a longer line stay plain: it is data, and slow.
+/// Blocks with a longer line stay plain: they are data, and slow to highlight.
 const LINE_LIMIT: usize = 1024;
 
-/// What counts as what; the first prefix that fits decides.
+/// The classes of scopes; the first matching prefix decides.
 const CLASSES: &[(&str, &str)] = &[
     ("comment", "c"),
     ("keyword.operator", ""),
@@ -37,7 +37,7 @@ const CLASSES: &[(&str, &str)] = &[
     ("markup.raw", "s"),
 ];
 
-/// Names that the built-in syntaxes do not know, and the nearest they do.
+/// Names that the built-in syntaxes lack, and the most similar ones that exist.
 const ALIASES: &[(&str, &str)] = &[
     ("ts", "js"),
     ("tsx", "js"),
@@ -56,11 +56,11 @@ const ALIASES: &[(&str, &str)] = &[
     ("env", "properties"),
 ];
 
-/// Colours code until a page has had enough of it.
+/// Highlights code up to the limit of a page.
 pub(super) struct Highlighter {
-    /// Loaded with the first code.
+    /// The syntaxes, loaded for the first block of code.
     loaded: Option<Loaded>,
-    /// How many bytes may still be coloured.
+    /// Number of bytes that may still be highlighted.
     left: usize,
 }
 
@@ -71,21 +71,21 @@ struct Loaded {
 }
 
 impl Highlighter {
-    /// Colours at most `limit` bytes.
+    /// Highlights at most `limit` bytes.
     pub(super) fn new(limit: usize) -> Self {
         Self { loaded: None, left: limit }
     }
 
-    /// Appends code in a language, given by its name or a file's extension.
+    /// Appends code; `language` is a name or the extension of a file.
     pub(super) fn write(&mut self, out: &mut String, code: &str, language: &str) {
         let before = out.len();
-        if self.colour(out, code, language).is_none() {
+        if self.highlight(out, code, language).is_none() {
             out.truncate(before);
             escape::text(out, code);
         }
     }
 
-    fn colour(&mut self, out: &mut String, code: &str, language: &str) -> Option<()> {
+    fn highlight(&mut self, out: &mut String, code: &str, language: &str) -> Option<()> {
         let plain = language.is_empty()
             || code.len() > BLOCK_LIMIT.min(self.left)
             || code.lines().any(|line| line.len() > LINE_LIMIT);
@@ -104,10 +104,10 @@ impl Highlighter {
         };
         let mut state = ParseState::new(syntax);
         let mut stack = ScopeStack::new();
-        let mut run = Run::default();
+        let mut spans = SpanWriter::default();
         let mut line_with_end = String::new();
         for line in code.split_inclusive('\n') {
-            // The syntaxes want every line to end, the last one too.
+            // The syntaxes require a line break at the end of every line.
             line_with_end.clear();
             line_with_end.push_str(line);
             if !line.ends_with('\n') {
@@ -116,18 +116,18 @@ impl Highlighter {
             let mut from = 0;
             for (at, change) in state.parse_line(&line_with_end, syntaxes).ok()? {
                 let at = at.min(line.len());
-                run.add(out, class_at(&stack, &mut class_of), line.get(from..at)?);
+                spans.add(out, class_at(&stack, &mut class_of), line.get(from..at)?);
                 stack.apply(&change).ok()?;
                 from = at;
             }
-            run.add(out, class_at(&stack, &mut class_of), line.get(from..)?);
+            spans.add(out, class_at(&stack, &mut class_of), line.get(from..)?);
         }
-        run.turn(out, "");
+        spans.set_class(out, "");
         Some(())
     }
 }
 
-/// The innermost class.
+/// Returns the class of the innermost scope that has one.
 fn class_at(stack: &ScopeStack, class_of: &mut impl FnMut(Scope) -> &'static str) -> &'static str {
     let scopes = stack.as_slice().iter().rev();
     scopes.map(|scope| class_of(*scope)).find(|class| !class.is_empty()).unwrap_or_default()
@@ -150,23 +150,22 @@ fn find<'a>(syntaxes: &'a SyntaxSet, language: &str) -> Option<&'a SyntaxReferen
     syntaxes.find_syntax_by_token(name).filter(|syntax| syntax.name != "Plain Text")
 }
 
-/// Text of one class, which may come in pieces.
+/// Writes text in `span` elements, and tags only where the class changes.
 #[derive(Default)]
-struct Run {
+struct SpanWriter {
     class: &'static str,
 }
 
-impl Run {
-    /// Appends text, and tags only where the class changes.
+impl SpanWriter {
     fn add(&mut self, out: &mut String, class: &'static str, text: &str) {
-        // Blanks have no colour: let them continue whatever is there.
+        // Blanks have no color, so they continue the current class.
         if !text.trim_ascii().is_empty() {
-            self.turn(out, class);
+            self.set_class(out, class);
         }
         escape::text(out, text);
     }
 
-    fn turn(&mut self, out: &mut String, class: &'static str) {
+    fn set_class(&mut self, out: &mut String, class: &'static str) {
         if class == self.class {
             return;
         }

@@ -1,8 +1,8 @@
-//! A session as one page: all branches, no network, nothing that runs but its own script.
+//! A session as one page: all branches, no network access, no script but its own.
 //!
-//! Every entry is rendered once and written at once, parents before children, so any path from a
-//! root to a leaf is a subsequence of the page. Which one is seen is a matter of the `hidden`
-//! attribute: the current branch without a script, any branch with it.
+//! Every entry is rendered once and written at once, parents before children, so every path from a
+//! root to a leaf is a subsequence of the page. The `hidden` attribute selects the visible path:
+//! the current branch without the script, any branch with it.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use crate::session::TreeNode;
 use crate::{EffectsResolver, Session, SessionError};
 
 const STYLE: &str = include_str!("assets/page.css");
-/// One script in a block of its own, so that its names are nobody else's.
+/// The script of the page, in a block of its own so that its names are private.
 const SCRIPT: &str = concat!(
     "\"use strict\";\n{\n",
     include_str!("assets/branches.js"),
@@ -27,16 +27,16 @@ const SCRIPT: &str = concat!(
     "}\n",
 );
 
-// What the page may do is what these two hash to. A test says what to write here when the files
-// change.
+// The policy of the page admits the style and script with these hashes. When the files change, a
+// test reports the new values.
 const STYLE_HASH: &str = "6YkXx5WPsm7jIs7Em5DaZ/XXOXKF25/YIPeCEcwLmI4=";
-const SCRIPT_HASH: &str = "yEDdmlKlH/eJo4f8FFObRUTSGc+qJZGrGYnEhyAbVCs=";
+const SCRIPT_HASH: &str = "5ruPuuyugooNcUU4tfuHU6LIX4fHFWVxBCyqUMaAZSk=";
 
-/// So many parts are one section. Browsers skip sections that are out of sight, and keeping track
-/// of a few hundred is easy for them; of tens of thousands it is not.
+/// Number of parts in a section. Browsers skip sections that are out of sight, which is fast with a
+/// few hundred of them and slow with tens of thousands.
 const CHUNK: usize = 50;
 
-/// Writes the page.
+/// Writes the page of a session.
 pub(super) fn write(
     session: &mut Session,
     options: &HtmlOptions,
@@ -58,9 +58,9 @@ pub(super) fn write(
     while let Some((node, entry)) = entries.next() {
         let entry = match entry {
             Ok(entry) => entry,
-            // It cannot be shown; what follows it can.
+            // The entry cannot be shown, but its children can.
             Err(SessionError::Damaged { .. }) => {
-                page.outline.pass(&node, None);
+                page.outline.add(&node, None);
                 continue;
             }
             Err(error) => return Err(error),
@@ -68,7 +68,7 @@ pub(super) fn write(
         let mut results = Vec::new();
         let mut last = node.clone();
         while has_calls(&entry) && last.children == 1 {
-            // An only child comes next. A branch that ends here does not show what follows.
+            // An only child comes next. If the branch ends here, the child is not shown with it.
             let follows = |(next, entry): &(TreeNode<'_>, Result<Entry, SessionError>)| {
                 next.on_branch == last.on_branch && entry.as_ref().is_ok_and(is_result)
             };
@@ -103,12 +103,12 @@ fn outcome_of(node: &TreeNode<'_>, entry: Entry) -> Option<Outcome> {
 
 struct Page<'a, W> {
     out: &'a mut W,
-    /// What has been rendered and not written yet.
+    /// Rendered text that is not written yet.
     buffer: String,
     highlighter: Highlighter,
     effects: &'a EffectsResolver,
     outline: Outline,
-    /// The chunk that is open: whether it is on the current branch, and how much it holds.
+    /// The open section: true if it is on the current branch, and the number of its parts.
     chunk: Option<(bool, usize)>,
 }
 
@@ -157,12 +157,12 @@ impl<W: Write> Page<'_, W> {
             self.turn_chunk(on_branch)?;
         }
         let label = label.or_else(|| results.iter().find_map(|result| result.label.as_deref()));
-        self.outline.pass(&TreeNode { label, ..node.clone() }, row);
+        self.outline.add(&TreeNode { label, ..node.clone() }, row);
         self.flush()
     }
 
-    /// Makes sure that what is written next is in a chunk with others that are shown and hidden
-    /// together with it.
+    /// Opens a new section unless the next part fits into the open one: parts of a section are
+    /// shown and hidden together.
     fn turn_chunk(&mut self, on_branch: bool) -> Result<(), SessionError> {
         let opening = match &mut self.chunk {
             Some((same, held)) if *same == on_branch && *held < CHUNK => {
@@ -201,22 +201,22 @@ impl<W: Write> Page<'_, W> {
     }
 }
 
-/// What the script has to know: for every part of the page its parent, its kind and a line.
+/// The data of the script: for every part of the page its parent, its kind and a line.
 #[derive(Default)]
 struct Outline {
     /// JSON, rows separated by commas.
     rows: String,
     count: i64,
-    /// For every depth on the way to the current entry, the part that shows it or, if none does,
-    /// the one above it.
+    /// For every depth on the path to the last entry, the part that shows the entry of that depth
+    /// or, if none does, the part above it.
     parts: Vec<i64>,
-    /// The part at which the current branch ends.
+    /// The last part of the current branch.
     leaf: Option<i64>,
 }
 
 impl Outline {
-    /// Takes in an entry, with its row if it is shown.
-    fn pass(&mut self, node: &TreeNode<'_>, row: Option<Row>) {
+    /// Adds an entry, with its row if it is shown.
+    fn add(&mut self, node: &TreeNode<'_>, row: Option<Row>) {
         let above = node.depth.checked_sub(1).and_then(|depth| self.parts.get(depth));
         let above = above.copied().unwrap_or(-1);
         let part = match row {
@@ -243,7 +243,7 @@ impl Outline {
         }
     }
 
-    /// The entries from `first` to `last` are shown by the same part.
+    /// Records that the entries from `first` to `last` are shown by one part.
     fn extend_to(&mut self, first: &TreeNode<'_>, last: &TreeNode<'_>) {
         let part = self.parts.get(first.depth).copied().unwrap_or(-1);
         self.parts.resize(last.depth + 1, part);
@@ -280,8 +280,7 @@ fn facts(overview: &Overview) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// The column beside the conversation. Without a script it would do nothing, so the script shows
-/// it.
+/// The side column. It needs the script, so the script makes it visible.
 const SIDE: &str = r#"<aside class="side" aria-label="Search and outline" hidden>
 <div class="bar">
 <div class="find" role="search">

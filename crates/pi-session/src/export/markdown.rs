@@ -1,6 +1,6 @@
-//! A branch as Markdown: to read, to paste into an issue, to give to another model.
+//! A branch as Markdown, to read, to paste into an issue or to pass to another model.
 //!
-//! What is quoted is fenced with more backticks than it has itself, so it cannot end its fence.
+//! A quoted text is fenced with more backticks than it contains, so it cannot end its fence.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -19,30 +19,31 @@ use crate::roles::{
 };
 use crate::{Session, SessionError};
 
-/// What goes into the Markdown.
+/// Options for the Markdown export.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MarkdownOptions {
-    /// How much of tool calls and results.
+    /// Detail of tool calls and results.
     pub tools: ToolDetail,
-    /// What the model thought.
+    /// Includes the thinking of the model.
     pub thinking: bool,
-    /// System prompts and tool declarations.
+    /// Includes system prompts and tool declarations.
     pub system: bool,
     /// The effects of tool calls; without them a call is described by its arguments.
     pub effects: EffectsResolver,
 }
 
-/// How much of tool calls and their results is written.
+/// The detail of tool calls and their results in an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ToolDetail {
-    /// Nothing.
+    /// Calls and results are left out.
     None,
-    /// One line per call.
+    /// Each call is one line, and results are left out.
     Line,
-    /// One line per call, and the beginning of its result.
+    /// Each call is one line, followed by this many lines of its result.
     Lines(usize),
-    /// Everything.
+    /// Calls and results are complete.
     Full,
 }
 
@@ -58,7 +59,7 @@ impl Default for MarkdownOptions {
 }
 
 impl MarkdownOptions {
-    /// Sets how much of tool calls and results is written.
+    /// Sets the detail of tool calls and results.
     #[must_use]
     pub fn tools(mut self, tools: ToolDetail) -> Self {
         self.tools = tools;
@@ -112,9 +113,9 @@ pub(super) fn write(
 struct Writer<'a> {
     options: &'a MarkdownOptions,
     text: String,
-    /// A line about each call of the last answer whose result has not come yet.
+    /// The line of each call of the last answer that has no result yet.
     calls: HashMap<String, String>,
-    /// There was more than one: say which one a result belongs to.
+    /// The last answer has several calls, so that each result has to name its call.
     several: bool,
 }
 
@@ -343,8 +344,8 @@ impl Writer<'_> {
     }
 }
 
-/// Appends a text that was written as Markdown so that what it leaves open (a fence, a comment, a
-/// tag) does not swallow what follows.
+/// Appends Markdown of a message, and closes or escapes fences, comments and tags that would
+/// otherwise extend beyond it.
 fn contain(out: &mut String, text: &str) {
     let mut open: Option<String> = None;
     for line in text.lines() {
@@ -368,7 +369,7 @@ fn contain(out: &mut String, text: &str) {
     }
 }
 
-/// Whether a line begins HTML that a blank line does not end.
+/// Returns true if a line begins HTML that a blank line does not end.
 fn begins_html(line: &str) -> bool {
     let Some(rest) = line.strip_prefix('<') else { return false };
     let tag = rest.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
@@ -386,7 +387,7 @@ fn longest_run(text: &str, mark: char) -> usize {
     longest
 }
 
-/// Text as code inside a line.
+/// Formats a text as inline code.
 fn code_span(text: &str) -> String {
     let text = escape::one_line(text, 400);
     let mark = "`".repeat(longest_run(&text, '`') + 1);
@@ -394,7 +395,7 @@ fn code_span(text: &str) -> String {
     format!("{mark}{space}{text}{space}{mark}")
 }
 
-/// Text inside a line, as it is.
+/// Escapes a text for use inside a line.
 fn inline(text: &str) -> String {
     let mut out = String::new();
     for character in escape::one_line(text, 400).chars() {

@@ -1,4 +1,4 @@
-//! What a session is, at a glance: its title, models, dates and what it cost.
+//! The facts at the top of an export: title, models, dates and cost.
 
 use pi_protocol::{AgentMessage, EntryBody, Message};
 
@@ -8,19 +8,18 @@ use crate::{Session, SessionError, SessionStats};
 
 /// The facts at the top of an export.
 pub(super) struct Overview {
-    /// The session's name, or how it begins.
+    /// The name of the session, or the beginning of its first message.
     pub(super) title: String,
-    /// The working directory.
     pub(super) cwd: String,
-    /// When it was created, ISO 8601.
+    /// Time of creation, ISO 8601.
     pub(super) created: String,
-    /// Who answered, in the order of appearance.
+    /// Models that answered, in order of appearance.
     pub(super) models: Vec<String>,
     pub(super) stats: SessionStats,
 }
 
 impl Overview {
-    /// Reads the whole session, once.
+    /// Reads the whole session in one pass.
     pub(super) fn read(session: &Session) -> Result<Self, SessionError> {
         let mut stats = SessionStats::default();
         let mut models: Vec<String> = Vec::new();
@@ -59,7 +58,7 @@ impl Overview {
     }
 }
 
-/// A time stamp as people read it: `2026-11-15 06:32`; as it is if it is none.
+/// Formats a time stamp as `2026-11-15 06:32`; returns other texts unchanged.
 pub(super) fn date(timestamp: &str) -> String {
     match crate::time::parse_ms(timestamp) {
         Some(_) => timestamp.get(..16).unwrap_or(timestamp).replace('T', " "),
@@ -67,7 +66,7 @@ pub(super) fn date(timestamp: &str) -> String {
     }
 }
 
-/// A count in three digits or so: `950`, `12.3k`, `1.2M`.
+/// Formats a count with few digits: `950`, `12.3k`, `1.2M`.
 pub(super) fn count(number: u64) -> String {
     match number {
         0..=999 => number.to_string(),
@@ -76,7 +75,7 @@ pub(super) fn count(number: u64) -> String {
     }
 }
 
-/// Dollars, with more digits for less.
+/// Formats dollars; small amounts get more digits.
 pub(super) fn cost(dollars: f64) -> String {
     if dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
 }

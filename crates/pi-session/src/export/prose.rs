@@ -1,25 +1,25 @@
-//! Markdown as HTML: what models and people write, and nothing it could smuggle in.
+//! Markdown of models and users as safe HTML.
 //!
-//! Raw HTML is shown as text. Links go to the web or to a mail program, and nowhere else. An
-//! image is a link to it: a page must not tell anybody that it is being read. Blocks end in line
-//! breaks, so that the text of a page is text too.
+//! Raw HTML is shown as text. Only links to the web and to mail addresses are kept. An image
+//! becomes a link to it: opening the page must not contact a server. Blocks end in line breaks, so
+//! that the text content of a page keeps its lines.
 
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag};
 
 use super::escape;
 use super::highlight::Highlighter;
 
-/// Longer texts are shown as they are.
+/// Longer texts are shown verbatim.
 const LIMIT: usize = 512 * 1024;
-/// Deeper nesting is not shown as such: browsers have a limit, and people too.
+/// Deeper nesting is flattened, since browsers limit it.
 const DEPTH: usize = 24;
 
-/// What a single line break means.
+/// The meaning of a single line break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Breaks {
-    /// A blank, as Markdown has it.
+    /// A blank, as in Markdown.
     Soft,
-    /// A line break: people who type into a prompt mean it.
+    /// A line break, as in a prompt that a user typed.
     Hard,
 }
 
@@ -53,9 +53,9 @@ struct Writer<'a> {
     out: &'a mut String,
     breaks: Breaks,
     highlighter: &'a mut Highlighter,
-    /// The closing tags of what is open.
+    /// The closing tags of open elements.
     open: Vec<&'static str>,
-    /// How many links are open: they do not nest.
+    /// Number of open links, which must not nest in HTML.
     links: usize,
     /// The code block that is being read, and its language.
     code: Option<(String, String)>,
@@ -89,7 +89,7 @@ impl Writer<'_> {
                 };
                 self.out.push_str(mark);
             }
-            // Raw HTML, and what the options leave out: text like any other.
+            // Raw HTML and disabled extensions are plain text.
             Event::Html(text) | Event::InlineHtml(text) => escape::text(self.out, &text),
             Event::InlineMath(text) | Event::DisplayMath(text) => escape::text(self.out, &text),
             Event::FootnoteReference(text) => escape::text(self.out, &text),
@@ -150,7 +150,7 @@ impl Writer<'_> {
     fn start_link(&mut self, url: &str, opening: &str) {
         self.links += 1;
         if self.links > 1 || self.open.len() >= DEPTH || !escape::is_link(url) {
-            // What it says stays; where it leads does not.
+            // The text stays, the link is dropped.
             return self.open.push(NO_LINK);
         }
         self.out.push_str(opening);
@@ -189,7 +189,7 @@ impl Writer<'_> {
 const LINK: &str = "</a>";
 const NO_LINK: &str = "no link";
 
-/// Headings of a message are below those of the page.
+/// Returns the tags of a heading; headings of a message are below those of the page.
 fn heading(level: HeadingLevel) -> (&'static str, &'static str) {
     match level {
         HeadingLevel::H1 => ("<h3>", "</h3>\n"),

@@ -1,4 +1,4 @@
-//! A tool call and its result as one card: a line to skim, and everything behind it.
+//! A tool call and its result as a card: one line, which opens to show everything.
 
 use std::sync::Arc;
 
@@ -10,17 +10,17 @@ use super::highlight::Highlighter;
 use super::prose::code_block;
 use super::{ansi, escape};
 
-/// A diff of at most this many lines is open from the start.
+/// A card with a diff of at most this many lines is open initially.
 const SHORT_DIFF: usize = 24;
 
-/// What came back, and the entry it came in.
+/// A tool result and its entry.
 pub(super) struct Outcome {
     pub(super) id: String,
     pub(super) label: Option<String>,
     pub(super) result: Arc<ToolResultMessage>,
 }
 
-/// Appends a card. Either half may be missing.
+/// Appends a card. Either the call or the result may be missing.
 pub(super) fn card(
     out: &mut String,
     described: Option<&DescribedCall<'_>>,
@@ -66,7 +66,7 @@ pub(super) fn card(
     out.push_str("</div></details>\n");
 }
 
-/// The end of the summary: how it went and how long it took.
+/// Appends the end of the summary line: status and duration.
 fn state(out: &mut String, result: Option<&ToolResultMessage>, failed: bool) {
     let duration = result.and_then(|result| result.duration_ms).filter(|ms| *ms >= 100.0);
     if let Some(ms) = duration {
@@ -79,7 +79,7 @@ fn state(out: &mut String, result: Option<&ToolResultMessage>, failed: bool) {
     }
 }
 
-/// The arguments, as far as the summary does not say them and the result does not show them.
+/// Appends the arguments that neither the summary nor the diff of the result shows.
 fn arguments(
     out: &mut String,
     described: &DescribedCall<'_>,
@@ -137,7 +137,7 @@ fn output(
     }
 }
 
-/// Appends an image, or a word about one that cannot be shown.
+/// Appends an image, or a note about one that cannot be shown.
 pub(super) fn image(out: &mut String, image: &ImageContent) {
     if !escape::is_image(&image.mime_type, &image.data) {
         out.push_str("<p class=\"missing\">Image not shown (");
@@ -152,14 +152,14 @@ pub(super) fn image(out: &mut String, image: &ImageContent) {
     out.push_str("\">");
 }
 
-/// Appends something nobody here understands.
+/// Appends an unknown value as JSON.
 pub(super) fn raw(out: &mut String, value: &impl serde::Serialize) {
     out.push_str("<pre class=\"code\" tabindex=\"0\">");
     escape::text(out, &serde_json::to_string_pretty(value).unwrap_or_default());
     out.push_str("</pre>\n");
 }
 
-/// The diff that the `edit` tool leaves for whoever shows its result.
+/// Returns the diff in the details of a result, which tools that edit files provide for display.
 pub(super) fn diff_of(result: &ToolResultMessage) -> Option<&str> {
     result.details.as_ref()?.get("diff").and_then(Value::as_str).filter(|diff| !diff.is_empty())
 }
@@ -175,7 +175,7 @@ fn kind_of(line: &str) -> &'static str {
 fn write_diff<'a>(out: &mut String, lines: impl Iterator<Item = (&'static str, &'a str)>) {
     out.push_str("<pre class=\"diff\" tabindex=\"0\">");
     for (kind, line) in lines {
-        // One element per line, so that its colour goes from edge to edge.
+        // One element per line, so that its color spans the whole width.
         out.push_str("<span class=\"line ");
         out.push_str(kind);
         out.push_str("\">");

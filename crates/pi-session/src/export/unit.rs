@@ -1,7 +1,6 @@
-//! One entry as a part of the page, and as a line of its outline.
+//! An entry as a part of the page, and as a line of its outline.
 //!
-//! A turn of the model is one part: the answer, and the results of the tools it called, each
-//! where it was called.
+//! An answer and the results of its tool calls are one part; each result is shown at its call.
 
 use std::sync::Arc;
 
@@ -21,36 +20,36 @@ use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
 };
 
-/// How much of an entry its line in the outline shows.
+/// Number of characters of a line in the outline.
 const ROW: usize = 90;
 
 /// An entry about to be shown.
 pub(super) struct Unit<'a> {
     pub(super) entry: &'a Entry,
     pub(super) label: Option<&'a str>,
-    /// It is on the branch that is shown first.
+    /// The entry is on the branch that the page shows first.
     pub(super) on_branch: bool,
-    /// The results that belong to it.
+    /// The results of the tool calls in the entry.
     pub(super) results: &'a [Outcome],
     pub(super) effects: &'a EffectsResolver,
 }
 
 /// A line of the outline.
 pub(super) struct Row {
-    /// The class of the part, by which the outline chooses.
+    /// The class of the part, by which the outline is filtered.
     pub(super) kind: &'static str,
     pub(super) text: String,
 }
 
 impl Row {
     fn new(kind: &'static str, text: &str) -> Self {
-        // Marks of Markdown mean nothing here.
+        // The outline does not render Markdown.
         let line = escape::first_line(text, ROW).replace("**", "").replace('`', "");
         Self { kind, text: line.trim_start_matches(['#', '>', ' ']).to_owned() }
     }
 }
 
-/// Appends an entry. Entries that have nothing to say to people append nothing.
+/// Appends an entry and returns its line in the outline; `None` if the entry is not shown.
 pub(super) fn write(
     out: &mut String,
     unit: &Unit<'_>,
@@ -63,7 +62,7 @@ pub(super) fn write(
             body.display.then(|| writer.custom(&body.custom_type, &body.content))
         }
         EntryBody::Compaction(body) => {
-            // Its system message repeats what the branch said before.
+            // The system message of a compaction repeats earlier ones.
             Some(writer.compaction(&body.summary, body.tokens_before))
         }
         EntryBody::BranchSummary(body) if !body.summary.is_empty() => {
@@ -82,7 +81,7 @@ pub(super) fn write(
         }
         EntryBody::ContextEdit(edit) => Some(writer.context_edit(edit)),
         EntryBody::Unknown { kind } => Some(writer.unknown(kind)),
-        // State, bookmarks and names are shown elsewhere or mean nothing to people.
+        // Labels and names are shown elsewhere, and state is not for display.
         _ => None,
     }
 }
@@ -111,7 +110,7 @@ impl Writer<'_, '_> {
             Message::System(system) => self.system(system),
             Message::ToolResult(result) => {
                 self.open("tools", "Tool result", "");
-                // Its label is in the header.
+                // The header shows the label.
                 let (id, result) = (self.unit.entry.id.clone(), Arc::clone(result));
                 let outcome = Outcome { id, label: None, result };
                 tool::card(self.out, None, Some(&outcome), self.highlighter);
@@ -121,7 +120,7 @@ impl Writer<'_, '_> {
         })
     }
 
-    /// A role that only coding sessions have.
+    /// Appends a message of a role that only coding sessions have.
     fn role(&mut self, message: &AgentMessage) -> Option<Row> {
         Some(match message.role() {
             BashExecution::ROLE => match message.as_custom() {
@@ -158,7 +157,7 @@ impl Writer<'_, '_> {
                 AssistantBlock::Text(text) if text.text.trim().is_empty() => {}
                 AssistantBlock::Text(text) => self.prose(&text.text, Breaks::Soft),
                 AssistantBlock::Thinking(thinking) if thinking.redacted => {
-                    self.out.push_str("<p class=\"missing\">Thinking, hidden by the provider</p>");
+                    self.out.push_str("<p class=\"missing\">Thinking redacted by the provider</p>");
                 }
                 AssistantBlock::Thinking(thinking) if thinking.thinking.trim().is_empty() => {}
                 AssistantBlock::Thinking(thinking) => {
@@ -177,7 +176,7 @@ impl Writer<'_, '_> {
                 AssistantBlock::Unknown(fields) => tool::raw(self.out, fields),
             }
         }
-        // Answers to questions nobody asked.
+        // Results without a call.
         for outcome in results.into_iter().flatten() {
             tool::card(self.out, None, Some(outcome), self.highlighter);
         }
@@ -195,7 +194,7 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// Why the answer ends where it does, if that is not as it should be.
+    /// Appends the reason why an answer is incomplete.
     fn stop(&mut self, message: &AssistantMessage) {
         let reason = match &message.stop_reason {
             StopReason::Error => "The request failed",
@@ -269,7 +268,7 @@ impl Writer<'_, '_> {
             None => Some("Killed".to_owned()),
         };
         let hidden = execution.exclude_from_context == Some(true);
-        let hidden = hidden.then(|| "The model was not told".to_owned());
+        let hidden = hidden.then(|| "Hidden from the model".to_owned());
         let cut = execution.truncated.then(|| "Output truncated".to_owned());
         let remarks: Vec<String> = state.into_iter().chain(cut).chain(hidden).collect();
         if !remarks.is_empty() {
@@ -291,7 +290,7 @@ impl Writer<'_, '_> {
     fn compaction(&mut self, summary: &str, tokens_before: f64) -> Row {
         let before = overview::count(tokens_before.max(0.0) as u64);
         self.open("summary", "Compaction", &format!("{before} tokens before"));
-        self.details("fold", "Summary of what came before");
+        self.details("fold", "Summary of the conversation so far");
         self.prose(summary, Breaks::Soft);
         self.out.push_str("</details>\n");
         self.close();
@@ -300,7 +299,7 @@ impl Writer<'_, '_> {
 
     fn branch_summary(&mut self, summary: &str) -> Row {
         self.open("summary", "Branch summary", "");
-        self.details("fold", "What happened on the branch that was left");
+        self.details("fold", "Summary of the abandoned branch");
         self.prose(summary, Breaks::Soft);
         self.out.push_str("</details>\n");
         self.close();

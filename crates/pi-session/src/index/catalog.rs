@@ -1,7 +1,7 @@
 //! The records of all files, in one small file that is replaced as a whole.
 //!
-//! A first line says what it is and what the rest amounts to. A catalog that is of another
-//! version, about other sessions or damaged is no catalog.
+//! The first line holds the version and a digest of the rest. A catalog that is of another version,
+//! of another directory or damaged is ignored.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::record::{Record, digest};
 
-/// To be changed with anything that changes what is in the files, or what is searchable.
+/// The version. Change it whenever the format of the files or the set of searchable texts changes.
 const MAGIC: &str = "pi-session-index 1";
 
-/// What is known about files, by their path from the directory on. Not by `Path`s, which are taken
-/// apart whenever they are compared.
+/// The records of files, by their path below the directory. The keys are not `Path`s, since every
+/// comparison splits those into components.
 pub(super) type Records = HashMap<OsString, Record>;
 
 #[derive(Serialize, Deserialize)]
@@ -38,9 +38,9 @@ pub(super) fn read(path: &Path, root: &Path) -> Option<Records> {
     (catalog.root == root).then(|| records.collect())
 }
 
-/// Puts a catalog in the place of the one that is there.
+/// Replaces the catalog.
 pub(super) fn write(path: &Path, root: &Path, records: &Records) -> Option<()> {
-    // A path that is not text is looked at anew each time.
+    // A file whose path is not Unicode is read again each time.
     let records = records.iter();
     let records = records.filter_map(|(path, record)| Some((path.to_str()?, record)));
     let catalog = Catalog { root: root.to_str()?, records: records.collect::<Vec<_>>() };

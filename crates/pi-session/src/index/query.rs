@@ -1,40 +1,41 @@
-//! A query, and finding it in a text. Pure.
+//! A query, and its search in a text. Pure.
 //!
-//! Words are found as parts of words and whatever their case, in any script: names of functions,
-//! paths and languages without spaces have no words to be found whole. Text between quotation
-//! marks is found as it is, except that case and the kind and amount of white space never matter.
+//! A word matches as a part of words and in any case, in any script: names of functions, paths and
+//! languages without spaces have no whole words. Text in quotation marks matches literally, except
+//! that case and the kind and amount of white space never matter.
 
 use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-/// How much of a text is shown around what was found, in characters.
+/// Length of a snippet, in characters.
 const SNIPPET_CHARS: usize = 160;
-/// How much of that comes before it.
+/// Length of the part of a snippet before the first match.
 const SNIPPET_BEFORE: usize = 40;
-/// Words of a query beyond this are ignored.
+/// Maximum number of words in a query; further words are ignored.
 const MAX_TERMS: usize = 64;
 
-/// A part of a text that shows why it was found.
+/// A part of a text around a match.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Snippet {
-    /// The part, in one line.
+    /// The part of the text, on one line.
     pub text: String,
-    /// Where in `text` something that was searched for is, in bytes and in order.
+    /// The matches in `text`, as ranges of bytes, in order.
     pub matches: Vec<Range<usize>>,
 }
 
-/// A query, ready to be searched for.
+/// A parsed query.
 #[derive(Debug)]
 pub(super) struct Query {
     terms: Vec<Finder<'static>>,
 }
 
-/// Which terms of a query, one bit each.
+/// A set of terms of a query, one bit each.
 pub(super) type Terms = u64;
 
 impl Query {
-    /// Reads a query. `None` if there is nothing to search for.
+    /// Parses a query; `None` if it has no terms.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut terms: Vec<Vec<u8>> = Vec::new();
         for (at, part) in text.split('"').enumerate() {
@@ -49,25 +50,25 @@ impl Query {
                 }
             }
         }
-        // The longest is the rarest, as a rule.
+        // Long terms are usually rare, so they are searched first.
         terms.sort_by_key(|term| std::cmp::Reverse(term.len()));
         terms.truncate(MAX_TERMS);
         let terms: Vec<_> = terms.iter().map(|term| Finder::new(term).into_owned()).collect();
         (!terms.is_empty()).then_some(Self { terms })
     }
 
-    /// The terms, with their bits.
+    /// Returns the terms with their bits.
     pub(super) fn terms(&self) -> impl Iterator<Item = (Terms, &Finder<'static>)> {
         self.terms.iter().enumerate().map(|(at, term)| (1 << at, term))
     }
 
-    /// All terms.
+    /// Returns the set of all terms.
     pub(super) fn all(&self) -> Terms {
         self.terms().fold(0, |all, (bit, _)| all | bit)
     }
 
-    /// The part of `text` around the first place of any of the terms; `None` if not all of
-    /// `expected` are in it.
+    /// Returns the part of `text` around the first match of any term; `None` if the text does not
+    /// contain all `expected` terms.
     pub(super) fn snippet(&self, text: &str, expected: Terms) -> Option<Snippet> {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let (folded, origins) = fold_with_origins(&text);
@@ -87,7 +88,7 @@ impl Query {
     }
 }
 
-/// Cuts the text around the first of some places, which are in order.
+/// Cuts the text around the first of some ranges, which are in order.
 fn cut(text: &str, places: &[Range<usize>]) -> Snippet {
     let first = places.first().map_or(0, |place| place.start);
     let start = text[..first].char_indices().rev().take(SNIPPET_BEFORE).last();
@@ -105,7 +106,7 @@ fn cut(text: &str, places: &[Range<usize>]) -> Snippet {
     Snippet { text: text[start..end].to_owned(), matches }
 }
 
-/// Appends `text` as it is searched: in small letters, white space as single spaces.
+/// Appends `text` in the form that is searched: lower case, white space as single spaces.
 pub(super) fn fold(text: &str, out: &mut Vec<u8>) {
     let start = out.len();
     for word in text.split_whitespace() {
@@ -122,13 +123,13 @@ pub(super) fn fold(text: &str, out: &mut Vec<u8>) {
 
 fn fold_char(c: char, out: &mut Vec<u8>) {
     for small in c.to_lowercase() {
-        // Greek has two small letters for one capital.
+        // The Greek sigma has two lower-case forms.
         let small = if small == 'ς' { 'σ' } else { small };
         out.extend_from_slice(small.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }
 
-/// The text in small letters, and for every byte of it the character it comes from.
+/// Returns the text in lower case, and for every byte of it the range of the original character.
 fn fold_with_origins(text: &str) -> (Vec<u8>, Vec<Range<usize>>) {
     let mut folded = Vec::with_capacity(text.len());
     let mut origins = Vec::with_capacity(text.len());
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_found_and_where() {
+    fn terms_match_parts_of_words_in_any_case() {
         let cases = [
             ("header", "parse_Header(line)", Some("parse_[Header](line)")),
             ("src/Index.rs", "in crates/src/index.rs.", Some("in crates/[src/index.rs].")),
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_to_fold_agree() {
+    fn both_implementations_of_fold_agree() {
         for text in ["", "aB\u{a0}c", "ẞ ﬀ Ǆ İ Σς", "𐐀日本\u{3000}x"] {
             let mut folded = Vec::new();
             fold(text, &mut folded);

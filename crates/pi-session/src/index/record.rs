@@ -1,9 +1,9 @@
-//! What is remembered about one file, and how to tell whether it is still true.
+//! The record of one file in the cache, and its validity.
 //!
-//! A file is trusted to be unchanged if the file system says so, and to have only grown if the
-//! beginning and the end of what was read before are as they were. That is enough for files that
-//! are appended to or replaced; who rewrites the middle of one and appends to it before anybody
-//! looks is not noticed until something is found there.
+//! A file counts as unchanged if its metadata are unchanged, and as grown if the beginning and the
+//! end of the part that was read are unchanged. That suffices for files that are appended to or
+//! replaced. A program that rewrites the middle of a file and then appends to it goes unnoticed
+//! until a search finds a match there.
 
 use std::fs::Metadata;
 use std::path::PathBuf;
@@ -16,18 +16,19 @@ use crate::SessionInfo;
 use crate::info::{Scan, Summary, milliseconds};
 use crate::log::Log;
 
-/// How much of both ends of a file is compared.
+/// Number of bytes that are compared at both ends of a file.
 const SAMPLE: u64 = 4096;
-/// Within this time a file may change twice without its time stamps telling. Two seconds are the
-/// coarsest in use.
+/// The coarsest resolution of time stamps in use: within this time a file may change twice with
+/// the same time stamp.
 const TICK: Duration = Duration::from_secs(2);
 
-/// What the file system says about a file.
+/// The metadata of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stat {
     size: u64,
-    /// Nanoseconds since the epoch: content, and anything about the file.
+    /// Time of the last change of the content, in nanoseconds since the epoch.
     modified: u64,
+    /// Time of the last change of any kind, in nanoseconds since the epoch.
     changed: u64,
     identity: (u64, u64),
 }
@@ -43,14 +44,14 @@ impl Stat {
         Self { size: metadata.len(), modified, changed, identity }
     }
 
-    /// Enough time has passed that a further change would show.
+    /// Returns true if a further change would have another time stamp.
     fn is_settled(&self) -> bool {
         let last = Duration::from_nanos(self.modified.max(self.changed));
         SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).is_ok_and(|now| now > last + TICK)
     }
 }
 
-/// The time of the last change of any kind, and what tells one file from another.
+/// Returns the time of the last change of any kind, and the identity of the file.
 #[cfg(unix)]
 fn beyond_std(metadata: &Metadata) -> (u64, (u64, u64)) {
     use std::os::unix::fs::MetadataExt;
@@ -65,36 +66,36 @@ fn beyond_std(metadata: &Metadata) -> (u64, (u64, u64)) {
     (0, (0, u64::try_from(created).unwrap_or_default()))
 }
 
-/// A file, as it was when it was last read.
+/// The state of a file when it was last read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Record {
     stat: Stat,
-    /// The time stamps of the file were old enough to tell of any further change.
+    /// A further change would have another time stamp.
     settled: bool,
-    /// How much of the file was read.
+    /// Number of bytes that were read.
     end: u64,
-    /// That was the end of a line: the rest can be read on its own.
+    /// The part that was read ends with a line break, so reading can continue there.
     whole: bool,
     sample: u64,
-    /// `None` if it is not a session.
+    /// `None` if the file is not a session.
     pub(super) summary: Option<Summary>,
-    /// Where its text is; `None` if it was not kept.
+    /// The blocks of the text in the cache; `None` if the text is not in the cache.
     pub(super) text: Option<Vec<Block>>,
 }
 
-/// How a record relates to the file.
+/// The relation of a record to the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CacheState {
-    /// Nothing happened.
+    /// The file is unchanged.
     Same,
-    /// Nothing happened, and that is certain now.
+    /// The file is unchanged, and a further change would have another time stamp.
     Settled,
-    /// To be looked at.
+    /// The file has to be read.
     Changed,
 }
 
 impl Record {
-    /// A record of what `scan` found in a file that was `stat` before it was read.
+    /// Creates the record of a scan; `stat` are the metadata before the scan.
     pub(super) fn new(stat: Stat, log: &Log, scan: Scan, text: Option<Vec<Block>>) -> Self {
         let last =
             log.read(scan.end.saturating_sub(1)..scan.end, &mut Vec::new()).map(<[u8]>::to_vec);
@@ -109,7 +110,7 @@ impl Record {
         }
     }
 
-    /// Whether the file is as it was. `open` opens it, which is rarely needed.
+    /// Compares the record with the file. `open` opens the file, which is rarely necessary.
     pub(super) fn check(&mut self, stat: &Stat, open: impl FnOnce() -> Option<Log>) -> CacheState {
         if self.stat != *stat {
             return CacheState::Changed;
@@ -127,7 +128,7 @@ impl Record {
         if self.settled { CacheState::Settled } else { CacheState::Same }
     }
 
-    /// Where to go on reading a file that has only grown; `None` if it is not certain that it has.
+    /// Returns the scan to continue if the file has only grown; `None` if that is not certain.
     pub(super) fn resume(&self, stat: &Stat, log: &Log) -> Option<Scan> {
         let grown = self.stat.identity == stat.identity && log.len() > self.end;
         let same = grown
@@ -137,14 +138,14 @@ impl Record {
         same.then(|| Scan { summary: self.summary.clone(), end: self.end })
     }
 
-    /// What a list shows; `None` if the file is not a session.
+    /// Returns the facts for a list; `None` if the file is not a session.
     pub(super) fn info(&self, path: PathBuf) -> Option<SessionInfo> {
         let written = SystemTime::UNIX_EPOCH + Duration::from_nanos(self.stat.modified);
         Some(self.summary.as_ref()?.info(path, self.end, milliseconds(written)))
     }
 }
 
-/// A digest of both ends of the first `end` bytes.
+/// Returns a digest of both ends of the first `end` bytes.
 fn sample(log: &Log, end: u64) -> Option<u64> {
     let len = end.min(SAMPLE);
     let mut buffer = Vec::new();
@@ -153,11 +154,12 @@ fn sample(log: &Log, end: u64) -> Option<u64> {
     Some(digest(&bytes))
 }
 
-/// A digest that any damage changes. Not for adversaries: who can write here can write there.
+/// Returns a digest that detects damage. It need not resist attacks: a program that can write the
+/// cache can write the sessions.
 pub(super) fn digest(bytes: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let mix = |lane: u64, word: u64| (lane ^ word).wrapping_mul(ODD).rotate_left(29);
-    // Several at once, since each step has to wait for the one before it.
+    // Four lanes, since each step depends on the one before it.
     let mut lanes = [1_u64, 2, 3, 4];
     let (words, rest) = bytes.as_chunks::<8>();
     let (rounds, odd) = words.as_chunks::<4>();

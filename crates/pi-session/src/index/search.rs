@@ -1,74 +1,93 @@
-//! Searching all sessions.
+//! Search in all sessions.
 //!
-//! Candidates come from the text that is kept, or from a session's file if none is. What is
-//! reported has been found in the file itself.
+//! Candidates come from the text in the cache, or from the session file if it has none there. Every
+//! reported match was found in the session file.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::SessionIndex;
 use super::query::{Query, Snippet, Terms};
 use super::record::Record;
 use super::text::{Pieces, TextReader};
+use super::{Required, SessionIndex};
 use crate::SessionError;
 use crate::info::{self, Scan, SessionInfo};
 use crate::log::Span;
 use crate::searchable::{Glimpse, TextKind};
 
-/// How often a search begins anew because a file turned out to be another than it was.
+/// Maximum number of searches, repeated because a file has changed in the meantime.
 const ATTEMPTS: usize = 3;
 
-/// What to search, and for how much.
+/// Filters of a search.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct SearchOptions {
-    /// Only sessions that run in this directory.
+    /// Includes only sessions that run in this directory.
     pub cwd: Option<PathBuf>,
-    /// At most so many hits; `None` for all.
+    /// Maximum number of hits; `None` for all.
     pub limit: Option<usize>,
 }
 
-/// What a search found.
+impl SearchOptions {
+    /// Includes only sessions that run in this directory.
+    #[must_use]
+    pub fn cwd(mut self, cwd: impl Into<PathBuf>) -> Self {
+        self.cwd = Some(cwd.into());
+        self
+    }
+
+    /// Sets the maximum number of hits.
+    #[must_use]
+    pub fn limit(mut self, limit: usize) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+}
+
+/// The result of a search.
 #[derive(Debug, Default)]
+#[non_exhaustive]
 pub struct SearchResults {
-    /// The sessions, best first.
+    /// The matching sessions, best first.
     pub hits: Vec<SearchHit>,
-    /// What could not be read, and so was not searched.
+    /// Errors of files that could not be read and so were not searched.
     pub problems: Vec<SessionError>,
 }
 
-/// A session in which something was found.
+/// A session that matches a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SearchHit {
-    /// The session.
+    /// The session that matches.
     pub session: SessionInfo,
-    /// The entry in which most of it was found, the latest of several. Entries of files of
-    /// version 1 have no ids.
+    /// The id of the entry with the most terms, the latest of several. Entries of files of version
+    /// 1 have no ids.
     pub entry_id: Option<String>,
-    /// What its text is.
+    /// The kind of the text of that entry.
     pub kind: TextKind,
-    /// Milliseconds since the epoch.
+    /// Time of that entry, in milliseconds since the epoch.
     pub timestamp: Option<i64>,
-    /// What its text says there.
+    /// The part of the text around the first match.
     pub snippet: Snippet,
 }
 
-/// The best entry of a session that has all terms.
+/// The best entry of a session that contains all terms.
 struct Candidate {
     session: SessionInfo,
-    /// The key of its record.
+    /// The key of the record of the session.
     key: OsString,
     line: Span,
     terms: Terms,
 }
 
-/// What has been found in a session so far.
+/// The matches in a session: all terms found, and the line with the most of them.
 #[derive(Default)]
-struct Found {
+struct SessionMatches {
     terms: Terms,
     best: Option<(Span, Terms)>,
 }
 
-impl Found {
+impl SessionMatches {
     fn add(&mut self, line: Span, terms: Terms) {
         self.terms |= terms;
         if self.best.is_none_or(|(_, best)| best.count_ones() <= terms.count_ones()) {
@@ -78,17 +97,17 @@ impl Found {
 }
 
 impl SessionIndex {
-    /// Searches everything that people wrote or were told; see [`TextKind`].
+    /// Searches all texts that users write or read; see [`TextKind`].
     ///
-    /// Words are separated by spaces and found as parts of words, whatever their case; text in
-    /// quotation marks is found as it is. All of them must occur in a session, though not
-    /// in one entry. There is one hit per session, those first in which one entry has the most of
-    /// it, and then those first that were modified last.
+    /// Words are separated by spaces and match as parts of words, in any case; text in quotation
+    /// marks matches literally. All terms must occur in a session, but not in one entry. The result
+    /// has one hit per session, ordered by the number of terms in the best entry and then by the
+    /// time of modification.
     pub fn search(&mut self, query: &str, options: &SearchOptions) -> SearchResults {
         let Some(query) = Query::parse(query) else { return SearchResults::default() };
         let mut found = SearchResults::default();
         for _ in 0..ATTEMPTS {
-            let problems = self.refresh(true);
+            let problems = self.refresh(Required::RecordsAndText);
             found = SearchResults { hits: Vec::new(), problems };
             let hits = &mut found.hits;
             let mut stale = Vec::new();
@@ -111,12 +130,12 @@ impl SessionIndex {
         found
     }
 
-    /// The sessions that have all terms, best first.
+    /// Returns the sessions that contain all terms, best first.
     fn candidates(&mut self, query: &Query, cwd: Option<&Path>) -> Vec<Candidate> {
         let mut reader = self.text_reader();
         let mut candidates = Vec::new();
         let mut records: Vec<(&OsString, &mut Record)> = self.records.iter_mut().collect();
-        // In the order of the text file.
+        // The text is read in the order of its file.
         records.sort_unstable_by_key(|(_, record)| record.text.as_ref()?.first().copied());
         for (key, record) in records {
             let Some(summary) = &record.summary else { continue };
@@ -127,7 +146,7 @@ impl SessionIndex {
             let found = match find_in_text(query, record, reader.as_mut()) {
                 Some(found) => found,
                 None => {
-                    // Damaged, or never kept: to be written when there is an opportunity.
+                    // Damaged or not in the cache: the next refresh writes it.
                     record.text = None;
                     find_in_file(query, &path)
                 }
@@ -147,10 +166,14 @@ impl SessionIndex {
     }
 }
 
-/// Searches the text that is kept of a session; `None` if there is none.
-fn find_in_text(query: &Query, record: &Record, reader: Option<&mut TextReader>) -> Option<Found> {
+/// Searches the text of a session in the cache; `None` if the cache does not have it.
+fn find_in_text(
+    query: &Query,
+    record: &Record,
+    reader: Option<&mut TextReader>,
+) -> Option<SessionMatches> {
     let (blocks, reader) = (record.text.as_ref()?, reader?);
-    let mut found = Found::default();
+    let mut found = SessionMatches::default();
     for block in blocks {
         let pieces = reader.read(block)?;
         pieces.search(query, |line, terms| found.add(line, terms));
@@ -159,11 +182,11 @@ fn find_in_text(query: &Query, record: &Record, reader: Option<&mut TextReader>)
 }
 
 /// Searches a session file.
-fn find_in_file(query: &Query, path: &Path) -> Found {
-    let mut found = Found::default();
+fn find_in_file(query: &Query, path: &Path) -> SessionMatches {
+    let mut found = SessionMatches::default();
     let mut pieces = Pieces::default();
     let Ok(log) = info::open(path) else { return found };
-    // A file that cannot be read to its end is searched as far as it can.
+    // A file that cannot be read to its end is searched as far as possible.
     let _ = Scan::default().run(&log, |line, glimpse| {
         if let Some((_, text)) = &glimpse.text {
             pieces.push(line, text);
@@ -174,7 +197,7 @@ fn find_in_file(query: &Query, path: &Path) -> Found {
     found
 }
 
-/// Finds a candidate in its file. `None` if it is not there any more.
+/// Finds a candidate in its file; `None` if the file has changed.
 fn look_up(query: &Query, candidate: &Candidate) -> Option<SearchHit> {
     let log = info::open(&candidate.session.path).ok()?;
     let Span { offset, len } = candidate.line;

@@ -1,8 +1,8 @@
 //! The searchable text of all sessions, in one file that only grows.
 //!
-//! Text is kept as it is searched, in blocks; where they are is in the catalog. A block is trusted
-//! if its digest is right, so whatever happens to the file, be it damaged, replaced, deleted, or
-//! written by two at once, costs time and nothing else.
+//! The text is stored in the form that is searched, in blocks whose positions are in the catalog.
+//! Every block has a digest, so a file that is damaged, replaced, deleted or written by two
+//! processes at once costs time and nothing else.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::Write;
@@ -14,20 +14,18 @@ use super::query::{Query, Terms, fold};
 use super::record::{Record, Stat, digest};
 use crate::log::{Access, LogFile, Span};
 
-/// Ends every piece; in no UTF-8 text.
+/// The byte that ends every piece; it occurs in no UTF-8 text.
 const SEPARATOR: u8 = 0xff;
-/// What the place of a piece takes.
-const PLACE: usize = 16;
-/// Blocks are about this long at most.
+/// Number of bytes of an encoded position.
+const POSITION: usize = 16;
+/// Approximate maximum size of a block.
 const BLOCK: usize = 4 * 1024 * 1024;
-/// A session with more blocks than this gets them merged.
+/// Number of blocks above which the blocks of a session are merged.
 const MANY_BLOCKS: usize = 32;
-/// This much may be wasted, beyond what is in use.
+/// Number of unused bytes that are tolerated, beyond the used ones.
 const WASTE: u64 = 1024 * 1024;
 
-/// Where a block is in the file.
-///
-/// Offset, length and digest; nothing but numbers, since there are many in a catalog.
+/// Offset, length and digest of a block in the file. A tuple, since a catalog holds many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Block(u64, u64, u64);
 
@@ -35,91 +33,92 @@ pub(super) struct Block(u64, u64, u64);
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     texts: Vec<u8>,
-    /// The line of each piece, and where the piece ends.
-    places: Vec<(Span, usize)>,
+    /// The line of each piece, and the end of the piece in `texts`.
+    positions: Vec<(Span, usize)>,
 }
 
 impl Pieces {
     pub(super) fn push(&mut self, line: Span, text: &str) {
         fold(text, &mut self.texts);
         self.texts.push(SEPARATOR);
-        self.places.push((line, self.texts.len()));
+        self.positions.push((line, self.texts.len()));
     }
 
     pub(super) fn clear(&mut self) {
         self.texts.clear();
-        self.places.clear();
+        self.positions.clear();
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.places.is_empty()
+        self.positions.is_empty()
     }
 
-    /// Long enough for a block.
+    /// Returns true if the text is long enough for a block.
     pub(super) fn is_long(&self) -> bool {
         self.texts.len() >= BLOCK
     }
 
-    /// Calls `each` with every line in which some of the terms are.
+    /// Calls `each` with every line that contains some of the terms.
     pub(super) fn search(&self, query: &Query, mut each: impl FnMut(Span, Terms)) {
         let mut found: Vec<Terms> = Vec::new();
         for (bit, term) in query.terms() {
             let mut from = 0;
             while let Some(at) = term.find(&self.texts[from..]) {
-                let piece = self.places.partition_point(|(_, end)| *end <= from + at);
-                found.resize(self.places.len(), 0);
+                let piece = self.positions.partition_point(|(_, end)| *end <= from + at);
+                found.resize(self.positions.len(), 0);
                 found[piece] |= bit;
-                from = self.places[piece].1;
+                from = self.positions[piece].1;
             }
         }
-        for ((line, _), terms) in self.places.iter().zip(found).filter(|(_, terms)| *terms != 0) {
+        for ((line, _), terms) in self.positions.iter().zip(found).filter(|(_, terms)| *terms != 0)
+        {
             each(*line, terms);
         }
     }
 
-    /// As bytes: the texts, the places, and how many of those there are.
+    /// Encodes the texts, the positions, and the number of positions.
     fn encode(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.texts.len() + self.places.len() * PLACE + 8);
+        let mut bytes = Vec::with_capacity(self.texts.len() + self.positions.len() * POSITION + 8);
         bytes.extend_from_slice(&self.texts);
         let mut start = 0;
-        for (line, end) in &self.places {
+        for (line, end) in &self.positions {
             bytes.extend_from_slice(&line.offset.to_le_bytes());
             bytes.extend_from_slice(&line.len.to_le_bytes());
             bytes.extend_from_slice(&u32::try_from(end - start).unwrap_or(u32::MAX).to_le_bytes());
             start = *end;
         }
-        bytes.extend_from_slice(&(self.places.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&(self.positions.len() as u64).to_le_bytes());
         bytes
     }
 
-    /// Finishes what was read into `texts` as it was encoded. `None` if it was not.
+    /// Decodes the bytes that were read into `texts`; `None` if they are not valid.
     fn decode(&mut self) -> Option<()> {
         let (rest, count) = self.texts.split_last_chunk::<8>()?;
         let count = usize::try_from(u64::from_le_bytes(*count)).ok()?;
-        let len = rest.len().checked_sub(count.checked_mul(PLACE)?)?;
-        self.places.clear();
+        let len = rest.len().checked_sub(count.checked_mul(POSITION)?)?;
+        self.positions.clear();
         let mut end = 0;
-        for place in rest[len..].as_chunks::<PLACE>().0 {
-            let (offset, rest) = place.split_first_chunk::<8>()?;
+        for position in rest[len..].as_chunks::<POSITION>().0 {
+            let (offset, rest) = position.split_first_chunk::<8>()?;
             let (len, text) = rest.split_first_chunk::<4>()?;
             let line = Span { offset: u64::from_le_bytes(*offset), len: u32::from_le_bytes(*len) };
             let text = u32::from_le_bytes(*text.first_chunk::<4>()?);
             end = usize::try_from(text).ok()?.checked_add(end)?;
-            self.places.push((line, end));
+            self.positions.push((line, end));
         }
         self.texts.truncate(len);
         (end == len).then_some(())
     }
 
-    /// Appends other pieces.
+    /// Appends the pieces of another block.
     fn append(&mut self, other: &Self) {
         let start = self.texts.len();
         self.texts.extend_from_slice(&other.texts);
-        self.places.extend(other.places.iter().map(|(line, end)| (*line, start + end)));
+        self.positions.extend(other.positions.iter().map(|(line, end)| (*line, start + end)));
     }
 }
 
-/// The file, to be searched.
+/// The text file, open for searching.
 #[derive(Debug)]
 pub(super) struct TextReader {
     file: LogFile,
@@ -127,13 +126,13 @@ pub(super) struct TextReader {
 }
 
 impl TextReader {
-    /// Opens the file, if there is one.
+    /// Opens the file; `None` if it does not exist.
     pub(super) fn open(path: &Path) -> Option<Self> {
         let file = LogFile::open(path, Access::Read).ok()??;
         Some(Self { file, pieces: Pieces::default() })
     }
 
-    /// Reads a block. `None` if it is damaged.
+    /// Reads a block; `None` if it is damaged.
     pub(super) fn read(&mut self, block: &Block) -> Option<&Pieces> {
         let Block(offset, len, expected) = *block;
         let end = offset.checked_add(len).filter(|end| *end <= self.file.len())?;
@@ -143,18 +142,18 @@ impl TextReader {
     }
 }
 
-/// The file, to be written to. One process at a time can.
+/// The text file, open for writing by one process at a time.
 #[derive(Debug)]
 pub(super) struct TextWriter {
     file: File,
     path: PathBuf,
     end: u64,
-    /// Something could not be written. The rest is not even tried.
+    /// A write has failed, so nothing more is written.
     failed: bool,
 }
 
 impl TextWriter {
-    /// Opens or creates the file; `None` if that is impossible, or another process has it.
+    /// Opens or creates the file; `None` if that fails or another process is writing.
     pub(super) fn open(path: &Path) -> Option<Self> {
         std::fs::create_dir_all(path.parent()?).ok()?;
         let mut options = OpenOptions::new();
@@ -164,7 +163,7 @@ impl TextWriter {
         let file = options.open(path).ok()?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => return None,
-            // Where there are no locks two may write at once, which the digests survive.
+            // Without locks two processes may write at once; the digests detect that.
             Ok(()) | Err(TryLockError::Error(_)) => {}
         }
         let same_file = |a: &std::fs::Metadata, b: &std::fs::Metadata| Stat::new(a) == Stat::new(b);
@@ -175,7 +174,7 @@ impl TextWriter {
         Some(Self { file, path: path.to_owned(), end, failed: false })
     }
 
-    /// Writes a block. `None` if that failed, now or before.
+    /// Writes a block; `None` if this or an earlier write failed.
     pub(super) fn write(&mut self, pieces: &Pieces) -> Option<Block> {
         let bytes = pieces.encode();
         if self.failed || self.file.write_all(&bytes).is_err() {
@@ -187,7 +186,7 @@ impl TextWriter {
         Some(block)
     }
 
-    /// Makes one block out of many.
+    /// Merges many blocks into one.
     pub(super) fn merge(&mut self, blocks: Vec<Block>) -> Vec<Block> {
         if blocks.len() <= MANY_BLOCKS {
             return blocks;
@@ -204,8 +203,8 @@ impl TextWriter {
         }
     }
 
-    /// Copies what is in use into a new file, if more than half is not. Comes last: what is
-    /// written afterwards would go to the old one.
+    /// Copies the used blocks into a new file if less than half of the file is used. Consumes the
+    /// writer, since later writes would go to the old file.
     pub(super) fn collect<'a>(self, records: impl Iterator<Item = &'a mut Record>) {
         let mut blocks: Vec<&mut Block> =
             records.filter_map(|record| record.text.as_mut()).flatten().collect();
@@ -219,7 +218,7 @@ impl TextWriter {
         }
     }
 
-    /// Puts a file with these blocks in the place of this one, and tells where they are now.
+    /// Replaces the file with one of these blocks, and returns their new offsets.
     fn copy(&self, blocks: &[&mut Block]) -> Option<Vec<u64>> {
         let file = LogFile::open(&self.path, Access::Read).ok()??;
         let mut new = tempfile::NamedTempFile::new_in(self.path.parent()?).ok()?;

@@ -1,4 +1,4 @@
-//! The session files below a directory, with what the file system says about them.
+//! The session files below a directory, with their metadata.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use super::record::Stat;
 use crate::SessionError;
 
-/// The `.jsonl` files in `root` and in the directories directly below it, by their path from
-/// there. A directory that does not exist has none; one that cannot be read is a problem.
+/// Returns the `.jsonl` files in `root` and in the directories directly below it, by their path
+/// below `root`. A directory that does not exist is empty; one that cannot be read is a problem.
 pub(super) fn walk(root: &Path, problems: &mut Vec<SessionError>) -> HashMap<OsString, Stat> {
     let mut files = HashMap::new();
     let mut directories = Vec::new();
@@ -18,18 +18,18 @@ pub(super) fn walk(root: &Path, problems: &mut Vec<SessionError>) -> HashMap<OsS
         if metadata.is_dir() {
             directories.push(name);
         } else {
-            take(name, &metadata, &mut files);
+            add_session_file(name, &metadata, &mut files);
         }
     }
     for directory in directories {
         for (name, metadata) in entries(&root.join(&directory), problems) {
-            take(directory.join(name), &metadata, &mut files);
+            add_session_file(directory.join(name), &metadata, &mut files);
         }
     }
     files
 }
 
-fn take(path: PathBuf, metadata: &Metadata, files: &mut HashMap<OsString, Stat>) {
+fn add_session_file(path: PathBuf, metadata: &Metadata, files: &mut HashMap<OsString, Stat>) {
     if metadata.is_file() && path.extension().is_some_and(|extension| extension == "jsonl") {
         files.insert(path.into_os_string(), Stat::new(metadata));
     }
@@ -37,7 +37,7 @@ fn take(path: PathBuf, metadata: &Metadata, files: &mut HashMap<OsString, Stat>)
 
 fn entries(directory: &Path, problems: &mut Vec<SessionError>) -> Vec<(PathBuf, Metadata)> {
     match std::fs::read_dir(directory) {
-        // What vanishes meanwhile, or is a link to nowhere, is not there.
+        // Files that were deleted in the meantime and dangling links are skipped.
         Ok(entries) => entries
             .filter_map(|entry| {
                 let entry = entry.ok()?;
@@ -53,7 +53,7 @@ fn entries(directory: &Path, problems: &mut Vec<SessionError>) -> Vec<(PathBuf, 
     }
 }
 
-/// What is known about an entry, or about what it links to.
+/// Returns the metadata of an entry, or of the target of a link.
 fn metadata(entry: &DirEntry) -> Option<Metadata> {
     let metadata = entry.metadata().ok()?;
     if metadata.is_symlink() { std::fs::metadata(entry.path()).ok() } else { Some(metadata) }

@@ -1,8 +1,8 @@
 //! The bytes of a session on disk: appended, never rewritten.
 //!
-//! One writer at a time, by an advisory lock on the file itself that ends with the process. The
-//! TypeScript pi does not lock, so a file may also grow under us; appends go to its end whatever
-//! that is, and [`LogFile::growth`] tells what others wrote.
+//! An advisory lock on the file, which ends with the process, admits one writer at a time. The
+//! TypeScript pi does not lock, so the file may still grow. Appends go to the actual end of the
+//! file, and [`LogFile::growth`] returns what another program has written.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{ErrorKind, Write};
@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use crate::SessionError;
 
-/// What a session is opened for.
+/// The access with which a session is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// To be read. Neither locks nor changes the file.
+    /// Reading only; neither locks nor changes the file.
     Read,
-    /// To be continued. Fails if another process has it open for the same.
+    /// Reading and appending; fails if another process has the file open for appending.
     Append,
 }
 
@@ -27,14 +27,14 @@ pub(crate) struct LogFile {
     file: File,
     path: PathBuf,
     access: Access,
-    /// How much of the file is ours or has been looked at.
+    /// Length of the part of the file that was read or written here.
     len: u64,
-    /// The last byte is not a line break: the next append has to begin with one.
+    /// The last byte is not a line break, so the next append has to begin with one.
     torn: bool,
 }
 
 impl LogFile {
-    /// Opens an existing file; `Ok(None)` if there is none.
+    /// Opens an existing file; `Ok(None)` if it does not exist.
     pub(crate) fn open(path: &Path, access: Access) -> Result<Option<Self>, SessionError> {
         let append = access == Access::Append;
         loop {
@@ -48,7 +48,7 @@ impl LogFile {
             }
             let len = file.metadata().map_err(SessionError::io("read", path))?.len();
             let mut log = Self { file, path: path.to_owned(), access, len, torn: false };
-            // A file may have been renamed over the path between opening and locking.
+            // Another file may have been renamed to the path between opening and locking.
             if append && !log.is_at_its_path() {
                 continue;
             }
@@ -57,10 +57,10 @@ impl LogFile {
         }
     }
 
-    /// Creates the file with `content`. It must not exist.
+    /// Creates the file with `content`; fails if it exists.
     ///
-    /// It appears under its name only when it is complete: a fork that was interrupted must not
-    /// be taken for a session.
+    /// The file gets its name when it is complete: an interrupted fork must not be mistaken for a
+    /// session.
     pub(crate) fn create(path: &Path, content: &[u8]) -> Result<Self, SessionError> {
         let directory = path.parent().unwrap_or(Path::new("."));
         std::fs::create_dir_all(directory)
@@ -92,7 +92,7 @@ impl LogFile {
         let access = Access::Append;
         let mut log = Self { file, path: path.to_owned(), access, len: 0, torn: false };
         if let Err(error) = log.append(content) {
-            // Nobody has seen it yet, and a session that was never written is no session.
+            // No other program has opened it yet, and an incomplete file is not a session.
             let _ = std::fs::remove_file(path);
             return Err(error);
         }
@@ -107,14 +107,14 @@ impl LogFile {
         self.len
     }
 
-    /// Appends whole lines, all or nothing, and returns where they begin.
+    /// Appends whole lines atomically, and returns their offset.
     pub(crate) fn append(&mut self, lines: &[u8]) -> Result<u64, SessionError> {
         if self.access == Access::Read {
             return Err(SessionError::ReadOnly(self.path.clone()));
         }
         let start = self.len + u64::from(self.torn);
         let written = if self.torn {
-            // In one piece: a line break alone would be a promise of a line.
+            // In one write: a crash must not leave the line break alone.
             self.write(&[b"\n", lines].concat())
         } else {
             self.write(lines)
@@ -129,8 +129,8 @@ impl LogFile {
         Ok(start)
     }
 
-    /// Where our lines are if another program wrote at the same moment. Its lines are in the file
-    /// as well, and are seen when the session is next opened.
+    /// Returns the offset of our lines if another program wrote at the same moment. Its lines are
+    /// in the file too, and are read when the session is opened again.
     fn find_among_others(&mut self, lines: &[u8]) -> Result<u64, SessionError> {
         let all = self.file.metadata().map_err(SessionError::io("read", &self.path))?.len();
         let written = self.read_at(self.len..all.max(self.len))?;
@@ -141,7 +141,7 @@ impl LogFile {
         start.ok_or_else(|| SessionError::Replaced(self.path.clone()))
     }
 
-    /// Ends a torn last line, so that whatever is appended next, by whomever, is a line of its own.
+    /// Ends a torn last line, so that the next append of any program begins on a new line.
     pub(crate) fn heal(&mut self) -> Result<(), SessionError> {
         if self.torn { self.append(b"").map(drop) } else { Ok(()) }
     }
@@ -149,15 +149,15 @@ impl LogFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         let result = self.file.write_all(bytes);
         if result.is_err() && self.ends_with_part_of(bytes) {
-            // A full disk takes what fits. If that cannot be removed either, `growth` finds it,
+            // A full disk takes a part. If that part cannot be removed either, `growth` finds it,
             // and the next append begins on a new line.
             let _ = self.file.set_len(self.len);
         }
         result
     }
 
-    /// What is there beyond our end is what was just written, or the beginning of it. Otherwise
-    /// another program has written too, and that is not ours to remove.
+    /// Returns true if the bytes beyond our end are `bytes` or the beginning of them. Otherwise
+    /// another program has written, and its bytes must not be removed.
     fn ends_with_part_of(&self, bytes: &[u8]) -> bool {
         let len = self.file.metadata().map_or(self.len, |metadata| metadata.len());
         let beyond = len.saturating_sub(self.len);
@@ -165,7 +165,8 @@ impl LogFile {
             && self.read_at(self.len..self.len + beyond).is_ok_and(|tail| bytes.starts_with(&tail))
     }
 
-    /// Looks whether the file is still ours and what others have appended to it.
+    /// Checks that the path still names this file, and returns the part that other programs have
+    /// appended.
     pub(crate) fn growth(&mut self) -> Result<Option<Range<u64>>, SessionError> {
         let len = self.file.metadata().map_err(SessionError::io("read", &self.path))?.len();
         if len < self.len || !self.is_at_its_path() {
@@ -174,7 +175,7 @@ impl LogFile {
         if len == self.len {
             return Ok(None);
         }
-        // Seen from here, the others began a line where ours ended.
+        // A torn line of ours, if there was one, was ended by the other program.
         let start = self.len;
         self.torn = self.read_at(len - 1..len)? != b"\n";
         self.len = len;
@@ -220,7 +221,7 @@ impl LogFile {
 
     #[cfg(not(unix))]
     fn is_at_its_path(&self) -> bool {
-        // Elsewhere an open file can be neither deleted nor replaced.
+        // On other systems an open file can be neither deleted nor replaced.
         true
     }
 }
@@ -230,8 +231,8 @@ fn create_new(path: &Path) -> std::io::Result<File> {
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
-    // A program that this process is just starting has, until it runs, what this process had open:
-    // a session that was closed a moment ago may still be locked.
+    // A child process inherits open files until it executes its program, so a session that was
+    // closed a moment ago may still be locked.
     const TRIES: u32 = 20;
     const PAUSE: Duration = Duration::from_millis(5);
     for _ in 1..TRIES {
@@ -247,7 +248,7 @@ fn locked(tried: Result<(), TryLockError>, path: &Path) -> Result<(), SessionErr
     match tried {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(SessionError::Locked(path.to_owned())),
-        // Some network file systems have no locks. Working there matters more.
+        // Some network file systems do not support locks. Sessions have to work there too.
         Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(error)) => Err(SessionError::io("lock", path)(error)),
     }

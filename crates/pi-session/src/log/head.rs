@@ -1,8 +1,8 @@
-//! The head of an entry: what the tree needs to know about a line, and nothing more.
+//! The head of an entry: the fields of a line that the tree needs.
 //!
-//! Opening a session must not cost what parsing it costs. Both programs write the head first, so
-//! a glance at the beginning of a line is enough; a line that does not look like that is parsed.
-//! A glance does not prove that the rest of the line is sound: whoever reads the entry finds out.
+//! Opening a session must not cost as much as parsing it. Both programs write the head first, so
+//! the beginning of a line is enough; a line that begins otherwise is parsed. The rest of the line
+//! is checked when the entry is read.
 
 use std::borrow::Cow;
 
@@ -10,49 +10,33 @@ use pi_protocol::json::from_str_lossy;
 
 use super::RawObject;
 
-/// What an entry is, as far as the tree cares.
+/// The kind of an entry, named like [`EntryBody`](pi_protocol::EntryBody).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A message, with its role.
     Message(Role),
-    /// A change of the thinking level.
     ThinkingLevelChange,
-    /// A change of the model.
     ModelChange,
-    /// Tokens spent on something else.
     Usage,
-    /// A compaction.
     Compaction,
-    /// The summary of a branch.
     BranchSummary,
-    /// State of an extension.
     Custom,
-    /// A message of an extension.
     CustomMessage,
-    /// An edit of the context.
     ContextEdit,
-    /// A bookmark.
     Label,
-    /// A fact about the session.
     SessionInfo,
     /// The header, which is not part of the tree.
     Header,
-    /// Something this program does not know.
     Unknown,
 }
 
-/// Who speaks in a message.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Instructions.
     System,
-    /// The user.
     User,
-    /// The model.
     Assistant,
-    /// A tool.
     ToolResult,
-    /// A role that models do not know.
+    /// A role that only coding sessions have.
     Other,
 }
 
@@ -66,7 +50,7 @@ pub(crate) struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// Reads the head of a line; the error says why it is not an entry.
+    /// Reads the head of a line; the error is the reason why the line is not an entry.
     pub(crate) fn read(line: &'a [u8]) -> Result<Self, String> {
         match glance(line) {
             Some(head) => Ok(head),
@@ -74,8 +58,8 @@ impl<'a> Head<'a> {
         }
     }
 
-    /// Reads the head by going through the whole line. Values are not looked into, so it does not
-    /// matter how deep they are.
+    /// Reads the head by scanning the whole line. Values are not parsed, so their depth does not
+    /// matter.
     pub(crate) fn parse(line: &[u8]) -> Result<Self, String> {
         let line = String::from_utf8_lossy(line);
         let object = RawObject::parse(&line);
@@ -89,16 +73,16 @@ impl<'a> Head<'a> {
             message.get("role").and_then(text_in)
         });
         Ok(Self {
-            // Without a type it says nothing, and still connects what is around it.
+            // An entry without a type has no content, but still links its neighbors.
             kind: Kind::new(&text("type").unwrap_or_default(), role.as_deref()),
-            id: Cow::Owned(text("id").ok_or("it has no id")?),
+            id: Cow::Owned(text("id").ok_or("no id")?),
             parent: text("parentId").map(Cow::Owned),
             timestamp: Cow::Owned(text("timestamp").unwrap_or_default()),
         })
     }
 }
 
-/// The text that a JSON value is, if it is one.
+/// Returns the text of a JSON string; `None` for other values.
 fn text_in(json: &str) -> Option<String> {
     from_str_lossy(json).ok()
 }
@@ -122,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// A user or assistant message: the session is worth keeping.
+    /// Returns true for messages of the user and the model, which make a session worth a file.
     pub(crate) fn is_conversation(self) -> bool {
         matches!(self, Self::Message(Role::User | Role::Assistant))
     }

@@ -1,8 +1,7 @@
-//! A line of JSON, changed in one place and otherwise byte for byte as it was.
+//! A line of JSON in which single fields can be changed and everything else stays byte for byte.
 //!
-//! Entries are copied when a session is forked or migrated. Their links change then, and nothing
-//! else may: not the spelling of a number, not the order of fields, not what only another
-//! program understands.
+//! Forking and migrating copy entries and change their links. Nothing else may change: not the
+//! spelling of a number, not the order of fields, not fields of other programs.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,22 +17,22 @@ pub(crate) struct RawObject<'a> {
 }
 
 impl<'a> RawObject<'a> {
-    /// Reads an object.
+    /// Parses the fields of an object.
     pub(crate) fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }
 
-    /// The JSON text of a field. Of a repeated field the last counts, as in JavaScript.
+    /// Returns the JSON text of a field. The last of repeated fields counts, as in JavaScript.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.fields.iter().rfind(|(field, _)| field == name).map(|(_, value)| value.as_ref())
     }
 
-    /// The value of a field, if it is of this type.
+    /// Returns the value of a field if it is of this type.
     pub(crate) fn value<T: for<'de> Deserialize<'de>>(&self, name: &str) -> Option<T> {
         serde_json::from_str(self.get(name)?).ok()
     }
 
-    /// Sets a field to a JSON text; a new one goes to the end.
+    /// Sets a field to a JSON text; a new field is added at the end.
     pub(crate) fn set(&mut self, name: &'a str, json: String) {
         match self.fields.iter_mut().rfind(|(field, _)| field == name) {
             Some((_, value)) => *value = Cow::Owned(json),
@@ -41,13 +40,13 @@ impl<'a> RawObject<'a> {
         }
     }
 
-    /// Sets a field to a text or, without one, to `null`.
+    /// Sets a field to a string, or to `null` for `None`.
     pub(crate) fn set_text(&mut self, name: &'a str, text: Option<&str>) {
         let json = text.map_or_else(|| "null".to_owned(), |text| json_string(text).into_owned());
         self.set(name, json);
     }
 
-    /// Removes a field.
+    /// Removes all fields of this name.
     pub(crate) fn remove(&mut self, name: &str) {
         self.fields.retain(|(field, _)| field != name);
     }

@@ -1,8 +1,8 @@
-//! Everything that can be added to a session.
+//! Appending entries to a session.
 
 use pi_protocol::{
     AgentMessage, BranchSummary, Compaction, ContextEdit, CustomEntryMessage, Declarations, Entry,
-    EntryBody, Extra, Message, MessageContent, SystemMessage, UsageRecord, UserContent,
+    EntryBody, Extra, Message, MessageContent, SystemMessage, UsageRecord,
 };
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::log::{Head, Log, Span};
 use crate::{SessionError, files, projection, time};
 
 impl Session {
-    /// Appends a message.
+    /// Appends a message and returns the id of its entry, as all methods of this kind do.
     pub fn append_message(
         &mut self,
         message: impl Into<AgentMessage>,
@@ -30,7 +30,7 @@ impl Session {
         self.append(EntryBody::ModelChange { provider, model_id })
     }
 
-    /// Appends tokens spent on something that is not a message.
+    /// Appends the usage of a request that produced no message.
     pub fn append_usage(&mut self, usage: UsageRecord) -> Result<String, SessionError> {
         self.append(EntryBody::Usage(Box::new(usage)))
     }
@@ -47,18 +47,13 @@ impl Session {
     /// Appends a message of an extension.
     pub fn append_custom_message(
         &mut self,
-        custom_type: &str,
-        content: UserContent,
-        display: bool,
-        details: Option<Value>,
+        message: CustomEntryMessage,
     ) -> Result<String, SessionError> {
-        let custom_type = custom_type.to_owned();
-        let message = CustomEntryMessage { custom_type, content, display, details };
         self.append(EntryBody::CustomMessage(Box::new(message)))
     }
 
-    /// Changes what an earlier entry of the branch contributes to the context; `None` removes it
-    /// from there. The entry itself stays as it is.
+    /// Replaces the content that an earlier entry of the branch contributes to the context; `None`
+    /// removes it from the context. The entry itself is unchanged.
     pub fn append_context_edit(
         &mut self,
         target: &str,
@@ -108,8 +103,8 @@ impl Session {
         self.append_entry(id, timestamp, EntryBody::Compaction(Box::new(body)))
     }
 
-    /// Goes to an earlier entry, or before the first, and says what happened on the branch that
-    /// is left. If the summary cannot be written, nothing has moved.
+    /// Moves to an earlier entry, or before the first, and appends a summary of the abandoned
+    /// branch there. If the summary cannot be written, the current entry stays.
     pub fn branch_with_summary(
         &mut self,
         to: Option<&str>,
@@ -127,7 +122,7 @@ impl Session {
         appended
     }
 
-    /// The system messages of the context as one.
+    /// Returns the system messages of the context as one message.
     fn system_message(&mut self, timestamp: f64) -> Result<Option<SystemMessage>, SessionError> {
         let messages = self.context()?.messages;
         let system = messages.iter().filter_map(|message| match message {
@@ -161,37 +156,33 @@ impl Session {
         let parent_id = self.leaf_id().map(str::to_owned);
         let entry = Entry { id, parent_id, timestamp, body, extra: Extra::new() };
         let line = serde_json::to_string(&entry)?;
-        self.append_written(&line, &entry)
-    }
-
-    fn append_written(&mut self, line: &str, entry: &Entry) -> Result<String, SessionError> {
         let head = Head::read(line.as_bytes());
         let head = head.map_err(|reason| SessionError::Damaged { id: entry.id.clone(), reason })?;
-        let span = self.write(line, entry)?;
-        let index = self.take_in(&head, span, line.as_bytes());
+        let span = self.write(&line, &head)?;
+        let index = self.add_line(&head, span, line.as_bytes());
         self.tree.resolve();
         self.leaf = Some(index);
-        self.keep_live(index, entry);
-        Ok(entry.id.clone())
+        self.update_context(index, &entry);
+        Ok(entry.id)
     }
 
-    /// Writes a line where the session is: to its file, to memory, or, if this is what makes it
-    /// worth keeping, to a file with everything before it.
-    fn write(&mut self, line: &str, entry: &Entry) -> Result<Span, SessionError> {
-        self.absorb()?;
+    /// Writes a line to the log. The first message of a conversation also creates the file, with
+    /// everything before it.
+    fn write(&mut self, line: &str, head: &Head<'_>) -> Result<Span, SessionError> {
+        self.add_foreign_lines()?;
         let span = self.log.append(line)?;
-        let role = entry.message().map(AgentMessage::role);
-        let conversation = self.conversation || matches!(role, Some("user" | "assistant"));
-        if conversation && let Err(error) = self.log.publish() {
+        if (self.has_conversation || head.kind.is_conversation())
+            && let Err(error) = self.log.publish()
+        {
             self.log.forget(span);
             return Err(error);
         }
         Ok(span)
     }
 
-    /// Takes in what another program appended to the file. We stay where we are: its entries
-    /// are another branch.
-    fn absorb(&mut self) -> Result<(), SessionError> {
+    /// Adds the lines that another program appended to the file. The current entry stays: those
+    /// entries are another branch.
+    fn add_foreign_lines(&mut self) -> Result<(), SessionError> {
         let Log::File(file) = &mut self.log else { return Ok(()) };
         match file.growth()? {
             Some(grown) => self.scan(grown.start),

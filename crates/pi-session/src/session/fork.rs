@@ -1,4 +1,4 @@
-//! New sessions from old ones: one branch of it, all of it, or a copy of its file.
+//! New sessions from existing ones: one branch, all branches, or a copy of the file.
 
 use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
@@ -12,19 +12,20 @@ use crate::log::{Head, Kind, Log, LogFile, RawObject};
 use crate::projection::text_of;
 use crate::tree::Index;
 
-/// Where a fork leaves the original.
+/// The point at which a fork leaves the original session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkPosition {
-    /// Before a user message, which is to be written anew.
+    /// Before a user message, so that the user can rewrite it.
     Before,
-    /// At an entry, which is kept.
+    /// After an entry.
     At,
 }
 
-/// A fork.
+/// The result of [`Session::fork`].
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Fork {
-    /// The new session.
+    /// The forked session.
     pub session: Session,
     /// The text of the user message that was left out.
     pub text: Option<String>,
@@ -52,13 +53,13 @@ impl Session {
         Ok(Fork { session, text })
     }
 
-    /// A new session with the branch that ends at the current entry.
+    /// Forks the session at the current entry.
     pub fn clone_branch(&self) -> Result<Self, SessionError> {
         let leaf = self.leaf_id().ok_or(SessionError::NotSaved)?;
         Ok(self.fork(leaf, ForkPosition::At)?.session)
     }
 
-    /// A new session with all entries of another one.
+    /// Creates a session with all entries of another one.
     pub fn fork_from(source: &Self, new: NewSession) -> Result<Self, SessionError> {
         let parent = new.parent.clone().or_else(|| source.path().map(Path::to_owned));
         let mut fork = Self::create(NewSession { parent, ..new })?;
@@ -72,8 +73,8 @@ impl Session {
         Ok(fork)
     }
 
-    /// Copies a session file into `directory` under its own name, or that name with a number,
-    /// and returns the copy's path. Byte for byte; it must be a session.
+    /// Copies a session file byte for byte into `directory`, under its own name or that name with
+    /// a number, and returns the path of the copy.
     pub fn import(source: &Path, directory: &Path) -> Result<PathBuf, SessionError> {
         if crate::files::read_header(source).is_none() {
             std::fs::metadata(source).map_err(SessionError::io("import", source))?;
@@ -109,18 +110,18 @@ impl Session {
         }
     }
 
-    /// A new session beside this one, which names this one as its parent.
+    /// Creates a session in the same directory that names this one as its parent.
     fn sibling(&self) -> Result<Self, SessionError> {
         Self::create(NewSession {
             cwd: self.cwd().to_owned(),
             directory: self.path().and(self.directory.clone()),
-            id: None,
             parent: self.path().map(Path::to_owned),
+            id: None,
         })
     }
 
-    /// A new session with the path to `leaf`: labels are taken out of the path, what they marked
-    /// is marked again at its end.
+    /// Creates a session with the path to `leaf`. Label entries are removed from the path, and the
+    /// labels are appended at its end.
     fn branch_off(&self, leaf: Index) -> Result<Self, SessionError> {
         let mut fork = self.sibling()?;
         let path = self.tree.path(Some(leaf));
@@ -130,15 +131,15 @@ impl Session {
         for (target, label) in self.labels_on(&path) {
             let id = fork.new_id();
             let body =
-                EntryBody::Label { target_id: target.to_string(), label: Some(label.text.clone()) };
+                EntryBody::Label { target_id: target.to_owned(), label: Some(label.text.clone()) };
             fork.append_unsaved(id, label.timestamp.clone(), body)?;
         }
         fork.save_if_worth_it()?;
         Ok(fork)
     }
 
-    /// Calls `each` with the lines of a path as a chain of their own, without labels, and returns
-    /// the id of the last one.
+    /// Calls `each` with the lines of a path, relinked without the label entries, and returns the
+    /// id of the last one.
     pub(super) fn each_rechained(
         &self,
         path: &[Index],
@@ -159,7 +160,7 @@ impl Session {
         Ok(parent)
     }
 
-    /// For every label on the path the next entry that is none.
+    /// Returns for every label entry on the path the next entry that is not a label.
     fn replaced_labels(&self, path: &[Index]) -> HashMap<&str, &str> {
         let mut next: Option<&str> = None;
         let mut replaced = HashMap::new();
@@ -174,7 +175,7 @@ impl Session {
         replaced
     }
 
-    /// The labels of the entries on a path, in the order they were set.
+    /// Returns the labels of the entries on a path, in the order in which they were set.
     pub(super) fn labels_on(&self, path: &[Index]) -> Vec<(&str, &Label)> {
         let on_path: HashSet<&str> = path
             .iter()
@@ -187,16 +188,16 @@ impl Session {
         labels
     }
 
-    /// Appends a line as it is, in memory.
+    /// Appends a line unchanged to the log in memory.
     fn copy_line(&mut self, line: &str) -> Result<(), SessionError> {
         let span = self.log.append(line)?;
         if let Ok(head) = Head::read(line.as_bytes()) {
-            self.take_in(&head, span, line.as_bytes());
+            self.add_line(&head, span, line.as_bytes());
         }
         Ok(())
     }
 
-    /// Appends an entry in memory, also if there is a conversation.
+    /// Appends an entry to the log in memory, even if the session has a conversation.
     fn append_unsaved(
         &mut self,
         id: String,
@@ -213,13 +214,13 @@ impl Session {
 
     fn save_if_worth_it(&mut self) -> Result<(), SessionError> {
         match &self.log {
-            Log::Memory { target: Some(_), .. } if self.conversation => self.log.publish(),
+            Log::Memory { target: Some(_), .. } if self.has_conversation => self.log.publish(),
             _ => Ok(()),
         }
     }
 }
 
-/// A line with another parent, and with its first kept entry where that is now.
+/// Returns a line with another parent, and with a first kept entry that is not a label.
 fn rechain(
     line: &str,
     parent: Option<&str>,

@@ -1,7 +1,6 @@
-//! One branch as a session file of its own: to hand on, to attach to a report.
+//! Export of a branch as a session file of its own, to pass on or to attach to a report.
 //!
-//! Nothing is said about where the session came from: paths of this machine mean nothing
-//! elsewhere.
+//! The export does not name its origin: paths of this machine mean nothing elsewhere.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -26,7 +25,7 @@ impl Session {
             SessionHeader::new(self.header.id.clone(), time::now(), self.header.cwd.clone(), None);
         write(&serde_json::to_string(&header)?)?;
         let path = self.tree.path(self.leaf);
-        let mut parent_id = self.each_rechained(&path, &mut write)?.map(|id| id.to_string());
+        let mut parent_id = self.each_rechained(&path, &mut write)?.map(str::to_owned);
         let mut new_ids = HashSet::new();
         for (target, label) in self.labels_on(&path) {
             let id = files::new_entry_id(|id| self.tree.has_id(id) || new_ids.contains(id));
@@ -35,7 +34,7 @@ impl Session {
                 parent_id,
                 timestamp: label.timestamp.clone(),
                 body: EntryBody::Label {
-                    target_id: target.to_string(),
+                    target_id: target.to_owned(),
                     label: Some(label.text.clone()),
                 },
                 extra: Extra::new(),

@@ -1,4 +1,4 @@
-//! Opening a session: find the entries, heal a torn end, migrate what is old.
+//! Opening a session: finds the entries, heals a torn end, migrates old versions.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use super::{DamagedLine, Label, NewSession, Session, check_json};
 use crate::log::{Access, Head, Kind, Log, LogFile, Span};
 use crate::{SessionError, migrate};
 
-/// How to open a session.
+/// Options for opening a session.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct OpenOptions {
@@ -42,8 +42,8 @@ impl OpenOptions {
 impl Session {
     /// Opens a session file.
     ///
-    /// A file that does not exist is created with the first user or assistant message, at this
-    /// path. A file that has content, but no session, is an error and is not touched.
+    /// A file that does not exist is created with the first user or assistant message. A file with
+    /// content that is not a session is an error and stays unchanged.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Self, SessionError> {
         let path = path.as_ref();
         let mut session = match LogFile::open(path, options.access)? {
@@ -54,7 +54,7 @@ impl Session {
         Ok(session)
     }
 
-    /// A session for a file that does not exist yet, or is empty.
+    /// Creates a session for a file that does not exist yet, or is empty.
     fn begin(
         path: &Path,
         file: Option<LogFile>,
@@ -113,11 +113,11 @@ impl Session {
         Ok(session)
     }
 
-    /// Takes in the lines from `start` on. The last sound one becomes the current entry, if there
-    /// was none before.
+    /// Adds the lines from `start` on. If that is the whole file, the last sound entry becomes the
+    /// current one.
     pub(super) fn scan(&mut self, start: u64) -> Result<(), SessionError> {
         let first = self.tree.len();
-        // The log is lent to the scan while everything else is filled.
+        // The scan borrows the log while everything else is filled.
         let log = std::mem::replace(&mut self.log, Log::Memory { bytes: Vec::new(), target: None });
         let scanned = log.lines(start, |offset, line| {
             self.take_line(offset, line);
@@ -128,7 +128,7 @@ impl Session {
         self.tree.resolve();
         self.drop_torn_end(first)?;
         if self.tree.has_reused_ids() {
-            // Which entry an id means depends on which of them are sound.
+            // An id names the last sound entry that has it.
             self.verify()?;
         }
         if start == 0 {
@@ -149,12 +149,13 @@ impl Session {
         };
         match Head::read(trimmed) {
             Ok(head) if head.kind == Kind::Header => {}
-            Ok(head) => drop(self.take_in(&head, Span { offset, len }, trimmed)),
+            Ok(head) => drop(self.add_line(&head, Span { offset, len }, trimmed)),
             Err(reason) => self.damaged.push(DamagedLine { offset, reason }),
         }
     }
 
-    /// A crash leaves its mark at the end, and the end is where we go on: look there.
+    /// Marks unreadable entries at the end as damaged. A crash leaves its traces there, and the
+    /// next append follows the last entry.
     fn drop_torn_end(&mut self, first: usize) -> Result<(), SessionError> {
         for index in self.tree.indices().rev().take(self.tree.len() - first) {
             let line = self.log.reader().line(self.tree.node(index).span)?.to_vec();
@@ -165,8 +166,8 @@ impl Session {
         Ok(())
     }
 
-    /// Remembers what an entry says about the session as a whole.
-    pub(super) fn note(&mut self, head: &Head<'_>, line: &[u8]) {
+    /// Applies an entry that sets a label or the name of the session.
+    pub(super) fn apply_metadata(&mut self, head: &Head<'_>, line: &[u8]) {
         if !matches!(head.kind, Kind::Label | Kind::SessionInfo) {
             return;
         }
@@ -188,7 +189,7 @@ impl Session {
     }
 }
 
-/// The header: the first line that is JSON, if it is one.
+/// Reads the header: the first line that is JSON, if that is a header.
 pub(super) fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionError> {
     let mut found = None;
     log.lines(0, |_, line| match crate::files::parse_header(line) {
@@ -201,7 +202,7 @@ pub(super) fn read_header(log: &Log) -> Result<Option<SessionHeader>, SessionErr
     Ok(found)
 }
 
-/// Puts `content` in the place of a session file: all of it or nothing.
+/// Replaces the content of a session file atomically.
 fn replace(file: LogFile, content: &[u8]) -> Result<LogFile, SessionError> {
     let path = file.path().to_owned();
     let error = |action| SessionError::io(action, path.clone());
@@ -215,7 +216,7 @@ fn replace(file: LogFile, content: &[u8]) -> Result<LogFile, SessionError> {
     new.as_file().set_permissions(permissions).map_err(error("migrate"))?;
     new.as_file().sync_all().map_err(error("migrate"))?;
     new.persist(&path).map_err(|failed| error("migrate")(failed.error))?;
-    // The old file stays locked until the new one is.
+    // The old file stays locked until the new one is locked.
     let replaced = LogFile::open(&path, Access::Append)?;
     drop(file);
     replaced.ok_or(SessionError::Replaced(path))

@@ -1,4 +1,4 @@
-//! The same session with other words: for those who give a copy away.
+//! A copy of a session with changed lines, such as one without secrets.
 
 use std::ops::ControlFlow;
 
@@ -8,13 +8,13 @@ use crate::SessionError;
 use crate::log::Log;
 
 impl Session {
-    /// A copy in memory in which every line is what `change` makes of it; `None` if it leaves all
-    /// of them as they are. What identifies an entry must stay. The current entry is the same.
+    /// Returns a copy in memory whose lines `change` has replaced; `None` if it replaces none. The
+    /// copy has the same current entry, so `change` must keep ids.
     pub fn map_lines(
         &self,
         mut change: impl FnMut(&str) -> Option<String>,
     ) -> Result<Option<Self>, SessionError> {
-        // Nothing is kept until there is a reason to.
+        // Nothing is copied before the first change.
         let mut copy: Option<Vec<u8>> = None;
         let mut failed = None;
         self.log.lines(0, |offset, line| {

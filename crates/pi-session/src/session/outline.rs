@@ -1,7 +1,7 @@
-//! What a context amounts to, without reading it.
+//! A summary of the context that does not read its messages.
 //!
-//! Whoever opens a long conversation wants to know its model, its tools and its length before
-//! anybody asks the model something; the messages themselves are read when they are needed.
+//! A program that opens a long session needs its model, its tools and its length at once, and the
+//! messages only with the first prompt.
 
 use pi_protocol::{AgentMessage, Declarations, Message};
 
@@ -10,24 +10,25 @@ use crate::SessionError;
 use crate::log::{Kind, Role};
 use crate::projection::{self, ModelRef};
 
-/// What a context amounts to.
+/// The context of a session without its messages.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct Outline {
-    /// How many messages it has.
+    /// Number of messages in the context.
     pub message_count: usize,
-    /// What its system messages add up to.
+    /// The prompt and tools that the system messages of the context add up to.
     pub declared: Declarations,
-    /// The thinking level, by name.
+    /// The name of the thinking level.
     pub thinking_level: String,
-    /// The model last chosen or used.
+    /// The model that was last selected or used.
     pub model: Option<ModelRef>,
 }
 
 impl Session {
-    /// The outline of the context at the current entry. Reads system messages, edits, the last
-    /// compaction and what says which model it is, and nothing else.
+    /// Returns the outline of the context at the current entry. Reads system messages, edits, the
+    /// last compaction and the last entries that set model and thinking level, and nothing else.
     ///
-    /// The outline is kept until the session changes, so a second call costs a copy.
+    /// The outline is cached until the session changes.
     pub fn outline(&mut self) -> Result<Outline, SessionError> {
         if let Some(outline) = &self.outline {
             return Ok(outline.clone());
@@ -53,7 +54,7 @@ impl Session {
             let edit = edits.get(self.tree.id(index));
             match node.kind {
                 Kind::Compaction if Some(index) != compaction => continue,
-                // One without a text says nothing.
+                // Summaries and compactions may contribute no message.
                 Kind::Message(Role::System) | Kind::Compaction | Kind::BranchSummary => {}
                 Kind::Message(_) | Kind::CustomMessage => {
                     let hidden = edit.is_some_and(|edit| edit.replacement.is_none());

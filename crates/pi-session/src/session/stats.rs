@@ -1,4 +1,4 @@
-//! What a session amounts to, over all its branches.
+//! Statistics of a session over all its branches.
 
 use pi_protocol::{AgentMessage, Entry, EntryBody, Message, Usage};
 use serde::Serialize;
@@ -7,45 +7,40 @@ use super::Session;
 use crate::SessionError;
 use crate::compaction::projected_tokens;
 
-/// Counts over all entries, whatever branch they are on.
+/// Numbers of messages, tokens and US dollars over the entries of all branches. Tokens and cost
+/// include summaries and other requests that produced no message.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The names are those of the messages and of RPC.
 pub struct SessionStats {
-    /// User messages.
     pub user_messages: u64,
-    /// Assistant messages.
     pub assistant_messages: u64,
-    /// Tool calls that models asked for.
     pub tool_calls: u64,
-    /// Tool results.
     pub tool_results: u64,
     /// Messages of any role.
     pub total_messages: u64,
-    /// Tokens, summaries and other side work included.
     pub tokens: TokenTotals,
-    /// US dollars.
     #[serde(serialize_with = "pi_protocol::number::js::serialize")]
     pub cost: f64,
 }
 
-/// Tokens by kind.
+/// Sums of tokens, as providers report them; `input` excludes tokens read from the cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The names are those of `Usage`.
 pub struct TokenTotals {
-    /// Read, and not from the cache.
     pub input: u64,
-    /// Written.
     pub output: u64,
-    /// Read from the cache.
     pub cache_read: u64,
-    /// Written to the cache.
     pub cache_write: u64,
-    /// The sum of the four.
+    /// The sum of the other four.
     pub total: u64,
 }
 
 impl SessionStats {
-    /// Counts one more entry.
+    /// Adds an entry to the statistics.
     pub fn add(&mut self, entry: &Entry) {
         match &entry.body {
             EntryBody::Message(message) => {
@@ -89,8 +84,8 @@ impl SessionStats {
 }
 
 impl Session {
-    /// How full the context is. `None` after a compaction, until a provider has counted again:
-    /// counts from before it are about another context.
+    /// Returns the size of the context in tokens. `None` after a compaction, until a provider has
+    /// counted again: earlier counts refer to another context.
     pub fn context_tokens(&mut self) -> Result<Option<u64>, SessionError> {
         let entries = self.projection()?;
         let compacted = entries
@@ -100,13 +95,13 @@ impl Session {
         Ok((!compacted || size.last_usage_index.is_some()).then_some(size.tokens))
     }
 
-    /// Counts everything. Reads the whole session.
+    /// Returns the statistics of the session. Reads all entries.
     pub fn stats(&self) -> Result<SessionStats, SessionError> {
         let mut stats = SessionStats::default();
         for entry in self.entries() {
             match entry {
                 Ok(entry) => stats.add(&entry),
-                // What cannot be read is not counted; `verify` reports it.
+                // Damaged entries are not counted; `verify` reports them.
                 Err(SessionError::Damaged { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! The whole tree, for those who show it.
+//! The whole tree of a session, for display.
 
 use std::io::{self, Write};
 
@@ -15,42 +15,43 @@ pub struct TreeView<'a> {
     shape: Shape,
 }
 
-/// One entry of a [`TreeView`].
+/// An entry of a [`TreeView`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct TreeNode<'a> {
-    /// The entry.
+    /// The id of the entry.
     pub id: &'a str,
-    /// How many entries are above it.
+    /// Number of ancestors.
     pub depth: usize,
-    /// How many entries follow it directly.
+    /// Number of children.
     pub children: usize,
-    /// Its label.
+    /// The label that the user gave the entry.
     pub label: Option<&'a str>,
-    /// It is on the current branch.
+    /// The entry is on the current branch.
     pub on_branch: bool,
 }
 
 impl Session {
-    /// The whole tree. Damaged lines are found and left out.
+    /// Returns the whole tree, without damaged entries. Checks every line.
     pub fn tree(&mut self) -> Result<TreeView<'_>, SessionError> {
         self.verify()?;
         Ok(TreeView { shape: self.tree.shape(), session: self })
     }
 }
 
-/// One step of a walk through a tree.
+/// A step of a walk through the tree.
 enum Step {
     Enter(Index, usize),
     Leave(Index),
 }
 
 impl<'a> TreeView<'a> {
-    /// All entries, parents before children, older branches first.
+    /// Returns all entries, parents before children, older branches first.
     pub fn nodes(&self) -> impl Iterator<Item = TreeNode<'a>> + '_ {
         self.indexed().map(|(_, node)| node)
     }
 
-    /// The same, and reads them.
+    /// Returns and reads all entries, in the order of [`TreeView::nodes`].
     pub fn entries(
         &self,
     ) -> impl Iterator<Item = (TreeNode<'a>, Result<Entry, SessionError>)> + '_ {
@@ -80,7 +81,7 @@ impl<'a> TreeView<'a> {
     }
 
     /// Writes the tree as nested JSON: `{"entry", "children", "label"?, "labelTimestamp"?}`, as
-    /// deep as the conversation is long. Readers with a limit on depth are better served by
+    /// deep as the conversation is long. For parsers with a limit on depth, use
     /// [`TreeView::nodes`].
     pub fn write_json(&self, out: &mut impl Write) -> Result<(), SessionError> {
         let mut reader = self.session.log.reader();

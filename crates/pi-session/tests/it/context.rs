@@ -1,7 +1,5 @@
 //! The context: kept up to date while the session grows, it is what building it anew gives.
 
-use std::path::PathBuf;
-
 use pi_session::{NewSession, OpenOptions, Session};
 use tempfile::TempDir;
 
@@ -13,12 +11,8 @@ fn the_context_kept_is_the_context_built() {
         let mut dice = Dice(seed);
         let script = random_script(&mut dice, 60);
         let directory = TempDir::new().unwrap();
-        let mut session = Session::create(NewSession {
-            cwd: PathBuf::from("/proj"),
-            directory: Some(directory.path().to_owned()),
-            ..NewSession::default()
-        })
-        .unwrap();
+        let new = NewSession::new("/proj").directory(directory.path());
+        let mut session = Session::create(new).unwrap();
         let mut made = Vec::new();
         for (number, step) in script.iter().enumerate() {
             // Sometimes nobody has asked for a while.

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use pi_protocol::{AssistantBlock, Compaction, Message, MessageContent, UserBlock};
+use pi_protocol::{
+    AssistantBlock, Compaction, CustomEntryMessage, Message, MessageContent, UserBlock,
+};
 use pi_session::{HtmlOptions, MarkdownOptions, OpenOptions, Session, SessionError, ToolDetail};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -283,20 +285,20 @@ fn every_kind_of_entry_is_shown_once_or_not_at_all() {
     let edited = session.append_message(Message::ToolResult(edited)).unwrap();
     session.append_custom("state", Some(json!("secret state"))).unwrap();
     session
-        .append_custom_message(
-            "shown",
-            MessageContent::Text("visible custom".to_owned()),
-            true,
-            None,
-        )
+        .append_custom_message(CustomEntryMessage {
+            custom_type: "shown".to_owned(),
+            content: MessageContent::Text("visible custom".to_owned()),
+            display: true,
+            details: None,
+        })
         .unwrap();
     session
-        .append_custom_message(
-            "hidden",
-            MessageContent::Text("invisible custom".to_owned()),
-            false,
-            None,
-        )
+        .append_custom_message(CustomEntryMessage {
+            custom_type: "hidden".to_owned(),
+            content: MessageContent::Text("invisible custom".to_owned()),
+            display: false,
+            details: None,
+        })
         .unwrap();
     session.append_label(&question, Some("a <label>")).unwrap();
     session.append_label(&edited, Some("another")).unwrap();

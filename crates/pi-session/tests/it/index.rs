@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pi_protocol::{AgentMessage, BranchSummary, Compaction, Message, MessageContent};
+use pi_protocol::{
+    AgentMessage, BranchSummary, Compaction, CustomEntryMessage, Message, MessageContent,
+};
 use pi_session::{
     BashExecution, ListOptions, NewSession, OpenOptions, SearchHit, SearchOptions, Session,
     SessionIndex, SessionInfo, TextKind,
@@ -14,12 +16,7 @@ use crate::listing;
 use crate::log::answer;
 
 pub(crate) fn new_session(directory: &Path, cwd: &str, first: &str) -> Session {
-    let new = NewSession {
-        cwd: PathBuf::from(cwd),
-        directory: Some(directory.to_owned()),
-        ..NewSession::default()
-    };
-    let mut session = Session::create(new).unwrap();
+    let mut session = Session::create(NewSession::new(cwd).directory(directory)).unwrap();
     session.append_message(Message::user(first)).unwrap();
     session
 }
@@ -100,10 +97,20 @@ fn what_can_be_searched() {
     };
     session.append_message(AgentMessage::custom(&command).unwrap()).unwrap();
     session
-        .append_custom_message("x", MessageContent::Text("shown note".into()), true, None)
+        .append_custom_message(CustomEntryMessage {
+            custom_type: "x".into(),
+            content: MessageContent::Text("shown note".into()),
+            display: true,
+            details: None,
+        })
         .unwrap();
     session
-        .append_custom_message("x", MessageContent::Text("hidden note".into()), false, None)
+        .append_custom_message(CustomEntryMessage {
+            custom_type: "x".into(),
+            content: MessageContent::Text("hidden note".into()),
+            display: false,
+            details: None,
+        })
         .unwrap();
     session.append_name("Header work").unwrap();
     let compaction = Compaction { summary: "All about lexers".into(), ..Compaction::default() };
@@ -157,13 +164,13 @@ fn what_can_be_searched() {
         assert_eq!(hit.entry_id.as_deref(), Some(&*compaction));
         assert_eq!(Some(&*hit.session.path), session.path());
         assert!(hit.timestamp.is_some_and(|time| time >= hit.session.created.unwrap()));
-        let options = SearchOptions { limit: Some(1), ..SearchOptions::default() };
+        let options = SearchOptions::default().limit(1);
         assert_eq!(index.search("log.rs", &options).hits.len(), 1);
-        let options = SearchOptions { cwd: Some("/proj/".into()), ..SearchOptions::default() };
+        let options = SearchOptions::default().cwd("/proj/");
         assert_eq!(index.search("header", &options).hits.len(), 1);
-        let options = ListOptions { cwd: Some("/else".into()), limit: Some(5) };
+        let options = ListOptions::default().cwd("/else").limit(5);
         assert_eq!(index.list(&options).sessions.len(), 1);
-        let options = ListOptions { limit: Some(1), ..ListOptions::default() };
+        let options = ListOptions::default().limit(1);
         assert_eq!(index.list(&options).sessions.len(), 1);
     }
 }

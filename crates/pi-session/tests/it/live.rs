@@ -39,12 +39,8 @@ fn both_programs_do_and_see_the_same() {
 fn compare(peer: &mut Peer, script: &[Value], more: &[Value]) -> Result<(), String> {
     let directory = TempDir::new().unwrap();
     let theirs = peer.ask(&json!({ "build": directory.path().join("theirs"), "script": script }));
-    let mut session = Session::create(NewSession {
-        cwd: PathBuf::from("/proj"),
-        directory: Some(directory.path().join("ours")),
-        ..NewSession::default()
-    })
-    .unwrap();
+    let new = NewSession::new("/proj").directory(directory.path().join("ours"));
+    let mut session = Session::create(new).unwrap();
     let ours = perform(&mut session, script);
     if json!(ours.failed) != theirs["failed"] {
         return Err(format!("refused: ours {:?}, theirs {}", ours.failed, theirs["failed"]));

@@ -9,12 +9,8 @@ use pi_session::{ForkPosition, NewSession, OpenOptions, Session, SessionError};
 use tempfile::TempDir;
 
 fn new_in(directory: &TempDir) -> Session {
-    Session::create(NewSession {
-        cwd: PathBuf::from("/proj"),
-        directory: Some(directory.path().join("sessions")),
-        ..NewSession::default()
-    })
-    .unwrap()
+    let new = NewSession::new("/proj").directory(directory.path().join("sessions"));
+    Session::create(new).unwrap()
 }
 
 pub(crate) fn answer(text: &str) -> Message {
@@ -223,11 +219,8 @@ fn the_lock_ends_with_the_session() {
 #[test]
 fn missing_directories_are_created_and_a_reopened_session_appends() {
     let directory = TempDir::new().unwrap();
-    let mut session = Session::create(NewSession {
-        directory: Some(directory.path().join("deep").join("sessions")),
-        ..NewSession::default()
-    })
-    .unwrap();
+    let new = NewSession::new("/proj").directory(directory.path().join("deep").join("sessions"));
+    let mut session = Session::create(new).unwrap();
     session.append_message(Message::user("first")).unwrap();
     session.append_message(answer("second")).unwrap();
     let path = session.path().unwrap().to_owned();

@@ -57,8 +57,7 @@ fn try_observe(file: &Path) -> Result<Value, SessionError> {
 }
 
 fn elsewhere(directory: PathBuf) -> NewSession {
-    let (cwd, directory) = (PathBuf::from("/elsewhere"), Some(directory));
-    NewSession { cwd, directory, ..NewSession::default() }
+    NewSession::new("/elsewhere").directory(directory)
 }
 
 /// All entries, as they are in the file.

@@ -169,7 +169,7 @@ fn search_finds_what_is_hidden(browser: &mut Browser, forked: &Forked) {
     browser.type_keys("\u{e00c}");
     browser.wait("document.querySelector('.found').hidden");
     browser.type_keys("not there");
-    browser.wait("document.querySelector('.found').textContent === 'Nothing found'");
+    browser.wait("document.querySelector('.found').textContent === 'No matches'");
     assert_eq!(browser.log("browser"), Vec::<Value>::new());
 }
 

@@ -3,7 +3,7 @@
 //! A step names earlier steps by number where it needs an entry. `tests/peer.mjs` runs the same
 //! scripts with the TypeScript pi.
 
-use pi_protocol::{AgentMessage, BranchSummary, Compaction, UsageRecord};
+use pi_protocol::{AgentMessage, BranchSummary, Compaction, CustomEntryMessage, UsageRecord};
 use pi_session::{Session, SessionError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -55,12 +55,12 @@ pub(crate) fn perform_step(
         "model" => session.append_model(text("provider"), text("model"))?,
         "usage" => session.append_usage(read::<UsageRecord>(step)?)?,
         "custom" => session.append_custom(text("customType"), optional("data"))?,
-        "customMessage" => session.append_custom_message(
-            text("customType"),
-            read(&step["content"])?,
-            step["display"] == true,
-            optional("details"),
-        )?,
+        "customMessage" => session.append_custom_message(CustomEntryMessage {
+            custom_type: text("customType").to_owned(),
+            content: read(&step["content"])?,
+            display: step["display"] == true,
+            details: optional("details"),
+        })?,
         "edit" => {
             let content = step["replacement"].get("content").cloned();
             session.append_context_edit(&needed("target")?, content)?

@@ -104,10 +104,7 @@ fn what_is_left_behind_begins_after_the_last_common_entry() {
 fn forks_keep_the_boundary_of_a_compaction_whose_label_is_left_out() {
     let session = fixture("labels-kept");
     let directory = tempfile::TempDir::new().unwrap();
-    let copy = pi_session::NewSession {
-        directory: Some(directory.path().to_owned()),
-        ..pi_session::NewSession::default()
-    };
+    let copy = pi_session::NewSession::default().directory(directory.path());
     let copy = Session::fork_from(&session, copy).unwrap();
     let fork = copy.clone_branch().unwrap();
     let kept = |id: &str| match fork.entry(id).unwrap().body {

@@ -4,7 +4,7 @@
 //! observed to write for it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pi_protocol::Message;
 use pi_session::{NewSession, Session, session_directory};
@@ -72,8 +72,7 @@ fn entry_ids_are_short_and_used_once() {
 }
 
 fn new_in(directory: &Path) -> Session {
-    let (cwd, directory) = (PathBuf::from("/proj"), Some(directory.to_owned()));
-    Session::create(NewSession { cwd, directory, ..NewSession::default() }).unwrap()
+    Session::create(NewSession::new("/proj").directory(directory)).unwrap()
 }
 
 /// The lines of a file, with ids numbered and times taken out.

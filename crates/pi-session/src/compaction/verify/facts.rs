@@ -190,8 +190,8 @@ fn open_errors(sources: &FactSources<'_>) -> Vec<OpenError> {
     open.into_iter().skip(surplus).map(|(_, error)| error).collect()
 }
 
-/// The subject of a tool call. A later call with the same subject settles a failure, whatever its
-/// own result.
+/// The subject of a tool call. A later call with the same subject settles a failure, even if it
+/// fails too.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Subject {
     File(String),

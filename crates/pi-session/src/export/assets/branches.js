@@ -1,7 +1,7 @@
-// The script of the page, first part: which branch is seen, and going to an entry.
+// The script of the page, first part: the visible branch, and navigation to an entry.
 //
-// The parts of the conversation are there before it runs. It hides and shows them, and builds
-// nothing from what they say except as text. The files are one script, in the order of html.rs.
+// The parts of the conversation are in the page before the script runs. The script hides and shows
+// them, and uses their content as text only. The files are one script, in the order of html.rs.
 
 const $ = (selector, from = document) => from.querySelector(selector);
 const make = (name, className, text) => {
@@ -43,7 +43,7 @@ const newest = (index) => {
   while (children[index]) index = children[index].at(-1);
   return index;
 };
-// What an entry is called where branches are told apart: notes all look alike.
+// The name of a branch: that of its first entry which is not a note, since notes look alike.
 const nameOf = (index) => {
   let at = index;
   while ((kinds[at] === "note" || kinds[at] === "system") && children[at]?.length === 1) {
@@ -67,7 +67,7 @@ const show = (leaf) => {
   const sections = [];
   for (let index = 0; index < count; index++) {
     if (wanted[index] !== on[index]) articles[index].hidden = !wanted[index];
-    // A section takes up room even if nothing in it is seen.
+    // A section takes up space even if nothing in it is visible.
     const section = articles[index].parentElement;
     if (section !== sections.at(-1)?.[0]) sections.push([section, false]);
     if (wanted[index]) sections.at(-1)[1] = true;
@@ -81,7 +81,7 @@ const show = (leaf) => {
   paintMatches();
 };
 
-// ---- Forks: where the path could have gone elsewhere
+// ---- Forks: entries with several branches
 
 const FORK_LIMIT = 12;
 const forks = new Map();
@@ -115,19 +115,19 @@ const markForks = () => {
   }
 };
 
-// ---- Going to an entry
+// ---- Navigation to an entry
 
 let here = null;
-// Until then, what scrolls is us and not the reader.
-let sentUntil = 0;
+// Time until which scrolling is caused by the script and not by the reader.
+let scrollingUntil = 0;
 const reveal = (element) => {
   for (let at = element; at && at !== main; at = at.parentElement) {
     if (at.localName === "details") at.open = true;
   }
 };
-// What is above an element gets its real height while it scrolls by: look again.
+// Elements above get their real height while they scroll by, so scroll twice.
 const bring = (element, block) => {
-  sentUntil = performance.now() + 500;
+  scrollingUntil = performance.now() + 500;
   element.scrollIntoView({ block });
   requestAnimationFrame(() => element.scrollIntoView({ block }));
 };
@@ -152,7 +152,7 @@ const selectHash = () => {
   try {
     id = decodeURIComponent(id);
   } catch {
-    // Not ours; take it as it is.
+    // Not encoded by this page: use it unchanged.
   }
   if (id) select(id);
 };
@@ -163,7 +163,7 @@ document.addEventListener("click", (event) => {
   if (link.classList.contains("anchor")) copy(link);
   document.body.classList.remove("menu-open");
   menu.setAttribute("aria-expanded", "false");
-  // The same link again is no change of the hash.
+  // A second click on the same link does not change the hash.
   if (link.hash === location.hash) selectHash();
 });
 const copy = (link) => {

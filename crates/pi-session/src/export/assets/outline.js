@@ -1,4 +1,4 @@
-// The outline of all branches. Only the rows in sight exist, so its length costs nothing.
+// The outline of all branches. Only visible rows exist, so its length does not matter.
 
 const ROW = 26;
 const tree = $(".tree", side);
@@ -6,7 +6,7 @@ const rows = $(".rows", tree);
 const minor = new Set(["tools", "note", "system", "unknown"]);
 let listed = [];
 const rowOf = new Int32Array(count);
-// The entry's row is the first of its branch.
+// By entry: 1 if its row is the first of its branch.
 const begins = new Uint8Array(count);
 let chosen = -1;
 let withTools = false;
@@ -91,7 +91,7 @@ addEventListener(
     following = true;
     requestAnimationFrame(() => {
       following = false;
-      if (performance.now() < sentUntil) return;
+      if (performance.now() < scrollingUntil) return;
       if (side.contains(document.activeElement) && side.matches(":hover")) return;
       const box = main.getBoundingClientRect();
       const at = document.elementFromPoint(box.left + box.width / 2, 60);

@@ -1,4 +1,4 @@
-// Search: through all branches, in slices of time, with matches painted and not wrapped.
+// Search through all branches, in slices of time; matches are painted, not wrapped in elements.
 
 const MATCH_LIMIT = 3000;
 const LIST_LIMIT = 200;
@@ -12,7 +12,7 @@ let matches = 0;
 let current = -1;
 let running = 0;
 
-// Some letters change their length in lower case; those are compared as they are.
+// Texts whose length changes in lower case are compared unchanged.
 const lower = (text) => {
   const small = text.toLowerCase();
   return small.length === text.length ? small : text;
@@ -65,7 +65,7 @@ const search = (text) => {
   if (!query) return report(true);
   const order = [...articles.keys()].sort((a, b) => on[b] - on[a] || a - b);
   let next = 0;
-  // In slices, so that typing goes on.
+  // In slices, so that typing is not blocked.
   const slice = () => {
     if (run !== running) return;
     const until = performance.now() + 15;
@@ -114,7 +114,7 @@ const listHits = () => {
   if (hits.length > LIST_LIMIT) {
     items.push(make("li", "group", `and ${hits.length - LIST_LIMIT} more entries`));
   }
-  if (query && hits.length === 0) items.push(make("li", "group", "Nothing found"));
+  if (query && hits.length === 0) items.push(make("li", "group", "No matches"));
   found.replaceChildren(...items);
 };
 const paintMatches = () => {

@@ -1,4 +1,4 @@
-// The switches above the outline, and the start.
+// The buttons above the outline, and the initialization.
 
 const themes = ["system", "light", "dark"];
 const stored = () => {
@@ -25,7 +25,7 @@ const actions = {
     try {
       localStorage.setItem("pi-export-theme", theme);
     } catch {
-      // No storage: it holds for this visit.
+      // Without storage, the theme lasts until the page is closed.
     }
   },
   tools: (button) => {

@@ -160,9 +160,8 @@ async fn what_is_not_a_whole_summary_is_an_error() {
             move |_| scripted(&case)
         });
         let summarizer = summarizer(&faux, &json!({}));
-        for (label, observed) in [("Summarization", "history"), ("Branch summarization", "branch")]
-        {
-            let outcome = match summarizer.ask(label, "Q".to_owned()).await {
+        for (task, observed) in [("Summarization", "history"), ("Branch summarization", "branch")] {
+            let outcome = match summarizer.ask(task, "Q".to_owned()).await {
                 Ok(summary) => json!({"text": summary.text}),
                 // The reason is in our own words.
                 Err(error @ SummaryError::Incomplete { .. }) => {
@@ -200,8 +199,7 @@ async fn nothing_and_blanks_are_not_summaries() {
         let faux = Faux::new();
         faux.push(reply);
         let outcome = summarizer(&faux, &json!({})).ask("Summarization", "Q".to_owned()).await;
-        let label = "Summarization".to_owned();
-        assert_eq!(outcome, Err(SummaryError::Empty { label }));
+        assert_eq!(outcome, Err(SummaryError::Empty { task: "Summarization" }));
     }
 }
 

@@ -62,12 +62,7 @@ fn write_until_killed() {
     say("ready");
     let mut session = match &task.file {
         Some(file) => Session::open(file, &OpenOptions::append()).unwrap(),
-        None => Session::create(NewSession {
-            cwd: PathBuf::from("/proj"),
-            directory: Some(task.directory.clone()),
-            ..NewSession::default()
-        })
-        .unwrap(),
+        None => Session::create(NewSession::new("/proj").directory(&task.directory)).unwrap(),
     };
     say("open");
     let mut dice = Dice(task.seed);

@@ -16,9 +16,8 @@ pub(in crate::commands) fn fork(args: &CommandArgs) -> CommandResult {
     let fork = match args.value("at") {
         Some(entry) => source.fork(entry, ForkPosition::At)?.session,
         None => {
-            let directory = Some(store.directory());
-            let cwd = store.environment.cwd.clone();
-            Session::fork_from(&source, NewSession { cwd, directory, ..NewSession::default() })?
+            let new = NewSession::new(&store.environment.cwd).directory(store.directory());
+            Session::fork_from(&source, new)?
         }
     };
     let file = match fork.path() {

@@ -16,7 +16,8 @@ pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
     let limit = limit(args)?;
     let mut store = Store::open(args)?;
     let cwd = (!args.has("all")).then(|| store.environment.cwd.clone());
-    let options = SearchOptions { cwd, limit: Some(limit) };
+    let mut options = SearchOptions::default().limit(limit);
+    options.cwd = cwd;
     let terms: Vec<String> = args.words.iter().map(|word| term(word)).collect();
     let found = store.index.search(&terms.join(" "), &options);
     report_unreadable(&found.problems);
@@ -52,24 +53,13 @@ fn term(word: &str) -> String {
     if is_phrase { format!("\"{word}\"") } else { word.to_owned() }
 }
 
-fn kind(kind: TextKind) -> &'static str {
-    match kind {
-        TextKind::User => "user",
-        TextKind::Assistant => "assistant",
-        TextKind::Command => "command",
-        TextKind::Summary => "summary",
-        TextKind::Extension => "extension",
-        TextKind::Name => "name",
-    }
-}
-
 fn hit_to_json(hit: &SearchHit) -> Value {
     let matches: Vec<_> =
         hit.snippet.matches.iter().map(|range| [range.start, range.end]).collect();
     json!({
         "session": to_json(&hit.session),
         "entryId": hit.entry_id,
-        "kind": kind(hit.kind),
+        "kind": hit.kind.as_str(),
         "snippet": hit.snippet.text,
         "matches": matches,
     })

@@ -38,7 +38,9 @@ impl Store {
     /// Lists the sessions, newest first. Unreadable files are reported on stderr.
     pub(in crate::commands) fn list(&mut self, all: bool) -> Vec<SessionInfo> {
         let cwd = (!all).then(|| self.environment.cwd.clone());
-        let listing = self.index.list(&ListOptions { cwd, limit: None });
+        let mut options = ListOptions::default();
+        options.cwd = cwd;
+        let listing = self.index.list(&options);
         report_unreadable(&listing.problems);
         listing.sessions
     }

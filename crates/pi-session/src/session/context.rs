@@ -1,8 +1,7 @@
-//! The context at the current entry, kept up to date while the session grows.
+//! The context at the current entry, updated as the session grows.
 //!
-//! Built when it is first asked for, from the entries that count and no others. After that an
-//! append adds its own messages; only what changes the past (an edit, a compaction, a move to
-//! another branch) has it built again.
+//! The first request builds the context from its entries and no others. After that an append adds
+//! its own messages; only an edit, a compaction or a move to another branch rebuilds the context.
 
 use std::collections::HashMap;
 
@@ -16,65 +15,61 @@ use crate::log::{Kind, Reader, Role};
 use crate::projection::{self, ModelRef, ProjectedEntry};
 use crate::tree::Index;
 
-/// What a model gets to read, and the settings that go with it.
+/// The messages that a model reads, and the settings that belong to them.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
 pub struct SessionContext {
     /// The messages, oldest first.
     pub messages: History<AgentMessage>,
-    /// The thinking level, by name.
+    /// The name of the thinking level.
     pub thinking_level: String,
-    /// The model last chosen or used.
+    /// The model that was last selected or used.
     pub model: Option<ModelRef>,
 }
 
-/// The context at the current entry.
-#[derive(Debug)]
-pub(super) struct Live {
-    context: SessionContext,
-}
-
-/// The entries that count at some point of the tree.
+/// The entries of the context at some entry of the tree.
 pub(super) struct Selection {
     pub(super) path: Vec<Index>,
-    /// The last compaction and the first entry it keeps, as positions on the path.
+    /// The positions on the path of the last compaction and of the first entry that it keeps.
     pub(super) compaction: Option<(usize, usize)>,
 }
 
 impl Selection {
-    /// The entries that count: the compaction, what it kept, what came after.
+    /// Returns the entries of the context: the compaction, the entries it kept, those after it.
     pub(super) fn entries<'a>(&'a self, session: &'a Session) -> impl Iterator<Item = Index> + 'a {
         let is_system = |at: usize| {
             matches!(session.tree.node(self.path[at]).kind, Kind::Message(Role::System))
         };
-        projection::counting(self.path.len(), self.compaction, is_system).map(|at| self.path[at])
+        projection::context_positions(self.path.len(), self.compaction, is_system)
+            .map(|at| self.path[at])
     }
 }
 
 impl Session {
-    /// The context at the current entry. The first call reads the entries that count; later
-    /// calls cost nothing.
+    /// Returns the context at the current entry. The first call reads the entries of the context;
+    /// later calls share it.
     pub fn context(&mut self) -> Result<SessionContext, SessionError> {
-        if self.live.is_none() {
-            let context = self.without_damage(|session| session.build_context(session.leaf))?;
-            self.live = Some(Live { context });
+        if let Some(context) = &self.context {
+            return Ok(context.clone());
         }
-        Ok(self.live.as_ref().map(|live| live.context.clone()).unwrap_or_default())
+        let context = self.without_damage(|session| session.build_context(session.leaf))?;
+        self.context = Some(context.clone());
+        Ok(context)
     }
 
-    /// The context at another entry; `None` for the context before the first.
+    /// Builds the context at another entry; `None` for the context before the first.
     pub fn context_at(&self, leaf: Option<&str>) -> Result<SessionContext, SessionError> {
         let leaf = leaf.map(|id| self.find(id)).transpose()?;
         self.build_context(leaf)
     }
 
-    /// The ids of the entries that count at the current entry, in the order of the context.
-    /// Reads next to nothing.
+    /// Returns the ids of the entries of the context, in its order. Reads a compaction at most.
     pub fn context_ids(&self) -> Result<Vec<&str>, SessionError> {
         let selection = self.select(self.leaf, &mut self.log.reader())?;
         Ok(selection.entries(self).map(|index| self.tree.id(index)).collect())
     }
 
-    /// The entries that count at the current entry, with the messages they contribute.
+    /// Reads the entries of the context, with the messages that they contribute.
     pub fn projection(&mut self) -> Result<Vec<ProjectedEntry>, SessionError> {
         let entries = self.without_damage(|session| {
             let mut reader = session.log.reader();
@@ -84,7 +79,7 @@ impl Session {
         Ok(projection::project_selected(entries))
     }
 
-    /// Builds something from entries; those that turn out to be damaged are marked and left out.
+    /// Calls `build` until it encounters no damaged entry that is not marked as such yet.
     pub(super) fn without_damage<T>(
         &mut self,
         build: impl Fn(&Self) -> Result<T, SessionError>,
@@ -92,7 +87,7 @@ impl Session {
         loop {
             match build(self) {
                 Err(SessionError::Damaged { id, reason }) => {
-                    // Where there is one, there may be many: find them all at once.
+                    // Where one entry is damaged, others may be: find all at once.
                     let known = self.damaged.len();
                     self.verify()?;
                     if self.damaged.len() == known {
@@ -114,7 +109,7 @@ impl Session {
         let compaction = selection.compaction.map(|(at, _)| selection.path[at]);
         for index in selection.entries(self) {
             match self.tree.node(index).kind {
-                // Of several compactions the last one speaks for all.
+                // The last of several compactions supersedes the others.
                 Kind::Compaction if Some(index) != compaction => continue,
                 Kind::Message(_) | Kind::Compaction | Kind::BranchSummary | Kind::CustomMessage => {
                 }
@@ -126,7 +121,7 @@ impl Session {
         Ok(context)
     }
 
-    /// Finds the entries that count.
+    /// Finds the entries of the context at `leaf`.
     pub(super) fn select(
         &self,
         leaf: Option<Index>,
@@ -137,7 +132,7 @@ impl Session {
         let Some(at) = last else { return Ok(Selection { path, compaction: None }) };
         let entry = self.read_entry(reader, path[at])?;
         let EntryBody::Compaction(compaction) = entry.body else {
-            // Of the right type, but of no shape we know: it says nothing.
+            // A compaction of an unknown shape is ignored.
             return Ok(Selection { path, compaction: None });
         };
         let first_kept = &*compaction.first_kept_entry_id;
@@ -149,7 +144,7 @@ impl Session {
         Ok(Selection { compaction: Some((at, kept.unwrap_or(at))), path })
     }
 
-    /// The last edit of every entry that counts.
+    /// Reads the last edit of every entry of the context.
     pub(super) fn edits(
         &self,
         selection: &Selection,
@@ -167,7 +162,7 @@ impl Session {
         Ok(edits)
     }
 
-    /// Model and thinking level: the last word on the whole path, compacted or not.
+    /// Reads model and thinking level: the last ones on the whole path, compacted or not.
     pub(super) fn settings(
         &self,
         path: &[Index],
@@ -195,21 +190,21 @@ impl Session {
         Ok(context)
     }
 
-    /// Takes an appended entry into the context, if that can be done at its end.
-    pub(super) fn keep_live(&mut self, index: Index, entry: &Entry) {
+    /// Adds an appended entry to the context, or drops the context if the entry changes its past.
+    pub(super) fn update_context(&mut self, index: Index, entry: &Entry) {
         let kind = self.tree.node(index).kind;
         if matches!(kind, Kind::Compaction | Kind::ContextEdit) {
-            self.live = None;
+            self.context = None;
         }
-        if let Some(live) = &mut self.live {
-            live.context.apply_settings(entry);
-            live.context.messages.extend(projection::messages(entry, None));
+        if let Some(context) = &mut self.context {
+            context.apply_settings(entry);
+            context.messages.extend(projection::messages(entry, None));
         }
     }
 }
 
 impl SessionContext {
-    /// Takes over what an entry says about model and thinking level.
+    /// Applies an entry that sets the model or the thinking level.
     fn apply_settings(&mut self, entry: &Entry) {
         match &entry.body {
             EntryBody::ThinkingLevelChange { thinking_level } => {
