@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write as _};
 
-use pi_session::{SearchHit, SearchOptions, TextKind};
+use pi_session::{SearchHit, SearchOptions};
 use serde_json::{Value, json};
 
 use super::list::limit;
@@ -33,7 +33,7 @@ pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
             let date = plain::date(hit.session.modified);
             writeln!(out, "{id:width$}  {date}  {}", title(&hit.session, 60))?;
             let snippet = plain::line(&hit.snippet.text, 200);
-            writeln!(out, "    {}: {snippet}", kind(hit.kind))?;
+            writeln!(out, "    {}: {snippet}", hit.kind.as_str())?;
         }
     }
     out.flush()?;
