@@ -1,4 +1,4 @@
-//! Sessions: any bytes may be in a file that is called one.
+//! Session files with arbitrary bytes.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -8,13 +8,12 @@ use pi_protocol::{Entry, Message, SessionHeader};
 use pi_session::{ForkPosition, NewSession, OpenOptions, Session, SessionError, migrate};
 use serde_json::value::RawValue;
 
-/// Any file can be looked at; one that can be continued keeps what it has, and what is added.
+/// Any file can be read, and appending to it keeps its content and the appended entries.
 pub fn session_load(data: &[u8]) {
-    let folder = folder();
-    let file = folder.join("session.jsonl");
+    let file = directory().join("session.jsonl");
     std::fs::write(&file, data).expect("room for a file");
     let Ok(mut session) = Session::open(&file, &OpenOptions::read()) else { return };
-    look_at(&mut session);
+    read_everything(&mut session);
     assert_eq!(std::fs::read(&file).expect("the file"), data, "reading changed the file");
     let entries = session.len();
     drop(session);
@@ -22,7 +21,7 @@ pub fn session_load(data: &[u8]) {
     let mut session = match Session::open(&file, &OpenOptions::append()) {
         Ok(session) => session,
         Err(SessionError::TooNew { .. }) => return,
-        Err(error) => panic!("can be read but not continued: {error}"),
+        Err(error) => panic!("can be read but not appended to: {error}"),
     };
     assert!(data.is_empty() || session.len() == entries);
     let opened = std::fs::read(&file).expect("the file");
@@ -30,10 +29,10 @@ pub fn session_load(data: &[u8]) {
     session.append_label(&first, Some("mark")).expect("an append");
     let second = session.append_message(Message::user("two")).expect("an append");
     let appended = std::fs::read(&file).expect("the file");
-    assert!(appended.starts_with(&opened), "appending changed what was there");
+    assert!(appended.starts_with(&opened), "appending changed earlier bytes");
     assert!(opened.starts_with(data) || is_old(data), "opening lost bytes");
     let expected = session.context().expect("a context");
-    look_at(&mut session);
+    read_everything(&mut session);
     drop(session);
 
     let mut again = Session::open(&file, &OpenOptions::append()).expect("a session again");
@@ -42,17 +41,17 @@ pub fn session_load(data: &[u8]) {
     assert_eq!(again.context().expect("a context"), expected);
 }
 
-/// Of an old version, so that it is rewritten when it is continued.
+/// Returns true for a file of an old version, which opening for appending rewrites.
 fn is_old(data: &[u8]) -> bool {
     migrate(data) != data
 }
 
-/// Everything that only looks.
-fn look_at(session: &mut Session) {
+/// Calls everything that only reads.
+fn read_everything(session: &mut Session) {
     let _ = session.context().expect("a context");
     let _ = session.projection().expect("a projection");
     let _ = session.stats().expect("statistics");
-    let _ = session.verify().expect("a verdict");
+    let _ = session.verify().expect("a list of damaged lines");
     let nodes: HashSet<String> =
         session.tree().expect("a tree").nodes().map(|node| node.id.to_owned()).collect();
     let sound: Vec<Entry> = session.entries().filter_map(Result::ok).collect();
@@ -61,7 +60,7 @@ fn look_at(session: &mut Session) {
     }
     let _ = session.tree().expect("a tree").write_json(&mut Vec::new());
     let _ = session.abandoned_entries(None);
-    // One in the middle will do: every fork is written to disk.
+    // One entry in the middle suffices, since every fork is written to disk.
     if let Some(entry) = sound.get(sound.len() / 2) {
         let _ = session.context_at(Some(&entry.id));
         let fork = session.fork(&entry.id, ForkPosition::At);
@@ -77,13 +76,13 @@ fn look_at(session: &mut Session) {
     assert_eq!(copy.len(), session.entries().count(), "a copy has fewer entries");
 }
 
-/// A migrated file is current, in one piece, and need not be migrated again.
+/// A migrated file has the current version and all its lines, and migration is idempotent.
 pub fn session_migrate(data: &[u8]) {
     let migrated = migrate(data);
-    assert_eq!(migrate(&migrated), migrated, "migrating twice is not migrating once");
+    assert_eq!(migrate(&migrated), migrated, "migration is not idempotent");
     let before = objects(data);
     let after = objects(&migrated);
-    assert_eq!(before.len(), after.len(), "a readable line was lost");
+    assert_eq!(before.len(), after.len(), "a valid line was lost");
     if migrated == data {
         return;
     }
@@ -103,7 +102,7 @@ pub fn session_migrate(data: &[u8]) {
     }
 }
 
-/// The fields of a line, as they are written.
+/// The fields of a line as JSON text.
 type Line = BTreeMap<String, Box<RawValue>>;
 
 fn is_header(line: &Line) -> bool {
@@ -111,20 +110,20 @@ fn is_header(line: &Line) -> bool {
     kind.as_deref() == Some("session")
 }
 
-/// The lines that are objects.
+/// Returns the lines that are objects.
 fn objects(content: &[u8]) -> Vec<Line> {
     let text = String::from_utf8_lossy(content);
     text.split('\n').filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 
-/// A folder in memory, if there is such a thing here.
-fn folder() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
+/// Returns a directory in memory, if the system has one.
+fn directory() -> &'static Path {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
         let memory = Path::new("/dev/shm");
         let parent = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-        let folder = parent.join(format!("pi-fuzz-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a folder");
-        folder
+        let directory = parent.join(format!("pi-fuzz-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory");
+        directory
     })
 }

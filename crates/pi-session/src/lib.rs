@@ -1,22 +1,6 @@
-//! Sessions of pi: conversations as append-only trees in JSONL files, with compaction, search and
-//! export.
+//! Sessions of pi as append-only trees in JSONL files.
 //!
-//! A session is a file of JSON lines in the format of the TypeScript pi. Every entry names its
-//! parent, so the entries form a tree: going back and trying again adds a branch and removes
-//! nothing. The context of a model is computed from one path through that tree.
-//!
-//! ```
-//! use pi_protocol::Message;
-//! use pi_session::Session;
-//!
-//! let mut session = Session::in_memory("/proj");
-//! let question = session.append_message(Message::user("What is this?"))?;
-//! session.append_message(Message::user("Never mind."))?;
-//! session.branch(&question)?; // the second message stays, on its own branch
-//! assert_eq!(session.context()?.messages.len(), 1);
-//! assert_eq!(session.len(), 2);
-//! # Ok::<(), pi_session::SessionError>(())
-//! ```
+#![doc = include_str!("../README.md")]
 //!
 //! # What this crate does not know
 //!

@@ -48,7 +48,7 @@ function flatten(tree) {
 }
 
 function observe(file) {
-  // Opened once before anything is compared: old files get their ids by chance.
+  // Opened once before the comparison, since migration gives old files random ids.
   const base = copy(file);
   const session = SessionManager.open(base);
   const entries = session.getEntries();
@@ -120,7 +120,7 @@ const answers = {
   count: (request) => ({ count: SessionManager.open(copy(request.count)).getEntryCount() }),
 };
 
-// Not `readline`, to which U+2028 is the end of a line as well.
+// Not `readline`, which treats U+2028 as the end of a line.
 let rest = '';
 for await (const chunk of process.stdin.setEncoding('utf8')) {
   const lines = (rest + chunk).split('\n');

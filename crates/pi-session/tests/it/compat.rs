@@ -1,7 +1,7 @@
-//! Session files of all kinds, and what the TypeScript pi sees in them.
+//! Comparison with the TypeScript pi on session files of all kinds.
 //!
-//! `observed-sessions.jsonl` in the fixtures holds what pi 1.5.0 was observed to see in each file
-//! beside it. We must see the same, except where `DIFFERENT` says otherwise and why.
+//! `observed-sessions.jsonl` in the fixtures records what pi 1.5.0 reads from each file. This crate
+//! must read the same, except for the differences in `DIFFERENT`, which have reasons.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::observe::{difference, normalize, observe};
 
 pub(crate) const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures");
 
-/// Files in which we see something else on purpose: name, the first difference, why.
+/// Files that are read differently on purpose: name, first difference, reason.
 const DIFFERENT: &[(&str, &str, &str)] = &[
     (
         "compaction-no-summary-text",
@@ -30,12 +30,12 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     (
         "compaction-odd-system",
         r#"at context.messages.0.role: ours "compactionSummary", theirs "user""#,
-        "only a system message is one",
+        "only a system message has the role of one",
     ),
     (
         "damaged-middle-closed",
         r#"at context.messages.0.content: ours "one", theirs "three""#,
-        "a damaged line whose head can be read still connects what is around it",
+        "a damaged line with a valid head still links its neighbors",
     ),
     ("header-minimal", r#"at header.cwd: ours "", theirs null"#, "absent is empty"),
     ("header-wrong-types", r#"at header.cwd: ours "", theirs null"#, "absent is empty"),
@@ -43,7 +43,7 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     (
         "message-shapes",
         "at points.1.context.model: ours null, theirs {}",
-        "an answer that names no model says nothing about it",
+        "an answer without a model does not set the model",
     ),
     (
         "no-id-field",
@@ -63,31 +63,31 @@ const DIFFERENT: &[(&str, &str, &str)] = &[
     (
         "null-contents",
         r#"at context.messages.3.content: ours [], theirs """#,
-        "no content is no blocks, whatever the role",
+        "absent content is an empty list of blocks for every role",
     ),
     (
         "numeric-ids",
         r#"at context.messages.0: ours null, theirs {"content":"x","role":"user","timestamp":1.0}"#,
-        "an id is a text",
+        "an id is a string",
     ),
     ("odd-lines", r##"at copy.1: ours {"id":"#1"}, theirs 7.0"##, "an entry is an object"),
-    ("v1-odd-lines", "theirs fails", "a line that is no object is passed over"),
-    ("wrong-shapes", "theirs fails", "an entry of the wrong shape says nothing"),
+    ("v1-odd-lines", "theirs fails", "a line that is not an object is skipped"),
+    ("wrong-shapes", "theirs fails", "an entry of the wrong shape is ignored"),
     (
         "wrong-shapes-plain",
         r#"at context.messages.1.content: ours "roleless", theirs []"#,
-        "an entry of the wrong shape says nothing",
+        "an entry of the wrong shape is ignored",
     ),
-    ("circle", "theirs does not end", "a circle is cut"),
-    ("circle-leaf", "theirs does not end", "a circle is cut"),
-    ("circle-two", "theirs does not end", "a circle is cut"),
-    ("duplicate-ids", "theirs does not end", "a circle is cut"),
-    ("duplicate-ids-sequence", "theirs does not end", "a circle is cut"),
-    ("self-parent", "theirs does not end", "a circle is cut"),
+    ("circle", "theirs does not end", "a cycle is cut"),
+    ("circle-leaf", "theirs does not end", "a cycle is cut"),
+    ("circle-two", "theirs does not end", "a cycle is cut"),
+    ("duplicate-ids", "theirs does not end", "a cycle is cut"),
+    ("duplicate-ids-sequence", "theirs does not end", "a cycle is cut"),
+    ("self-parent", "theirs does not end", "a cycle is cut"),
 ];
 
 #[test]
-fn we_see_in_every_file_what_the_typescript_pi_sees() {
+fn every_file_is_read_as_by_the_typescript_pi() {
     let observed = observations();
     let files = files();
     let mut wrong = Vec::new();
@@ -105,11 +105,11 @@ fn we_see_in_every_file_what_the_typescript_pi_sees() {
     }
 }
 
-/// Statistics as `getSessionStats` of pi 1.5.0 was observed to give them.
+/// Statistics recorded from `getSessionStats` of pi 1.5.0.
 #[test]
-fn statistics_count_what_the_typescript_pi_counts() {
-    // User, assistant, tool calls, tool results, all messages; how many times the usage that all
-    // of these files use (1, 2, 3, 4 tokens for 0.3 dollars).
+fn statistics_equal_those_of_the_typescript_pi() {
+    // Messages of the user, of the assistant, tool calls, tool results, all messages; and the
+    // number of usages, which are 1, 2, 3 and 4 tokens for 0.3 dollars each.
     let rows: &[(&str, [u64; 5], u64)] = &[
         ("written/pi-1.5.0", [3, 1, 1, 1, 8], 5),
         ("sessions/edits", [2, 2, 0, 0, 4], 2),
@@ -149,10 +149,10 @@ fn compare(file: &Path, observed: Option<&Value>) -> Option<String> {
     }
 }
 
-/// What pi 1.5.0 sees, by file.
+/// Returns the recorded observations of pi 1.5.0 by file.
 fn observations() -> BTreeMap<String, Value> {
     let text = fs::read_to_string(Path::new(FIXTURES).join("observed-sessions.jsonl")).unwrap();
-    // Not `lines`: that is what the files are about.
+    // Not `lines`, since some files contain other line separators.
     let lines = text.split('\n').filter(|line| !line.is_empty());
     lines
         .map(|line| {
@@ -162,7 +162,7 @@ fn observations() -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// All session files.
+/// Returns all session files of the fixtures.
 pub(crate) fn files() -> Vec<PathBuf> {
     let entries = fs::read_dir(Path::new(FIXTURES).join("sessions")).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();

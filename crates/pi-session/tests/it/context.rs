@@ -1,22 +1,22 @@
-//! The context: kept up to date while the session grows, it is what building it anew gives.
+//! The cached context equals the one that is built from the entries.
 
 use pi_session::{NewSession, OpenOptions, Session};
 use tempfile::TempDir;
 
-use crate::script::{Dice, perform_step, random_script};
+use crate::script::{Rng, perform_step, random_script};
 
 #[test]
-fn the_context_kept_is_the_context_built() {
+fn the_cached_context_equals_the_rebuilt_one() {
     for seed in 0..30 {
-        let mut dice = Dice(seed);
-        let script = random_script(&mut dice, 60);
+        let mut rng = Rng(seed);
+        let script = random_script(&mut rng, 60);
         let directory = TempDir::new().unwrap();
         let new = NewSession::new("/proj").directory(directory.path());
         let mut session = Session::create(new).unwrap();
         let mut made = Vec::new();
         for (number, step) in script.iter().enumerate() {
-            // Sometimes nobody has asked for a while.
-            if dice.below(3) > 0 {
+            // Sometimes the context is not cached.
+            if rng.below(3) > 0 {
                 session.context().unwrap();
             }
             made.push(perform_step(&mut session, step, &made).ok().flatten());
@@ -53,7 +53,7 @@ fn the_context_kept_is_the_context_built() {
 }
 
 #[test]
-fn a_compaction_keeps_from_where_a_damaged_entry_stood() {
+fn a_compaction_keeps_entries_after_a_damaged_first_kept_entry() {
     let line = |id: &str, parent: &str, rest: &str| {
         format!(
             "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"message\":{{\"role\":\"user\",\"content\":\"{id}\"{rest}}}}}\n"
@@ -88,9 +88,9 @@ fn a_compaction_keeps_from_where_a_damaged_entry_stood() {
     }
 }
 
-/// Files that fuzzing found: what is seen after an append is what is seen when opened again.
+/// Files that fuzzing found: the context after an append equals the context after reopening.
 #[test]
-fn what_is_seen_of_a_damaged_file_does_not_depend_on_when_one_looks() {
+fn the_context_of_a_damaged_file_is_the_same_after_reopening() {
     let line = |id: &str, parent: &str, time: &str, end: &str| {
         format!(
             "{{\"type\":\"message\",\"id\":\"{id}\",\"parentId\":\"{parent}\",\"timestamp\":\"{time}\",\"message\":{{\"role\":\"user\",\"content\":\"{id} {parent}\"{end}}}}}\n"
@@ -99,7 +99,7 @@ fn what_is_seen_of_a_damaged_file_does_not_depend_on_when_one_looks() {
     let answer = "{\"type\":\"message\",\"id\":\"answer\",\"parentId\":\"one\",\"timestamp\":\"t\",\"message\":{\"role\":\"assistant\",\"content\":[],\"provider\":\"p\",\"model\":\"m\"}}\n";
     let compaction = "{\"type\":\"compaction\",\"id\":\"c\",\"parentId\":\"again\",\"timestamp\":\"t\",\"summary\":\"S\",\"firstKeptEntryId\":\"\"}\n";
     let files = [
-        // A circle, and the id at which it closes used again by a torn line.
+        // A cycle whose last id is used again by a torn line.
         [
             line("a", "c", "t", ""),
             line("b", "a", "t", ""),
@@ -107,7 +107,7 @@ fn what_is_seen_of_a_damaged_file_does_not_depend_on_when_one_looks() {
             line("c", "b", "t", ",]"),
         ]
         .concat(),
-        // An id on the branch used again by a torn line that follows nothing.
+        // An id on the branch that is used again by a torn line without a parent.
         [
             line("one", "", "t", ""),
             answer.to_owned(),
@@ -116,7 +116,7 @@ fn what_is_seen_of_a_damaged_file_does_not_depend_on_when_one_looks() {
             line("again", "nothing", "t", ",]"),
         ]
         .concat(),
-        // A message that is sound in a line that is not.
+        // A valid message in an invalid line.
         [line("a", "b", "t", ""), line("b", "", "\u{1a}\u{1a}", ""), line("c", "a", "t", "")]
             .concat(),
     ];

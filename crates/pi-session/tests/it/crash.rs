@@ -1,8 +1,8 @@
-//! Killed at any moment, nothing that was acknowledged is lost.
+//! A killed process loses no acknowledged entry.
 //!
-//! A writer process appends and acknowledges each append on its standard output; it is killed
-//! without warning; then the file must hold every acknowledged entry, open, and go on. A few runs
-//! are part of the ordinary tests; `cargo xtask crash` does a thousand, on a full disk too.
+//! A writer process appends and acknowledges each append on its standard output until it is killed.
+//! Then the file must open, contain every acknowledged entry, and accept appends. A few runs are
+//! part of the ordinary tests; `cargo xtask crash` does a thousand, on a full disk too.
 
 mod disk;
 mod scenario;
@@ -14,21 +14,21 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::peer::Peer;
-use crate::script::Dice;
+use crate::script::Rng;
 use disk::SmallDisk;
 use scenario::{SCENARIOS, Scenario, run_scenario};
 
-/// What came of many runs.
+/// The sums over many runs.
 #[derive(Debug, Default)]
 struct Summary {
     runs: usize,
     acknowledged: usize,
-    /// Writers that ended by themselves before they were killed, or were refused every write.
+    /// Writers that ended before they were killed, or whose writes all failed.
     survivors: usize,
     torn: usize,
     refused: usize,
     by_scenario: BTreeMap<&'static str, usize>,
-    /// Files for the peer, and how many entries we see in them.
+    /// Files for the peer, and the number of their entries.
     files: Vec<(PathBuf, usize)>,
 }
 
@@ -37,9 +37,9 @@ fn run_many(runs: usize, seed: u64, disk: Option<&SmallDisk>, keep: Option<&Temp
     let scenarios: Vec<&Scenario> =
         SCENARIOS.iter().filter(|scenario| scenario.is_possible(disk)).collect();
     for run in 0..runs {
-        let mut dice = Dice(seed.wrapping_add(run as u64));
+        let mut rng = Rng(seed.wrapping_add(run as u64));
         let scenario = scenarios[run % scenarios.len()];
-        let outcome = run_scenario(scenario, &mut dice, disk);
+        let outcome = run_scenario(scenario, &mut rng, disk);
         summary.runs += 1;
         summary.acknowledged += outcome.acknowledged;
         summary.survivors += usize::from(outcome.survived);
@@ -58,10 +58,10 @@ fn run_many(runs: usize, seed: u64, disk: Option<&SmallDisk>, keep: Option<&Temp
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_entries_survive_a_kill() {
     let summary = run_many(21, 7, None, None);
     assert!(summary.acknowledged > 100, "{summary:?}");
-    assert!(summary.survivors < summary.runs, "nobody was killed: {summary:?}");
+    assert!(summary.survivors < summary.runs, "no writer was killed: {summary:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Exports as text: what is in them, and what is not.
+//! The content of exports, as text.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ fn html(session: &mut Session) -> String {
     String::from_utf8(page).unwrap()
 }
 
-/// The body of the page: what comes from the session.
+/// Returns the part of the page that comes from the session.
 fn body(session: &mut Session) -> String {
     let page = html(session);
     let (_, rest) = page.split_once("<main>").unwrap();
@@ -42,7 +42,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     rest.split_once(to).unwrap_or_else(|| panic!("no {to} in {rest}")).0
 }
 
-/// What an assistant's text becomes.
+/// Returns the HTML of a text of the model.
 fn prose(text: &str) -> String {
     let mut session = Session::in_memory("/proj");
     session.append_message(answer(vec![AssistantBlock::text(text)])).unwrap();
@@ -50,13 +50,13 @@ fn prose(text: &str) -> String {
     between(&page, "<div class=\"prose\" dir=\"auto\">", "</div>\n</article>").replace('\n', "")
 }
 
-/// A hash as policies have it.
+/// Returns a hash in the form of a content security policy.
 fn hash(text: &[u8]) -> String {
     BASE64_STANDARD.encode(Sha256::digest(text))
 }
 
 #[test]
-fn the_policy_allows_the_page_its_own_style_and_script() {
+fn the_policy_admits_the_style_and_script_of_the_page() {
     let page = html(&mut Session::in_memory("/proj"));
     let style = hash(between(&page, "<style>", "</style>").as_bytes());
     let script = hash(between(&page, "<script>", "</script>").as_bytes());
@@ -72,7 +72,7 @@ fn the_policy_allows_the_page_its_own_style_and_script() {
 }
 
 #[test]
-fn markdown_becomes_html_and_nothing_else_does() {
+fn markdown_becomes_html_and_raw_html_is_escaped() {
     let cases = [
         ("plain & <simple>", "<p>plain &amp; &lt;simple&gt;</p>"),
         ("# A\n### B", "<h3>A</h3><h5>B</h5>"),
@@ -126,7 +126,7 @@ fn markdown_becomes_html_and_nothing_else_does() {
 }
 
 #[test]
-fn options_are_obeyed() {
+fn title_and_highlight_limit_are_applied() {
     let mut session = Session::in_memory("/proj");
     let code = "```rust\nlet a = 1;\n```";
     session.append_message(answer(vec![AssistantBlock::text(format!("{code}\n{code}"))])).unwrap();
@@ -143,7 +143,7 @@ fn options_are_obeyed() {
 }
 
 #[test]
-fn tags_match_however_deep_or_broken_the_text_is() {
+fn tags_are_balanced_for_deeply_nested_and_broken_text() {
     let cases = [
         "> ".repeat(5_000) + "x",
         "- ".repeat(2_000) + "x",
@@ -174,7 +174,7 @@ fn tags_match_however_deep_or_broken_the_text_is() {
 }
 
 #[test]
-fn output_of_terminals_is_shown_as_it_looked() {
+fn terminal_output_is_shown_as_in_a_terminal() {
     let cases = [
         ("plain <b>", "plain &lt;b&gt;"),
         ("\x1b[31mred\x1b[0m not", "<span class=\"red\">red</span> not"),
@@ -205,7 +205,7 @@ fn output_of_terminals_is_shown_as_it_looked() {
 }
 
 #[test]
-fn calls_are_one_line_and_results_are_where_they_were_called() {
+fn calls_are_one_line_and_results_are_shown_at_their_call() {
     let cases = [
         ("read", json!({"path": "a.rs"}), "a.rs"),
         ("read", json!({"path": "a.rs", "offset": 10, "limit": 5}), "a.rs:10-14"),
@@ -233,7 +233,7 @@ fn calls_are_one_line_and_results_are_where_they_were_called() {
         assert_eq!(between(&page, "<span class=\"what\">", "</span>"), expected, "{arguments}");
         assert!(page.contains("<span class=\"state\">no result</span>"), "{arguments}");
     }
-    // Two calls in one answer, answered in the other order.
+    // Two calls in one answer, with results in reverse order.
     let mut session = Session::in_memory("/proj");
     let calls = vec![
         call("c1", "own", json!({})),
@@ -243,9 +243,9 @@ fn calls_are_one_line_and_results_are_where_they_were_called() {
     session.append_message(answer(calls)).unwrap();
     session.append_message(result("c2", "own", "two")).unwrap();
     session.append_message(result("c1", "own", "one")).unwrap();
-    session.append_message(result("c9", "own", "nobody asked")).unwrap();
+    session.append_message(result("c9", "own", "unrequested")).unwrap();
     let page = body(&mut session);
-    let places: Vec<usize> = ["one", "between", "two", "nobody asked"]
+    let places: Vec<usize> = ["one", "between", "two", "unrequested"]
         .iter()
         .map(|text| page.find(&format!(">{text}<")).unwrap())
         .collect();
@@ -254,7 +254,7 @@ fn calls_are_one_line_and_results_are_where_they_were_called() {
 }
 
 #[test]
-fn a_call_that_was_answered_twice_is_shown_with_either_answer() {
+fn a_call_with_two_results_on_branches_is_shown_with_each() {
     let mut session = Session::in_memory("/proj");
     let asked = session.append_message(answer(vec![call("c", "own", json!({}))])).unwrap();
     let one = session.append_message(result("c", "own", "one")).unwrap();
@@ -264,14 +264,14 @@ fn a_call_that_was_answered_twice_is_shown_with_either_answer() {
     let article = |id: &str, hidden: &str| format!("id=\"{id}\"{hidden}><header>");
     assert!(page.contains(&article(&asked, "")) && page.contains(&article(&two, "")), "{page}");
     assert!(page.contains(&article(&one, " hidden")), "{page}");
-    // Going back to the question hides both.
+    // Moving back to the question hides both.
     session.branch(&asked).unwrap();
     let page = body(&mut session);
     assert!(page.contains(&article(&one, " hidden")) && page.contains(&article(&two, " hidden")));
 }
 
 #[test]
-fn every_kind_of_entry_is_shown_once_or_not_at_all() {
+fn every_kind_of_entry_is_shown_once_or_hidden() {
     let mut session = Session::in_memory("/the/place");
     session.append_model("anthropic", "claude").unwrap();
     session.append_thinking_level("high").unwrap();
@@ -339,7 +339,7 @@ fn every_kind_of_entry_is_shown_once_or_not_at_all() {
 }
 
 #[test]
-fn markdown_cannot_be_broken_out_of() {
+fn quoted_content_cannot_end_its_fence() {
     let mut session = Session::in_memory("/proj");
     session.append_message(Message::user("Fix *it*\n<!-- all\n```\n<!-- unclosed")).unwrap();
     let calls = vec![
@@ -380,7 +380,7 @@ fn markdown_cannot_be_broken_out_of() {
 }
 
 #[test]
-fn one_branch_is_a_session_of_its_own() {
+fn an_exported_branch_is_a_session() {
     let lines = [
         r#"{"type":"session","version":3,"id":"the-id","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/proj","parentSession":"/elsewhere"}"#,
         r#"{"type":"message","id":"a","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"one","timestamp":1.50e3,"own":"\u0041"}}"#,
@@ -418,7 +418,7 @@ fn one_branch_is_a_session_of_its_own() {
     assert_eq!(copy.label("a"), Some("mark"));
 }
 
-/// A disk that is full after so many bytes.
+/// A writer that fails after this many bytes.
 struct Full(usize);
 
 impl Write for Full {
@@ -436,7 +436,7 @@ impl Write for Full {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error() {
+fn a_failed_write_is_an_error() {
     let mut session = Session::in_memory("/proj");
     session.append_message(Message::user("one")).unwrap();
     let html = html(&mut session).len();
@@ -451,7 +451,7 @@ fn what_cannot_be_written_is_an_error() {
 }
 
 #[test]
-fn damaged_lines_are_left_out_and_the_rest_is_not() {
+fn damaged_lines_are_left_out_of_exports() {
     let lines = [
         r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}"#,
         r#"{"type":"message","id":"a","parentId":null,"timestamp":"","message":{"role":"user","content":"before","timestamp":1}}"#,
@@ -472,6 +472,6 @@ fn damaged_lines_are_left_out_and_the_rest_is_not() {
         assert!(!export.contains("damaged"), "{export}");
     }
     assert!(jsonl.contains(r#""id":"c","parentId":"a""#), "{jsonl}");
-    // An empty session is a page too.
+    // An empty session can be exported too.
     assert!(html(&mut Session::in_memory("/")).contains("<h1>Untitled session</h1>"));
 }

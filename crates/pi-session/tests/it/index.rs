@@ -1,4 +1,4 @@
-//! Listing and searching through the index: always what the files say, whatever becomes of it.
+//! List and search through the index agree with the files, with any state of the cache.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn marked(hit: &SearchHit) -> String {
 }
 
 #[test]
-fn hostile_files_are_listed_and_searched_as_they_are_read() {
+fn hostile_files_are_listed_and_searched() {
     let (fixture, cache) = (listing::fixture(), TempDir::new().unwrap());
     let mut expected: Vec<SessionInfo> = Vec::new();
     let mut rejected: Vec<PathBuf> = Vec::new();
@@ -54,7 +54,7 @@ fn hostile_files_are_listed_and_searched_as_they_are_read() {
     expected.sort_by(|a, b| {
         b.modified.cmp(&a.modified).then_with(|| a.path.as_os_str().cmp(b.path.as_os_str()))
     });
-    // Cold, warm, by another process, and without a cache.
+    // With an empty cache, a filled cache, another index on it, and without a cache.
     let cached = || SessionIndex::new(fixture.path(), Some(cache.path().join("new/index")));
     let mut first = cached();
     for mut index in [cached(), cached(), SessionIndex::new(fixture.path(), None)] {
@@ -65,11 +65,11 @@ fn hostile_files_are_listed_and_searched_as_they_are_read() {
         }
         for (file, session) in listing::observed() {
             let text = session["allMessagesText"].as_str().unwrap().replace('\u{fffd}', " ");
-            // What pi lists and we do not.
+            // Files that the TypeScript pi lists and this crate does not.
             if matches!(file.as_str(), "id-number.jsonl" | "scalar.jsonl") {
                 continue;
             }
-            // Skipped in lists as everywhere; see the table of differences.
+            // See the table of differences in listing.rs.
             if file == "duplicate-fields.jsonl" {
                 continue;
             }
@@ -86,7 +86,7 @@ fn hostile_files_are_listed_and_searched_as_they_are_read() {
 }
 
 #[test]
-fn what_can_be_searched() {
+fn every_kind_of_searchable_text_is_found() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let mut session = new_session(&root.path().join("--proj--"), "/proj", "Fix parse_header()");
     session.append_message(answer("See crates/pi-session/src/Log.rs: 日本語のコメント")).unwrap();
@@ -140,7 +140,7 @@ fn what_can_be_searched() {
         ("LEXERS", &[(TextKind::Summary, "All about [lexers]")]),
         ("\"dead end\"", &[(TextKind::Summary, "A [dead end]")]),
         ("\"end dead\"", &[]),
-        // Both words in one entry are better than in two.
+        // Both words in one entry rank higher than in two.
         (
             "log.rs header",
             &[
@@ -176,7 +176,7 @@ fn what_can_be_searched() {
 }
 
 #[test]
-fn what_was_appended_is_all_that_is_read_and_written() {
+fn an_update_reads_and_writes_only_appended_lines() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let mut session = new_session(root.path(), "/proj", &"long ".repeat(100_000));
     let mut index = SessionIndex::new(root.path(), Some(cache.path().to_owned()));
@@ -192,9 +192,9 @@ fn what_was_appended_is_all_that_is_read_and_written() {
         assert_eq!(hits.len(), 1, "{number}");
         assert!(number > 0 || size() < before + 1000);
     }
-    // Small parts are put together now and then, and what is left of them is cleared away.
+    // Small blocks are merged, and unused ones are removed.
     assert!(size() < 6 * before, "{before} bytes became {}", size());
-    // Rewritten from the middle on, and longer than before.
+    // The file is rewritten from the middle on, and longer than before.
     drop(session);
     let path = list(&mut index)[0].path.clone();
     let content = fs::read_to_string(&path).unwrap();
@@ -204,7 +204,7 @@ fn what_was_appended_is_all_that_is_read_and_written() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_used_is_not_used() {
+fn an_unusable_cache_is_ignored() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let mut session = new_session(root.path(), "/proj", "one");
     let file = cache.path().join("file");
@@ -228,7 +228,7 @@ fn a_cache_that_cannot_be_used_is_not_used() {
 }
 
 #[test]
-fn another_directory_or_an_older_catalog_is_not_believed() {
+fn a_catalog_of_another_directory_or_an_older_one_is_ignored() {
     let cache = TempDir::new().unwrap();
     let roots = [TempDir::new().unwrap(), TempDir::new().unwrap()];
     for (number, root) in roots.iter().enumerate() {
@@ -248,7 +248,7 @@ fn another_directory_or_an_older_catalog_is_not_believed() {
     let mut session = Session::open(&path, &OpenOptions::append()).unwrap();
     session.append_message(answer("later")).unwrap();
     assert_eq!(search(&mut index, "later").len(), 1);
-    // The catalog of before, with the text of now; and the other way round.
+    // The old catalog with the new text, and then a catalog without the text.
     fs::write(&catalog, &old).unwrap();
     assert_eq!(search(&mut index, "later root").len(), 1);
     fs::remove_file(&text).unwrap();
@@ -281,7 +281,7 @@ fn processes_share_a_cache() {
 }
 
 #[test]
-fn a_line_that_is_finished_later_counts_when_it_is() {
+fn an_incomplete_line_counts_once_it_is_complete() {
     let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let path = new_session(root.path(), "/proj", "one").path().unwrap().to_owned();
     let mut index = SessionIndex::new(root.path(), Some(cache.path().to_owned()));

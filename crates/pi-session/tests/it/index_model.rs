@@ -1,4 +1,4 @@
-//! Whatever happens to the files and to the cache, the index says what the files say.
+//! Property test: after any change of the files or the cache, the index agrees with the files.
 
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -16,26 +16,26 @@ const QUERIES: &[&str] = &["alpha", "BETA gamma", "\"beta gamma\"", "a", "日本
 const TEXTS: &[&str] =
     &["Alpha", "beta gamma", "gamma\nBETA", "日本語", "ALPHA beta", "nothing", "naïve name"];
 
-/// Something that happens to a file, to the cache, or to who uses it.
+/// A change of a file or of the cache.
 #[derive(Debug, Clone)]
 enum Step {
     Create(usize),
-    /// By a session.
+    /// Appends a message through a session.
     Append(Index, usize),
     Name(Index, usize),
-    /// By something that knows no entries.
+    /// Appends bytes that need not be an entry.
     Bytes(Index, Vec<u8>),
     Truncate(Index, Index),
-    /// In place, or by another file.
+    /// Replaces a file in place, or by renaming another file.
     Replace(Index, usize, bool),
     Rename(Index),
     Delete(Index),
-    /// In the middle, leaving size and time stamps as they were.
+    /// Overwrites bytes in the middle, without changing size and time stamps.
     Overwrite(Index, usize),
     DamageCache(bool, Index, u8),
     TruncateCache(bool, Index),
     DeleteCache(bool),
-    /// Another process comes along.
+    /// Replaces one of the indexes by a new one.
     Reopen,
 }
 
@@ -64,13 +64,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-struct World {
+struct TestEnv {
     root: TempDir,
     cache: TempDir,
     renamed: usize,
 }
 
-impl World {
+impl TestEnv {
     fn files(&self) -> Vec<PathBuf> {
         let mut files = pi_session::session_files(&self.root.path().join("--proj--")).unwrap();
         files.sort();
@@ -96,8 +96,8 @@ impl World {
         self.cache.path().join(if catalog { "catalog" } else { "text" })
     }
 
-    /// `None` if there is nothing it could happen to.
-    fn happen(&mut self, step: &Step) -> Option<()> {
+    /// Applies a step; `None` if it needs a file that does not exist.
+    fn apply(&mut self, step: &Step) -> Option<()> {
         match step {
             Step::Create(text) => {
                 let directory = self.root.path().join("--proj--");
@@ -172,7 +172,7 @@ fn cut(path: &Path, at: &Index) {
     }
 }
 
-/// The sessions, from their files.
+/// Reads the sessions from their files.
 fn read_all(files: &[PathBuf]) -> Vec<SessionInfo> {
     let mut sessions: Vec<_> = files.iter().flat_map(|path| SessionInfo::read(path)).collect();
     sessions.sort_by(|a, b| {
@@ -185,27 +185,27 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 50, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_index_says_what_the_files_say(
+    fn the_index_agrees_with_the_files(
         steps in proptest::collection::vec((step(), any::<bool>()), 1..40),
     ) {
         let (root, cache) = (TempDir::new().unwrap(), TempDir::new().unwrap());
-        let mut world = World { root, cache, renamed: 0 };
-        // Two that use the cache from the beginning to the end, and one that comes and goes.
-        let mut indexes = [world.index(), world.index(), world.index()];
+        let mut env = TestEnv { root, cache, renamed: 0 };
+        // Two indexes exist all the time, and the third one is replaced.
+        let mut indexes = [env.index(), env.index(), env.index()];
         for (at, (step, look)) in steps.iter().enumerate() {
-            world.happen(step);
+            env.apply(step);
             if matches!(step, Step::Reopen) {
-                indexes[2] = world.index();
+                indexes[2] = env.index();
             }
             if !look {
                 continue;
             }
-            let expected = read_all(&world.files());
-            let mut without = SessionIndex::new(world.root.path(), None);
+            let expected = read_all(&env.files());
+            let mut without = SessionIndex::new(env.root.path(), None);
             let index = &mut indexes[at % 3];
             let listed = index.list(&ListOptions::default());
             prop_assert_eq!(&listed.sessions, &expected);
-            prop_assert_eq!(listed.sessions.len() + listed.problems.len(), world.files().len());
+            prop_assert_eq!(listed.sessions.len() + listed.problems.len(), env.files().len());
             for query in QUERIES {
                 let options = SearchOptions::default();
                 let found = without.search(query, &options).hits;

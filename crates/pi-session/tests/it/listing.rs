@@ -1,4 +1,4 @@
-//! What a list shows about a session file, compared with what the TypeScript pi shows.
+//! Comparison of session lists with the TypeScript pi.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,28 +9,28 @@ use pi_session::{SessionError, SessionInfo};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// 2026-01-02T03:04:05.678Z
+/// The time stamp of headers, 2026-01-02T03:04:05.678Z.
 const HEADER_TIME: i64 = 1_767_323_045_678;
 
-/// Where we differ on purpose: what we say instead, `null` for not listing the file.
+/// Deliberate differences: the fields of this crate, or `null` if it does not list the file.
 fn differences() -> Vec<(&'static str, Value)> {
-    // When headers, entries and files were written.
+    // The times of headers, entries and files.
     let (header, entry, file) = (HEADER_TIME, 1_767_326_400_000_i64, 1_700_000_000_250_i64);
     vec![
-        // A session has an id, and an id is text. It could not be opened either.
+        // The id of a session is a string. Such a file cannot be opened either.
         ("id-number.jsonl", Value::Null),
-        // Not a point in time.
+        // A date is not a point in time.
         ("time-date-only.jsonl", json!({"created": null, "modified": file})),
-        // Not a date: the next best time counts, not none.
+        // An invalid date is replaced by the next best time.
         ("time-huge.jsonl", json!({"modified": entry})),
-        // Half a surrogate pair is no character.
+        // Half a surrogate pair is not a character.
         ("surrogate.jsonl", json!({"firstMessage": "lone  end"})),
-        // What begins as the result of a tool is not read further, also if it calls itself
-        // something else later on.
+        // A message that begins as a tool result is not parsed, even if a later field changes its
+        // role.
         ("duplicate-fields.jsonl", json!({"modified": header, "firstMessage": "(no messages)"})),
         ("parent-number.jsonl", json!({"parentSessionPath": null})),
         ("long-first.jsonl", json!({"firstMessage": "word ".repeat(60)})),
-        // One odd entry is no reason to hide a session.
+        // One invalid entry does not hide a session.
         ("name-number.jsonl", session("name-number", 1_767_400_000_000, 1, "x")),
         ("odd-late.jsonl", session("odd-late", 1_767_400_000_001, 3, "ok")),
         ("odd-messages.jsonl", session("odd-messages", entry, 11, "good")),
@@ -44,7 +44,7 @@ fn session(id: &str, modified: i64, messages: u64, first: &str) -> Value {
     })
 }
 
-/// Copies the fixture, with the times that its files had when they were observed.
+/// Copies the fixture, with the times that its files had during the observation.
 pub(crate) fn fixture() -> TempDir {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/listing/files");
     let copy = TempDir::new().unwrap();
@@ -69,10 +69,10 @@ fn copy_files(from: &Path, to: &Path) {
     }
 }
 
-/// What pi said, by file, with times in milliseconds.
+/// Returns the recorded list of the TypeScript pi by file, with times in milliseconds.
 pub(crate) fn observed() -> BTreeMap<String, Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/listing/observed.jsonl");
-    // Half a surrogate pair is valid JSON there and not here.
+    // Half a surrogate pair is valid JSON for the TypeScript pi and not for serde.
     let text = fs::read_to_string(path).unwrap().replace("\\ud83d ", "\u{fffd} ");
     let mut sessions = BTreeMap::new();
     for line in text.lines() {
@@ -98,7 +98,7 @@ fn fields(info: &SessionInfo) -> Value {
 }
 
 #[test]
-fn every_field_is_what_pi_says_or_differs_for_a_reason() {
+fn every_field_equals_that_of_the_typescript_pi_or_is_a_known_difference() {
     let fixture = fixture();
     let mut expected = observed();
     for (file, difference) in differences() {

@@ -1,7 +1,7 @@
-//! Side by side with the TypeScript pi itself: `cargo xtask interop sessions --dir DIR`.
+//! Comparison with a running TypeScript pi: `cargo xtask interop sessions --dir DIR`.
 //!
-//! Both programs run the same random scripts and look at the same files. What differs on purpose
-//! is in docs/compat.md; everything else must be the same.
+//! Both programs run the same random scripts and read the same files. Deliberate differences are
+//! in docs/compat.md; everything else must be the same.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use tempfile::TempDir;
 
 use crate::observe::{canonical, difference, normalize, observe};
 use crate::peer::Peer;
-use crate::script::{Dice, perform, random_script};
+use crate::script::{Rng, perform, random_script};
 
-/// How many scripts are run, unless the environment says otherwise.
+/// Number of scripts, unless the environment sets another one.
 const SCRIPTS: u64 = 200;
 
 #[test]
@@ -25,10 +25,10 @@ fn both_programs_do_and_see_the_same() {
     let scripts = std::env::var_os("PI_SCRIPTS").and_then(|n| n.to_str()?.parse().ok());
     let mut differences = Vec::new();
     for seed in 0..scripts.unwrap_or(SCRIPTS) {
-        let mut dice = Dice(seed);
-        let length = 5 + dice.below(60);
-        let script = random_script(&mut dice, length);
-        let more = random_script(&mut dice, 8);
+        let mut rng = Rng(seed);
+        let length = 5 + rng.below(60);
+        let script = random_script(&mut rng, length);
+        let more = random_script(&mut rng, 8);
         if let Err(difference) = compare(&mut peer, &script, &more) {
             differences.push(format!("script {seed}: {difference}"));
         }
@@ -57,7 +57,7 @@ fn compare(peer: &mut Peer, script: &[Value], more: &[Value]) -> Result<(), Stri
     same("written", &read(&our_file), &read(&their_file))?;
     same_view(peer, &our_file)?;
     same_view(peer, &their_file)?;
-    // They continue ours, and then we continue what they continued.
+    // The peer appends to our file, and then we append to it again.
     let before = fs::read(&our_file).unwrap();
     peer.ask(&json!({ "extend": our_file, "script": more }));
     let extended = fs::read(&our_file).unwrap();
@@ -73,7 +73,7 @@ fn compare(peer: &mut Peer, script: &[Value], more: &[Value]) -> Result<(), Stri
     same_view(peer, &our_file)
 }
 
-/// Both programs see the same in a file.
+/// Compares what both programs read from a file.
 pub(crate) fn same_view(peer: &mut Peer, file: &Path) -> Result<(), String> {
     let theirs = normalize(peer.ask(&json!({ "observe": file })));
     same("seen", &normalize(observe(file)), &theirs)
@@ -86,7 +86,7 @@ fn same(what: &str, ours: &Value, theirs: &Value) -> Result<(), String> {
     }
 }
 
-/// The lines of a file, with everything in them that is made by chance or by the clock replaced.
+/// Returns the lines of a file, with random ids and times replaced.
 fn read(file: &Path) -> Value {
     let text = fs::read_to_string(file).unwrap();
     let mut lines: Vec<Value> =

@@ -1,4 +1,4 @@
-//! The file: what is written, what is read back, what happens when either fails.
+//! Session files: writing, reading, and failures of both.
 
 use std::fs;
 use std::io::Write;
@@ -27,7 +27,7 @@ pub(crate) fn answer(text: &str) -> Message {
 }
 
 #[test]
-fn the_file_appears_with_the_first_user_message_and_grows_by_lines() {
+fn the_first_user_message_creates_the_file_and_appends_add_lines() {
     let directory = TempDir::new().unwrap();
     let mut session = new_in(&directory);
     session.append_model("p", "m").unwrap();
@@ -66,7 +66,7 @@ fn a_second_writer_fails_and_readers_do_not() {
     assert_eq!(session.context().unwrap().messages.len(), 2);
 }
 
-/// A session with one message, and its file.
+/// Creates a session with one message, and returns its file.
 fn saved_in(directory: &TempDir) -> (Session, PathBuf) {
     let mut session = new_in(directory);
     session.append_message(Message::user("first")).unwrap();
@@ -88,9 +88,9 @@ fn append_raw(path: &Path, text: &str) {
 }
 
 #[test]
-fn a_file_that_cannot_be_created_leaves_the_session_in_memory_and_can_be_tried_again() {
+fn a_file_that_cannot_be_created_leaves_the_session_in_memory_until_a_retry() {
     let directory = TempDir::new().unwrap();
-    // A file where the directory should be: not even root can create anything in it.
+    // A file in place of the directory: not even root can create a file in it.
     let obstacle = directory.path().join("sessions");
     fs::write(&obstacle, "in the way").unwrap();
     let mut session = new_in(&directory);
@@ -110,20 +110,20 @@ fn a_file_that_cannot_be_created_leaves_the_session_in_memory_and_can_be_tried_a
 }
 
 #[test]
-fn a_file_that_appears_meanwhile_is_not_overwritten() {
+fn a_file_created_by_another_program_is_not_overwritten() {
     let directory = TempDir::new().unwrap();
     let mut session = new_in(&directory);
     let path = session.path().unwrap().to_owned();
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(&path, "somebody else's").unwrap();
+    fs::write(&path, "foreign content").unwrap();
     let failed = session.append_message(Message::user("hello"));
     assert!(matches!(failed, Err(SessionError::Io { .. })), "{failed:?}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), "somebody else's");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "foreign content");
     assert!(session.is_empty());
 }
 
 #[test]
-fn a_file_that_is_taken_away_is_noticed_and_nothing_moves() {
+fn appending_to_a_deleted_or_replaced_file_fails_and_changes_nothing() {
     type Fault = fn(&Path);
     let faults: [(&str, Fault); 4] = [
         ("deleted", |path| fs::remove_file(path).unwrap()),
@@ -151,8 +151,8 @@ fn a_file_that_is_taken_away_is_noticed_and_nothing_moves() {
 }
 
 #[test]
-fn what_another_program_appends_meanwhile_is_kept_beside_ours() {
-    // What it appends, and how many entries of it can be read.
+fn lines_appended_by_another_program_become_another_branch() {
+    // The appended text, and the number of valid entries in it.
     let cases = [
         (custom_line("other1", None), 1),
         (custom_line("other1", None) + &custom_line("other2", Some("other1")), 2),
@@ -183,7 +183,7 @@ fn what_another_program_appends_meanwhile_is_kept_beside_ours() {
 }
 
 #[test]
-fn a_torn_end_is_ended_and_what_follows_is_a_line_of_its_own() {
+fn an_append_after_a_torn_line_begins_on_a_new_line() {
     let whole = custom_line("whole", None);
     for (end, kept) in
         [("{\"type\":\"mess", false), (whole.trim_end(), true), ("\u{0}\u{0}", false)]
@@ -193,7 +193,7 @@ fn a_torn_end_is_ended_and_what_follows_is_a_line_of_its_own() {
         drop(session);
         append_raw(&path, end);
         let before = fs::read(&path).unwrap();
-        // Looking changes nothing.
+        // Reading does not change the file.
         drop(Session::open(&path, &OpenOptions::read()).unwrap());
         assert_eq!(fs::read(&path).unwrap(), before);
         let mut session = Session::open(&path, &OpenOptions::append()).unwrap();
@@ -231,7 +231,7 @@ fn missing_directories_are_created_and_a_reopened_session_appends() {
 }
 
 #[test]
-fn an_empty_file_becomes_a_session_and_a_foreign_one_is_left_alone() {
+fn an_empty_file_becomes_a_session_and_a_foreign_file_stays_unchanged() {
     let directory = TempDir::new().unwrap();
     let empty = directory.path().join("empty.jsonl");
     fs::write(&empty, "").unwrap();
@@ -253,7 +253,7 @@ fn an_empty_file_becomes_a_session_and_a_foreign_one_is_left_alone() {
         }
         assert_eq!(fs::read(&foreign).unwrap(), content);
     }
-    // An unpaired surrogate in the header is no reason to refuse the session.
+    // An unpaired surrogate in the header does not prevent opening the session.
     let odd = directory.path().join("odd.jsonl");
     fs::write(&odd, "{\"type\":\"session\",\"version\":3,\"id\":\"x\",\"cwd\":\"/\\ud83d\"}\n")
         .unwrap();
@@ -261,7 +261,7 @@ fn an_empty_file_becomes_a_session_and_a_foreign_one_is_left_alone() {
 }
 
 #[test]
-fn a_newer_file_can_be_read_and_not_written() {
+fn a_file_of_a_newer_version_can_be_read_but_not_appended_to() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("new.jsonl");
     let line = custom_line("a", None);
@@ -274,7 +274,7 @@ fn a_newer_file_can_be_read_and_not_written() {
 }
 
 #[test]
-fn an_entry_too_deep_to_be_read_still_connects_what_is_around_it() {
+fn an_entry_too_deep_to_parse_still_links_its_neighbors() {
     let directory = TempDir::new().unwrap();
     let (mut session, path) = saved_in(&directory);
     let first = session.leaf_id().unwrap().to_owned();
@@ -295,12 +295,12 @@ fn an_entry_too_deep_to_be_read_still_connects_what_is_around_it() {
 }
 
 #[test]
-fn a_damaged_entry_is_left_out_wherever_it_is_read() {
+fn damaged_entries_are_skipped_by_every_reader() {
     let directory = TempDir::new().unwrap();
     let (session, path) = saved_in(&directory);
     let first = session.leaf_id().unwrap().to_owned();
     drop(session);
-    // Beginnings and ends are as they should be.
+    // The beginning and the end of the lines are valid.
     let hole = format!(
         "{{\"type\":\"message\",\"id\":\"hole\",\"parentId\":\"{first}\",\"timestamp\":\"2026-01-02T03:04:05.006Z\",\"message\":{{\"role\":\"user\",\"content\":\"\0\0\0\",\"timestamp\":1}}}}\n"
     );
@@ -322,7 +322,7 @@ fn a_damaged_entry_is_left_out_wherever_it_is_read() {
 }
 
 #[test]
-fn two_lines_that_became_one_have_the_identity_of_the_first() {
+fn two_joined_lines_have_the_id_of_the_first() {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("joined.jsonl");
     let line = "{\"type\":\"custom\",\"id\":\"one\",\"parentId\":null,\"timestamp\":\"\",\"x\":1,\"id\":\"two\",\"parentId\":\"gone\",\"customType\":\"c\"}";
@@ -336,7 +336,7 @@ fn two_lines_that_became_one_have_the_identity_of_the_first() {
 }
 
 #[test]
-fn a_conversation_may_be_a_hundred_thousand_entries_deep() {
+fn a_branch_of_a_hundred_thousand_entries_is_supported() {
     const DEPTH: usize = 100_000;
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("deep.jsonl");
@@ -366,7 +366,7 @@ fn a_conversation_may_be_a_hundred_thousand_entries_deep() {
 }
 
 #[test]
-fn two_programs_that_write_at_the_same_moment_lose_nothing() {
+fn concurrent_appends_of_two_programs_are_all_kept() {
     let directory = TempDir::new().unwrap();
     let (mut session, path) = saved_in(&directory);
     let other = fs::OpenOptions::new().append(true).open(&path).unwrap();

@@ -1,4 +1,4 @@
-//! How sessions behave, seen from outside.
+//! Integration tests of the public API.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,4 +1,4 @@
-//! Old files: brought up to date without losing anything.
+//! Migration of old files without loss.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn copy(file: &Path, directory: &TempDir) -> PathBuf {
 }
 
 #[test]
-fn migrating_twice_is_migrating_once_and_current_files_stay_as_they_are() {
+fn migration_is_idempotent_and_keeps_current_files() {
     for file in files() {
         let content = fs::read(&file).unwrap();
         let once = migrate(&content);
@@ -37,7 +37,7 @@ fn migrating_twice_is_migrating_once_and_current_files_stay_as_they_are() {
 }
 
 #[test]
-fn every_line_of_an_old_file_is_in_the_new_one() {
+fn migration_keeps_every_line() {
     for file in old_files() {
         let content = fs::read_to_string(&file).unwrap();
         let migrated = String::from_utf8(migrate(content.as_bytes())).unwrap();
@@ -60,7 +60,7 @@ fn every_line_of_an_old_file_is_in_the_new_one() {
                         assert!(changed || new.get(name) == Some(value), "{old} became {new}");
                     }
                 }
-                _ => assert_eq!(old, new, "a line that cannot be read stays as it is"),
+                _ => assert_eq!(old, new, "a line that cannot be parsed stays unchanged"),
             }
         }
     }
@@ -71,7 +71,7 @@ fn object(line: &str) -> Option<Value> {
 }
 
 #[test]
-fn reading_an_old_file_changes_nothing_and_continuing_it_rewrites_it_once() {
+fn reading_an_old_file_does_not_change_it_and_appending_migrates_it_once() {
     for file in old_files() {
         let directory = TempDir::new().unwrap();
         let copy = copy(&file, &directory);
@@ -85,14 +85,14 @@ fn reading_an_old_file_changes_nothing_and_continuing_it_rewrites_it_once() {
         let session = Session::open(&copy, &OpenOptions::append()).unwrap();
         assert!(fs::read(&copy).unwrap().starts_with(&migrated), "{}", file.display());
         assert_eq!(session.len(), reader.len(), "{}", file.display());
-        // Nothing else is left in the directory.
+        // No temporary file is left in the directory.
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn a_migrated_file_is_as_private_as_it_was() {
+fn migration_keeps_the_permissions_of_the_file() {
     use std::os::unix::fs::PermissionsExt;
     let directory = TempDir::new().unwrap();
     let copy = copy(&old_files()[0], &directory);
@@ -105,7 +105,7 @@ fn a_migrated_file_is_as_private_as_it_was() {
 }
 
 #[test]
-fn bytes_that_are_no_text_stay_in_lines_that_cannot_be_read() {
+fn migration_keeps_invalid_utf8_in_damaged_lines() {
     let old = b"{\"type\":\"session\",\"id\":\"x\"}\n\xff\xfe broken\n{\"type\":\"custom\"}\n";
     let migrated = migrate(old);
     assert_eq!(migrated.split(|byte| *byte == b'\n').nth(1), Some(&b"\xff\xfe broken"[..]));

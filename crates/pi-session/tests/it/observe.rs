@@ -1,5 +1,5 @@
-//! What a session looks like from outside, as JSON: the same observation that `tests/peer.mjs`
-//! makes of the same file with the TypeScript pi, and the rules for comparing the two.
+//! Observations of a session file as JSON, in the form of `tests/peer.mjs`, which makes them with
+//! the TypeScript pi, and the rules for comparing the two.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,10 +11,10 @@ use pi_session::{ForkPosition, NewSession, OpenOptions, Session, SessionContext,
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
-/// From how many entries a session is looked at; `tests/peer.mjs` has the same.
+/// Number of entries at which a session is observed; the same as in `tests/peer.mjs`.
 const POINTS: usize = 6;
 
-/// Observes a file.
+/// Returns the observation of a file.
 pub(crate) fn observe(file: &Path) -> Value {
     match try_observe(file) {
         Ok(observation) => observation,
@@ -60,7 +60,7 @@ fn elsewhere(directory: PathBuf) -> NewSession {
     NewSession::new("/elsewhere").directory(directory)
 }
 
-/// All entries, as they are in the file.
+/// Returns all entries, as they are in the file.
 fn lines(session: &Session) -> Result<Vec<Value>, SessionError> {
     let mut lines = Vec::new();
     for entry in session.entries() {
@@ -86,11 +86,11 @@ fn messages_json(messages: &History<AgentMessage>) -> Vec<Value> {
     messages.iter().map(|message| serde_json::to_value(message).unwrap()).collect()
 }
 
-/// Makes two observations of one file comparable: numbers are numbers, messages are what
-/// [`AgentMessage`] makes of them, and ids that were made up on the way are counted.
+/// Makes two observations of one file comparable: numbers have one form, messages are read and
+/// written as [`AgentMessage`], and new ids are replaced by numbers.
 pub(crate) fn normalize(mut observation: Value) -> Value {
     let Some(ids) = observation.get("ids").and_then(Value::as_array).cloned() else {
-        // Why a file cannot be opened is said in words of one's own.
+        // The error messages of the programs differ.
         return json!({ "error": observation.get("error").is_some() });
     };
     let mut names = HashMap::new();
@@ -121,7 +121,7 @@ fn normalize_context(context: &mut Value) {
     }
 }
 
-/// Replaces every text that is an id.
+/// Replaces every string that is an id.
 fn rename(value: &mut Value, names: &HashMap<String, String>) {
     match value {
         Value::String(text) => {
@@ -135,7 +135,7 @@ fn rename(value: &mut Value, names: &HashMap<String, String>) {
     }
 }
 
-/// One spelling per number, fields sorted.
+/// Gives every number one form, and sorts fields.
 pub(crate) fn canonical(value: &mut Value) {
     match value {
         Value::Number(number) => *value = json!(number.as_f64()),
@@ -150,7 +150,7 @@ pub(crate) fn canonical(value: &mut Value) {
     }
 }
 
-/// Where two values differ first, for people.
+/// Describes the first difference of two values.
 pub(crate) fn difference(ours: &Value, theirs: &Value) -> Option<String> {
     fn walk(ours: &Value, theirs: &Value, at: &mut Vec<String>) -> Option<String> {
         let step = |at: &mut Vec<String>, name: String, a: &Value, b: &Value| {

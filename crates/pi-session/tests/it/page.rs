@@ -1,4 +1,4 @@
-//! Exported pages in a real browser: what is seen, what can be done, and what cannot happen.
+//! Exported pages in a real browser: display, interaction and safety.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::effects::resolver;
 use crate::webdriver::Browser;
 
-/// A picture of one red dot.
+/// An image of one red pixel.
 pub(crate) const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg==";
 
 pub(crate) fn answer(blocks: Vec<AssistantBlock>) -> Message {
@@ -43,7 +43,7 @@ fn page(directory: &TempDir, name: &str, session: &mut Session) -> PathBuf {
     path
 }
 
-/// Two branches. The second one is current; the first has a picture and a tool call.
+/// A page with two branches. The second one is current; the first has an image and a tool call.
 struct Forked {
     page: PathBuf,
     first: String,
@@ -75,7 +75,7 @@ fn forked(directory: &TempDir) -> Forked {
     Forked { page: page(directory, "forked.html", &mut session), first, result, second }
 }
 
-/// Whether the reader sees an entry, with the section it is in.
+/// Returns true if an entry and its section are visible.
 fn seen(browser: &mut Browser, id: &str) -> bool {
     let script = format!("return document.getElementById('{id}').checkVisibility()");
     browser.run(&script).as_bool().unwrap()
@@ -86,19 +86,16 @@ fn pages_in_a_browser() {
     let directory = TempDir::new().unwrap();
     let forked = forked(&directory);
     let mut browser = Browser::start();
-    branches_are_switched_in_the_conversation_and_by_keyboard(&mut browser, &forked);
+    branches_are_switched_by_links_and_by_keyboard(&mut browser, &forked);
     links_lead_to_entries_on_any_branch(&mut browser, &forked);
-    search_finds_what_is_hidden(&mut browser, &forked);
-    things_open_and_pictures_are_shown(&mut browser, &forked);
-    the_theme_is_remembered_if_it_can_be(&mut browser, &forked);
+    search_finds_matches_in_hidden_branches(&mut browser, &forked);
+    cards_open_and_images_are_shown(&mut browser, &forked);
+    the_theme_is_stored_if_storage_is_available(&mut browser, &forked);
     a_long_session_has_a_short_outline(&mut browser, &directory);
-    hostile_content_stays_content(&mut browser, &directory);
+    hostile_content_has_no_effect(&mut browser, &directory);
 }
 
-fn branches_are_switched_in_the_conversation_and_by_keyboard(
-    browser: &mut Browser,
-    forked: &Forked,
-) {
+fn branches_are_switched_by_links_and_by_keyboard(browser: &mut Browser, forked: &Forked) {
     browser.open(&forked.page, "");
     assert!(seen(browser, &forked.second) && !seen(browser, &forked.first));
     let current = "return document.querySelector('.fork [aria-current]').textContent";
@@ -106,7 +103,7 @@ fn branches_are_switched_in_the_conversation_and_by_keyboard(
     browser.run("[...document.querySelectorAll('.fork a')].find(a => a.textContent === 'First try').click()");
     browser.wait("document.querySelector('.fork [aria-current]').textContent === 'First try'");
     assert!(!seen(browser, &forked.second) && seen(browser, &forked.first));
-    // The last row of the outline is the end of the second branch; up and Enter is its beginning.
+    // The last row of the outline is the end of the second branch; the row above is its beginning.
     browser.run("document.querySelector('.row[tabindex=\"0\"]').focus()");
     browser.type_keys("\u{e010}");
     browser.wait("document.activeElement.textContent.includes('Also a needle')");
@@ -133,14 +130,14 @@ fn links_lead_to_entries_on_any_branch(browser: &mut Browser, forked: &Forked) {
     let open = format!("return document.getElementById('{}').open", forked.result);
     assert_eq!(browser.run(&open), true);
     // Unknown and malformed links change nothing.
-    for fragment in ["#nobody", "#%", "#%00", "#\"]"] {
+    for fragment in ["#unknown", "#%", "#%00", "#\"]"] {
         browser.open(&forked.page, fragment);
         assert!(seen(browser, &forked.second), "{fragment}");
         assert_eq!(browser.log("browser"), Vec::<Value>::new(), "{fragment}");
     }
 }
 
-fn search_finds_what_is_hidden(browser: &mut Browser, forked: &Forked) {
+fn search_finds_matches_in_hidden_branches(browser: &mut Browser, forked: &Forked) {
     browser.open(&forked.page, "");
     browser.run("document.querySelector('input').focus()");
     browser.type_keys("NEEDLE");
@@ -161,7 +158,7 @@ fn search_finds_what_is_hidden(browser: &mut Browser, forked: &Forked) {
     browser.run("document.querySelector('[data-do=previous]').click()");
     browser.wait("document.querySelector('output').textContent === '1/2'");
     assert!(seen(browser, &forked.second));
-    // The list jumps too.
+    // The list of matches also navigates.
     browser.run("document.querySelectorAll('.found a')[1].click()");
     browser.wait("document.querySelector('output').textContent === '2/2'");
     assert!(seen(browser, &forked.first));
@@ -173,7 +170,7 @@ fn search_finds_what_is_hidden(browser: &mut Browser, forked: &Forked) {
     assert_eq!(browser.log("browser"), Vec::<Value>::new());
 }
 
-fn things_open_and_pictures_are_shown(browser: &mut Browser, forked: &Forked) {
+fn cards_open_and_images_are_shown(browser: &mut Browser, forked: &Forked) {
     browser.open(&forked.page, &format!("#{}", forked.first));
     browser.wait("document.querySelector('img').complete");
     assert_eq!(browser.run("return document.querySelector('img').naturalWidth"), 1);
@@ -189,7 +186,7 @@ fn things_open_and_pictures_are_shown(browser: &mut Browser, forked: &Forked) {
     assert_eq!(browser.run(closed), 0);
 }
 
-fn the_theme_is_remembered_if_it_can_be(browser: &mut Browser, forked: &Forked) {
+fn the_theme_is_stored_if_storage_is_available(browser: &mut Browser, forked: &Forked) {
     let background = "return getComputedStyle(document.body).backgroundColor";
     let scheme =
         |value: &str| json!({"features": [{"name": "prefers-color-scheme", "value": value}]});
@@ -203,12 +200,12 @@ fn the_theme_is_remembered_if_it_can_be(browser: &mut Browser, forked: &Forked) 
     browser.run(press);
     assert_eq!(browser.run(background), light);
     browser.open(&forked.page, "");
-    assert_eq!(browser.run(background), light, "remembered");
+    assert_eq!(browser.run(background), light, "stored");
     browser.run(press);
     assert_eq!(browser.run(background), dark);
     browser.devtools("Emulation.setEmulatedMedia", &scheme("light"));
     assert_eq!(browser.run(background), dark);
-    // A browser may refuse to remember.
+    // A browser may deny access to the storage.
     let refuse = "Object.defineProperty(window, 'localStorage', { get() { throw new Error(); } })";
     let added =
         browser.devtools("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": refuse }));
@@ -238,7 +235,7 @@ fn a_long_session_has_a_short_outline(browser: &mut Browser, directory: &TempDir
     assert!(seen(browser, &last));
 }
 
-/// Everything that should not do anything.
+/// Markup and links that must have no effect.
 const HOSTILE: &str = concat!(
     "<script>window.ran = 1</script><img src=x onerror=\"window.ran = 1\">",
     "\"'><svg onload=window.ran=1></svg></script></style></title></textarea>--><!-- ]]>\n\n",
@@ -323,7 +320,7 @@ fn hostile_session(directory: &TempDir) -> Session {
         lines.push(line);
         parent = id.into();
     }
-    // A fork, so that the script makes links from hostile text too.
+    // A fork, so that the script creates links from hostile text.
     lines.push(json!({"type": "message", "id": "\\\"]<", "parentId": ids[1], "timestamp": "",
         "message": {"role": "user", "content": HOSTILE, "timestamp": 1}}));
     let path = directory.path().join("hostile.jsonl");
@@ -332,12 +329,12 @@ fn hostile_session(directory: &TempDir) -> Session {
     Session::open(&path, &OpenOptions::read()).unwrap()
 }
 
-fn hostile_content_stays_content(browser: &mut Browser, directory: &TempDir) {
+fn hostile_content_has_no_effect(browser: &mut Browser, directory: &TempDir) {
     let mut session = hostile_session(directory);
     let page = page(directory, "hostile.html", &mut session);
     browser.open(&page, "");
     no_harm_done(browser, &page);
-    // Use everything there is: all links to entries, all switches, the search.
+    // Use all links to entries, all buttons and the search.
     let links =
         "return [...new Set([...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash))]";
     let links = browser.run(links);
@@ -353,10 +350,10 @@ fn hostile_content_stays_content(browser: &mut Browser, directory: &TempDir) {
     let matches = browser.run("return document.querySelector('output').textContent");
     assert!(matches.as_str().unwrap().parse::<u32>().unwrap() > 20, "{matches}");
     no_harm_done(browser, &page);
-    // Every id leads to its entry.
+    // Every id can be the target of a link.
     browser.open(&page, "#x%22%20onclick%3D%22window.ran%3D1");
     browser.wait("document.querySelector('article.here')?.id.startsWith('x\"')");
-    // Markup that got in by some mistake of ours would still not run.
+    // The policy blocks markup even if escaping fails.
     browser.run("const script = document.createElement('script'); script.textContent = 'window.ran = 1'; document.body.append(script)");
     browser.run("const image = document.createElement('img'); image.setAttribute('onerror', 'window.ran = 1'); image.src = 'https://example.invalid/'; document.body.append(image)");
     browser.wait("document.images[document.images.length - 1].complete");

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const DRIVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peer.mjs");
 
-/// Names the directory of the TypeScript pi's package; `cargo xtask` sets it.
+/// The variable with the directory of the TypeScript pi's package, which `cargo xtask` sets.
 pub(crate) const VARIABLE: &str = "PI_PEER_DIR";
 
 pub(crate) struct Peer {
@@ -35,7 +35,7 @@ impl Peer {
         Some(Self { process, requests, answers })
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a request, and waits for the answer.
     pub(crate) fn ask(&mut self, request: &Value) -> Value {
         let requests = self.requests.as_mut().unwrap();
         writeln!(requests, "{request}").unwrap();
@@ -47,7 +47,7 @@ impl Peer {
 
 impl Drop for Peer {
     fn drop(&mut self) {
-        // It ends when there is nothing more to read.
+        // The process ends when its input ends.
         drop(self.requests.take());
         let _ = self.process.wait();
     }

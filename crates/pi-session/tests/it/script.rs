@@ -1,23 +1,23 @@
-//! Scripts: what is done to a session, as JSON, so that two programs can do the same.
+//! Scripts of operations on a session, as JSON, so that two programs can run the same ones.
 //!
-//! A step names earlier steps by number where it needs an entry. `tests/peer.mjs` runs the same
-//! scripts with the TypeScript pi.
+//! A step refers to entries by the number of the step that created them. `tests/peer.mjs` runs the
+//! same scripts with the TypeScript pi.
 
 use pi_protocol::{AgentMessage, BranchSummary, Compaction, CustomEntryMessage, UsageRecord};
 use pi_session::{Session, SessionError};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// What came of a script.
+/// The result of a script.
 #[derive(Debug)]
 pub(crate) struct Performed {
-    /// The entry that each step made.
+    /// The entry that each step created.
     pub(crate) made: Vec<Option<String>>,
-    /// The steps that were refused.
+    /// The steps that failed.
     pub(crate) failed: Vec<usize>,
 }
 
-/// Runs a script.
+/// Runs all steps of a script.
 pub(crate) fn perform(session: &mut Session, script: &[Value]) -> Performed {
     let mut done = Performed { made: Vec::new(), failed: Vec::new() };
     for (number, step) in script.iter().enumerate() {
@@ -32,7 +32,7 @@ pub(crate) fn perform(session: &mut Session, script: &[Value]) -> Performed {
     done
 }
 
-/// Runs one step; `made` are the entries of the steps before it.
+/// Runs one step; `made` are the entries of earlier steps.
 pub(crate) fn perform_step(
     session: &mut Session,
     step: &Value,
@@ -100,11 +100,11 @@ fn read<T: DeserializeOwned>(value: &Value) -> Result<T, SessionError> {
     Ok(T::deserialize(value)?)
 }
 
-/// Numbers that look random and are the same every time.
-pub(crate) struct Dice(pub(crate) u64);
+/// A deterministic generator of pseudo-random numbers.
+pub(crate) struct Rng(pub(crate) u64);
 
-impl Dice {
-    /// A number below `limit`.
+impl Rng {
+    /// Returns a number below `limit`.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         // Knuth's constants; the low bits of such a generator are not random.
         self.0 =
@@ -117,47 +117,47 @@ impl Dice {
     }
 }
 
-/// A script of `length` steps that does everything there is, in no good order.
-pub(crate) fn random_script(dice: &mut Dice, length: usize) -> Vec<Value> {
+/// Returns a script of `length` random steps of all kinds.
+pub(crate) fn random_script(rng: &mut Rng, length: usize) -> Vec<Value> {
     let mut script: Vec<Value> = Vec::new();
-    // Steps that made an entry, as far as is known here.
+    // Steps that may have created an entry.
     let mut entries: Vec<usize> = Vec::new();
     while script.len() < length {
         let number = script.len();
-        let target = target(dice, &entries);
-        // Unlike the TypeScript pi we refuse to keep from an entry that does not exist.
+        let target = target(rng, &entries);
+        // Unlike the TypeScript pi, this crate rejects a first kept entry that does not exist.
         let kept = if target.is_string() { Value::Null } else { target.clone() };
-        let step = match dice.below(24) {
-            0..=8 => json!({ "do": "message", "message": random_message(dice, number) }),
-            9 => json!({ "do": "level", "level": dice.pick(&["off", "high", "max"]) }),
+        let step = match rng.below(24) {
+            0..=8 => json!({ "do": "message", "message": random_message(rng, number) }),
+            9 => json!({ "do": "level", "level": rng.pick(&["off", "high", "max"]) }),
             10 => json!({ "do": "model", "provider": "p", "model": format!("m{number}") }),
             11 => json!({ "do": "usage", "kind": "cache_warm", "provider": "p", "model": "m",
                 "usage": usage(number), "note": "n" }),
-            12 => dice.pick(&[
+            12 => rng.pick(&[
                 json!({ "do": "custom", "customType": "t", "data": { "a": [1, null, 2.5] } }),
                 json!({ "do": "custom", "customType": "t" }),
                 json!({ "do": "custom", "customType": "t", "data": null }),
             ]),
-            13 => dice.pick(&[
+            13 => rng.pick(&[
                 json!({ "do": "customMessage", "customType": "t", "content": "c", "display": true }),
                 json!({ "do": "customMessage", "customType": "t", "display": false,
                     "content": [{ "type": "text", "text": "c" }], "details": { "d": 1 } }),
             ]),
             14 | 15 => json!({ "do": "edit", "target": target,
-                "replacement": dice.pick(&[
+                "replacement": rng.pick(&[
                     Value::Null,
                     json!({ "content": format!("edited {number}") }),
                     json!({ "content": [{ "type": "text", "text": format!("edited {number}") }] }),
                     json!({ "content": "" }),
                     json!({ "content": [] }),
                 ]) }),
-            16 => dice.pick(&[
+            16 => rng.pick(&[
                 json!({ "do": "label", "target": target, "label": format!("L{number}") }),
                 json!({ "do": "label", "target": target }),
                 json!({ "do": "label", "target": target, "label": "" }),
             ]),
-            17 => json!({ "do": "name", "name": dice.pick(&[" a\nname ", "b\r\n\r\nc", "", "\n", "d\n\ne"]) }),
-            18 | 19 => dice.pick(&[
+            17 => json!({ "do": "name", "name": rng.pick(&[" a\nname ", "b\r\n\r\nc", "", "\n", "d\n\ne"]) }),
+            18 | 19 => rng.pick(&[
                 json!({ "do": "compaction", "summary": format!("S{number}"), "tokens": 12,
                     "kept": kept }),
                 json!({ "do": "compaction", "summary": format!("S{number}"), "tokens": 1.5,
@@ -165,14 +165,14 @@ pub(crate) fn random_script(dice: &mut Dice, length: usize) -> Vec<Value> {
                 json!({ "do": "compaction", "summary": "", "tokens": 0,
                     "kept": kept, "fromHook": false }),
             ]),
-            20 => dice.pick(&[
+            20 => rng.pick(&[
                 json!({ "do": "summary", "to": target, "summary": format!("B{number}") }),
                 json!({ "do": "summary", "to": null, "summary": "B", "details": { "x": 1 },
                     "fromHook": true, "usage": usage(2) }),
                 json!({ "do": "summary", "to": target, "summary": "" }),
             ]),
             21 | 22 => json!({ "do": "branch", "to": target }),
-            _ if dice.below(4) == 0 => json!({ "do": "reset" }),
+            _ if rng.below(4) == 0 => json!({ "do": "reset" }),
             _ => json!({ "do": "message", "message": { "role": "user", "content": "go on", "timestamp": number } }),
         };
         if !matches!(step["do"].as_str(), Some("branch" | "reset")) {
@@ -183,16 +183,16 @@ pub(crate) fn random_script(dice: &mut Dice, length: usize) -> Vec<Value> {
     script
 }
 
-/// An earlier entry, rather a late one; now and then one that does not exist.
-fn target(dice: &mut Dice, entries: &[usize]) -> Value {
-    match dice.below(30) {
+/// Returns an earlier entry, usually a recent one, and sometimes one that does not exist.
+fn target(rng: &mut Rng, entries: &[usize]) -> Value {
+    match rng.below(30) {
         0 => json!("deadbeef"),
         _ if entries.is_empty() => json!("deadbeef"),
         1..=15 => {
             let recent = entries.len().min(6);
-            json!(entries[entries.len() - 1 - dice.below(recent)])
+            json!(entries[entries.len() - 1 - rng.below(recent)])
         }
-        _ => json!(dice.pick(entries)),
+        _ => json!(rng.pick(entries)),
     }
 }
 
@@ -201,20 +201,20 @@ fn usage(number: usize) -> Value {
         "cost": { "input": 0.1, "output": 0.2, "cacheRead": 0, "cacheWrite": 0, "total": 0.3 } })
 }
 
-fn random_message(dice: &mut Dice, number: usize) -> Value {
+fn random_message(rng: &mut Rng, number: usize) -> Value {
     let text = json!({ "type": "text", "text": format!("text {number} \u{1f600}\u{2028}") });
     let image = json!({ "type": "image", "data": "aGk=", "mimeType": "image/png" });
     let call = json!({ "type": "toolCall", "id": format!("c{number}"), "name": "read",
         "arguments": { "path": "x", "n": 1.0, "deep": { "a": [null, true] } } });
     let thinking = json!({ "type": "thinking", "thinking": "hm", "thinkingSignature": "sig" });
     let unknown = json!({ "type": "audio", "x": [1] });
-    match dice.below(16) {
+    match rng.below(16) {
         0..=3 => json!({ "role": "user", "content": format!("question {number}"), "timestamp": number }),
         4 => json!({ "role": "user", "content": [text, image, unknown], "timestamp": number, "extra": { "k": 1 } }),
         5 => json!({ "role": "user", "content": null, "timestamp": number }),
         6..=8 => json!({ "role": "assistant", "content": [thinking, text, call], "api": "x",
             "provider": format!("p{}", number % 3), "model": format!("m{number}"), "usage": usage(number),
-            "stopReason": dice.pick(&["stop", "toolUse", "aborted", "error", "length", "strange"]),
+            "stopReason": rng.pick(&["stop", "toolUse", "aborted", "error", "length", "strange"]),
             "timestamp": number }),
         9 => json!({ "role": "assistant", "content": null, "api": "x", "provider": "p", "model": "m",
             "usage": usage(1), "stopReason": "stop", "timestamp": number, "more": [1, 2] }),
@@ -225,11 +225,11 @@ fn random_message(dice: &mut Dice, number: usize) -> Value {
             "cancelled": false, "truncated": true, "fullOutputPath": "/o", "timestamp": number,
             "excludeFromContext": number.is_multiple_of(2) }),
         13 => json!({ "role": "custom", "customType": "ct", "content": "cc", "display": true, "timestamp": number }),
-        14 => json!({ "role": "system", "content": dice.pick(&["", "be brief"]),
+        14 => json!({ "role": "system", "content": rng.pick(&["", "be brief"]),
             "sections": { "a": format!("A{number}"), "b": null },
             "toolsAdded": [{ "name": format!("t{}", number % 4), "description": "d", "parameters": { "type": "object" } }],
             "timestamp": number }),
-        _ => dice.pick(&[
+        _ => rng.pick(&[
             json!({ "role": "mystery", "payload": { "x": [1, 2.5, "y"] } }),
             json!({ "role": "system", "content": "more", "toolsRemoved": [{ "name": "t1" }], "timestamp": number }),
             json!({ "role": "user", "timestamp": number }),

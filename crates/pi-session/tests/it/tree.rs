@@ -1,4 +1,4 @@
-//! The tree: which entry follows which, also where a file makes no sense.
+//! The tree of a session, including files with inconsistent links.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ fn fixture(name: &str) -> Session {
 }
 
 #[test]
-fn a_circle_is_cut_and_every_entry_is_shown_once() {
+fn a_cycle_is_cut_and_every_entry_is_shown_once() {
     // The nodes with their depths, and the path to the last entry.
     let cases = [
         ("self-parent", json!([["s1", 0], ["s2", 1]]), json!(["s1", "s2"])),
@@ -40,7 +40,7 @@ fn a_circle_is_cut_and_every_entry_is_shown_once() {
 }
 
 #[test]
-fn a_circle_through_a_damaged_line_is_cut_too() {
+fn a_cycle_through_a_damaged_line_is_cut() {
     let directory = tempfile::TempDir::new().unwrap();
     let path = directory.path().join("circle.jsonl");
     let line = |id: &str, parent: &str, data: &str| {
@@ -78,7 +78,7 @@ fn the_tree_as_json_has_entries_children_and_labels() {
     let roots: Value = serde_json::from_slice(&json).unwrap();
     let first = &roots[0];
     assert_eq!((&first["entry"]["id"], &first["label"]), (&json!("a1"), &json!("A2")));
-    // The time of the last change.
+    // The time of the label is that of its last change.
     let session = fixture("labels");
     assert_eq!(first["labelTimestamp"], session.entry("l3").unwrap().timestamp);
     let second = &first["children"][0];
@@ -87,7 +87,7 @@ fn the_tree_as_json_has_entries_children_and_labels() {
 }
 
 #[test]
-fn what_is_left_behind_begins_after_the_last_common_entry() {
+fn abandoned_entries_begin_after_the_last_common_entry() {
     let mut session = fixture("sibling-order");
     let ids = |session: &Session, target: Option<&str>| -> Vec<String> {
         session.abandoned_entries(target).unwrap().into_iter().map(|entry| entry.id).collect()
@@ -101,7 +101,7 @@ fn what_is_left_behind_begins_after_the_last_common_entry() {
 }
 
 #[test]
-fn forks_keep_the_boundary_of_a_compaction_whose_label_is_left_out() {
+fn a_fork_replaces_a_label_as_the_first_kept_entry_of_a_compaction() {
     let session = fixture("labels-kept");
     let directory = tempfile::TempDir::new().unwrap();
     let copy = pi_session::NewSession::default().directory(directory.path());
@@ -111,7 +111,7 @@ fn forks_keep_the_boundary_of_a_compaction_whose_label_is_left_out() {
         EntryBody::Compaction(compaction) => compaction.first_kept_entry_id,
         other => panic!("{other:?}"),
     };
-    // Label l1 stood before a5, l3 before c2 itself.
+    // The label l1 precedes a5, and l3 precedes c2 itself.
     assert_eq!((kept("c1"), kept("c2")), ("a5".to_owned(), "c2".to_owned()));
     assert_eq!(fork.context_at(Some("c1")).unwrap(), session.context_at(Some("c1")).unwrap());
 }

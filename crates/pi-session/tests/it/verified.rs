@@ -1,4 +1,4 @@
-//! Verified compaction: what the checks catch, what they let pass, and what happens then.
+//! Verified compaction: the checks of a summary, and their consequences.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::effects::resolver;
 
-/// A conversation with a goal, demands, changes, a failure and a plan.
+/// A conversation with a goal, constraints, modified files, a failure and a plan.
 fn conversation() -> Vec<Message> {
     vec![
         Message::user(
@@ -116,7 +116,7 @@ fn findings(summary: &str, facts: &Facts) -> Vec<Finding> {
 }
 
 #[test]
-fn facts_are_what_a_rule_can_know() {
+fn facts_are_extracted_from_the_conversation() {
     let facts = facts(&[]);
     assert_eq!(
         facts.constraints,
@@ -131,13 +131,13 @@ fn facts_are_what_a_rule_can_know() {
         Some("Now honour Retry-After, then make retry_gives_up pass.")
     );
     let [error] = facts.errors.as_slice() else { panic!("{:?}", facts.errors) };
-    assert_eq!(error.action, "cargo test retry", "the failed build was put right");
+    assert_eq!(error.action, "cargo test retry", "the failed build was repeated");
     assert!(error.message.contains("retry_gives_up"), "{error:?}");
     assert_eq!(facts.open_items, ["honour the Retry-After header", "document `RetryPolicy`"]);
 }
 
 #[test]
-fn what_is_kept_settles_and_overrules() {
+fn kept_messages_settle_errors_and_contain_the_instruction() {
     let kept: Vec<AgentMessage> = vec![
         Message::user("Now run the tests again.").into(),
         calls(&[("bash", json!({ "command": "cargo test retry -- --nocapture" }))], "").into(),
@@ -172,7 +172,7 @@ fn good_summaries_pass() {
 }
 
 #[test]
-fn planted_omissions_are_caught() {
+fn omissions_and_wrong_shapes_are_found() {
     let facts = facts(&[]);
     let long = format!("{GOOD}\n- {}", "word ".repeat(2500));
     let cases: Vec<(&str, String, fn(&Finding) -> bool)> = vec![
@@ -248,7 +248,7 @@ fn planted_omissions_are_caught() {
     }
 }
 
-/// A session with the conversation above, padded so that there is something to compact.
+/// Returns a session with the conversation above, long enough to be compacted.
 fn session() -> Session {
     let mut session = Session::in_memory("/proj");
     session.append_message(Message::system("be good")).unwrap();
@@ -272,13 +272,13 @@ fn summarizer(model: &Faux) -> Summarizer<'_> {
 const LOSSY: &str = "## Goal\nRetry.\n## Constraints & Preferences\n(none)\n## Progress\n### Done\n- [x] backoff\n### In Progress\n(none)\n### Blocked\n(none)\n## Key Decisions\n(none)\n## Next Steps\n1. go on\n## Critical Context\n(none)";
 
 #[tokio::test]
-async fn what_becomes_of_a_draft() {
+async fn every_draft_leads_to_a_summary_with_all_facts() {
     let tool_call = || Reply::new().tool_call("read", &json!({ "path": "x" }));
     let cut = || Reply::new().text("## Goal").stop_reason(StopReason::Length);
     let text = |text: &str| Reply::new().text(text);
     let cases = [
         ("good", vec![text(GOOD)], SummaryStatus::Passed, 1),
-        ("mended", vec![text(LOSSY), text(GOOD)], SummaryStatus::Repaired, 2),
+        ("repaired", vec![text(LOSSY), text(GOOD)], SummaryStatus::Repaired, 2),
         ("lossy twice", vec![text(LOSSY), text(LOSSY)], SummaryStatus::Restored, 2),
         ("the first is better", vec![text(LOSSY), tool_call()], SummaryStatus::Restored, 2),
         (
@@ -305,7 +305,7 @@ async fn what_becomes_of_a_draft() {
         assert_eq!(verdict.findings.is_empty(), status == SummaryStatus::Passed, "{name}");
         assert!((made.tokens_after as f64) < made.compaction.tokens_before, "{name}");
         assert_eq!(model.pending(), 0, "{name}");
-        // Whatever happened, nothing that a rule knows is lost.
+        // No extracted fact is lost.
         for known in
             ["public API", "30 seconds", "tabs", "client.rs", "tests/retry.rs", "RetryPolicy"]
         {
@@ -349,7 +349,7 @@ async fn the_repair_request_names_what_is_missing() {
 }
 
 #[tokio::test]
-async fn a_history_longer_than_the_window_is_summarised_in_parts() {
+async fn a_history_longer_than_the_window_is_summarized_in_parts() {
     let model = Faux::responding(|_| Reply::new().text(GOOD));
     let mut session = Session::in_memory("/proj");
     for message in conversation() {
@@ -376,7 +376,7 @@ async fn a_history_longer_than_the_window_is_summarised_in_parts() {
 }
 
 #[tokio::test]
-async fn a_demand_survives_compaction_after_compaction() {
+async fn a_constraint_survives_several_compactions() {
     let mut session = session();
     for round in 0..4 {
         let model = Faux::responding(|_| Reply::new().text(LOSSY));
@@ -393,7 +393,7 @@ async fn a_demand_survives_compaction_after_compaction() {
 }
 
 #[tokio::test]
-async fn failure_changes_nothing_and_says_why() {
+async fn a_failed_compaction_changes_nothing() {
     let fail = |reply: Reply| async move {
         let model = Faux::new();
         model.push(reply);

@@ -1,6 +1,6 @@
 //! A browser under test: Chromium, driven through chromedriver with plain HTTP and JSON.
 //!
-//! There is no way to skip: a machine without a browser fails, and says what to install.
+//! The tests cannot be skipped: without a browser they fail, and name what to install.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -27,7 +27,7 @@ const ARGUMENTS: &[&str] = &[
     "--window-size=1400,900",
 ];
 
-/// One browser window. Ends with its owner.
+/// A browser window, which closes when it is dropped.
 pub(crate) struct Browser {
     driver: Child,
     port: u16,
@@ -51,7 +51,7 @@ impl Browser {
                 port.trim_end_matches('.').parse().ok()
             })
             .unwrap_or_else(|| panic!("chromedriver did not start; {MISSING}"));
-        // It must never block on a full pipe.
+        // The driver must never block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         let profile = TempDir::new().unwrap();
         let mut browser = Self { driver, port, session: String::new(), _profile: profile };
@@ -72,7 +72,7 @@ impl Browser {
         browser
     }
 
-    /// Opens a file, and forgets what the browser logged before.
+    /// Opens a file, and discards the log of the browser.
     pub(crate) fn open(&mut self, page: &Path, fragment: &str) {
         self.command("url", &json!({"url": "about:blank"}));
         self.log("browser");
@@ -82,7 +82,7 @@ impl Browser {
         assert!(opened.is_null(), "{opened}");
     }
 
-    /// Runs a script in the page and returns what it returns.
+    /// Runs a script in the page, and returns its result.
     pub(crate) fn run(&mut self, script: &str) -> Value {
         self.command("execute/sync", &json!({"script": script, "args": []}))
     }
@@ -97,7 +97,7 @@ impl Browser {
         assert_eq!(seen, true, "waited for {condition}");
     }
 
-    /// Types into whatever has the focus.
+    /// Types into the focused element.
     pub(crate) fn type_keys(&mut self, keys: &str) {
         let path = format!("/session/{}/element/active", self.session);
         let element = self.send("GET", &path, &Value::Null);
@@ -111,13 +111,13 @@ impl Browser {
         self.command("goog/cdp/execute", &json!({"cmd": command, "params": parameters}))
     }
 
-    /// What has been logged since the last look.
+    /// Returns the log since the last call.
     pub(crate) fn log(&mut self, kind: &str) -> Vec<Value> {
         let entries = self.command("se/log", &json!({ "type": kind }));
         entries.as_array().unwrap_or_else(|| panic!("{entries}")).clone()
     }
 
-    /// The addresses the page asked for since it was opened.
+    /// Returns the URLs that the page requested since it was opened.
     pub(crate) fn requests(&mut self) -> Vec<String> {
         let events = self.log("performance").into_iter().filter_map(|entry| {
             let event: Value = serde_json::from_str(entry["message"].as_str()?).ok()?;
@@ -128,7 +128,7 @@ impl Browser {
         events.collect()
     }
 
-    /// A dialog is open.
+    /// Returns true if a dialog is open.
     pub(crate) fn has_dialog(&mut self) -> bool {
         let path = format!("/session/{}/alert/text", self.session);
         self.send("GET", &path, &Value::Null)["error"] != "no such alert"
@@ -174,7 +174,7 @@ impl Drop for Browser {
     fn drop(&mut self) {
         if !self.session.is_empty() {
             let path = format!("/session/{}", self.session);
-            // The browser is the driver's child: end it first.
+            // The browser is a child of the driver: close it first.
             let ended = std::panic::AssertUnwindSafe(|| self.send("DELETE", &path, &Value::Null));
             let _ = std::panic::catch_unwind(ended);
         }

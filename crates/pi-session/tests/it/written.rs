@@ -1,7 +1,7 @@
-//! What we write: byte for byte what the TypeScript pi writes, but for ids and times.
+//! Written files equal those of the TypeScript pi byte for byte, except for ids and times.
 //!
-//! `fixtures/written` holds a script that does everything once, and the file that pi 1.5.0 was
-//! observed to write for it.
+//! `fixtures/written` holds a script with every kind of step, and the file that pi 1.5.0 wrote for
+//! it.
 
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::script::perform;
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/written");
 
 #[test]
-fn every_kind_of_entry_is_written_as_the_typescript_pi_writes_it() {
+fn every_kind_of_entry_is_written_as_by_the_typescript_pi() {
     let fixture = |name: &str| fs::read_to_string(Path::new(FIXTURES).join(name)).unwrap();
     let script: Vec<Value> =
         fixture("script.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -50,8 +50,8 @@ fn files_are_named_after_their_time_and_id() {
 }
 
 #[test]
-fn directories_are_named_after_where_the_conversation_runs() {
-    // Observed from pi 1.5.0.
+fn directories_are_named_after_the_working_directory() {
+    // Recorded from pi 1.5.0.
     for (cwd, name) in
         [("/tmp/proj x", "--tmp-proj x--"), ("/", "----"), ("/a:b/c\\d", "--a-b-c-d--")]
     {
@@ -61,7 +61,7 @@ fn directories_are_named_after_where_the_conversation_runs() {
 }
 
 #[test]
-fn entry_ids_are_short_and_used_once() {
+fn entry_ids_are_short_and_unique() {
     let mut session = Session::in_memory("/proj");
     let mut ids = std::collections::HashSet::new();
     for _ in 0..20_000 {
@@ -75,7 +75,7 @@ fn new_in(directory: &Path) -> Session {
     Session::create(NewSession::new("/proj").directory(directory)).unwrap()
 }
 
-/// The lines of a file, with ids numbered and times taken out.
+/// Returns the lines of a file, with ids numbered and times removed.
 fn masked(text: &str) -> Vec<String> {
     let mut text = text.to_owned();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -1,4 +1,4 @@
-//! Compacting a session for real, again and again: what is in the file, what the model reads.
+//! Repeated compaction of a session: the entries of the file, and the context of the model.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::effects::resolver;
 const SETTINGS: CompactionSettings =
     CompactionSettings { enabled: true, reserve_tokens: 100, keep_recent_tokens: 30 };
 
-/// A turn: a request, a call, its result, an answer. 20 tokens and a little.
+/// Appends a turn of a request, a call, its result and an answer, with about 20 tokens.
 fn turn(session: &mut Session, number: usize) {
     let answer = |content, stop_reason| {
         let message = AssistantMessage { content, stop_reason, ..AssistantMessage::default() };
@@ -68,7 +68,7 @@ fn roles(session: &mut Session) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_session_is_compacted_again_and_again() {
+async fn a_session_can_be_compacted_repeatedly() {
     let faux = Faux::responding(|_| Reply::new().text("A summary."));
     let mut session = Session::in_memory("/proj");
     session.append_message(Message::system("Be brief.")).unwrap();
@@ -80,7 +80,7 @@ async fn a_session_is_compacted_again_and_again() {
             number += 1;
         }
         if round == 2 {
-            // The parent of the next compaction is an entry that no context shows again.
+            // The parent of the next compaction is an entry that no later context contains.
             session.append_message(Message::system("Be briefer.")).unwrap();
         }
         let before = session.projection().unwrap();
@@ -88,11 +88,11 @@ async fn a_session_is_compacted_again_and_again() {
         let (prepared, files) = compact(&mut session, &faux).await.unwrap();
         assert_eq!(prepared.previous_summary.is_some(), round > 0);
         assert!(prepared.turn_prefix.is_empty() != prepared.is_split_turn);
-        // The summary so far is carried on: by the model, or as it is.
+        // The previous summary is updated by the model, or kept unchanged.
         let first = format!("{:?}", faux.requests()[asked].context.messages);
         let carried = first.contains("<previous-summary>\\nA summary.");
         assert_eq!(carried, round > 0 && !prepared.to_summarize.is_empty(), "{first}");
-        // Nothing is lost and nothing is there twice.
+        // No message is lost or repeated.
         let parts = [&prepared.to_summarize, &prepared.turn_prefix, &prepared.kept];
         let skipped = usize::from(round > 0);
         let all: Vec<&AgentMessage> = before[skipped..]
@@ -101,7 +101,7 @@ async fn a_session_is_compacted_again_and_again() {
             .filter(|message| message.role() != "system")
             .collect();
         assert!(parts.into_iter().flatten().eq(all.iter().copied()), "round {round}");
-        // Files of all rounds are remembered.
+        // The lists contain the files of all rounds.
         assert!(files.modified.len() > lists.modified.len());
         assert!(lists.read.iter().all(|path| files.read.contains(path)));
         lists = files;
@@ -111,7 +111,7 @@ async fn a_session_is_compacted_again_and_again() {
         assert_eq!(roles.len(), 2 + prepared.kept.len());
         let after = projected_tokens(&session.projection().unwrap()).tokens;
         assert!(after < prepared.tokens_before, "{after} of {}", prepared.tokens_before);
-        // However little is to be kept: it has just been compacted.
+        // A session that was just compacted cannot be compacted again.
         let none = CompactionSettings { keep_recent_tokens: 0, ..SETTINGS };
         assert_eq!(
             prepare(&session.projection().unwrap(), &none, &resolver()),
@@ -123,7 +123,7 @@ async fn a_session_is_compacted_again_and_again() {
 }
 
 #[test]
-fn an_entry_without_an_id_cannot_be_the_first_that_is_kept() {
+fn an_entry_without_an_id_cannot_be_the_first_kept_entry() {
     let mut entries = path(&json!([["user", 400], ["assistant", 4], ["user", 400]]));
     assert!(prepare(&project(entries.clone()), &SETTINGS, &resolver()).is_some());
     entries[2].id.clear();
@@ -131,7 +131,7 @@ fn an_entry_without_an_id_cannot_be_the_first_that_is_kept() {
 }
 
 #[test]
-fn what_is_left_behind_is_what_was_observed() {
+fn abandoned_entries_equal_the_recorded_ones() {
     let directory = TempDir::new().unwrap();
     for (number, case) in cases("left_behind.json").iter().enumerate() {
         let file = directory.path().join(format!("{number}.jsonl"));

@@ -1,8 +1,8 @@
-//! Paths of entries in a short form, as the fixtures have them.
+//! Paths of entries in the short form of the fixtures.
 //!
 //! `["assistant", 12, {"calls": [["read", {"path": "/a"}]]}]` is an answer of twelve characters
-//! and a call. The entry at index `i` has the id `e<i>`, follows `e<i-1>` and is `i` seconds
-//! younger than [`BASE`]; so is its message.
+//! and a call. The entry at index `i` has the id `e<i>` and the parent `e<i-1>`; entry and message
+//! are from `i` seconds after [`BASE`].
 
 use std::fs;
 use std::path::Path;
@@ -10,10 +10,10 @@ use std::path::Path;
 use pi_protocol::{AgentMessage, Entry};
 use serde_json::{Value, json};
 
-/// 2026-01-01T00:00:00Z.
+/// The time of the first entry, 2026-01-01T00:00:00Z.
 pub(super) const BASE: u64 = 1_767_225_600_000;
 
-/// The cases of a fixture.
+/// Reads the cases of a fixture.
 pub(super) fn cases(name: &str) -> Vec<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/compaction").join(name);
     let mut file: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -22,13 +22,13 @@ pub(super) fn cases(name: &str) -> Vec<Value> {
     cases
 }
 
-/// The entries of a path in short form.
+/// Returns the entries of a path in short form.
 pub(super) fn path(short: &Value) -> Vec<Entry> {
     let short = short.as_array().unwrap();
     short.iter().enumerate().map(|(index, short)| entry(index, short)).collect()
 }
 
-/// How many seconds after [`BASE`] a message was made.
+/// Returns the number of seconds from [`BASE`] to a message.
 pub(super) fn second(message: &AgentMessage) -> u64 {
     let value = serde_json::to_value(message).unwrap();
     (value["timestamp"].as_f64().unwrap() as u64 - BASE) / 1000

@@ -1,4 +1,4 @@
-//! A hundred thousand entries: nothing recursive, nothing quadratic.
+//! Compaction of a hundred thousand entries: no step is recursive or quadratic.
 
 use pi_protocol::Entry;
 use pi_session::compaction::{
@@ -12,10 +12,10 @@ use super::fixture::path;
 use crate::effects::resolver;
 
 const ENTRIES: usize = 100_000;
-/// A request is 2 tokens, a call 7, a result 2, and there are 20,000 of each.
+/// Half of the tokens: a request has 2, a call 7 and a result 2, with 20,000 of each.
 const HALF: u64 = 110_000;
 
-/// Would take hours if any step looked at all entries for each entry.
+/// Takes hours if a step visits all entries for each entry.
 #[test]
 fn a_long_session_is_prepared() {
     let kinds = path(&json!([
@@ -43,7 +43,7 @@ fn a_long_session_is_prepared() {
     assert_eq!(estimated_tokens(&projected), Some(all.tokens));
     let cut = find_cut(&projected, 0..projected.len(), HALF);
     assert_eq!(cut.first_kept, ENTRIES / 2 - 2); // with the label and the edit before it
-    // A budget larger than everything makes the walk go to the end.
+    // With an unlimited budget the search visits all entries.
     assert_eq!(find_cut(&projected, 0..projected.len(), u64::MAX).first_kept, 0);
     let prepared = prepare(&projected, &settings, &resolver()).unwrap();
     assert_eq!(prepared.kept.len(), ENTRIES / 2 / kinds.len() * 3);

@@ -1,4 +1,4 @@
-//! The pure parts against tables of what the TypeScript pi does.
+//! Comparison of the pure steps of compaction with recorded tables of the TypeScript pi.
 
 use std::collections::BTreeSet;
 
@@ -29,16 +29,16 @@ fn files(ops: &FileOps) -> Value {
     json!([ops.read, ops.modified])
 }
 
-/// Files of a table: read, and modified. The TypeScript pi separates written and edited files.
+/// Converts the files of a table: the TypeScript pi separates written and edited files.
 fn expected_files(files: &Value) -> Value {
     let [read, written, edited] = read::<[BTreeSet<String>; 3]>(files);
     let modified: BTreeSet<&String> = written.union(&edited).collect();
     json!([read, modified])
 }
 
-/// Where we differ: if state entries stand before a message that begins a turn, the TypeScript
-/// pi takes them for the middle of the turn before.
-fn is_whole_turn_taken_for_half(entries: &[ProjectedEntry], first_kept: usize) -> bool {
+/// Returns true for the known difference: if state entries precede a message that begins a turn,
+/// the TypeScript pi treats them as the middle of the previous turn.
+fn is_mistaken_for_split_turn(entries: &[ProjectedEntry], first_kept: usize) -> bool {
     let begins = |projected: &ProjectedEntry| {
         let role = projected.messages.last().map(AgentMessage::role);
         !matches!(role, None | Some("assistant" | "toolResult" | "system"))
@@ -49,7 +49,7 @@ fn is_whole_turn_taken_for_half(entries: &[ProjectedEntry], first_kept: usize) -
 }
 
 #[test]
-fn messages_are_estimated_alike() {
+fn estimates_of_messages_equal_the_recorded_ones() {
     for case in cases("estimates.json") {
         let message: AgentMessage = read(&case["message"]);
         assert_eq!(message_tokens(&message), case["tokens"], "{case}");
@@ -57,7 +57,7 @@ fn messages_are_estimated_alike() {
 }
 
 #[test]
-fn contexts_are_estimated_alike() {
+fn estimates_of_contexts_equal_the_recorded_ones() {
     let row = |tokens: ContextTokens| {
         json!([tokens.tokens, tokens.usage_tokens, tokens.trailing_tokens, tokens.last_usage_index])
     };
@@ -70,7 +70,7 @@ fn contexts_are_estimated_alike() {
 }
 
 #[test]
-fn cuts_fall_in_the_same_places() {
+fn cuts_equal_the_recorded_ones() {
     let mut differences = 0;
     for case in cases("cuts.json") {
         let projected = project(path(&case["path"]));
@@ -79,7 +79,7 @@ fn cuts_fall_in_the_same_places() {
         let cut = find_cut(&projected, range.clone(), case["keep"].as_u64().unwrap());
         assert_eq!(cut.first_kept, index("firstKept"), "{case}");
         if cut.first_kept < range.end
-            && is_whole_turn_taken_for_half(&projected[..range.end], cut.first_kept)
+            && is_mistaken_for_split_turn(&projected[..range.end], cut.first_kept)
         {
             assert_eq!(cut.turn_start, None, "{case}");
             differences += 1;
@@ -91,7 +91,7 @@ fn cuts_fall_in_the_same_places() {
 }
 
 #[test]
-fn compactions_are_prepared_alike() {
+fn preparations_of_compactions_equal_the_recorded_ones() {
     for case in cases("preparations.json") {
         let projected = project(path(&case["path"]));
         let prepared = prepare(&projected, &settings(&case["keep"]), &resolver());
@@ -110,7 +110,7 @@ fn compactions_are_prepared_alike() {
             .iter()
             .position(|projected| projected.entry.id == prepared.first_kept)
             .unwrap();
-        if is_whole_turn_taken_for_half(&projected, first_kept) {
+        if is_mistaken_for_split_turn(&projected, first_kept) {
             let all: Vec<Value> = ["history", "prefix"]
                 .iter()
                 .flat_map(|part| expected[*part].as_array().unwrap().clone())
@@ -126,7 +126,7 @@ fn compactions_are_prepared_alike() {
 }
 
 #[test]
-fn branches_are_prepared_alike() {
+fn preparations_of_branches_equal_the_recorded_ones() {
     for case in cases("branches.json") {
         let budget = case["budget"].as_u64().unwrap();
         let prepared = prepare_branch(&path(&case["path"]), budget, &resolver());
@@ -137,7 +137,7 @@ fn branches_are_prepared_alike() {
 }
 
 #[test]
-fn conversations_are_written_alike() {
+fn serialized_conversations_equal_the_recorded_ones() {
     for case in cases("serialization.json") {
         let messages: Vec<Message> = read(&case["messages"]);
         assert_eq!(serialize_conversation(&messages), case["text"], "{case}");

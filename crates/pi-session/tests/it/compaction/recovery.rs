@@ -1,4 +1,4 @@
-//! Recovery from an overflow: what is hidden, and that nothing is hidden in vain.
+//! Recovery from an overflow: entries are hidden only if something can be compacted.
 
 use pi_session::compaction::{CompactionPreparation, CompactionSettings, plan_recovery, prepare};
 use pi_session::{ProjectedEntry, Session, project};
@@ -12,16 +12,16 @@ fn keeping(tokens: u64) -> CompactionSettings {
 }
 
 #[test]
-fn the_failed_attempt_goes_only_if_something_is_compacted() {
+fn the_failed_attempt_is_hidden_only_if_something_is_compacted() {
     let cut = json!(["assistant", 40, {"stop": "length"}]);
     let calls = json!(["assistant", 0, {"stop": "length", "calls": [["read", {"path": "/a"}]]}]);
     let (asked, answered) = (json!(["user", 40]), json!(["assistant", 40]));
     let (own, foreign) = (json!(["result", 8, {"call": "c4_0"}]), json!(["result", 8]));
     let cases = [
-        // A short session whose only answer was cut off: it stays.
+        // In a short session, an answer that was cut off stays.
         ("small session", json!([asked, cut]), 1000, None),
         ("small session with history", json!([asked, answered, asked, cut]), 1000, None),
-        ("nobody answered", json!([asked]), 0, None),
+        ("no answer", json!([asked]), 0, None),
         ("already compacted", json!([asked, cut, ["compaction", 9, {"kept": 0}]]), 0, None),
         ("one answer", json!([asked, answered, asked, cut]), 10, Some((vec!["e3"], "e3"))),
         (
@@ -43,9 +43,9 @@ fn the_failed_attempt_goes_only_if_something_is_compacted() {
     }
 }
 
-/// The plan is what preparing gives once the edits are in the session.
+/// The plan equals the preparation after the edits.
 #[test]
-fn the_plan_holds_after_the_edits() {
+fn the_plan_anticipates_the_edits() {
     let short = json!([
         ["system", 30], ["user", 80], ["assistant", 80, {"usage": 300}], ["user", 120],
         ["assistant", 20, {"stop": "length", "calls": [["read", {"path": "/a"}]]}],

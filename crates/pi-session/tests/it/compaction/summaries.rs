@@ -1,4 +1,4 @@
-//! What a summarising model is asked, and what becomes of its answer.
+//! Requests for summaries, and the handling of answers.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ fn usage() -> Usage {
     .unwrap()
 }
 
-/// A model that answers `S1`, `S2` and so on.
+/// Returns a model that answers `S1`, `S2` and so on.
 fn counting() -> Faux {
     let faux = Faux::new();
     for number in 1..=3 {
@@ -59,7 +59,7 @@ fn question(request: &Request) -> String {
     }
 }
 
-/// The lines that other programs rely on: headings, tags, the serialised conversation.
+/// Returns the lines that the TypeScript pi relies on: headings, tags, the serialized conversation.
 fn skeleton(text: &str) -> Vec<&str> {
     let begins = ["# ", "## ", "### ", "<", "[User", "[Assistant", "[Tool", "Additional focus"];
     text.lines().filter(|line| begins.iter().any(|begin| line.starts_with(begin))).collect()
@@ -77,7 +77,7 @@ fn check_request(request: &Request, expected: &Value, name: &str) {
 }
 
 #[tokio::test]
-async fn compactions_ask_and_join_as_observed() {
+async fn requests_and_summaries_of_compactions_equal_the_recorded_ones() {
     for case in cases("requests.json") {
         let name = case["name"].as_str().unwrap();
         let keep_recent_tokens = case["keep"].as_u64().unwrap();
@@ -110,7 +110,7 @@ async fn compactions_ask_and_join_as_observed() {
 }
 
 #[tokio::test]
-async fn branch_summaries_ask_and_answer_as_observed() {
+async fn requests_and_summaries_of_branches_equal_the_recorded_ones() {
     for case in cases("branch_requests.json") {
         let name = case["name"].as_str().unwrap();
         let faux = Faux::new();
@@ -143,7 +143,7 @@ async fn branch_summaries_ask_and_answer_as_observed() {
         match summary.usage {
             Some(spent) => {
                 assert_eq!(spent, usage(), "{name}");
-                // The first line is our own wording.
+                // The first line differs in wording.
                 assert_eq!(summary.summary.split_once('\n').unwrap().1, after, "{name}");
             }
             None => assert_eq!(summary.summary, after, "{name}"),
@@ -152,7 +152,7 @@ async fn branch_summaries_ask_and_answer_as_observed() {
 }
 
 #[tokio::test]
-async fn what_is_not_a_whole_summary_is_an_error() {
+async fn an_incomplete_summary_is_an_error() {
     for case in cases("failures.json") {
         let name = case["name"].as_str().unwrap();
         let faux = Faux::responding({
@@ -163,7 +163,7 @@ async fn what_is_not_a_whole_summary_is_an_error() {
         for (task, observed) in [("Summarization", "history"), ("Branch summarization", "branch")] {
             let outcome = match summarizer.ask(task, "Q".to_owned()).await {
                 Ok(summary) => json!({"text": summary.text}),
-                // The reason is in our own words.
+                // The reason differs in wording.
                 Err(error @ SummaryError::Incomplete { .. }) => {
                     let text = error.to_string();
                     json!({"failed": text.split_once(": ").unwrap().0})
@@ -194,7 +194,7 @@ fn scripted(case: &Value) -> Reply {
 }
 
 #[tokio::test]
-async fn nothing_and_blanks_are_not_summaries() {
+async fn an_answer_without_text_is_an_error() {
     for reply in [Reply::new(), Reply::new().text(" \n "), Reply::new().thinking("Hm.")] {
         let faux = Faux::new();
         faux.push(reply);
@@ -222,7 +222,7 @@ async fn cancelling_ends_the_first_request_and_prevents_the_second() {
 }
 
 #[tokio::test]
-async fn a_failed_history_spares_the_second_request() {
+async fn a_failed_first_request_prevents_the_second() {
     let faux = Faux::new();
     faux.push(Reply::new().text("half").stop_reason(StopReason::Length));
     faux.push(Reply::new().text("prefix"));
@@ -235,7 +235,7 @@ async fn a_failed_history_spares_the_second_request() {
 }
 
 #[tokio::test]
-async fn a_system_message_does_not_eat_the_budget_of_a_branch() {
+async fn system_messages_do_not_count_towards_the_budget_of_a_branch() {
     let faux = counting();
     let mut summarizer = summarizer(&faux, &json!({}));
     summarizer.thinking_level = Some(ThinkingLevel::High);

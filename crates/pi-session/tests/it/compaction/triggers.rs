@@ -1,4 +1,4 @@
-//! When compaction is due, rule by rule.
+//! The rules of the decision to compact.
 
 use pi_protocol::{AssistantMessage, Model, StopReason, Usage};
 use pi_session::compaction::{
@@ -38,7 +38,7 @@ fn answer(stop_reason: StopReason, tokens: u64) -> AssistantMessage {
 }
 
 #[test]
-fn the_threshold_is_what_the_reserve_leaves() {
+fn the_threshold_is_the_window_without_the_reserve() {
     let off = CompactionSettings { enabled: false, ..settings() };
     let cases = [
         ("at the limit", 83_616, WINDOW, settings(), false),
@@ -55,7 +55,7 @@ fn the_threshold_is_what_the_reserve_leaves() {
 }
 
 #[test]
-fn settings_are_those_of_the_settings_file() {
+fn settings_have_the_names_of_the_settings_file() {
     let read = |value: Value| serde_json::from_value::<CompactionSettings>(value).unwrap();
     assert_eq!(read(json!({})), settings());
     let expected = json!({"enabled": true, "reserveTokens": 16384, "keepRecentTokens": 20000});
@@ -88,7 +88,7 @@ fn every_rule_of_the_decision() {
     let no = |answer| check(answer, Overflow::No);
     let exceeded = |answer| check(answer, Overflow::Exceeded);
     let truncated = |answer| check(answer, Overflow::Truncated);
-    // What is asked, what an estimate would say, what comes out.
+    // The check, the result of the estimate, and the decision.
     let cases: Vec<(&str, CompactionCheck<'_>, Option<u64>, CompactionDecision)> = vec![
         ("room enough", no(&small), None, Nothing),
         ("nearly full", no(&full), None, Threshold),
@@ -158,7 +158,7 @@ fn every_rule_of_the_decision() {
 }
 
 #[test]
-fn the_estimate_is_asked_only_when_it_is_needed() {
+fn the_estimate_is_computed_only_on_demand() {
     let (model, full) = (model("m"), answer(StopReason::Stop, 90_000));
     let check = CompactionCheck {
         when: CheckTime::AfterRun,
@@ -175,7 +175,7 @@ fn the_estimate_is_asked_only_when_it_is_needed() {
 }
 
 #[test]
-fn an_estimate_rests_on_a_count_since_the_last_compaction() {
+fn an_estimate_requires_a_count_since_the_last_compaction() {
     let answered = json!(["assistant", 40, {"usage": 500}]);
     let failed = json!(["assistant", 0, {"stop": "error", "usage": 900}]);
     let (asked, compacted) = (json!(["user", 40]), json!(["compaction", 40, {"kept": 0}]));
@@ -185,7 +185,7 @@ fn an_estimate_rests_on_a_count_since_the_last_compaction() {
         ("counted before the error", json!([asked, answered, asked, failed]), Some(510)),
         ("counted before the compaction", json!([asked, answered, compacted, asked, failed]), None),
         ("counted after it", json!([asked, compacted, asked, answered, asked, failed]), Some(510)),
-        ("edited, then nothing is trusted", json!([asked, answered, edit]), Some(10)),
+        ("edited after the count", json!([asked, answered, edit]), Some(10)),
         ("counted after the edit", json!([asked, edit, asked, answered, asked]), Some(510)),
     ];
     for (name, short, expected) in cases {

@@ -1,17 +1,17 @@
-//! A disk that is soon full, where we may mount one.
+//! A small disk, if the test may mount one.
 
 use std::path::Path;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-/// A small file system of its own.
+/// A small temporary file system.
 pub(super) struct SmallDisk {
     mounted: TempDir,
 }
 
 impl SmallDisk {
-    /// Mounts it; `None` without the right to.
+    /// Mounts the file system; `None` without permission.
     pub(super) fn mount() -> Option<Self> {
         let mounted = TempDir::new().unwrap();
         let done = mount(&["-t", "tmpfs", "-o", "size=128k", "tmpfs"], mounted.path());
@@ -28,7 +28,7 @@ impl SmallDisk {
         }
     }
 
-    /// Makes room, or takes it back; or takes back the right to write.
+    /// Changes the size of the file system, or makes it read-only.
     pub(super) fn remount(&self, options: &str) {
         assert!(mount(&["-o", &format!("remount,{options}")], self.path()), "remount {options}");
     }

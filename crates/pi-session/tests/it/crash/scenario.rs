@@ -1,4 +1,4 @@
-//! The ways in which a writer is disturbed, and what must hold afterwards.
+//! The scenarios of the crash tests, and the conditions that must hold afterwards.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,30 +11,30 @@ use tempfile::TempDir;
 
 use super::disk::SmallDisk;
 use super::writer::{Task, command, old_file, text};
-use crate::script::Dice;
+use crate::script::Rng;
 
-/// How a writer is disturbed.
+/// The way in which a writer is interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Scenario {
     /// Killed while the session is created.
     Creation,
     /// Killed while entries are appended.
     Appends,
-    /// Killed while it continues a file that was torn before.
+    /// Killed while it appends to a file with a torn line.
     Continued,
     /// Killed between compactions and branches.
     Compactions,
-    /// Killed while it forks.
+    /// Killed while it forks the session.
     Forks,
     /// Killed while an old file is migrated.
     Migration,
-    /// Killed while others read, try to write, and write without asking.
-    Company,
-    /// A file that may not grow further.
+    /// Killed while other programs read, try to lock, and write without a lock.
+    Concurrent,
+    /// Writes to a file whose size is limited.
     FileLimit,
-    /// A disk that gets full.
+    /// Writes to a disk that becomes full.
     FullDisk,
-    /// A disk that is read-only.
+    /// Writes to a read-only disk.
     ReadOnlyDisk,
 }
 
@@ -45,14 +45,14 @@ pub(super) const SCENARIOS: &[Scenario] = &[
     Scenario::Compactions,
     Scenario::Forks,
     Scenario::Migration,
-    Scenario::Company,
+    Scenario::Concurrent,
     Scenario::FileLimit,
     Scenario::FullDisk,
     Scenario::ReadOnlyDisk,
 ];
 
 impl Scenario {
-    /// It can be arranged here.
+    /// Returns true if the scenario is possible on this system.
     pub(super) fn is_possible(self, disk: Option<&SmallDisk>) -> bool {
         match self {
             Self::FileLimit => cfg!(unix),
@@ -72,7 +72,7 @@ impl Scenario {
             Self::Compactions => "compactions",
             Self::Forks => "forks",
             Self::Migration => "migration",
-            Self::Company => "company",
+            Self::Concurrent => "concurrent",
             Self::FileLimit => "file limit",
             Self::FullDisk => "full disk",
             Self::ReadOnlyDisk => "read-only disk",
@@ -80,37 +80,37 @@ impl Scenario {
     }
 }
 
-/// What came of one run.
+/// The result of one run.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) acknowledged: usize,
     pub(super) refused: usize,
     pub(super) survived: bool,
-    /// Lines that the kill left in pieces.
+    /// Number of lines that the kill left incomplete.
     pub(super) problems: usize,
-    /// The sessions, and how many entries they have.
+    /// The session files, and the number of their entries.
     pub(super) files: Vec<(PathBuf, usize)>,
     _directory: Option<TempDir>,
 }
 
-/// Runs a writer, disturbs it, and checks what is left.
+/// Runs a writer, interrupts it, and checks the files.
 pub(super) fn run_scenario(
     scenario: &Scenario,
-    dice: &mut Dice,
+    rng: &mut Rng,
     disk: Option<&SmallDisk>,
 ) -> Outcome {
     let own = TempDir::new().unwrap();
     let disk = disk.filter(|_| scenario.needs_disk());
     let directory = disk.map_or(own.path(), SmallDisk::path).join("sessions");
     fs::create_dir(&directory).unwrap();
-    let task = task(*scenario, dice, &directory);
+    let task = task(*scenario, rng, &directory);
     let before = task.file.as_deref().map(contents).unwrap_or_default();
     if let Some(disk) = disk.filter(|_| *scenario == Scenario::ReadOnlyDisk) {
         make_read_only(disk, &directory);
     }
-    let limit = (*scenario == Scenario::FileLimit).then(|| 8 + dice.below(100));
+    let limit = (*scenario == Scenario::FileLimit).then(|| 8 + rng.below(100));
     let mut writer = Writer::start(&task, limit);
-    disturb(*scenario, dice, &mut writer, &task);
+    interrupt(*scenario, rng, &mut writer, &task);
     let survived = writer.end();
     let mut outcome = Outcome { survived, refused: writer.refused, ..Outcome::default() };
     outcome.acknowledged = writer.acknowledged.len();
@@ -119,11 +119,11 @@ pub(super) fn run_scenario(
     }
     check(&mut outcome, &writer, &directory, &before);
     if *scenario == Scenario::Continued {
-        // The one that was there before.
+        // The torn line that existed before.
         outcome.problems -= 1;
     }
     if let Some(disk) = disk {
-        // What is kept for later must not be on the disk that is cleared.
+        // Files that are used later must not be on the disk that is cleared.
         outcome.files.clear();
         disk.clear();
         disk.remount("rw,size=128k");
@@ -132,11 +132,11 @@ pub(super) fn run_scenario(
     outcome
 }
 
-fn task(scenario: Scenario, dice: &mut Dice, directory: &Path) -> Task {
+fn task(scenario: Scenario, rng: &mut Rng, directory: &Path) -> Task {
     let mut task = Task {
         file: None,
         directory: directory.to_owned(),
-        seed: dice.below(1 << 30) as u64,
+        seed: rng.below(1 << 30) as u64,
         appends: 200,
         largest: 1_000_000,
         compact: false,
@@ -156,39 +156,39 @@ fn task(scenario: Scenario, dice: &mut Dice, directory: &Path) -> Task {
         Scenario::Compactions => (task.compact, task.largest) = (true, 50_000),
         Scenario::Forks => (task.fork, task.largest) = (true, 20_000),
         Scenario::Migration => {
-            old_file(&file, 1 + dice.below(3000));
+            old_file(&file, 1 + rng.below(3000));
             (task.file, task.appends) = (Some(file), 3);
         }
         Scenario::FileLimit | Scenario::FullDisk | Scenario::ReadOnlyDisk => {
             (task.appends, task.largest) = (60, 30_000);
         }
-        Scenario::Appends | Scenario::Company => {}
+        Scenario::Appends | Scenario::Concurrent => {}
     }
     task
 }
 
-/// Lets the writer work for a while, and ends that.
-fn disturb(scenario: Scenario, dice: &mut Dice, writer: &mut Writer, task: &Task) {
+/// Lets the writer work for a while, and then interrupts it.
+fn interrupt(scenario: Scenario, rng: &mut Rng, writer: &mut Writer, task: &Task) {
     match scenario {
         Scenario::Creation | Scenario::Migration => {
-            writer.listen_until("ready");
+            writer.read_until("ready");
             let longest = if scenario == Scenario::Creation { 400_000 } else { 3_000_000 };
-            spin(dice.below(longest));
+            spin(rng.below(longest));
         }
         Scenario::FileLimit | Scenario::FullDisk | Scenario::ReadOnlyDisk => {
-            writer.listen_to_the_end();
+            writer.read_to_end();
             return;
         }
-        Scenario::Company => keep_company(dice, writer, task),
+        Scenario::Concurrent => use_concurrently(rng, writer, task),
         _ => {
-            writer.listen_for(dice.below(40));
-            spin(dice.below(100_000));
+            writer.read_acknowledgements(rng.below(40));
+            spin(rng.below(100_000));
         }
     }
     writer.kill();
 }
 
-/// A session that is there can be read and not continued.
+/// Makes the disk read-only: an existing session can be read but not appended to.
 fn make_read_only(disk: &SmallDisk, directory: &Path) {
     let file = directory.join("before.jsonl");
     let mut session = Session::open(&file, &OpenOptions::append()).unwrap();
@@ -200,12 +200,12 @@ fn make_read_only(disk: &SmallDisk, directory: &Path) {
     assert_eq!(contents(&file), ["before"]);
 }
 
-/// Reads along, tries to write, and writes as a program does that knows no locks.
-fn keep_company(dice: &mut Dice, writer: &mut Writer, task: &Task) {
-    writer.listen_for(1);
+/// Reads the session, tries to lock it, and writes without a lock.
+fn use_concurrently(rng: &mut Rng, writer: &mut Writer, task: &Task) {
+    writer.read_acknowledgements(1);
     let file = session_files(&task.directory).unwrap().pop().expect("an acknowledged file");
-    for round in 0..1 + dice.below(6) {
-        writer.listen_for(dice.below(5));
+    for round in 0..1 + rng.below(6) {
+        writer.read_acknowledgements(rng.below(5));
         let second = Session::open(&file, &OpenOptions::append());
         if !writer.has_ended() {
             assert!(matches!(second, Err(SessionError::Locked(_))), "{second:?}");
@@ -229,7 +229,7 @@ fn append_raw(file: &Path, text: &str) {
     fs::OpenOptions::new().append(true).open(file).unwrap().write_all(text.as_bytes()).unwrap();
 }
 
-/// What must hold after any disturbance.
+/// Checks the conditions that must hold after every scenario.
 fn check(outcome: &mut Outcome, writer: &Writer, directory: &Path, before: &[String]) {
     let files = session_files(directory).unwrap();
     assert!(!files.is_empty() || writer.acknowledged.is_empty(), "the file is gone");
@@ -244,12 +244,12 @@ fn check(outcome: &mut Outcome, writer: &Writer, directory: &Path, before: &[Str
         } else if session.header().parent_session.is_none() {
             found += check_original(&session, writer, before);
         }
-        let goes_on = session.append_message(Message::user("goes on")).unwrap();
+        let appended = session.append_message(Message::user("appended")).unwrap();
         let expected = session.entries().count();
         drop(session);
         let mut again = Session::open(&file, &OpenOptions::read()).unwrap();
         again.verify().unwrap();
-        assert_eq!((again.leaf_id(), again.entries().count()), (Some(&*goes_on), expected));
+        assert_eq!((again.leaf_id(), again.entries().count()), (Some(&*appended), expected));
         outcome.files.push((file, expected));
     }
     assert_eq!(found, writer.acknowledged.len(), "acknowledged entries are missing");
@@ -258,7 +258,8 @@ fn check(outcome: &mut Outcome, writer: &Writer, directory: &Path, before: &[Str
     }
 }
 
-/// All that was there before is there, then all that was acknowledged, in order and whole.
+/// Checks that the session has its earlier entries, then all acknowledged ones, complete and in
+/// order.
 fn check_original(session: &Session, writer: &Writer, before: &[String]) -> usize {
     let entries: Vec<Entry> = session.entries().map(Result::unwrap).collect();
     let texts: Vec<String> = entries.iter().filter_map(text_in).collect();
@@ -289,21 +290,21 @@ fn text_in(entry: &Entry) -> Option<String> {
     }
 }
 
-/// Passes some time without giving the processor away.
+/// Waits without yielding the processor.
 fn spin(rounds: usize) {
     for _ in 0..rounds {
         std::hint::spin_loop();
     }
 }
 
-/// A writer process, and what it has acknowledged.
+/// A writer process, and the appends that it has acknowledged.
 struct Writer {
     process: Child,
-    said: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
     acknowledged: Vec<(String, usize)>,
     forks: Vec<(PathBuf, usize)>,
     refused: usize,
-    /// Entries that somebody else wrote meanwhile.
+    /// Ids of entries that another program wrote.
     others: Vec<String>,
     killed: bool,
 }
@@ -311,10 +312,10 @@ struct Writer {
 impl Writer {
     fn start(task: &Task, file_limit: Option<usize>) -> Self {
         let mut process = command(task, file_limit).spawn().unwrap();
-        let said = BufReader::new(process.stdout.take().unwrap());
+        let output = BufReader::new(process.stdout.take().unwrap());
         Self {
             process,
-            said,
+            output,
             acknowledged: Vec::new(),
             forks: Vec::new(),
             refused: 0,
@@ -323,11 +324,11 @@ impl Writer {
         }
     }
 
-    /// The next thing it says; `None` at its end.
-    fn listen(&mut self) -> Option<String> {
+    /// Reads the next line of output; `None` at the end.
+    fn read_line(&mut self) -> Option<String> {
         let mut line = String::new();
-        // A line without its end is the last breath, and no promise.
-        if self.said.read_line(&mut line).unwrap() == 0 || !line.ends_with('\n') {
+        // An incomplete line acknowledges nothing.
+        if self.output.read_line(&mut line).unwrap() == 0 || !line.ends_with('\n') {
             return None;
         }
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -342,18 +343,18 @@ impl Writer {
         Some(line)
     }
 
-    fn listen_until(&mut self, word: &str) {
-        while self.listen().is_some_and(|line| line.trim() != word) {}
+    fn read_until(&mut self, word: &str) {
+        while self.read_line().is_some_and(|line| line.trim() != word) {}
     }
 
-    /// Waits for so many more acknowledgements.
-    fn listen_for(&mut self, acknowledgements: usize) {
+    /// Reads this many more acknowledgements.
+    fn read_acknowledgements(&mut self, acknowledgements: usize) {
         let enough = self.acknowledged.len() + acknowledgements;
-        while self.acknowledged.len() < enough && self.listen().is_some() {}
+        while self.acknowledged.len() < enough && self.read_line().is_some() {}
     }
 
-    fn listen_to_the_end(&mut self) {
-        while self.listen().is_some() {}
+    fn read_to_end(&mut self) {
+        while self.read_line().is_some() {}
     }
 
     fn has_ended(&mut self) -> bool {
@@ -365,9 +366,9 @@ impl Writer {
         self.killed = true;
     }
 
-    /// Hears the rest of what it said, and tells whether it came to its own end.
+    /// Reads the rest of the output, and returns true if the writer ended by itself.
     fn end(&mut self) -> bool {
-        self.listen_to_the_end();
+        self.read_to_end();
         let status = self.process.wait().unwrap();
         assert!(self.killed || status.success(), "the writer failed: {status}");
         status.success()
