@@ -1,10 +1,9 @@
-//! Models: which there are, which can be used, and which one is meant.
+//! Models: the known ones, those with credentials, and the selection of one.
 //!
-//! [`Models`] is what is known of models: the built-in catalog, changed and extended by the user's
-//! `models.json`, and the local servers that were found. [`ModelRegistry`] adds credentials to it
-//! and makes a client that asks for them when a request is made. Everything that picks a model
-//! from a text ([`resolve()`], [`select_model()`], [`model_scope()`], [`initial_model()`]) is a pure function over the
-//! names of models: no record of the catalog is decoded before it is the one that is wanted.
+//! [`Models`] combines the built-in catalog, the user's `models.json` and local servers.
+//! [`ModelRegistry`] adds credentials and a client that resolves them for each request. Selecting a
+//! model, for example with [`select_model`], is a pure function over names: no record of the catalog
+//! is decoded before it is selected.
 
 mod credentials;
 mod definitions;
@@ -20,15 +19,16 @@ mod scope;
 mod select;
 mod violations;
 
+#[cfg(test)]
+mod tests;
+
 pub use credentials::{CredentialError, CredentialSource};
 pub use definitions::Models;
-pub use file::{ModelOverride, ModelRecord, ModelsFile, ProviderRecord};
-pub use initial::{
-    DEFAULT_MODELS, Direction, InitialModel, ModelPreferences, cycle, default_model, initial_model,
-    restore_failure, thinking_level,
-};
+pub use file::ModelsFile;
+pub(crate) use file::ProviderRecord;
+pub(crate) use initial::{ModelPreferences, initial_model, restore_failure, thinking_level};
 pub use listing::{ModelRow, model_rows, model_table};
-pub use registry::{ModelRegistry, StoredCredentials};
-pub use resolve::{ModelName, ModelReference, Resolution, Suffix, Target, resolve};
-pub use scope::{ModelScope, ScopeWarning, ScopeWarningKind, ScopedName, model_scope};
+pub use registry::ModelRegistry;
+pub use resolve::ModelName;
+pub(crate) use scope::{ScopedName, model_scope};
 pub use select::{ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model};

@@ -65,6 +65,7 @@ impl Hint for SelectModelError {
             Self::Ambiguous { .. } => {
                 "choose a provider with --provider, or write the model as PROVIDER/ID".to_owned()
             }
+            _ => return None,
         })
     }
 }
@@ -106,7 +107,7 @@ impl Hint for CredentialError {
             Self::Missing { provider, .. } | Self::Expired { provider, .. } => {
                 accepts_keys(provider).then(|| store_key(provider))
             }
-            Self::Unresolved { .. } | Self::Broken { .. } => None,
+            _ => None,
         }
     }
 }

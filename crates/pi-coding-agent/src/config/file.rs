@@ -109,7 +109,7 @@ fn read_object(path: &Path) -> Result<Content, ConfigError> {
     };
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-        let problem = "invalid UTF-8".to_owned();
+        let problem = "the text is not UTF-8".to_owned();
         syntax_error(path, &before, problem)
     })?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);

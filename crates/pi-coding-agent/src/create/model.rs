@@ -1,5 +1,6 @@
-//! Which model a conversation begins or goes on with.
+//! The model of a new or resumed session.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pi_protocol::{Model, ThinkingLevel};
@@ -9,12 +10,12 @@ use super::{AgentOptions, CustomModel};
 use crate::Diagnostic;
 use crate::config::Settings;
 use crate::models::{
-    ModelPreferences, ModelRegistry, ModelRequest, SelectModelError, initial_model, local,
-    model_scope, restore_failure, select_model, thinking_level,
+    ModelName, ModelPreferences, ModelRegistry, ModelRequest, ScopedName, SelectModelError,
+    initial_model, local, model_scope, restore_failure, select_model, thinking_level,
 };
 use crate::session::ScopedModel;
 
-/// What was chosen.
+/// The model of a session, its thinking level, and the models to cycle through.
 #[derive(Debug, Default)]
 pub(super) struct ChosenModel {
     pub(super) model: Option<Arc<Model>>,
@@ -23,59 +24,46 @@ pub(super) struct ChosenModel {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// Chooses. `conversation` is what an existing conversation says about it.
+/// Chooses the model of a session. `outline` describes the log of a resumed session.
 pub(super) async fn choose_model(
     registry: &ModelRegistry,
     options: &AgentOptions,
     settings: &Settings,
-    conversation: Option<&Outline>,
+    outline: Option<&Outline>,
 ) -> Result<ChosenModel, SelectModelError> {
     if let Some(CustomModel { model, .. }) = &options.custom_model {
-        let level = level(model, options.thinking_level, settings, conversation);
+        let level = level(model, options.thinking_level, settings, outline);
         let model = Some(Arc::clone(model));
         return Ok(ChosenModel { model, level: Some(level), ..ChosenModel::default() });
     }
-    let named =
+    let mut named =
         options.provider.iter().chain(&options.model).chain(options.models.iter().flatten());
-    if named.into_iter().any(|text| local::is_named(text)) {
+    if named.any(|text| local::names_local_provider(text)) {
         registry.find_local_servers().await;
     }
-    let mut chosen = by_name(registry, options)?;
+    let mut chosen = requested(registry, options)?;
     let patterns = options.models.clone().or_else(|| settings.enabled_models.clone());
-    if let Some(patterns) = patterns.filter(|patterns| !patterns.is_empty()) {
-        let models = registry.models();
-        let available = registry.available_names(&models);
-        let scope = model_scope(&patterns, &available);
-        for warning in scope.warnings {
-            chosen.diagnostics.push(Diagnostic::warning(None, warning.message));
-        }
-        for scoped in scope.models {
-            let found = registry.find(scoped.model.provider, scoped.model.id);
-            chosen
-                .scoped
-                .extend(found.map(|model| ScopedModel { model, thinking_level: scoped.level }));
-        }
+    add_scope(registry, &patterns.unwrap_or_default(), &mut chosen);
+    if chosen.model.is_none() {
+        choose_default(registry, settings, outline, &mut chosen);
     }
     if chosen.model.is_none() {
-        unnamed(registry, settings, conversation, &mut chosen);
-    }
-    if chosen.model.is_none() {
-        // The last resort before there is none: a server on this machine.
+        // The last resort: a server on this machine.
         registry.find_local_servers().await;
-        unnamed(registry, settings, conversation, &mut chosen);
+        choose_default(registry, settings, outline, &mut chosen);
     }
     if let (Some(model), Some(key)) = (&chosen.model, &options.api_key) {
         registry.set_key(&model.provider, key.clone());
     }
-    let asked = options.thinking_level.or(chosen.level);
     if let Some(model) = &chosen.model {
-        chosen.level = Some(level(model, asked, settings, conversation));
+        let requested = options.thinking_level.or(chosen.level);
+        chosen.level = Some(level(model, requested, settings, outline));
     }
     Ok(chosen)
 }
 
-/// The model that the command line names.
-fn by_name(
+/// Chooses the model that the options name.
+fn requested(
     registry: &ModelRegistry,
     options: &AgentOptions,
 ) -> Result<ChosenModel, SelectModelError> {
@@ -87,78 +75,93 @@ fn by_name(
         provider: options.provider.as_deref(),
         model: options.model.as_deref(),
         level: options.thinking_level,
-        own_key: options.api_key.is_some(),
+        has_key: options.api_key.is_some(),
     };
     let models = registry.models();
     let names = models.names();
-    let found = select_model(&request, &names, &|provider| registry.is_available(provider))?;
-    if let Some(found) = found {
-        chosen.model = found.model.record(|provider, id| models.find(provider, id)).map(Arc::new);
-        chosen.level = found.level;
-        let warning = found.warning.map(|warning| Diagnostic::warning(None, warning));
+    let selected = select_model(&request, &names, &|provider| registry.is_available(provider))?;
+    if let Some(selected) = selected {
+        let record = selected.model.record(|provider, id| models.find(provider, id));
+        chosen.model = record.map(Arc::new);
+        chosen.level = selected.level;
+        let warning = selected.warning.map(|warning| Diagnostic::warning(None, warning));
         chosen.diagnostics.extend(warning);
     }
     Ok(chosen)
 }
 
-/// The model that nobody named.
-fn unnamed(
-    registry: &ModelRegistry,
-    settings: &Settings,
-    conversation: Option<&Outline>,
-    chosen: &mut ChosenModel,
-) {
-    let used = conversation.and_then(|context| context.model.as_ref());
-    let used = used.map(|model| (model.provider.as_str(), model.model_id.as_str()));
-    if let Some(first) = chosen.scoped.first().filter(|_| used.is_none()) {
-        let default = settings.default_provider.as_deref().zip(settings.default_model.as_deref());
-        let default = chosen
-            .scoped
-            .iter()
-            .find(|scoped| default == Some((&scoped.model.provider, &scoped.model.id)));
-        let first = default.unwrap_or(first);
-        chosen.model = Some(Arc::clone(&first.model));
-        chosen.level = first.thinking_level;
-        return;
-    }
-    // The model that a conversation used is found without going through all others.
-    let restored = used.filter(|(provider, _)| registry.is_available(provider));
-    if let Some(model) = restored.and_then(|(provider, id)| registry.find(provider, id)) {
-        chosen.model = Some(model);
+/// Adds the models that match the patterns.
+fn add_scope(registry: &ModelRegistry, patterns: &[String], chosen: &mut ChosenModel) {
+    if patterns.is_empty() {
         return;
     }
     let models = registry.models();
     let available = registry.available_names(&models);
+    let scope = model_scope(patterns, &available);
+    for warning in scope.warnings {
+        chosen.diagnostics.push(Diagnostic::warning(None, warning.message));
+    }
+    for ScopedName { model, level } in scope.models {
+        if let Some(model) = registry.find(model.provider, model.id) {
+            chosen.scoped.push(ScopedModel { model, thinking_level: level });
+        }
+    }
+}
+
+/// Chooses a model for a session that was started without one.
+fn choose_default(
+    registry: &ModelRegistry,
+    settings: &Settings,
+    outline: Option<&Outline>,
+    chosen: &mut ChosenModel,
+) {
+    let used = outline.and_then(|outline| outline.model.as_ref());
+    let used = used.map(|model| (model.provider.as_str(), model.model_id.as_str()));
+    // The model of a resumed session is found without reading the names of all others.
+    if let Some((provider, id)) = used
+        && registry.is_available(provider)
+        && let Some(model) = registry.find(provider, id)
+    {
+        chosen.model = Some(model);
+        return;
+    }
+    let scoped_models = chosen.scoped.clone();
+    let scoped: Vec<ScopedName<'_>> = scoped_models.iter().map(scoped_name).collect();
+    let models = registry.models();
+    // A model of the scope is chosen without the names of all others.
+    let available = if used.is_none() && !scoped.is_empty() {
+        Vec::new()
+    } else {
+        registry.available_names(&models)
+    };
     let preferences = ModelPreferences {
+        scoped: &scoped,
         session: used,
         default: settings.default_provider.as_deref().zip(settings.default_model.as_deref()),
-        continuing: used.is_some(),
-        ..ModelPreferences::default()
     };
-    let found = initial_model(&preferences, &available);
-    let instead = found.as_ref().map(|found| (found.model.provider, found.model.id));
+    let initial = initial_model(&preferences, &available);
+    let name = initial.map(|initial| (initial.model.provider, initial.model.id));
     if let Some(used) = used {
-        let failure = restore_failure(used, instead);
-        chosen.diagnostics.push(Diagnostic::warning(None, failure));
+        chosen.diagnostics.push(Diagnostic::warning(None, restore_failure(used, name)));
     }
-    chosen.model = instead.and_then(|(provider, id)| registry.find(provider, id));
+    chosen.level = initial.and_then(|initial| initial.level);
+    chosen.model = name.and_then(|(provider, id)| registry.find(provider, id));
+}
+
+fn scoped_name(scoped: &ScopedModel) -> ScopedName<'_> {
+    let Model { provider, id, name, .. } = &*scoped.model;
+    ScopedName { model: ModelName { provider, id, name }, level: scoped.thinking_level }
 }
 
 fn level(
     model: &Model,
-    asked: Option<ThinkingLevel>,
+    requested: Option<ThinkingLevel>,
     settings: &Settings,
-    conversation: Option<&Outline>,
+    outline: Option<&Outline>,
 ) -> ThinkingLevel {
-    let restored = conversation.and_then(|context| context.thinking_level.parse().ok());
-    let none = std::collections::BTreeMap::new();
+    // A resumed session keeps its level; the settings are for new sessions.
+    let restored = outline.and_then(|outline| outline.thinking_level.parse().ok());
+    let none = BTreeMap::new();
     let by_model = settings.model_thinking_levels.as_ref().unwrap_or(&none);
-    // A conversation goes on as it was; settings are for new ones.
-    thinking_level(
-        model,
-        asked.or(restored),
-        by_model,
-        Some(settings.default_thinking_level()),
-        None,
-    )
+    thinking_level(model, requested.or(restored), by_model, settings.default_thinking_level())
 }

@@ -1,8 +1,8 @@
-//! What opens a provider: where a key comes from, and what it is when a request is made.
+//! Credentials of providers: their source, and their value for a request.
 //!
-//! The order is `--api-key`, then the stored credential, then `models.json`, then the environment.
-//! Whatever comes first counts: if it cannot be resolved that is an error, and nothing after it is
-//! tried, since a request with another account's key is worse than none.
+//! The sources in order are a key of the program (`--api-key`), the stored credential,
+//! `models.json` and the environment. If the first one that exists cannot be resolved, that is an
+//! error and no other is tried: a request with the key of another account is worse than none.
 
 use std::collections::BTreeMap;
 
@@ -11,112 +11,113 @@ use secrecy::SecretString;
 
 use crate::config::{CommandRuns, StoredCredential, ValueResolver};
 
-/// There is no key to send.
+/// The reasons why there is no key for a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum CredentialError {
-    /// None was found anywhere.
+    /// No source has a key.
     #[error("No API key found for {provider}. {advice}")]
     Missing {
-        /// The provider.
+        /// Id of the provider.
         provider: String,
-        /// What to do.
+        /// Advice for the user.
         advice: String,
     },
-    /// What is configured leads to nothing.
+    /// A configured key or header cannot be resolved.
     #[error("{what} of {provider} cannot be resolved: {why}. Correct it in {file}.")]
     Unresolved {
-        /// The key, or which header.
+        /// Description of the key or header.
         what: String,
-        /// The provider.
+        /// Id of the provider.
         provider: String,
-        /// What is missing.
+        /// Reason why there is no value.
         why: String,
-        /// Where it is configured.
+        /// Name of the file with the configuration.
         file: &'static str,
     },
-    /// What is stored is no credential.
+    /// The stored credential is invalid.
     #[error("The stored credential of {provider} cannot be used: {why}")]
     Broken {
-        /// The provider.
+        /// Id of the provider.
         provider: String,
-        /// What is wrong with it.
+        /// Description of the problem.
         why: String,
     },
-    /// The login has ended.
+    /// The login has expired.
     #[error(
         "The login of {provider} has expired, and this version cannot renew it. Log in again or use an API key. {advice}"
     )]
     Expired {
-        /// The provider.
+        /// Id of the provider.
         provider: String,
-        /// What to do.
+        /// Advice for the user.
         advice: String,
     },
 }
 
-/// Where the credential of a provider comes from: never what it is.
+/// The source of a provider's credential, without the credential itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CredentialSource {
-    /// `--api-key`.
+    /// Key of the program, for example from `--api-key`.
     Given,
-    /// A key in `auth.json`.
+    /// Key in `auth.json`.
     StoredKey,
-    /// A login in `auth.json`.
+    /// Login in `auth.json`.
     Login {
-        /// When it ends, in milliseconds since 1970.
+        /// Expiry in milliseconds since 1970.
         expires: f64,
     },
-    /// `models.json`.
+    /// Key in `models.json`.
     ModelsFile,
-    /// The variable of this name.
+    /// Environment variable of this name.
     Variable(&'static str),
-    /// The provider takes requests without.
+    /// The provider accepts requests without a key.
     NotNeeded,
 }
 
-/// Where the credential of a provider is.
+/// The source of a provider's credential, with the unresolved credential.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// `--api-key`.
+    /// Key of the program.
     Given(SecretString),
-    /// The stored one.
+    /// Entry of `auth.json`.
     Stored(StoredCredential),
-    /// One is stored that cannot be used, and why.
+    /// Invalid entry of `auth.json`, with the problem.
     Broken(String),
-    /// The key of `models.json`, as it is written.
+    /// Key in `models.json`, unresolved.
     Configured(String),
-    /// A variable.
+    /// Environment variable.
     Variable {
-        /// Its name tells what kind of key it is.
+        /// Name of the variable, which determines the kind of key.
         name: &'static str,
         key: String,
-        /// Variables that are stored without a key.
+        /// Variables that are stored for the provider without a key.
         env: BTreeMap<String, String>,
     },
-    /// None is needed.
+    /// The provider accepts requests without a key.
     NotNeeded,
-    /// None was found.
+    /// No source has a key.
     Missing,
 }
 
-/// What is sent.
+/// The resolved credential for a request.
 #[derive(Debug, Clone)]
 pub(super) struct Secret {
     pub(super) key: SecretString,
     pub(super) bearer: bool,
-    /// Variables that were stored with it.
+    /// Variables that are stored with the key.
     pub(super) env: BTreeMap<String, String>,
 }
 
-/// A value as it is written in a file.
-pub(super) struct Written<'a> {
+/// An unresolved value of a configuration file.
+pub(super) struct ConfiguredValue<'a> {
     pub(super) text: &'a str,
     pub(super) what: &'a str,
     pub(super) provider: &'a str,
     pub(super) file: &'static str,
 }
 
-/// The variable that holds a provider's key.
+/// Returns the name and the value of the variable with a provider's key.
 pub(super) fn variable(
     provider: &str,
     lookup: &dyn Fn(&str) -> Option<String>,
@@ -125,7 +126,7 @@ pub(super) fn variable(
     names.iter().find_map(|name| Some((*name, lookup(name).filter(|value| !value.is_empty())?)))
 }
 
-/// Everything else that a provider's address needs is there.
+/// Returns true if all variables in the provider's URL are set.
 pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<String>) -> bool {
     let needed: &[&str] = match provider {
         "cloudflare-workers-ai" => &["CLOUDFLARE_ACCOUNT_ID"],
@@ -135,7 +136,7 @@ pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<Stri
     needed.iter().all(|name| lookup(name).is_some_and(|value| !value.is_empty()))
 }
 
-/// What to do when there is no key.
+/// Returns the advice for a provider without a key.
 pub(super) fn advice(provider: &str) -> String {
     match providers::provider(provider).map(|info| info.key_env.last()) {
         Some(Some(name)) => format!("Set {name} or store a key in auth.json."),
@@ -147,7 +148,7 @@ pub(super) fn advice(provider: &str) -> String {
 }
 
 impl Source {
-    /// What may be said about it; `None` if there is none.
+    /// Returns the source without the credential; `None` if there is none.
     pub(super) fn public(&self) -> Option<CredentialSource> {
         Some(match self {
             Self::Given(_) => CredentialSource::Given,
@@ -164,7 +165,7 @@ impl Source {
         })
     }
 
-    /// There is something to send, as far as can be told without running a command.
+    /// Returns true if the credential may have a value. Runs no command.
     pub(super) fn is_usable(&self, resolver: &ValueResolver) -> bool {
         match self {
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
@@ -178,8 +179,8 @@ impl Source {
         }
     }
 
-    /// What is sent. `now` is in milliseconds since 1970.
-    pub(super) async fn secret(
+    /// Resolves the credential. `now` is in milliseconds since 1970.
+    pub(super) async fn resolve(
         self,
         provider: &str,
         resolver: &ValueResolver,
@@ -189,10 +190,14 @@ impl Source {
         match self {
             Self::Given(key) => Ok(Secret { key, bearer: false, env: BTreeMap::new() }),
             Self::Stored(StoredCredential::ApiKey { key: Some(text), env, .. }) => {
-                let written =
-                    Written { text: &text, what: "The stored key", provider, file: "auth.json" };
+                let configured = ConfiguredValue {
+                    text: &text,
+                    what: "The stored key",
+                    provider,
+                    file: "auth.json",
+                };
                 let key = resolver.resolve(&text, &env, CommandRuns::Once).await;
-                Ok(Secret { env, ..plain(key.map_err(|why| written.failed(why))?) })
+                Ok(Secret { env, ..plain(key.map_err(|why| configured.failed(why))?) })
             }
             Self::Stored(StoredCredential::Oauth { expires, .. }) if expires <= now => {
                 let (provider, advice) = (provider.to_owned(), advice(provider));
@@ -203,8 +208,9 @@ impl Source {
             }
             Self::Configured(text) => {
                 let file = "models.json";
-                let written = Written { text: &text, what: "The apiKey", provider, file };
-                written.value(resolver).await.map(plain)
+                let configured =
+                    ConfiguredValue { text: &text, what: "The apiKey", provider, file };
+                configured.value(resolver).await.map(plain)
             }
             Self::Variable { name, key, env } => {
                 Ok(Secret { bearer: name == "ANTHROPIC_AUTH_TOKEN", env, ..plain(key) })
@@ -212,7 +218,7 @@ impl Source {
             Self::Broken(why) => {
                 Err(CredentialError::Broken { provider: provider.to_owned(), why })
             }
-            // Wire formats want some key; a server that needs none does not look at it.
+            // Wire formats require a key; a server that needs none ignores it.
             Self::NotNeeded => Ok(plain("unused".to_owned())),
             Self::Missing | Self::Stored(StoredCredential::ApiKey { key: None, .. }) => {
                 let (provider, advice) = (provider.to_owned(), advice(provider));
@@ -222,14 +228,14 @@ impl Source {
     }
 }
 
-impl Written<'_> {
-    /// A value of `models.json`. Its command runs every time: it may give short-lived tokens.
+impl ConfiguredValue<'_> {
+    /// Resolves the value. A command runs each time, since it may return short-lived tokens.
     pub(super) async fn value(&self, resolver: &ValueResolver) -> Result<String, CredentialError> {
         let value = resolver.resolve(self.text, &BTreeMap::new(), CommandRuns::EachTime).await;
         value.map_err(|why| self.failed(why))
     }
 
-    /// The text itself is not repeated: it may be half a secret.
+    /// Creates the error. The text is left out, since it may be part of a secret.
     fn failed(&self, why: String) -> CredentialError {
         let (what, provider) = (self.what.to_owned(), self.provider.to_owned());
         CredentialError::Unresolved { what, provider, why, file: self.file }

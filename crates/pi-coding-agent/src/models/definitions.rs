@@ -1,7 +1,7 @@
-//! What is known of models: the catalog, the user's file over it, and local servers.
+//! All known models: the catalog, changed by the user's file, and local servers.
 //!
-//! The catalog stays text until a record is asked for. Names are enough to find a model; only the
-//! one that is meant is decoded.
+//! The catalog stays text until a record is needed. Names are enough to find a model, and only the
+//! selected record is decoded.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::local::LocalServer;
 use super::patch;
 use super::resolve::ModelName;
 
-/// All models there are, usable or not.
+/// All known models, with or without credentials.
 #[derive(Debug, Clone, Default)]
 pub struct Models {
     file: Arc<ModelsFile>,
@@ -21,25 +21,25 @@ pub struct Models {
 }
 
 impl Models {
-    /// The catalog with the user's file over it.
+    /// Returns the models of the catalog, changed by the user's file.
     pub fn new(file: ModelsFile) -> Self {
         Self { file: Arc::new(file), local: Arc::default() }
     }
 
-    /// The same with these local servers. A provider of the user's of the same id stays.
+    /// Replaces the local servers. A provider of the user's file with the same id takes precedence.
     #[must_use]
-    pub fn with_local(&self, mut servers: Vec<LocalServer>) -> Self {
+    pub(super) fn with_local(&self, mut servers: Vec<LocalServer>) -> Self {
         servers.retain(|server| self.record(server.provider).is_none());
         Self { file: Arc::clone(&self.file), local: Arc::new(servers) }
     }
 
-    /// The same local servers with another file.
+    /// Replaces the user's file.
     #[must_use]
-    pub fn with_file(&self, file: ModelsFile) -> Self {
+    pub(super) fn with_file(&self, file: ModelsFile) -> Self {
         Self::new(file).with_local((*self.local).clone())
     }
 
-    /// The ids of all providers: the built-in ones, the user's in the order of the file, and the
+    /// Returns the ids of all providers: built-in ones, those of the user's file in its order, and
     /// local servers.
     pub fn providers(&self) -> impl Iterator<Item = &str> {
         let own = self.file.providers.iter().map(|(id, _)| id.as_str());
@@ -49,13 +49,13 @@ impl Models {
             .chain(self.local.iter().map(|server| server.provider))
     }
 
-    /// The names of all models, provider by provider.
+    /// Returns the names of all models, grouped by provider.
     pub fn names(&self) -> Vec<ModelName<'_>> {
         self.providers().flat_map(|provider| self.names_of(provider)).collect()
     }
 
-    /// The names of a provider's models: those of the catalog, changed where the user's file says
-    /// so, and then those that it adds.
+    /// Returns the names of a provider's models: those of the catalog, changed by the user's file,
+    /// then those that the file adds.
     pub fn names_of<'a>(&'a self, provider: &'a str) -> Vec<ModelName<'a>> {
         let record = self.record(provider);
         let named = |id: &'a str, name: &'a str| {
@@ -86,7 +86,7 @@ impl Models {
         names
     }
 
-    /// The model with exactly these ids.
+    /// Returns the model with exactly these ids.
     pub fn find(&self, provider: &str, id: &str) -> Option<Model> {
         self.patched(provider, id, || {
             catalog::find(provider, id).or_else(|| {
@@ -96,9 +96,9 @@ impl Models {
         })
     }
 
-    /// All models of a provider, in the order of [`Self::names_of`].
-    pub fn models_of(&self, provider: &str) -> Vec<Model> {
-        // The names begin with the catalog's, so its lines are read once and not once per model.
+    /// Returns all models of a provider, in the order of [`Self::names_of`].
+    pub(super) fn models_of(&self, provider: &str) -> Vec<Model> {
+        // The names begin with those of the catalog, so its lines are read only once.
         let mut built_in = catalog::models(provider);
         let record = |name: ModelName<'_>| match built_in.next() {
             Some(model) => self.patched(provider, name.id, || Some(model)),
@@ -107,7 +107,7 @@ impl Models {
         self.names_of(provider).into_iter().filter_map(record).collect()
     }
 
-    /// What the user's file makes of a model that is known from elsewhere, or not at all.
+    /// Applies the user's file to a model that `known` returns, or returns a model of the file.
     fn patched(
         &self,
         provider: &str,
@@ -129,21 +129,21 @@ impl Models {
         Some(model)
     }
 
-    /// What the user's file says about a provider.
-    pub fn record(&self, provider: &str) -> Option<&ProviderRecord> {
+    /// Returns the record of a provider in the user's file.
+    pub(super) fn record(&self, provider: &str) -> Option<&ProviderRecord> {
         self.file.providers.iter().find(|(id, _)| id == provider).map(|(_, record)| record)
     }
 
-    /// There is a wire format for the provider's models. Those of some built-in providers are still
-    /// to come; unless the user's file says how else to talk to them, they are as good as absent.
-    pub fn is_spoken(&self, provider: &str) -> bool {
+    /// Returns true if the wire format of the provider's models is supported. Some built-in
+    /// providers are not; the user's file can define models with another format for them.
+    pub fn is_supported(&self, provider: &str) -> bool {
         let Some(built_in) = providers::provider(provider) else { return true };
         let own = self.record(provider);
         wire::format(built_in.api).is_some() || own.is_some_and(|record| !record.models.is_empty())
     }
 
-    /// The provider takes requests without a key: a local server, or one of the user's on this
-    /// machine or with an authorization header of its own.
+    /// Returns true if the provider accepts requests without a key: a local server, or a provider of
+    /// the user's file on this machine or with its own authorization header.
     pub(super) fn needs_no_key(&self, provider: &str) -> bool {
         if providers::provider(provider).is_some() {
             return false;
@@ -162,7 +162,7 @@ impl Models {
     }
 }
 
-/// The record that counts: of two with the same id the last.
+/// Returns the record of a model; the last one if several have the same id.
 fn last<'a>(record: &'a ProviderRecord, id: &str) -> Option<&'a ModelRecord> {
     record.models.iter().rev().find(|model| model.id == id)
 }
@@ -171,7 +171,7 @@ fn display_name(model: &ModelRecord) -> &str {
     model.facts.name.as_deref().unwrap_or(&model.id)
 }
 
-/// The address is that of this machine.
+/// Returns true if the URL points to this machine.
 fn on_this_machine(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

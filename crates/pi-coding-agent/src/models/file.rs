@@ -1,8 +1,8 @@
 //! `models.json`: providers and models of the user.
 //!
-//! Read and never written. A file that is not as it should be is reported with line and column and
-//! ignored as a whole, so that half of it cannot surprise anybody; a provider that is well formed
-//! but makes no sense is left out alone. Unknown keys mean nothing here and are no error.
+//! The file is read and never written. An invalid file is reported with line and column and ignored
+//! as a whole, since half of it could have surprising effects. A valid provider that is incomplete
+//! is left out alone. Unknown keys are ignored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,44 +20,44 @@ use super::jsonc;
 use super::violations::violations;
 use crate::Diagnostic;
 
-/// The whole file.
+/// The content of `models.json`.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 pub struct ModelsFile {
-    /// Providers by id, in the order of the file. The id of a built-in provider changes it, any
-    /// other adds one.
+    /// Providers by id, in the order of the file. The id of a built-in provider changes that
+    /// provider; any other id adds one.
     #[serde(deserialize_with = "ordered")]
     #[schemars(with = "BTreeMap<String, ProviderRecord>")]
-    pub providers: Vec<(String, ProviderRecord)>,
+    pub(crate) providers: Vec<(String, ProviderRecord)>,
 }
 
-/// A provider.
+/// The record of a provider.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ProviderRecord {
-    /// A name for people.
+pub(crate) struct ProviderRecord {
+    /// Display name.
     #[serde(deserialize_with = "text")]
-    pub name: Option<String>,
-    /// Where requests go; also those of the provider's built-in models.
+    pub(crate) name: Option<String>,
+    /// URL of requests, also of the provider's built-in models.
     #[serde(deserialize_with = "text")]
-    pub base_url: Option<String>,
-    /// The key: itself, `$NAME` for a variable, or `!command` for what a command prints.
+    pub(crate) base_url: Option<String>,
+    /// Key: the key itself, `$NAME` for a variable, or `!command` for the output of a command.
     #[serde(deserialize_with = "text")]
-    pub api_key: Option<String>,
-    /// The wire format of the provider's models, for example `openai-completions`.
+    pub(crate) api_key: Option<String>,
+    /// Wire format of the provider's models, for example `openai-completions`.
     #[serde(deserialize_with = "text")]
-    pub api: Option<String>,
-    /// How to sign in. Kept for the TypeScript pi; nothing here acts on it yet.
-    pub oauth: Option<Login>,
-    /// Headers of every request. Values are found like keys.
-    pub headers: BTreeMap<String, String>,
-    /// Where the endpoint differs from its wire format's norm.
-    pub compat: Map<String, Value>,
-    /// Send the key as `Authorization: Bearer` too.
-    pub auth_header: bool,
-    /// Models to add, or to put in place of built-in ones of the same id.
-    pub models: Vec<ModelRecord>,
-    /// What to change about models, by id.
-    pub model_overrides: BTreeMap<String, ModelOverride>,
+    pub(crate) api: Option<String>,
+    /// Login method. Without effect in this version.
+    pub(crate) oauth: Option<Login>,
+    /// Headers of every request. Values are resolved like keys.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Deviations of the endpoint from its wire format.
+    pub(crate) compat: Map<String, Value>,
+    /// Sends the key as `Authorization: Bearer` too.
+    pub(crate) auth_header: bool,
+    /// Models to add. A built-in model of the same id is replaced.
+    pub(crate) models: Vec<ModelRecord>,
+    /// Changes to models, by id.
+    pub(crate) model_overrides: BTreeMap<String, ModelOverride>,
 }
 
 impl ProviderRecord {
@@ -78,93 +78,99 @@ impl ProviderRecord {
     }
 }
 
-/// A way to sign in.
+/// A login method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Login {
-    /// The flow of Radius.
+pub(crate) enum Login {
+    /// Login flow of Radius.
     Radius,
 }
 
-/// A model.
+/// The record of a model.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct ModelRecord {
-    /// The id that is sent to the provider.
+pub(crate) struct ModelRecord {
+    /// Id that is sent to the provider.
     #[serde(deserialize_with = "required_text")]
-    pub id: String,
-    /// The wire format, if not the provider's.
+    pub(crate) id: String,
+    /// Wire format. Defaults to that of the provider.
     #[serde(default, deserialize_with = "text")]
-    pub api: Option<String>,
-    /// Where requests go, if not where the provider's go.
+    pub(crate) api: Option<String>,
+    /// URL of requests. Defaults to that of the provider.
     #[serde(default, deserialize_with = "text")]
-    pub base_url: Option<String>,
-    /// Everything that can be overridden too.
+    pub(crate) base_url: Option<String>,
+    /// Properties that can be overridden too.
     #[serde(flatten)]
-    pub facts: ModelOverride,
+    pub(crate) facts: ModelOverride,
 }
 
-/// What to change about a model. Objects are merged field by field, other values replace.
+/// Changes to a model. Objects are merged field by field, other values are replaced.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ModelOverride {
-    /// A name for people, which `--model` finds too.
+pub(crate) struct ModelOverride {
+    /// Display name, by which the model can be selected too.
     #[serde(deserialize_with = "text")]
-    pub name: Option<String>,
-    /// The model can think.
-    pub reasoning: Option<bool>,
-    /// The provider's words for thinking levels; null marks a level as unsupported.
+    pub(crate) name: Option<String>,
+    /// The model supports thinking.
+    pub(crate) reasoning: Option<bool>,
+    /// The provider's names of thinking levels; null marks a level as unsupported.
     #[schemars(with = "BTreeMap<String, Option<String>>")]
     #[serde(deserialize_with = "levels")]
-    pub thinking_level_map: BTreeMap<ThinkingLevel, Option<String>>,
-    /// What the model takes: `text`, `image`.
+    pub(crate) thinking_level_map: BTreeMap<ThinkingLevel, Option<String>>,
+    /// Supported input: `text`, `image`.
     #[schemars(with = "Option<Vec<String>>")]
-    pub input: Option<Vec<InputKind>>,
-    /// Limits on what a request may carry.
+    pub(crate) input: Option<Vec<InputKind>>,
+    /// Limits on the input of a request.
     #[schemars(with = "Option<Map<String, Value>>")]
-    pub input_limits: Option<InputLimits>,
+    pub(crate) input_limits: Option<InputLimits>,
     /// Prices in US dollars per million tokens.
-    pub cost: Option<CostRecord>,
-    /// How long the provider keeps a cached prompt, in seconds.
+    pub(crate) cost: Option<CostRecord>,
+    /// Lifetime of a cached prompt in seconds.
     #[schemars(with = "Option<BTreeMap<String, f64>>")]
-    pub prompt_cache: Option<PromptCache>,
-    /// Tokens of input and output together.
+    pub(crate) prompt_cache: Option<PromptCache>,
+    /// Context window: tokens of input and output together.
     #[serde(deserialize_with = "positive")]
-    pub context_window: Option<f64>,
-    /// Tokens of output at most.
+    pub(crate) context_window: Option<f64>,
+    /// Maximum number of output tokens.
     #[serde(deserialize_with = "positive")]
-    pub max_tokens: Option<f64>,
+    pub(crate) max_tokens: Option<f64>,
     /// Fields merged into the body of every request.
-    pub sampling_params: Map<String, Value>,
-    /// The same at a given thinking level.
+    pub(crate) sampling_params: Map<String, Value>,
+    /// Fields merged into the body of requests with a thinking level.
     #[schemars(with = "BTreeMap<String, Map<String, Value>>")]
     #[serde(deserialize_with = "levels")]
-    pub sampling_params_by_thinking_level: BTreeMap<ThinkingLevel, Map<String, Value>>,
-    /// Headers of every request. Values are found like keys.
-    pub headers: BTreeMap<String, String>,
-    /// Where the endpoint differs from its wire format's norm.
-    pub compat: Map<String, Value>,
+    pub(crate) sampling_params_by_thinking_level: BTreeMap<ThinkingLevel, Map<String, Value>>,
+    /// Headers of every request. Values are resolved like keys.
+    pub(crate) headers: BTreeMap<String, String>,
+    /// Deviations of the endpoint from its wire format.
+    pub(crate) compat: Map<String, Value>,
 }
 
-/// Prices; those that are missing stay as they are. A new model needs the first four.
+/// Prices in US dollars per million tokens. A new model needs the first four; in an override, a
+/// missing price stays unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-pub struct CostRecord {
-    /// Fresh input.
-    pub input: Option<f64>,
-    /// Output.
-    pub output: Option<f64>,
-    /// Input read from the cache.
-    pub cache_read: Option<f64>,
-    /// Input written to the cache.
-    pub cache_write: Option<f64>,
-    /// Prices of requests with much input.
+pub(crate) struct CostRecord {
+    /// Price of uncached input.
+    pub(crate) input: Option<f64>,
+    /// Price of output.
+    pub(crate) output: Option<f64>,
+    /// Price of input from the cache.
+    pub(crate) cache_read: Option<f64>,
+    /// Price of input that is written to the cache.
+    pub(crate) cache_write: Option<f64>,
+    /// Prices of requests with long input.
     #[schemars(with = "Option<Vec<Map<String, Value>>>")]
-    pub tiers: Option<Vec<CostTier>>,
+    pub(crate) tiers: Option<Vec<CostTier>>,
 }
 
 impl ModelsFile {
-    /// The file at `path`: empty if there is none, and empty with a diagnostic if it is broken.
+    /// Returns the ids of the providers in the file.
+    pub fn provider_ids(&self) -> impl Iterator<Item = &str> {
+        self.providers.iter().map(|(id, _)| id.as_str())
+    }
+
+    /// Reads the file at `path`. A missing file is empty; an invalid file is empty with a diagnostic.
     pub fn load(path: &Path) -> (Self, Vec<Diagnostic>) {
         let ignored = |message: String| {
             let diagnostic = Diagnostic::error(path.to_owned(), message);
@@ -174,7 +180,7 @@ impl ModelsFile {
             Ok(bytes) => match String::from_utf8(bytes) {
                 Ok(text) => Self::parse(&text, path),
                 Err(error) => ignored(format!(
-                    "not UTF-8 after {} bytes; the whole file is ignored until it is",
+                    "not UTF-8 after {} bytes; the whole file is ignored until this is corrected",
                     error.utf8_error().valid_up_to()
                 )),
             },
@@ -183,20 +189,21 @@ impl ModelsFile {
         }
     }
 
-    /// The file from its text. `path` is for the diagnostics.
+    /// Parses the text of the file. `path` is used in diagnostics.
     pub fn parse(text: &str, path: &Path) -> (Self, Vec<Diagnostic>) {
         let text = jsonc::plain(text);
         let mut file: Self = match serde_json::from_str(&text) {
             Ok(file) => file,
             Err(error) => {
-                let place = format!("line {} column {}", error.line(), error.column());
+                let position = format!("line {} column {}", error.line(), error.column());
                 let found = violations(&text);
-                let what = if found.is_empty() {
+                let problem = if found.is_empty() {
                     error.to_string()
                 } else {
-                    format!("{} (near {place})", found.join("; "))
+                    format!("{} (near {position})", found.join("; "))
                 };
-                let message = format!("{what}; the whole file is ignored until this is corrected");
+                let message =
+                    format!("{problem}; the whole file is ignored until this is corrected");
                 return (Self::default(), vec![Diagnostic::error(path.to_owned(), message)]);
             }
         };
@@ -214,7 +221,7 @@ impl ModelsFile {
 }
 
 impl ProviderRecord {
-    /// Why the record makes no sense.
+    /// Returns the reason why the record is unusable.
     fn problem(&self, id: &str) -> Option<String> {
         if self.base_url.is_none()
             && self.headers.is_empty()
@@ -223,13 +230,16 @@ impl ProviderRecord {
             && self.models.is_empty()
             && self.api_key.is_none()
         {
-            return Some("it says nothing: give it models, modelOverrides, a baseUrl, headers, compat or an apiKey".to_owned());
+            return Some(
+                "it is empty: add models, modelOverrides, a baseUrl, headers, compat or an apiKey"
+                    .to_owned(),
+            );
         }
         let built_in = providers::provider(id);
         for model in &self.models {
             if model.api.is_none() && self.api.is_none() && built_in.is_none() {
                 return Some(format!(
-                    "model \"{}\" has no \"api\": give the model or the provider one, for example openai-completions",
+                    "model \"{}\" has no \"api\": add one to the model or the provider, for example openai-completions",
                     model.id
                 ));
             }
@@ -238,7 +248,7 @@ impl ProviderRecord {
                 && built_in.and_then(|info| info.base_url).is_none()
             {
                 return Some(format!(
-                    "model \"{}\" has no \"baseUrl\": give the model or the provider one",
+                    "model \"{}\" has no \"baseUrl\": add one to the model or the provider",
                     model.id
                 ));
             }
@@ -256,7 +266,7 @@ impl ProviderRecord {
     }
 }
 
-/// A map in the order of the file; of two equal keys the last one counts.
+/// Reads a map in the order of the file. The last one of equal keys applies.
 fn ordered<'de, D, T>(deserializer: D) -> Result<Vec<(String, T)>, D::Error>
 where
     D: Deserializer<'de>,
@@ -284,7 +294,7 @@ where
     deserializer.deserialize_map(Pairs(PhantomData))
 }
 
-/// Entries by thinking level; names that are no levels mean nothing.
+/// Reads entries by thinking level. Unknown levels are ignored.
 fn levels<'de, D, T>(deserializer: D) -> Result<BTreeMap<ThinkingLevel, T>, D::Error>
 where
     D: Deserializer<'de>,
@@ -296,7 +306,7 @@ where
 
 fn required_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     let text = String::deserialize(deserializer)?;
-    if text.is_empty() { Err(Error::custom("this text must not be empty")) } else { Ok(text) }
+    if text.is_empty() { Err(Error::custom("must not be empty")) } else { Ok(text) }
 }
 
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {

@@ -1,4 +1,4 @@
-//! Which model to begin with, at what thinking level, and which one comes next.
+//! The model and the thinking level of a new session.
 
 use std::collections::BTreeMap;
 
@@ -7,9 +7,9 @@ use pi_protocol::{Model, ThinkingLevel};
 use super::resolve::ModelName;
 use super::scope::ScopedName;
 
-/// The model to begin with where only the provider is known, in the order in which providers are
-/// tried. Observed from pi 1.5.0.
-pub const DEFAULT_MODELS: &[(&str, &str)] = &[
+/// Default models of providers, as provider and id, in the order in which providers are tried.
+/// Observed from pi 1.5.0.
+pub(super) const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("amazon-bedrock", "us.anthropic.claude-opus-4-6-v1"),
     ("ant-ling", "Ring-2.6-1T"),
     ("anthropic", "claude-opus-4-8"),
@@ -53,69 +53,67 @@ pub const DEFAULT_MODELS: &[(&str, &str)] = &[
     ("xiaomi-token-plan-sgp", "mimo-v2.6-pro"),
 ];
 
-/// The level to think at where nobody says otherwise.
-const DEFAULT_LEVEL: ThinkingLevel = ThinkingLevel::Medium;
-
-/// The model that a provider begins with.
-pub fn default_model(provider: &str) -> Option<&'static str> {
+/// Returns the id of a provider's default model.
+pub(super) fn default_model(provider: &str) -> Option<&'static str> {
     DEFAULT_MODELS.iter().find(|(known, _)| *known == provider).map(|(_, id)| *id)
 }
 
-/// What there is to choose from besides what the command line names.
+/// Preferences for the model of a session that was started without one. Models are given as
+/// provider and id.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ModelPreferences<'a> {
-    /// The models in the scope.
-    pub scoped: &'a [ScopedName<'a>],
-    /// A session is continued, so the scope does not choose.
-    pub continuing: bool,
-    /// Provider and id of the session's model.
-    pub session: Option<(&'a str, &'a str)>,
-    /// Provider and id of the settings.
-    pub default: Option<(&'a str, &'a str)>,
+pub(crate) struct ModelPreferences<'a> {
+    /// Models in the scope.
+    pub(crate) scoped: &'a [ScopedName<'a>],
+    /// Model of a resumed session. If it is set, the scope is ignored.
+    pub(crate) session: Option<(&'a str, &'a str)>,
+    /// Default model of the settings.
+    pub(crate) default: Option<(&'a str, &'a str)>,
 }
 
-/// The model to begin with.
+/// The model of a session that was started without one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InitialModel<'a> {
-    /// The model.
-    pub model: ModelName<'a>,
-    /// The level that its pattern in the scope asks for.
-    pub level: Option<ThinkingLevel>,
-    /// The session's model is not available, so this one takes its place.
-    pub instead: bool,
+pub(crate) struct InitialModel<'a> {
+    /// Name of the model.
+    pub(crate) model: ModelName<'a>,
+    /// Thinking level of its pattern in the scope.
+    pub(crate) level: Option<ThinkingLevel>,
 }
 
-/// Chooses the model to begin with among those with credentials: the scope's first (or the
-/// settings' one if it is in the scope), the session's, the settings', the default of the first
-/// provider that has it, the first of all.
-pub fn initial_model<'a>(
+/// Selects the initial model: the default of the settings if it is in the scope, else the first
+/// model of the scope. Without a scope, the first of these that is in `available`: the model of the
+/// session, the default of the settings, the default model of a provider, any model.
+pub(crate) fn initial_model<'a>(
     preferences: &ModelPreferences<'a>,
     available: &[ModelName<'a>],
 ) -> Option<InitialModel<'a>> {
+    if preferences.session.is_none()
+        && let Some(first) = preferences.scoped.first()
+    {
+        let default = preferences.default.and_then(|default| {
+            let mut scoped = preferences.scoped.iter();
+            scoped.find(|scoped| (scoped.model.provider, scoped.model.id) == default)
+        });
+        let ScopedName { model, level } = *default.unwrap_or(first);
+        return Some(InitialModel { model, level });
+    }
     let find = |(provider, id): (&str, &str)| {
         available.iter().find(|model| model.provider == provider && model.id == id).copied()
     };
-    let plain = |model| InitialModel { model, level: None, instead: false };
-    if let Some(first) = preferences.scoped.first().filter(|_| !preferences.continuing) {
-        let default = preferences.default.and_then(|default| {
-            preferences.scoped.iter().find(|s| (s.model.provider, s.model.id) == default)
-        });
-        let scoped = default.unwrap_or(first);
-        return Some(InitialModel { model: scoped.model, level: scoped.level, instead: false });
-    }
-    if let Some(model) = preferences.session.and_then(find) {
-        return Some(plain(model));
-    }
     let model = preferences
-        .default
+        .session
         .and_then(find)
+        .or_else(|| preferences.default.and_then(find))
         .or_else(|| DEFAULT_MODELS.iter().find_map(|default| find(*default)))
         .or_else(|| available.first().copied())?;
-    Some(InitialModel { instead: preferences.session.is_some(), ..plain(model) })
+    Some(InitialModel { model, level: None })
 }
 
-/// What to say when a session's model is not available.
-pub fn restore_failure((provider, id): (&str, &str), instead: Option<(&str, &str)>) -> String {
+/// Returns the warning for a session whose model is not available. `instead` is the model that
+/// replaces it.
+pub(crate) fn restore_failure(
+    (provider, id): (&str, &str),
+    instead: Option<(&str, &str)>,
+) -> String {
     let failure = format!("Could not restore model {provider}/{id}");
     match instead {
         Some((provider, id)) => format!("{failure}. Using {provider}/{id}"),
@@ -123,38 +121,14 @@ pub fn restore_failure((provider, id): (&str, &str), instead: Option<(&str, &str
     }
 }
 
-/// The level to think at: the one asked for, the settings' one for this model, the settings'
-/// one for all, the current one; fitted to the model.
-pub fn thinking_level(
+/// Returns the thinking level of a model: the requested one, else the level of the settings for
+/// this model, else the default; limited to the levels that the model supports.
+pub(crate) fn thinking_level(
     model: &Model,
-    asked: Option<ThinkingLevel>,
+    requested: Option<ThinkingLevel>,
     by_model: &BTreeMap<String, ThinkingLevel>,
-    default: Option<ThinkingLevel>,
-    current: Option<ThinkingLevel>,
+    default: ThinkingLevel,
 ) -> ThinkingLevel {
     let own = || by_model.get(&format!("{}/{}", model.provider, model.id)).copied();
-    let wanted = asked.or_else(own).or(default).or(current).unwrap_or(DEFAULT_LEVEL);
-    model.clamp_thinking(wanted)
-}
-
-/// A direction to cycle in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// To the next.
-    Forward,
-    /// To the previous.
-    Backward,
-}
-
-/// The index that follows `current` among `count`; one that is not among them counts as the
-/// first. `None` if there is nothing to cycle through.
-pub fn cycle(count: usize, current: Option<usize>, direction: Direction) -> Option<usize> {
-    if count <= 1 {
-        return None;
-    }
-    let current = current.filter(|index| *index < count).unwrap_or(0);
-    Some(match direction {
-        Direction::Forward => (current + 1) % count,
-        Direction::Backward => (current + count - 1) % count,
-    })
+    model.clamp_thinking(requested.or_else(own).unwrap_or(default))
 }

@@ -1,13 +1,13 @@
-//! JSON with comments and trailing commas, made plain.
+//! Converting JSON with comments and trailing commas to JSON.
 //!
-//! What is not JSON becomes blanks of the same length, so that line and column of a later error
-//! are those of the file.
+//! Everything that is not JSON becomes blanks of the same length, so that the line and column of a
+//! later error are those of the file.
 
-/// The text without `//` and `/* */` comments, trailing commas and byte order mark.
+/// Removes `//` and `/* */` comments, trailing commas and the byte order mark.
 pub(super) fn plain(text: &str) -> String {
     let mut bytes = text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes().to_vec();
     let mut at = 0;
-    // Where the last comma is, as long as only blanks and comments follow it.
+    // Position of the last comma, as long as only blanks and comments follow it.
     let mut comma = None;
     while at < bytes.len() {
         let end = match (bytes[at], bytes.get(at + 1)) {
@@ -32,7 +32,7 @@ pub(super) fn plain(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Just after the string that begins at `start`.
+/// Returns the position after the string that begins at `start`.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start + 1;
     while let Some(byte) = bytes.get(at) {
@@ -45,9 +45,10 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
     bytes.len()
 }
 
-/// Blanks out from `start` until `ends`, and `length` bytes more; line breaks stay.
+/// Replaces the bytes from `start` to the first match of `ends` and `length` more by blanks, except
+/// for line breaks. Returns the position after them.
 fn blank(bytes: &mut [u8], start: usize, ends: impl Fn(&[u8]) -> bool, length: usize) -> usize {
-    // The opening mark is no end: `/*/` is still open.
+    // The opening mark is not an end: `/*/` is still open.
     let from = start + 2;
     let end = (from..bytes.len()).find(|at| ends(&bytes[*at..]));
     let end = end.map_or(bytes.len(), |end| end + length);
@@ -79,7 +80,7 @@ mod tests {
             (r#"["a\"//b"]"#, r#"["a\"//b"]"#),
             ("[\"ä\", // ö\n]", "[\"ä\"       \n]"),
             ("[1,,]", "[1, ]"),
-            // Broken text stays broken; it is for the parser to say so.
+            // Broken text stays broken; the parser reports it.
             ("\"open", "\"open"),
             ("\"open\\", "\"open\\"),
             ("/", "/"),

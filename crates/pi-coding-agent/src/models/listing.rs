@@ -1,4 +1,4 @@
-//! `--list-models`: models as rows of a table.
+//! Models as rows of a table, for `--list-models`.
 
 use std::cmp::Ordering;
 
@@ -6,24 +6,25 @@ use pi_protocol::Model;
 
 use super::resolve::order;
 
-/// One model.
+/// The row of one model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelRow {
-    /// The provider's id.
+    /// Id of the provider.
     pub provider: String,
-    /// The model's id.
+    /// Id of the model.
     pub model: String,
-    /// Tokens of input and output, short: `131.1K`.
+    /// Context window in short form: `131.1K`.
     pub context: String,
-    /// Tokens of output at most, short.
+    /// Output limit in short form.
     pub max_out: String,
-    /// It can think.
+    /// The model supports thinking.
     pub thinking: bool,
-    /// It takes images.
+    /// The model accepts images.
     pub images: bool,
 }
 
-/// The rows of the models that fit `search`, sorted by provider and id.
+/// Returns the rows of the models that match `search`, sorted by provider and id.
 pub fn model_rows<'m>(
     models: impl IntoIterator<Item = &'m Model>,
     search: Option<&str>,
@@ -43,7 +44,7 @@ pub fn model_rows<'m>(
     rows
 }
 
-/// The table as lines, its head first; the columns are padded.
+/// Formats the rows as lines with padded columns; the first line is the header.
 pub fn model_table(rows: &[ModelRow]) -> Vec<String> {
     let head = ["provider", "model", "context", "max-out", "thinking", "images"];
     let yes = |is: bool| if is { "yes" } else { "no" };
@@ -74,7 +75,7 @@ fn row(model: &Model) -> ModelRow {
     }
 }
 
-/// `999`, `128K`, `16.4K`, `1M`, `1.0M`: one digit after the point unless it comes out even.
+/// Formats a number as `999`, `128K`, `16.4K`, `1M` or `1.0M`: with one decimal unless it is exact.
 fn short(tokens: u64) -> String {
     let in_units = |unit: u64, letter: char| {
         if tokens.is_multiple_of(unit) {
@@ -90,7 +91,7 @@ fn short(tokens: u64) -> String {
     }
 }
 
-/// Every word is in provider and id, letter by letter in its order.
+/// Returns true if the letters of every word occur in order in provider and id.
 fn fits(model: &Model, words: &[String]) -> bool {
     let text = format!("{} {}", model.provider, model.id).to_lowercase();
     words.iter().all(|word| within(word, &text) || swapped(word).is_some_and(|w| within(&w, &text)))
@@ -101,7 +102,7 @@ fn within(word: &str, text: &str) -> bool {
     word.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-/// `27qwen` for `qwen27` and the reverse: people remember both parts, but not their order.
+/// Returns `qwen27` for `27qwen` and vice versa: users remember both parts, but not their order.
 fn swapped(word: &str) -> Option<String> {
     let starts_with_digit = word.starts_with(|c: char| c.is_ascii_digit());
     let other = |c: char| c.is_ascii_digit() != starts_with_digit;

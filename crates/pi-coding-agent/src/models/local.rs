@@ -1,8 +1,8 @@
-//! Model servers on this machine that nobody had to configure.
+//! Model servers on this machine that need no configuration.
 //!
-//! Looked for only when somebody asks for one or nothing else is there, all at once, and for no
-//! longer than a moment. Other programs use the same ports, so an answer counts only if it is what
-//! such a server says; everything else is as if nothing were there.
+//! They are probed only if a model of theirs is requested or no other model is available, all at
+//! once and with a short timeout. Other programs use the same ports, so a response counts only if
+//! it is that of such a server.
 
 mod http;
 mod servers;
@@ -15,46 +15,43 @@ use pi_protocol::Model;
 
 use http::Server;
 
-/// How long a server may take to say what it has. One that runs on this machine and is not busy
-/// needs a few milliseconds.
-pub const PATIENCE: Duration = Duration::from_millis(150);
+/// Time limit of a probe. An idle server on this machine responds within a few milliseconds.
+pub(super) const TIMEOUT: Duration = Duration::from_millis(150);
 
-/// A kind of server.
+/// A kind of model server.
+#[allow(missing_docs)] // the names of the products
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// Ollama.
+#[non_exhaustive]
+pub enum ServerKind {
     Ollama,
-    /// The server of llama.cpp.
     LlamaCpp,
-    /// LM Studio.
     LmStudio,
-    /// vLLM.
     Vllm,
 }
 
-/// A place to look at.
+/// An address to probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Endpoint {
-    /// What may be there.
-    pub kind: Kind,
-    /// Where.
+    /// Expected kind of server.
+    pub kind: ServerKind,
+    /// Address of the server.
     pub address: SocketAddr,
 }
 
-/// Where these servers are if nobody says otherwise.
-pub const DEFAULT_ENDPOINTS: [Endpoint; 4] = [
-    Endpoint { kind: Kind::Ollama, address: loopback(11434) },
-    Endpoint { kind: Kind::LlamaCpp, address: loopback(8080) },
-    Endpoint { kind: Kind::LmStudio, address: loopback(1234) },
-    Endpoint { kind: Kind::Vllm, address: loopback(8000) },
+/// The default addresses of these servers.
+pub(super) const DEFAULT_ENDPOINTS: [Endpoint; 4] = [
+    Endpoint { kind: ServerKind::Ollama, address: loopback(11434) },
+    Endpoint { kind: ServerKind::LlamaCpp, address: loopback(8080) },
+    Endpoint { kind: ServerKind::LmStudio, address: loopback(1234) },
+    Endpoint { kind: ServerKind::Vllm, address: loopback(8000) },
 ];
 
-/// A server that was found.
+/// A running model server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LocalServer {
-    /// The id of the provider that it becomes.
+    /// Id of its provider.
     pub provider: &'static str,
-    /// Its models.
+    /// Models of the server.
     pub models: Vec<Model>,
 }
 
@@ -62,11 +59,11 @@ const fn loopback(port: u16) -> SocketAddr {
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), port)
 }
 
-impl Kind {
-    /// All kinds.
+impl ServerKind {
+    /// All kinds of servers.
     pub const ALL: [Self; 4] = [Self::Ollama, Self::LlamaCpp, Self::LmStudio, Self::Vllm];
 
-    /// The id of the provider that such a server becomes.
+    /// Returns the provider id of such a server.
     pub fn provider(self) -> &'static str {
         match self {
             Self::Ollama => "ollama",
@@ -77,17 +74,17 @@ impl Kind {
     }
 }
 
-/// The text names such a provider, alone or as `provider/id`.
-pub fn is_named(text: &str) -> bool {
+/// Returns true if the text names a local provider, alone or as `provider/id`.
+pub fn names_local_provider(text: &str) -> bool {
     let head = text.trim().split('/').next().unwrap_or_default();
-    Kind::ALL.iter().any(|kind| head.eq_ignore_ascii_case(kind.provider()))
+    ServerKind::ALL.iter().any(|kind| head.eq_ignore_ascii_case(kind.provider()))
 }
 
-/// The servers among `endpoints` that say what models they have, in the order of `endpoints`. Each
-/// may take `patience` for an answer; what is asked about single models is done without if late.
-pub async fn discover(endpoints: &[Endpoint], patience: Duration) -> Vec<LocalServer> {
+/// Probes the endpoints and returns the servers with their models, in the order of `endpoints`. The
+/// timeout applies to each response; details of single models that arrive late are left out.
+pub async fn discover(endpoints: &[Endpoint], timeout: Duration) -> Vec<LocalServer> {
     let asked = endpoints.iter().map(|endpoint| async move {
-        let server = Server { kind: endpoint.kind, address: endpoint.address, patience };
+        let server = Server { kind: endpoint.kind, address: endpoint.address, timeout };
         let models = servers::models(server).await?;
         let provider = endpoint.kind.provider();
         (!models.is_empty()).then_some(LocalServer { provider, models })

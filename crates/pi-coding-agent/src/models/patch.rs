@@ -1,4 +1,4 @@
-//! Records of the user's file applied to models.
+//! Applying records of the user's file to models.
 
 use pi_ai::providers;
 use pi_protocol::{InputKind, Model};
@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 
 use super::file::{CostRecord, ModelOverride, ModelRecord, ProviderRecord};
 
-/// What a model has of which its record says nothing.
+/// Context window of a model whose record does not give one.
 const CONTEXT_WINDOW: u64 = 128_000;
+/// Output limit of a model whose record does not give one.
 const MAX_TOKENS: u64 = 16_384;
 
-/// A model as the user's record describes it.
+/// Returns the model that a record defines.
 pub(super) fn defined(provider: &str, of: &ProviderRecord, record: &ModelRecord) -> Model {
     let built_in = providers::provider(provider);
     let api = record.api.as_ref().or(of.api.as_ref()).cloned();
@@ -31,7 +32,7 @@ pub(super) fn defined(provider: &str, of: &ProviderRecord, record: &ModelRecord)
     model
 }
 
-/// What the user's file says about the provider of a built-in model.
+/// Applies the record of a provider to a built-in model.
 pub(super) fn provider_wide(model: &mut Model, of: &ProviderRecord) {
     if let Some(url) = &of.base_url {
         model.base_url.clone_from(url);
@@ -39,8 +40,7 @@ pub(super) fn provider_wide(model: &mut Model, of: &ProviderRecord) {
     merge(&mut model.compat, &of.compat);
 }
 
-/// Changes what the override names. Its headers are not among that: they are found when a request
-/// is made.
+/// Applies an override to a model, except for its headers, which are resolved for each request.
 pub(super) fn apply(model: &mut Model, facts: &ModelOverride) {
     if let Some(name) = &facts.name {
         model.name.clone_from(name);
@@ -94,12 +94,12 @@ fn apply_cost(model: &mut Model, cost: &CostRecord) {
     }
 }
 
-/// A number of tokens; a part of one counts as one, so that no limit becomes zero.
+/// Rounds a number of tokens up, so that no limit becomes zero.
 fn whole(number: f64) -> u64 {
     number.ceil() as u64
 }
 
-/// Objects are merged, other values replaced.
+/// Merges objects and replaces other values.
 fn merge(into: &mut Map<String, Value>, from: &Map<String, Value>) {
     for (key, value) in from {
         match (into.get_mut(key), value) {

@@ -1,7 +1,7 @@
-//! Models and what opens them: which can be used, and a client that uses them.
+//! Models with their credentials, and a client for them.
 //!
-//! Keys are found when a request is made and not before: a command in the user's file may take
-//! seconds or give a token that lives for minutes.
+//! Keys are resolved for each request and not before: a command in the user's file may take seconds
+//! or return a token that is valid for minutes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -14,7 +14,7 @@ use pi_protocol::Model;
 use secrecy::{ExposeSecret, SecretString};
 
 use super::credentials::{
-    CredentialError, CredentialSource, Secret, Source, Written, address_known, variable,
+    ConfiguredValue, CredentialError, CredentialSource, Secret, Source, address_known, variable,
 };
 use super::definitions::Models;
 use super::file::{ModelsFile, ProviderRecord};
@@ -25,11 +25,11 @@ use crate::config::{StoredCredential, ValueResolver};
 use crate::extension::Registry;
 use crate::secrets::{configured_secrets, header_secrets};
 
-/// Finds the stored credential of a provider. Asked anew each time: another program may have
-/// changed it.
-pub type StoredCredentials = dyn Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync;
+/// Looks up the stored credential of a provider. Called for each request, since another program may
+/// change it.
+type StoredCredentials = dyn Fn(&str) -> Result<Option<StoredCredential>, String> + Send + Sync;
 
-/// All models with their credentials. Cheap to clone; clones share what is learnt.
+/// All models with their credentials. Clones share their state.
 #[derive(Clone)]
 pub struct ModelRegistry {
     shared: Arc<Shared>,
@@ -40,21 +40,21 @@ struct Shared {
     environment: Environment,
     stored: Box<StoredCredentials>,
     resolver: ValueResolver,
-    /// What must not be quoted; found when it is first needed.
+    /// Secrets to redact; collected when they are first needed.
     secrets: OnceLock<Secrets>,
     state: RwLock<State>,
 }
 
-/// What changes while the program runs.
+/// The mutable state of a registry.
 #[derive(Default)]
 struct State {
     models: Models,
     /// The user's file, without the providers of extensions.
     file: ModelsFile,
     registered: Registered,
-    /// Keys of the command line, by provider.
+    /// Keys of the program, by provider.
     given: BTreeMap<String, SecretString>,
-    /// Local servers were looked for.
+    /// Local servers were probed.
     probed: bool,
 }
 
@@ -68,7 +68,8 @@ struct Registered {
 }
 
 impl ModelRegistry {
-    /// A registry over the catalog and the user's file.
+    /// Creates a registry of the catalog and the user's file. `stored` looks up the stored
+    /// credential of a provider.
     pub fn new(
         environment: Environment,
         file: ModelsFile,
@@ -94,42 +95,42 @@ impl ModelRegistry {
         Self { shared, client }
     }
 
-    /// The models as they are now.
+    /// Returns a snapshot of the models.
     pub fn models(&self) -> Models {
         self.shared.read(|state| state.models.clone())
     }
 
-    /// The model with exactly these ids, whether it can be used or not.
+    /// Returns the model with exactly these ids, with or without credentials.
     pub fn find(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
         self.models().find(provider, id).map(Arc::new)
     }
 
-    /// All models. This decodes the whole catalog; to find one, `models().names()` is enough.
+    /// Returns all models. This decodes the whole catalog; `models().names()` is enough to find one.
     pub fn all(&self) -> Vec<Arc<Model>> {
         let models = self.models();
         models.providers().flat_map(|provider| models.models_of(provider)).map(Arc::new).collect()
     }
 
-    /// The models whose providers have credentials.
+    /// Returns the models whose providers have credentials.
     pub fn available(&self) -> Vec<Arc<Model>> {
         let models = self.models();
         let usable = models.providers().filter(|provider| self.is_available(provider));
         usable.flat_map(|provider| models.models_of(provider)).map(Arc::new).collect()
     }
 
-    /// The names of the models in `models` whose providers have credentials.
-    pub fn available_names<'a>(&self, models: &'a Models) -> Vec<ModelName<'a>> {
+    /// Returns the names of the models in `models` whose providers have credentials.
+    pub(crate) fn available_names<'a>(&self, models: &'a Models) -> Vec<ModelName<'a>> {
         let usable = models.providers().filter(|provider| self.is_available(provider));
         usable.flat_map(|provider| models.names_of(provider)).collect()
     }
 
-    /// The provider can be talked to, and there are credentials for it or it needs none. Runs no
-    /// command: one that will fail counts as a credential until it does.
+    /// Returns true if the provider is supported and has credentials or needs none. Runs no command:
+    /// a command counts as a credential until it fails.
     pub fn is_available(&self, provider: &str) -> bool {
         if self.shared.read(|state| state.registered.streaming.contains(provider)) {
             return true;
         }
-        if !self.shared.read(|state| state.models.is_spoken(provider)) {
+        if !self.shared.read(|state| state.models.is_supported(provider)) {
             return false;
         }
         let source = self.shared.source(provider);
@@ -138,23 +139,22 @@ impl ModelRegistry {
         source.is_usable(resolver) && address_known(provider, &|name| resolver.variable(name, &env))
     }
 
-    /// Where the credential of a provider comes from; `None` if there is none. Resolves nothing.
+    /// Returns the source of a provider's credential; `None` if there is none. Resolves nothing.
     pub fn credential_source(&self, provider: &str) -> Option<CredentialSource> {
         self.shared.source(provider).public()
     }
 
-    /// The key that a request to this provider would be sent with.
+    /// Resolves the key for requests to a provider.
     pub async fn api_key(&self, provider: &str) -> Result<SecretString, CredentialError> {
         self.shared.secret(provider).await.map(|secret| secret.key)
     }
 
-    /// The secrets of this program: what its user configured, and the keys that requests were sent
-    /// with.
-    pub fn secrets(&self) -> &Secrets {
+    /// Returns the secrets of this program: configured ones, and the keys of requests.
+    pub(crate) fn secrets(&self) -> &Secrets {
         self.shared.secrets()
     }
 
-    /// Uses this key for a provider, before all others and until the program ends.
+    /// Sets the key of a provider for this process. It takes precedence over all others.
     pub fn set_key(&self, provider: &str, key: impl Into<SecretString>) {
         let key = key.into();
         self.secrets().add([key.expose_secret().to_owned()]);
@@ -163,7 +163,7 @@ impl ModelRegistry {
         });
     }
 
-    /// Takes another version of the user's file.
+    /// Replaces the user's file.
     pub fn reload(&self, file: ModelsFile) {
         self.shared.write(|state| {
             state.file = file;
@@ -197,24 +197,24 @@ impl ModelRegistry {
         });
     }
 
-    /// Looks for model servers on this machine, once, and adds those that answer in time.
+    /// Probes the model servers of this machine, once, and adds those that respond in time.
     pub async fn find_local_servers(&self) {
-        self.probe(&local::DEFAULT_ENDPOINTS, local::PATIENCE).await;
+        self.probe(&local::DEFAULT_ENDPOINTS, local::TIMEOUT).await;
     }
 
-    /// The same at other addresses.
-    pub async fn probe(&self, endpoints: &[Endpoint], patience: Duration) {
+    /// Probes model servers at other addresses, once.
+    pub async fn probe(&self, endpoints: &[Endpoint], timeout: Duration) {
         if self.shared.read(|state| state.probed) {
             return;
         }
-        let found = local::discover(endpoints, patience).await;
+        let found = local::discover(endpoints, timeout).await;
         self.shared.write(|state| {
             state.probed = true;
             state.models = state.models.with_local(found);
         });
     }
 
-    /// A client that finds the credentials of each request when it is made.
+    /// Returns a client that resolves the credentials of each request.
     pub fn client(&self) -> &Client {
         &self.client
     }
@@ -235,7 +235,7 @@ impl State {
 
 impl Shared {
     fn read<T>(&self, read: impl FnOnce(&State) -> T) -> T {
-        // Nothing panics while it holds the lock, and the state is whole at any time.
+        // No code panics while it holds the lock, so the state is always consistent.
         read(&self.state.read().unwrap_or_else(std::sync::PoisonError::into_inner))
     }
 
@@ -247,7 +247,7 @@ impl Shared {
         self.secrets.get_or_init(|| Secrets::new(configured_secrets(&self.environment)))
     }
 
-    /// Where the credential of a provider is.
+    /// Returns the source of a provider's credential.
     fn source(&self, provider: &str) -> Source {
         let (given, configured, keyless) = self.read(|state| {
             let configured =
@@ -260,14 +260,14 @@ impl Shared {
         }
         let mut env = BTreeMap::new();
         match (self.stored)(provider) {
-            // Stored variables without a key: the key is looked for among them too.
+            // Stored variables without a key may contain the key.
             Ok(Some(StoredCredential::ApiKey { key, env: stored, .. }))
                 if key.as_ref().is_none_or(String::is_empty) =>
             {
                 env = stored;
             }
             Ok(Some(stored)) => return Source::Stored(stored),
-            // What was meant to be used is not replaced by something else.
+            // The user meant this credential, so no other replaces it.
             Err(why) => return Source::Broken(why),
             Ok(None) => {}
         }
@@ -284,10 +284,10 @@ impl Shared {
     async fn secret(&self, provider: &str) -> Result<Secret, CredentialError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let now = now.as_secs_f64() * 1000.0;
-        self.source(provider).secret(provider, &self.resolver, now).await
+        self.source(provider).resolve(provider, &self.resolver, now).await
     }
 
-    /// What a request to `model` is allowed with.
+    /// Returns the key and the headers of a request to `model`.
     async fn authorize(&self, model: &Model) -> Result<Authorization, CredentialError> {
         let secret = self.secret(&model.provider).await?;
         let models = self.read(|state| state.models.clone());
@@ -306,11 +306,11 @@ impl Shared {
             }
             for (name, text) in written {
                 let (what, provider) = (format!("The header {name}"), model.provider.as_str());
-                let written = Written { text, what: &what, provider, file: "models.json" };
+                let written = ConfiguredValue { text, what: &what, provider, file: "models.json" };
                 headers.insert(name.clone(), written.value(&self.resolver).await?);
             }
         }
-        // Before anybody can quote them.
+        // Added before an error can quote them.
         self.secrets().add([secret.key.expose_secret().to_owned()]);
         self.secrets().add(header_secrets(&headers));
         let mut authorization = Authorization::new(secret.key);
@@ -324,7 +324,7 @@ impl Shared {
 }
 
 impl Source {
-    /// The variables that were stored with it.
+    /// Returns the variables that are stored with the credential.
     fn env(&self) -> BTreeMap<String, String> {
         match self {
             Self::Stored(StoredCredential::ApiKey { env, .. }) | Self::Variable { env, .. } => {

@@ -1,8 +1,9 @@
-//! Which model a text means.
+//! Resolving the name of a model as users write it.
 //!
-//! A text is an id, `provider/id`, or a part of an id or a name, and may end in `:level`. Exact
-//! matches come before parts, the whole text before the text without its level (ids contain
-//! colons), and a provider with credentials before one without. Works on names alone.
+//! A reference is an id, `provider/id`, or a part of an id or a name, and may end in `:level`. Exact
+//! matches take precedence over partial ones, the whole text over the text without its level (ids
+//! contain colons), and a provider with credentials over one without. Only names are needed, no
+//! records of the catalog.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;
@@ -11,89 +12,89 @@ use std::collections::BTreeMap;
 use pi_protocol::ThinkingLevel;
 use pi_tools::collation::SortKey;
 
-/// Longer texts are not looked for: no model is called so.
+/// Length limit of a reference; no model has a longer name.
 const LONGEST: usize = 1000;
 
-/// What a model is called.
+/// The name of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModelName<'a> {
-    /// The provider's id.
+    /// Id of the provider.
     pub provider: &'a str,
-    /// The model's id.
+    /// Id of the model.
     pub id: &'a str,
-    /// The name for people.
+    /// Display name.
     pub name: &'a str,
 }
 
-/// What becomes of a `:suffix` that is no thinking level.
+/// The treatment of a `:suffix` that is not a thinking level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Suffix {
-    /// It is part of the id.
+pub(super) enum Suffix {
+    /// The suffix is part of the id.
     Strict,
-    /// It is dropped with a warning.
+    /// The suffix is dropped with a warning.
     Lenient,
 }
 
-/// What is looked for.
+/// A reference to a model.
 #[derive(Debug, Clone, Copy)]
-pub struct ModelReference<'t> {
-    /// The text.
-    pub text: &'t str,
-    /// Only models of this provider count.
-    pub provider: Option<&'t str>,
-    /// What becomes of a `:suffix` that is no thinking level.
-    pub suffix: Suffix,
+pub(super) struct ModelReference<'t> {
+    /// The reference as the user wrote it.
+    pub(super) text: &'t str,
+    /// Restricts the search to this provider.
+    pub(super) provider: Option<&'t str>,
+    /// Treatment of a `:suffix` that is not a thinking level.
+    pub(super) suffix: Suffix,
 }
 
-/// What was found.
+/// The result of resolving a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resolution<'a> {
-    /// One model.
+pub(super) enum Resolution<'a> {
+    /// The reference means one model.
     Found {
-        /// The model.
+        /// Name of the model.
         model: ModelName<'a>,
-        /// The level that the text ends in.
+        /// Thinking level at the end of the reference.
         level: Option<ThinkingLevel>,
-        /// What was left out.
+        /// Warning about a dropped suffix.
         warning: Option<String>,
     },
-    /// Several providers have it, and nothing chooses between them.
+    /// Several providers have the model, and credentials do not decide between them.
     Ambiguous {
         /// One model of each provider.
         candidates: Vec<ModelName<'a>>,
-        /// How many of them have credentials.
+        /// Number of candidates whose provider has credentials.
         usable: usize,
-        /// The level that the text ends in.
+        /// Thinking level at the end of the reference.
         level: Option<ThinkingLevel>,
-        /// What was left out.
+        /// Warning about a dropped suffix.
         warning: Option<String>,
     },
-    /// None; but the text may name a provider.
-    NotFound(Option<Target<'a>>),
+    /// No model matches. The reference may still name a known provider.
+    NotFound(Option<UnknownModel<'a>>),
 }
 
-/// A model that nobody knows, of a provider that is known.
+/// An unknown model of a known provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target<'a> {
-    /// The provider.
-    pub provider: &'a str,
-    /// What follows the provider in the text.
-    pub text: String,
-    /// The same without a level.
-    pub id: String,
-    /// The level.
-    pub level: Option<ThinkingLevel>,
+pub(super) struct UnknownModel<'a> {
+    /// Id of the provider.
+    pub(super) provider: &'a str,
+    /// Text after the provider.
+    pub(super) text: String,
+    /// Text after the provider, without a thinking level.
+    pub(super) id: String,
+    /// Thinking level at the end of the reference.
+    pub(super) level: Option<ThinkingLevel>,
 }
 
-/// Candidates for one text, before levels.
+/// The models that match a text without its level.
 enum Pick<'a> {
     One(ModelName<'a>),
     Several(Vec<ModelName<'a>>, usize),
 }
 
-/// Finds the model that `reference` means among `models`. `usable` says whether a provider has
+/// Finds the model that `reference` means among `models`. `usable` returns true for a provider with
 /// credentials; it only decides between providers.
-pub fn resolve<'a>(
+pub(super) fn resolve<'a>(
     reference: &ModelReference<'_>,
     models: &[ModelName<'a>],
     usable: &dyn Fn(&str) -> bool,
@@ -104,8 +105,8 @@ pub fn resolve<'a>(
     let (mut level, mut warning) = (None, None);
     loop {
         if let Some(pick) = pick(text, reference.provider, models, usable) {
-            // A suffix that was dropped leaves no level: it is not known what was meant.
-            let level = level.filter(|_| warning.is_none());
+            // With a dropped suffix, the intended level is not known.
+            let level = if warning.is_none() { level } else { None };
             return match pick {
                 Pick::One(model) => Resolution::Found { model, level, warning },
                 Pick::Several(candidates, usable) => {
@@ -127,10 +128,10 @@ pub fn resolve<'a>(
         }
         text = head;
     }
-    Resolution::NotFound(target(whole, reference.provider, models))
+    Resolution::NotFound(unknown_model(whole, reference.provider, models))
 }
 
-/// The model with exactly this id or `provider/id`, without levels and parts.
+/// Returns the models with exactly this id or `provider/id`.
 pub(super) fn exact<'a>(text: &str, models: &[ModelName<'a>]) -> Vec<ModelName<'a>> {
     let text = text.trim();
     match exact_pick(text, named(text, None, models), None, models, &|_| false) {
@@ -179,7 +180,7 @@ fn exact_pick<'a>(
     choose(one_per_provider(by_name.into_iter().chain(bare).copied()), by_name.copied(), usable)
 }
 
-/// The provider that the text begins with, the longest of several, and what follows.
+/// Returns the provider at the beginning of the text, the longest of several, and the rest.
 fn named<'a, 't>(
     text: &'t str,
     provider: Option<&str>,
@@ -188,7 +189,7 @@ fn named<'a, 't>(
     let mut longest: Option<(&'a str, &'t str)> = None;
     let mut previous = "";
     for model in models.iter().filter(|model| of(provider, model)) {
-        // Models of a provider are neighbours.
+        // The models of a provider are adjacent.
         if model.provider == previous {
             continue;
         }
@@ -205,8 +206,12 @@ fn named<'a, 't>(
     longest
 }
 
-/// What a text that means no model says about a model that nobody knows.
-fn target<'a>(text: &str, provider: Option<&str>, models: &[ModelName<'a>]) -> Option<Target<'a>> {
+/// Interprets a text that matches no model as an unknown model of a known provider.
+fn unknown_model<'a>(
+    text: &str,
+    provider: Option<&str>,
+    models: &[ModelName<'a>],
+) -> Option<UnknownModel<'a>> {
     let explicit = || {
         let provider = models.iter().find(|model| provider.is_some() && of(provider, model))?;
         Some((provider.provider, text))
@@ -216,11 +221,11 @@ fn target<'a>(text: &str, provider: Option<&str>, models: &[ModelName<'a>]) -> O
         Some((head, Ok(level))) => (head, Some(level)),
         _ => (text, None),
     };
-    Some(Target { provider, text: text.to_owned(), id: id.to_owned(), level })
+    Some(UnknownModel { provider, text: text.to_owned(), id: id.to_owned(), level })
 }
 
-/// Of several that match in part: those with credentials before others, names that stay before
-/// dated ones, and the last in the order of names, which is usually the newest.
+/// Selects among partial matches: models with credentials before others, aliases before dated ids,
+/// and the last one in the order of names, which is usually the newest.
 fn best<'a>(mut matches: Vec<ModelName<'a>>, usable: &dyn Fn(&str) -> bool) -> Option<Pick<'a>> {
     if matches.iter().any(|model| usable(model.provider)) {
         matches.retain(|model| usable(model.provider));
@@ -233,7 +238,7 @@ fn best<'a>(mut matches: Vec<ModelName<'a>>, usable: &dyn Fn(&str) -> bool) -> O
     choose(one_per_provider(same_id), None, usable)
 }
 
-/// Chooses between providers.
+/// Selects between providers.
 fn choose<'a>(
     mut candidates: Vec<ModelName<'a>>,
     named: Option<ModelName<'a>>,
@@ -255,15 +260,16 @@ fn choose<'a>(
     }
 }
 
-/// Hundreds of models may match, and finding out about a provider may mean reading a file.
+/// Caches the result for each provider: hundreds of models may match, and looking up credentials
+/// may read a file.
 fn once_per_provider(usable: &dyn Fn(&str) -> bool) -> impl Fn(&str) -> bool {
     let known = RefCell::new(BTreeMap::new());
     move |provider| {
-        let answer = known.borrow().get(provider).copied();
-        answer.unwrap_or_else(|| {
-            let answer = usable(provider);
-            known.borrow_mut().insert(provider.to_owned(), answer);
-            answer
+        let cached = known.borrow().get(provider).copied();
+        cached.unwrap_or_else(|| {
+            let usable = usable(provider);
+            known.borrow_mut().insert(provider.to_owned(), usable);
+            usable
         })
     }
 }
@@ -286,7 +292,7 @@ fn same(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b) || (!a.is_ascii() && a.to_lowercase() == b.to_lowercase())
 }
 
-/// An id that stays the same when there is a new version.
+/// Returns true for an id without a date, which stays the same for new versions.
 fn is_alias(id: &str) -> bool {
     let dated = id
         .rsplit_once('-')
@@ -294,7 +300,7 @@ fn is_alias(id: &str) -> bool {
     id.ends_with("-latest") || !dated
 }
 
-/// The order of names that people expect; of names that differ in case, small letters first.
+/// Compares names in natural order; lower case first if only the case differs.
 pub(super) fn order(a: &str, b: &str) -> Ordering {
     SortKey::new(&a.to_lowercase()).cmp(&SortKey::new(&b.to_lowercase())).then_with(|| b.cmp(a))
 }

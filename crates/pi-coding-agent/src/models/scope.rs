@@ -1,7 +1,7 @@
-//! The models that one can cycle through: patterns of `--models` and `enabledModels`.
+//! The models to cycle through: the patterns of `--models` and `enabledModels`.
 //!
-//! A pattern with `*`, `?` or `[` is a glob over `provider/id` and `id`; any other is looked for
-//! like a model. Both may end in `:level`.
+//! A pattern with `*`, `?` or `[` is a glob over `provider/id` and `id`; any other is resolved like
+//! the name of a model. Both may end in `:level`.
 
 use globset::GlobBuilder;
 use pi_protocol::ThinkingLevel;
@@ -10,47 +10,48 @@ use super::resolve::{ModelName, ModelReference, Resolution, Suffix, exact, resol
 
 /// A model in the scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScopedName<'a> {
-    /// The model.
-    pub model: ModelName<'a>,
-    /// The level that its pattern asks for.
-    pub level: Option<ThinkingLevel>,
+pub(crate) struct ScopedName<'a> {
+    /// Name of the model.
+    pub(crate) model: ModelName<'a>,
+    /// Thinking level of its pattern.
+    pub(crate) level: Option<ThinkingLevel>,
 }
 
-/// What patterns lead to.
+/// The models that match a list of patterns.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ModelScope<'a> {
-    /// The models in the order of the patterns, each once.
-    pub models: Vec<ScopedName<'a>>,
-    /// What is wrong with the patterns.
-    pub warnings: Vec<ScopeWarning>,
+pub(crate) struct ModelScope<'a> {
+    /// Models in the order of the patterns, each once.
+    pub(crate) models: Vec<ScopedName<'a>>,
+    /// Problems of the patterns.
+    pub(crate) warnings: Vec<ScopeWarning>,
 }
 
-/// Something is wrong with a pattern.
+/// A problem of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScopeWarning {
-    /// What it is.
-    pub kind: ScopeWarningKind,
-    /// The same for people.
-    pub message: String,
-    /// The pattern.
-    pub pattern: String,
+pub(crate) struct ScopeWarning {
+    /// Kind of the problem.
+    pub(crate) kind: ScopeWarningKind,
+    /// Message for the user.
+    pub(crate) message: String,
+    /// The pattern itself.
+    pub(crate) pattern: String,
 }
 
-/// What can be wrong with a pattern.
+/// The kinds of problems of a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ScopeWarningKind {
-    /// No model matches.
+pub(crate) enum ScopeWarningKind {
+    /// No model matches the pattern.
     NoMatch,
-    /// What follows the last colon is no level.
+    /// The text after the last colon is not a thinking level.
     InvalidThinkingLevel,
-    /// Several providers have the model; all are in the scope.
+    /// Several providers have the model; the scope contains all of them.
     Ambiguous,
 }
 
 impl ScopeWarningKind {
-    /// The name that the TypeScript pi gives it.
-    pub fn as_str(self) -> &'static str {
+    /// Returns the name of the kind in the TypeScript pi.
+    #[cfg(test)]
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::NoMatch => "no-match",
             Self::InvalidThinkingLevel => "invalid-thinking-level",
@@ -59,15 +60,18 @@ impl ScopeWarningKind {
     }
 }
 
-/// The scope that `patterns` describe among `models`, which all have credentials.
-pub fn model_scope<'a>(patterns: &[impl AsRef<str>], models: &[ModelName<'a>]) -> ModelScope<'a> {
+/// Returns the models that match `patterns`. All `models` have credentials.
+pub(crate) fn model_scope<'a>(
+    patterns: &[impl AsRef<str>],
+    models: &[ModelName<'a>],
+) -> ModelScope<'a> {
     let mut scope = ModelScope::default();
     for pattern in patterns {
         let pattern = pattern.as_ref();
         let (found, level) = if pattern.contains(['*', '?', '[']) {
             matching(pattern, models)
         } else {
-            meant(pattern, models, &mut scope.warnings)
+            resolved(pattern, models, &mut scope.warnings)
         };
         if found.is_empty() {
             warn(
@@ -93,8 +97,8 @@ fn warn(warnings: &mut Vec<ScopeWarning>, kind: ScopeWarningKind, pattern: &str,
     warnings.push(ScopeWarning { kind, message, pattern: pattern.to_owned() });
 }
 
-/// What a pattern without wild cards means.
-fn meant<'a>(
+/// Resolves a pattern without wildcards.
+fn resolved<'a>(
     pattern: &str,
     models: &[ModelName<'a>],
     warnings: &mut Vec<ScopeWarning>,
@@ -120,7 +124,8 @@ fn meant<'a>(
     (found, level)
 }
 
-/// What a glob matches; an id that contains such signs is found first.
+/// Returns the models that a glob matches. An exact id takes precedence, since ids may contain the
+/// characters of globs.
 fn matching<'a>(
     pattern: &str,
     models: &[ModelName<'a>],
@@ -139,7 +144,7 @@ fn matching<'a>(
         .case_insensitive(true)
         .backslash_escape(true)
         .build();
-    // A glob that is none matches nothing, which is what the caller reports.
+    // An invalid glob matches nothing, which the caller reports.
     let Ok(glob) = built.map(|glob| glob.compile_matcher()) else { return (Vec::new(), None) };
     let matches = |text: &str| glob.is_match(text) != negated.is_some();
     let fits = |model: &&ModelName<'_>| {

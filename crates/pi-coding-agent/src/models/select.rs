@@ -1,73 +1,77 @@
-//! The model that the command line asks for.
+//! Selecting the model that the user requests.
 
 use pi_protocol::{Model, ThinkingLevel};
 
 use super::initial::default_model;
 use super::resolve::{ModelName, ModelReference, Resolution, Suffix, resolve};
 
-/// What the command line says about the model.
+/// A request for a model, for example from the command line.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ModelRequest<'t> {
-    /// `--provider`.
+    /// Provider of the model.
     pub provider: Option<&'t str>,
-    /// `--model`.
+    /// Id, `provider/id` or part of a name, optionally with `:level`.
     pub model: Option<&'t str>,
-    /// `--thinking`.
+    /// Requested thinking level.
     pub level: Option<ThinkingLevel>,
-    /// There is `--api-key`. It is for the provider of the model, so it cannot choose one.
-    pub own_key: bool,
+    /// The request has its own API key. The key belongs to the provider of the selected model, so
+    /// stored credentials do not decide between providers.
+    pub has_key: bool,
 }
 
-/// What was chosen.
+/// The result of a request for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ModelSelection<'a> {
-    /// The model.
+    /// The selected model.
     pub model: SelectedModel<'a>,
-    /// The level that the text ends in.
+    /// Thinking level at the end of the requested text.
     pub level: Option<ThinkingLevel>,
-    /// What the user should know.
+    /// Warning for the user.
     pub warning: Option<String>,
 }
 
-/// A model that is known, or one that is like it.
+/// A known model, or an unknown model of a known provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SelectedModel<'a> {
-    /// This model.
+    /// A known model.
     Known(ModelName<'a>),
-    /// One that nobody knows; the provider may.
+    /// A model that is not in the catalog. The provider may have it.
     Custom {
-        /// A model of the same provider, whose facts are assumed.
-        like: ModelName<'a>,
-        /// The id.
+        /// A model of the same provider, which serves as template.
+        template: ModelName<'a>,
+        /// Id of the unknown model.
         id: String,
-        /// It was asked to think.
-        thinks: bool,
+        /// The request includes a thinking level.
+        reasoning: bool,
     },
 }
 
-/// Reasons why no model can be chosen. The texts are those of the TypeScript pi without its advice
-/// about the command line.
+/// The reasons why no model can be selected. The texts are those of the TypeScript pi without its
+/// advice about the command line.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum SelectModelError {
-    /// No model has a provider like this.
+    /// No model has this provider.
     #[error("Unknown provider \"{0}\".")]
     UnknownProvider(String),
-    /// No model is called like this.
+    /// No model matches this text.
     #[error("Model \"{0}\" not found.")]
     NotFound(String),
-    /// Several providers have it.
+    /// Several providers have the model.
     #[error("Model \"{text}\" is ambiguous across providers: {candidates}. {reason}")]
     Ambiguous {
-        /// What was asked for.
+        /// The requested text.
         text: String,
-        /// The models in question.
+        /// Names of the matching models.
         candidates: String,
-        /// Why credentials do not decide.
+        /// Reason why credentials do not decide.
         reason: &'static str,
     },
 }
 
-/// Chooses the model that the command line asks for; `None` if it asks for none.
+/// Selects the requested model; `None` if the request names none. `usable` returns true for a
+/// provider with credentials.
 pub fn select_model<'a>(
     request: &ModelRequest<'_>,
     models: &[ModelName<'a>],
@@ -81,7 +85,7 @@ pub fn select_model<'a>(
         return Err(SelectModelError::UnknownProvider(provider.to_owned()));
     }
     let reference = ModelReference { text, provider, suffix: Suffix::Strict };
-    let resolution = if request.own_key {
+    let resolution = if request.has_key {
         resolve(&reference, models, &|_| false)
     } else {
         resolve(&reference, models, usable)
@@ -97,53 +101,61 @@ pub fn select_model<'a>(
             Err(SelectModelError::Ambiguous {
                 text: text.to_owned(),
                 candidates: names.join(", "),
-                reason: match (request.own_key, usable) {
+                reason: match (request.has_key, usable) {
                     (true, _) => "An API key does not choose a provider.",
                     (false, 0) => "No matching provider is authenticated.",
                     (false, _) => "More than one matching provider is authenticated.",
                 },
             })
         }
-        Resolution::NotFound(target) => {
+        Resolution::NotFound(unknown) => {
             let not_found = || SelectModelError::NotFound(text.to_owned());
-            let target = target.ok_or_else(not_found)?;
-            // With `--thinking` there is nothing for a suffix to say, so it is part of the id.
+            let unknown = unknown.ok_or_else(not_found)?;
+            // With an explicit level, a suffix is part of the id.
             let (id, level) = match request.level {
-                Some(_) => (target.text, None),
-                None => (target.id, target.level),
+                Some(_) => (unknown.text, None),
+                None => (unknown.id, unknown.level),
             };
             if id.is_empty() {
                 return Err(not_found());
             }
-            let like = like(target.provider, models).ok_or_else(not_found)?;
-            let thinks = request.level.or(level).is_some_and(|level| level != ThinkingLevel::Off);
+            let template = template(unknown.provider, models).ok_or_else(not_found)?;
+            let reasoning =
+                request.level.or(level).is_some_and(|level| level != ThinkingLevel::Off);
             let warning = format!(
                 "Model \"{id}\" not found for provider \"{}\". Using custom model id.",
-                target.provider
+                unknown.provider
             );
-            let model = SelectedModel::Custom { like, id, thinks };
+            let model = SelectedModel::Custom { template, id, reasoning };
             Ok(Some(ModelSelection { model, level, warning: Some(warning) }))
         }
     }
 }
 
-/// The model of a provider that others are assumed to be like: its default, else its first.
-fn like<'a>(provider: &str, models: &[ModelName<'a>]) -> Option<ModelName<'a>> {
+/// Returns the template for unknown models of a provider: its default model, else its first.
+fn template<'a>(provider: &str, models: &[ModelName<'a>]) -> Option<ModelName<'a>> {
     let mut own = models.iter().filter(|model| model.provider == provider);
     let default = default_model(provider);
     own.clone().find(|model| Some(model.id) == default).or_else(|| own.next()).copied()
 }
 
-impl SelectedModel<'_> {
-    /// The model as it is asked, made from the record that it names.
-    pub fn record(&self, find: impl FnOnce(&str, &str) -> Option<Model>) -> Option<Model> {
+impl<'a> SelectedModel<'a> {
+    /// Returns the id of the provider.
+    pub fn provider(&self) -> &'a str {
+        match self {
+            Self::Known(model) | Self::Custom { template: model, .. } => model.provider,
+        }
+    }
+
+    /// Returns the record of the model. `find` looks up a record by provider and id.
+    pub(crate) fn record(&self, find: impl FnOnce(&str, &str) -> Option<Model>) -> Option<Model> {
         match self {
             Self::Known(name) => find(name.provider, name.id),
-            Self::Custom { like, id, thinks } => {
-                let mut model = find(like.provider, like.id)?;
+            Self::Custom { template, id, reasoning } => {
+                let mut model = find(template.provider, template.id)?;
                 model.id.clone_from(id);
                 model.name.clone_from(id);
-                model.reasoning |= thinks;
+                model.reasoning |= reasoning;
                 Some(model)
             }
         }

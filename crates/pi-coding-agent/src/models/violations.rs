@@ -1,14 +1,14 @@
-//! Where in `models.json` something has the wrong form.
+//! Locating invalid values in `models.json`.
 //!
-//! The parser knows a line and a column, but of a value inside a model only the end of that model.
-//! Reading the parts one by one tells which value it is.
+//! For a value inside of a model, the parser only reports the end of that model. Reading the parts
+//! one by one finds the value.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::file::{ModelOverride, ModelRecord, ProviderRecord};
 
-/// The values that have the wrong form, as paths with what is wrong; none if `text` is no JSON.
+/// Returns the invalid values as paths with errors; none if `text` is not JSON.
 pub(super) fn violations(text: &str) -> Vec<String> {
     let root = match serde_json::from_str::<Value>(text) {
         Ok(Value::Object(root)) => root,
@@ -46,14 +46,14 @@ pub(super) fn violations(text: &str) -> Vec<String> {
     found
 }
 
-/// Reads `value` as a `T`, and if that fails, which of its fields it is.
+/// Reads `value` as a `T`. If that fails, reports the invalid fields.
 fn check<T: DeserializeOwned>(path: &str, value: &Value, found: &mut Vec<String>) {
     let Err(whole) = T::deserialize(value) else { return };
     let before = found.len();
     for (key, field) in value.as_object().into_iter().flatten() {
         let mut alone = Map::from_iter([(key.clone(), field.clone())]);
         if key != "id" {
-            // The one field that a record cannot do without.
+            // The only required field of a record.
             alone.insert("id".to_owned(), Value::from("any"));
         }
         if let Err(error) = T::deserialize(Value::Object(alone)) {

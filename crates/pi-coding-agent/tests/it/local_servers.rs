@@ -1,4 +1,4 @@
-//! Model servers on this machine, found without configuration.
+//! Probing model servers on this machine.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -6,21 +6,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::models::local::{Endpoint, Kind, LocalServer, discover, is_named};
+use pi_coding_agent::models::local::{
+    Endpoint, LocalServer, ServerKind, discover, names_local_provider,
+};
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
 use pi_protocol::{Context, InputKind, StopReason, StreamOptions};
 use serde_json::json;
 
 use crate::socket::{Reply, Server, not_found};
 
-/// Long enough for a machine under load. What is silent is waited for this long, so no longer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Long enough for a loaded machine, but not longer: silent servers are waited for this long.
+const TIMEOUT: Duration = Duration::from_secs(2);
 
-async fn found(kind: Kind, address: SocketAddr) -> Option<LocalServer> {
-    discover(&[Endpoint { kind, address }], PATIENCE).await.pop()
+async fn found(kind: ServerKind, address: SocketAddr) -> Option<LocalServer> {
+    discover(&[Endpoint { kind, address }], TIMEOUT).await.pop()
 }
 
-/// Id, context window, images, thinking.
+/// Returns id, context window, image support and thinking of each model.
 fn facts(server: &LocalServer) -> Vec<(&str, u64, bool, bool)> {
     let facts = server.models.iter().map(|model| {
         let images = model.input.contains(&InputKind::Image);
@@ -30,7 +32,7 @@ fn facts(server: &LocalServer) -> Vec<(&str, u64, bool, bool)> {
 }
 
 #[tokio::test]
-async fn ollama_says_what_its_models_can_do() {
+async fn capabilities_of_ollama_models_are_read() {
     let server = Server::start(|line, body| {
         let show = |context: u64, capabilities: &[&str], parameters: &str| {
             Reply::Json(
@@ -54,7 +56,7 @@ async fn ollama_says_what_its_models_can_do() {
         }
     })
     .await;
-    let ollama = found(Kind::Ollama, server.address).await.unwrap();
+    let ollama = found(ServerKind::Ollama, server.address).await.unwrap();
     assert_eq!(ollama.provider, "ollama");
     assert_eq!(
         facts(&ollama),
@@ -72,7 +74,7 @@ async fn ollama_says_what_its_models_can_do() {
 }
 
 #[tokio::test]
-async fn the_others_say_it_in_their_lists() {
+async fn models_of_the_other_servers_are_read() {
     let llama = Server::start(|line, _| match line {
         "GET /props HTTP/1.0" => Reply::Json(
             json!({"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": true}})
@@ -85,7 +87,7 @@ async fn the_others_say_it_in_their_lists() {
         _ => not_found(),
     })
     .await;
-    let server = found(Kind::LlamaCpp, llama.address).await.unwrap();
+    let server = found(ServerKind::LlamaCpp, llama.address).await.unwrap();
     assert_eq!(
         (server.provider, facts(&server)),
         ("llama.cpp", vec![("qwen.gguf", 4096, true, false)])
@@ -110,7 +112,7 @@ async fn the_others_say_it_in_their_lists() {
         _ => not_found(),
     })
     .await;
-    let server = found(Kind::LlamaCpp, router.address).await.unwrap();
+    let server = found(ServerKind::LlamaCpp, router.address).await.unwrap();
     let expected = [("qwen2.5-coder-0.5b", 32768, false, false), ("gemma", 8192, true, false)];
     assert_eq!(facts(&server), expected);
 
@@ -125,7 +127,7 @@ async fn the_others_say_it_in_their_lists() {
         _ => not_found(),
     })
     .await;
-    let server = found(Kind::LmStudio, studio.address).await.unwrap();
+    let server = found(ServerKind::LmStudio, studio.address).await.unwrap();
     let expected = vec![("llama-3", 131_072, false, false), ("pixtral", 8192, true, false)];
     assert_eq!((server.provider, facts(&server)), ("lmstudio", expected));
 
@@ -137,7 +139,7 @@ async fn the_others_say_it_in_their_lists() {
         _ => not_found(),
     })
     .await;
-    let server = found(Kind::Vllm, vllm.address).await.unwrap();
+    let server = found(ServerKind::Vllm, vllm.address).await.unwrap();
     assert_eq!(
         (server.provider, facts(&server)),
         ("vllm", vec![("Qwen/Qwen3-8B", 40960, false, false)])
@@ -145,7 +147,7 @@ async fn the_others_say_it_in_their_lists() {
 }
 
 #[tokio::test]
-async fn what_is_no_model_server_is_not_there() {
+async fn other_servers_are_not_model_servers() {
     let raw = |text: &str| Reply::Raw(text.as_bytes().to_vec());
     let json = |value: serde_json::Value| Reply::Json(value.to_string());
     for (what, reply) in [
@@ -159,7 +161,7 @@ async fn what_is_no_model_server_is_not_there() {
         ("deep", raw(&format!("HTTP/1.1 200 OK\r\n\r\n{}", "[".repeat(100_000)))),
         ("no models", json(json!({"data": [], "models": []}))),
         ("wrong types", json(json!({"data": 5, "models": "x", "default_generation_settings": 1}))),
-        ("somebody else's", json(json!({"data": [{"id": "gpt", "owned_by": "acme"}]}))),
+        ("another owner", json(json!({"data": [{"id": "gpt", "owned_by": "acme"}]}))),
         (
             "hostile ids",
             json(json!({"models": [{"name": ""}, {"name": "a\nb\u{1b}[2J"}],
@@ -169,7 +171,7 @@ async fn what_is_no_model_server_is_not_there() {
         ("without end", Reply::Endless),
     ] {
         let server = Server::start(move |_, _| reply.clone()).await;
-        for kind in Kind::ALL {
+        for kind in ServerKind::ALL {
             assert_eq!(found(kind, server.address).await, None, "{what} {kind:?}");
         }
         assert!(!server.requests().is_empty());
@@ -177,17 +179,17 @@ async fn what_is_no_model_server_is_not_there() {
 }
 
 #[tokio::test]
-async fn silence_is_not_waited_for() {
+async fn silent_servers_run_into_the_timeout() {
     let silent = Server::start(|_, _| Reply::Silence).await;
-    let endpoints = Kind::ALL.map(|kind| Endpoint { kind, address: silent.address });
+    let endpoints = ServerKind::ALL.map(|kind| Endpoint { kind, address: silent.address });
     assert_eq!(discover(&endpoints, Duration::from_millis(100)).await, []);
-    // Nobody listens here any more.
+    // No process listens at this address any more.
     let closed = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    assert_eq!(found(Kind::Ollama, closed).await, None);
+    assert_eq!(found(ServerKind::Ollama, closed).await, None);
 }
 
 #[tokio::test]
-async fn a_server_that_was_found_is_a_provider() {
+async fn a_local_server_is_a_provider() {
     const ANSWER: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     let server = Server::start(|line, _| match line {
         "GET /v1/models HTTP/1.0" => Reply::Json(
@@ -206,11 +208,11 @@ async fn a_server_that_was_found_is_a_provider() {
     };
     let registry = ModelRegistry::new(environment, ModelsFile::default(), |_| Ok(None));
     assert!(registry.available().is_empty());
-    assert!(server.requests().is_empty(), "nothing is asked before it is needed");
-    let endpoint = Endpoint { kind: Kind::Vllm, address: server.address };
-    registry.probe(&[endpoint], PATIENCE).await;
-    registry.probe(&[endpoint], PATIENCE).await;
-    assert_eq!(server.requests().len(), 1, "asked once");
+    assert!(server.requests().is_empty(), "nothing is probed before it is needed");
+    let endpoint = Endpoint { kind: ServerKind::Vllm, address: server.address };
+    registry.probe(&[endpoint], TIMEOUT).await;
+    registry.probe(&[endpoint], TIMEOUT).await;
+    assert_eq!(server.requests().len(), 1, "probed once");
     assert!(registry.is_available("vllm"));
     let model = registry.find("vllm", "small").unwrap();
     let names: Vec<_> = registry.available().iter().map(|model| model.id.clone()).collect();
@@ -222,7 +224,7 @@ async fn a_server_that_was_found_is_a_provider() {
 }
 
 #[test]
-fn texts_that_name_a_local_provider() {
+fn local_providers_are_recognized_in_texts() {
     for (text, named) in [
         ("ollama/qwen", true),
         ("Ollama", true),
@@ -233,6 +235,6 @@ fn texts_that_name_a_local_provider() {
         ("anthropic/ollama", false),
         ("", false),
     ] {
-        assert_eq!(is_named(text), named, "{text}");
+        assert_eq!(names_local_provider(text), named, "{text}");
     }
 }

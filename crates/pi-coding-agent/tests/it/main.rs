@@ -13,7 +13,6 @@ mod guard;
 mod local_servers;
 mod model_listing;
 mod model_registry;
-mod model_resolution;
 mod models_file;
 mod packages;
 mod registry;

@@ -1,4 +1,4 @@
-//! `--list-models`, as pi 1.5.0 was seen to print it.
+//! The output of `--list-models`, as recorded from pi 1.5.0.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn models(providers: &[&str]) -> Vec<Model> {
 }
 
 #[test]
-fn a_table_of_models() {
+fn models_are_listed_as_a_table() {
     let lines = model_table(&model_rows(&models(&["corp", "groq", "cmd"])[..6], None));
     assert_eq!(
         lines,
@@ -41,7 +41,7 @@ fn a_table_of_models() {
 }
 
 #[test]
-fn a_search_takes_letters_in_order() {
+fn a_search_matches_letters_in_order() {
     let models = models(&["groq", "corp", "cmd"]);
     for (search, expected) in [
         ("corp", &["a", "b", "c", "d", "e e"][..]),

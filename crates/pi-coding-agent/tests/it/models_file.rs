@@ -39,9 +39,9 @@ fn a_new_provider_has_pis_defaults() {
     assert_eq!(models.providers().last(), Some("corp"));
 }
 
-/// Observed from pi 1.5.0: the order and the numbers.
+/// The order and the numbers are observed from pi 1.5.0.
 #[test]
-fn a_known_provider_is_patched() {
+fn a_record_changes_a_built_in_provider() {
     let models = models(
         r#"{"providers": {"groq": {
             "models": [{"id": "zzz"}, {"id": "llama-3.1-8b-instant", "contextWindow": 5}, {"id": "aaa", "name": "Triple"}],
@@ -82,7 +82,7 @@ fn a_known_provider_is_patched() {
 }
 
 #[test]
-fn a_built_in_provider_may_be_elsewhere() {
+fn a_built_in_provider_can_have_another_url() {
     let models = models(
         r#"{"providers": {"anthropic": {"baseUrl": "https://proxy.example/v1", "compat": {"a": 1}}}}"#,
     );
@@ -93,7 +93,7 @@ fn a_built_in_provider_may_be_elsewhere() {
 }
 
 #[test]
-fn of_two_models_with_one_id_the_last_counts() {
+fn the_last_of_two_models_with_the_same_id_applies() {
     let models = models(
         r#"{"providers": {"x": {"baseUrl": "http://a", "api": "openai-completions",
             "models": [{"id": "m"}, {"id": "n"}, {"id": "m", "maxTokens": 5}],
@@ -104,9 +104,9 @@ fn of_two_models_with_one_id_the_last_counts() {
     assert_eq!(models.names_of("x").iter().map(|name| name.id).collect::<Vec<_>>(), ["m", "n"]);
 }
 
-/// As with pi 1.5.0: a violation of the schema costs the whole file, nonsense only its provider.
+/// As in pi 1.5.0, a schema violation invalidates the whole file, an incomplete provider only itself.
 #[test]
-fn broken_files_are_reported_with_their_place() {
+fn invalid_files_are_reported_with_their_position() {
     let good =
         r#""good": {"baseUrl": "http://a", "api": "openai-completions", "models": [{"id": "m"}]}"#;
     let all: &[(&str, &[&str])] = &[
@@ -162,14 +162,14 @@ fn broken_files_are_reported_with_their_place() {
     ] {
         let (file, diagnostics) =
             parse(&format!("{{\"providers\": {{\"x\": {provider}, {good}}}}}"));
-        assert_eq!(file.providers.len(), 1, "{provider}");
+        assert_eq!(file.provider_ids().count(), 1, "{provider}");
         assert!(diagnostics.len() == 1 && diagnostics[0].contains(expected), "{diagnostics:?}");
         assert!(diagnostics[0].contains("provider \"x\""), "{diagnostics:?}");
     }
 }
 
 #[test]
-fn files_on_disk() {
+fn missing_and_unreadable_files_are_empty() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("models.json");
     assert_eq!(ModelsFile::load(&path), (ModelsFile::default(), vec![]));
@@ -178,7 +178,7 @@ fn files_on_disk() {
     assert!(diagnostics[0].message.contains("not UTF-8 after 16 bytes"), "{diagnostics:?}");
     std::fs::write(&path, "{\"providers\": {\"groq\": {\"baseUrl\": \"http://a\"}}}").unwrap();
     let (file, diagnostics) = ModelsFile::load(&path);
-    assert_eq!((file.providers.len(), diagnostics.len()), (1, 0));
+    assert_eq!((file.provider_ids().count(), diagnostics.len()), (1, 0));
     // A directory cannot be read as a file.
     let (_, diagnostics) = ModelsFile::load(directory.path());
     assert!(diagnostics[0].message.contains("cannot be read"), "{diagnostics:?}");

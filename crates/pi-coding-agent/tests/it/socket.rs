@@ -1,4 +1,4 @@
-//! A real server on a real socket, with an answer for each path.
+//! An HTTP server on a real socket with scripted responses.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -6,16 +6,16 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server does with a request.
+/// The reaction of the server to a request.
 #[derive(Clone)]
 pub(crate) enum Reply {
-    /// A success with this body.
+    /// Successful response with this body.
     Json(String),
-    /// These bytes and the end.
+    /// These bytes, then the end of the connection.
     Raw(Vec<u8>),
-    /// Nothing, with the connection left open.
+    /// No response, with the connection left open.
     Silence,
-    /// A head and a body without end.
+    /// Response with an endless body.
     Endless,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Answers with what `answer` says to the first line and the body of a request.
+    /// Starts a server. `answer` gets the first line and the body of each request.
     pub(crate) async fn start(
         answer: impl Fn(&str, &str) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -42,13 +42,13 @@ impl Server {
         Self { address, requests }
     }
 
-    /// The requests so far: head and body.
+    /// Returns the requests so far, with header and body.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }
 
-/// `404`, as servers say it.
+/// Returns a response with the status 404.
 pub(crate) fn not_found() -> Reply {
     Reply::Raw(b"HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot found".to_vec())
 }
@@ -85,7 +85,7 @@ async fn serve(
             let _ = socket.write_all(&bytes).await;
         }
         Reply::Silence => {
-            // Until the client gives up.
+            // Waits until the client gives up.
             let _ = socket.read_buf(&mut Vec::new()).await;
         }
         Reply::Endless => {

@@ -8,7 +8,7 @@ mod check;
 mod list;
 mod print;
 
-use pi_coding_agent::models::{ModelRequest, SelectModelError, SelectedModel, select_model};
+use pi_coding_agent::models::{ModelRequest, SelectModelError, select_model};
 
 use super::credentials::Credentials;
 use super::{CommandResult, Failure, credentials, plain, success};
@@ -61,11 +61,7 @@ fn provider(
             let request = ModelRequest { provider, model: Some(text), ..ModelRequest::default() };
             let usable = |provider: &str| registry.is_available(provider);
             match select_model(&request, &models.names(), &usable) {
-                Ok(Some(chosen)) => Ok(match chosen.model {
-                    SelectedModel::Known(model) | SelectedModel::Custom { like: model, .. } => {
-                        model.provider.to_owned()
-                    }
-                }),
+                Ok(Some(chosen)) => Ok(chosen.model.provider().to_owned()),
                 Ok(None) => Err(NoProvider::Model {
                     text: text.to_owned(),
                     error: SelectModelError::NotFound(text.to_owned()),

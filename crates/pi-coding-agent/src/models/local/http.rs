@@ -1,7 +1,7 @@
-//! The smallest HTTP client: one JSON document from a server on this machine.
+//! A minimal HTTP client: one JSON document from a server on this machine.
 //!
-//! The client of `pi-ai` streams, retries and speaks TLS; it would cost more to set up than the
-//! whole question. HTTP/1.0 asks for an answer in one piece that ends with the connection.
+//! The client of `pi-ai` streams, retries and supports TLS; its setup would cost more than the whole
+//! request. HTTP/1.0 makes the server send the response in one piece and close the connection.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,31 +11,31 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::Kind;
+use super::ServerKind;
 
-/// More than any list of models; what is longer is something else.
+/// Size limit of a response, larger than any list of models.
 const LIMIT: u64 = 4 * 1024 * 1024;
 
-/// A server to ask.
+/// A server that is probed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Server {
-    pub(super) kind: Kind,
+    pub(super) kind: ServerKind,
     pub(super) address: SocketAddr,
-    /// How long one answer may take.
-    pub(super) patience: Duration,
+    /// Time limit of one response.
+    pub(super) timeout: Duration,
 }
 
 impl Server {
-    /// The answer to a `GET`, if it is a success and JSON and comes in time.
+    /// Sends a `GET` request. Returns the response if it is successful, JSON and in time.
     pub(super) async fn get(self, path: &str) -> Option<Value> {
         let line = format!("GET {path} HTTP/1.0\r\n");
-        timeout(self.patience, exchange(self.address, &line, "")).await.ok()?
+        timeout(self.timeout, exchange(self.address, &line, "")).await.ok()?
     }
 
-    /// The answer to a `POST` of `body`.
+    /// Sends a `POST` request with `body`.
     pub(super) async fn post(self, path: &str, body: &Value) -> Option<Value> {
         let line = format!("POST {path} HTTP/1.0\r\n");
-        timeout(self.patience, exchange(self.address, &line, &body.to_string())).await.ok()?
+        timeout(self.timeout, exchange(self.address, &line, &body.to_string())).await.ok()?
     }
 }
 
@@ -50,28 +50,28 @@ async fn exchange(address: SocketAddr, first_line: &str, body: &str) -> Option<V
     request.push_str("Connection: close\r\n\r\n");
     request.push_str(body);
     socket.write_all(request.as_bytes()).await.ok()?;
-    let mut answer = Vec::new();
+    let mut response = Vec::new();
     let mut limited = socket.take(LIMIT);
-    // Some servers keep the connection open in spite of all: their length says when to stop.
+    // Some servers keep the connection open; the content length tells the end of their response.
     loop {
-        let read = limited.read_buf(&mut answer).await.ok()?;
-        if read == 0 || is_whole(&answer) {
+        let read = limited.read_buf(&mut response).await.ok()?;
+        if read == 0 || is_complete(&response) {
             break;
         }
     }
-    let (head, body) = split(&answer)?;
+    let (head, body) = split(&response)?;
     let status = head.lines().next()?.split(' ').nth(1)?;
     (status == "200").then(|| serde_json::from_slice(body).ok())?
 }
 
-fn split(answer: &[u8]) -> Option<(&str, &[u8])> {
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
-    Some((std::str::from_utf8(&answer[..end]).ok()?, &answer[end + 4..]))
+fn split(response: &[u8]) -> Option<(&str, &[u8])> {
+    let end = response.windows(4).position(|four| four == b"\r\n\r\n")?;
+    Some((std::str::from_utf8(&response[..end]).ok()?, &response[end + 4..]))
 }
 
-/// As much of the body is there as the head promised.
-fn is_whole(answer: &[u8]) -> bool {
-    let Some((head, body)) = split(answer) else { return false };
+/// Returns true if the body is as long as the header declares.
+fn is_complete(response: &[u8]) -> bool {
+    let Some((head, body)) = split(response) else { return false };
     let length = head.lines().filter_map(|line| line.split_once(':')).find_map(|(name, value)| {
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
     });

@@ -1,27 +1,29 @@
-//! What each kind of server says about its models, and how to know that it is one.
+//! Recognizing each kind of server and reading its models.
 
 use futures_util::future::join_all;
 use pi_protocol::{InputKind, Model};
 use serde_json::{Map, Value, json};
 
-use super::Kind;
+use super::ServerKind;
 use super::http::Server;
 
-/// Tokens to count on if the server does not say: too few costs a summary, too many an answer.
+/// Context window if the server does not report one. Too small a value costs a summary, too large a
+/// value a response.
 const CONTEXT_WINDOW: u64 = 32_768;
+/// Output limit of local models.
 const MAX_TOKENS: u64 = 16_384;
 
-/// The models of the server at `server`; `None` if there is none of its kind.
+/// Returns the models of a server; `None` if it is not of the expected kind.
 pub(super) async fn models(server: Server) -> Option<Vec<Model>> {
     match server.kind {
-        Kind::Ollama => ollama(server).await,
-        Kind::LlamaCpp => llama_cpp(server).await,
-        Kind::LmStudio => lm_studio(server).await,
-        Kind::Vllm => vllm(server).await,
+        ServerKind::Ollama => ollama(server).await,
+        ServerKind::LlamaCpp => llama_cpp(server).await,
+        ServerKind::LmStudio => lm_studio(server).await,
+        ServerKind::Vllm => vllm(server).await,
     }
 }
 
-/// `/api/tags` lists, `/api/show` tells of each what it can do.
+/// `/api/tags` lists the models, `/api/show` describes one.
 async fn ollama(server: Server) -> Option<Vec<Model>> {
     let tags = server.get("/api/tags").await?;
     let names: Vec<&str> =
@@ -33,7 +35,7 @@ async fn ollama(server: Server) -> Option<Vec<Model>> {
             let capabilities = shown["capabilities"].as_array();
             capabilities.map(|list| list.iter().any(|capability| capability == what))
         };
-        // Embedding models are listed too. A server that does not say is taken at its word.
+        // Embedding models are listed too. Older servers report no capabilities.
         if can("completion") == Some(false) {
             return None;
         }
@@ -50,19 +52,19 @@ async fn ollama(server: Server) -> Option<Vec<Model>> {
     Some(join_all(asked).await.into_iter().flatten().collect())
 }
 
-/// The context that the model is run with, where its author set one.
+/// Returns the context size that the author of the model set.
 fn num_ctx(shown: &Value) -> Option<u64> {
     let lines = shown["parameters"].as_str()?.lines();
     lines.filter_map(|line| line.trim().strip_prefix("num_ctx")).find_map(|n| n.trim().parse().ok())
 }
 
-/// The context that the model was trained with: `llama.context_length` and the like.
+/// Returns the context size of the training: `llama.context_length` and similar keys.
 fn trained_context(shown: &Value) -> Option<u64> {
     let info = shown["model_info"].as_object()?;
     info.iter().find(|(key, _)| key.ends_with(".context_length"))?.1.as_u64()
 }
 
-/// `/props` is what only llama.cpp has. As a router it has many models and no context of its own.
+/// Only llama.cpp has `/props`. As a router it has several models and no context size.
 async fn llama_cpp(server: Server) -> Option<Vec<Model>> {
     let props = server.get("/props").await?;
     let settings = props["default_generation_settings"].as_object()?;
@@ -82,7 +84,7 @@ async fn llama_cpp(server: Server) -> Option<Vec<Model>> {
     Some(models.collect())
 }
 
-/// `/api/v0/models` says more; older versions have only the list of OpenAI.
+/// `/api/v0/models` has details; older versions have only the list of OpenAI.
 async fn lm_studio(server: Server) -> Option<Vec<Model>> {
     if let Some(listed) = server.get("/api/v0/models").await {
         let models = listed["data"].as_array()?.iter().filter_map(|entry| {
@@ -102,29 +104,31 @@ async fn lm_studio(server: Server) -> Option<Vec<Model>> {
     let listed = server.get("/v1/models").await?;
     let models = listed["data"].as_array()?.iter().filter_map(|entry| {
         let id = entry["id"].as_str()?;
-        let ours = entry["owned_by"] == "organization_owner" && !id.contains("embed");
-        ours.then(|| model(server, id, None))?
+        let is_model = entry["owned_by"] == "organization_owner" && !id.contains("embed");
+        if is_model { model(server, id, None) } else { None }
     });
     Some(models.collect())
 }
 
-/// The list of OpenAI, signed by vLLM.
+/// The list of OpenAI, in which vLLM is the owner.
 async fn vllm(server: Server) -> Option<Vec<Model>> {
     let listed = server.get("/v1/models").await?;
     let models = listed["data"].as_array()?.iter().filter_map(|entry| {
-        let ours = entry["owned_by"] == "vllm";
-        ours.then(|| model(server, entry["id"].as_str()?, entry["max_model_len"].as_u64()))?
+        if entry["owned_by"] != "vllm" {
+            return None;
+        }
+        model(server, entry["id"].as_str()?, entry["max_model_len"].as_u64())
     });
     Some(models.collect())
 }
 
-/// A model of a local server. An id with line breaks or of no length is no id.
+/// Creates a model of a local server; `None` if the id is empty, too long or has control characters.
 fn model(server: Server, id: &str, context: Option<u64>) -> Option<Model> {
     if id.is_empty() || id.len() > 500 || id.chars().any(char::is_control) {
         return None;
     }
     let context_window = context.filter(|tokens| *tokens > 0).unwrap_or(CONTEXT_WINDOW);
-    // None of these servers knows OpenAI's newer words.
+    // None of these servers supports the newer fields of OpenAI.
     let compat = [
         ("supportsStore", false.into()),
         ("supportsDeveloperRole", false.into()),

@@ -45,7 +45,7 @@ fn a_broken_file_is_reported_with_its_position_and_never_overwritten() {
             "{\"ä\": \"ö\" x}".as_bytes(),
             "line 1, column 11: expected `,` or `}`",
         ),
-        ("not UTF-8", b"{\n\"a\": \"\xff\"}", "line 2, column 7: invalid UTF-8"),
+        ("not UTF-8", b"{\n\"a\": \"\xff\"}", "line 2, column 7: the text is not UTF-8"),
         ("deep", deep.as_bytes(), "line 1, column 132: recursion limit exceeded"),
         ("list", b"[]", "expected an object, not a list"),
         ("null", b"null", "expected an object, not null"),

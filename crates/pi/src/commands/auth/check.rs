@@ -109,7 +109,7 @@ fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
             return Ok(not(status, provider, reason, error.to_string(), error.hint()));
         }
     };
-    if !registry.models().is_spoken(&provider) {
+    if !registry.models().is_supported(&provider) {
         let why = format!("{provider} is not supported by this version yet");
         return Ok(not(Status::NotReady, provider, "provider_not_supported", why, None));
     }

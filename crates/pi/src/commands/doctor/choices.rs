@@ -101,7 +101,7 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         problems.iter().map(|problem| Finding::from(ABOUT, problem, fix)).collect();
     if path.exists() && findings.is_empty() {
-        let count = file.providers.len();
+        let count = file.provider_ids().count();
         findings.push(Finding::good(ABOUT, format!("{count} providers in {}", path.display())));
     }
     findings

@@ -112,7 +112,7 @@ fn check(credentials: &Credentials, provider: &str) -> KeyState {
         );
         return bad(message, fix);
     }
-    if !registry.models().is_spoken(provider) {
+    if !registry.models().is_supported(provider) {
         let message = format!("{provider} ({source}) is not supported by this version yet");
         return bad(message, "Use another provider.".to_owned());
     }

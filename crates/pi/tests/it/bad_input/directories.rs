@@ -68,7 +68,7 @@ fn a_missing_home_directory_is_an_error_with_advice() {
     unshare.args(["--user", "--map-user=4242", "--map-group=4242"]);
     let Some(command) = super::in_namespace(&command, unshare, "no home at all") else { return };
     finish(command, &[])
-        .assert_failed(6, &["no home directory is known; set HOME or PI_CODING_AGENT_DIR"]);
+        .assert_failed(6, &["the home directory is not known; set HOME or PI_CODING_AGENT_DIR"]);
 }
 
 /// With `PI_CODING_AGENT_DIR`, pi needs no home directory.

@@ -1,17 +1,15 @@
-//! Which model a text means, compared with what the TypeScript pi was seen to do.
+//! The selection of models, compared with recordings of the TypeScript pi.
 
 use std::collections::BTreeMap;
 
-use pi_coding_agent::models::{
-    DEFAULT_MODELS, Direction, InitialModel, ModelName, ModelPreferences, ModelRequest, Models,
-    ModelsFile, ScopedName, SelectModelError, SelectedModel, cycle, initial_model, model_scope,
-    restore_failure, select_model, thinking_level,
-};
 use pi_protocol::{Model, ThinkingLevel};
 use serde::Deserialize;
 use serde_json::json;
 
-const OBSERVED: &str = include_str!("../fixtures/models/resolution.jsonl");
+use super::initial::{DEFAULT_MODELS, InitialModel};
+use super::*;
+
+const OBSERVED: &str = include_str!("../../tests/fixtures/models/resolution.jsonl");
 
 #[derive(Deserialize)]
 struct Line {
@@ -80,7 +78,7 @@ impl Usable {
 }
 
 #[test]
-fn texts_mean_what_they_mean_to_the_typescript_pi() {
+fn references_are_resolved_as_by_the_typescript_pi() {
     let lines: Vec<Line> =
         OBSERVED.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut lists = BTreeMap::new();
@@ -149,7 +147,7 @@ fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, boo
         provider: cli.provider.as_deref(),
         model: cli.model.as_deref(),
         level: cli.thinking,
-        own_key: cli.inline_key,
+        has_key: cli.inline_key,
     };
     let nothing = Expected { model: None, level: None, warning: None, error: None };
     match select_model(&request, names, &|provider| cli.usable.has(provider)) {
@@ -178,7 +176,7 @@ fn ours(cli: &Cli, names: &[ModelName<'_>], list: &[(String, String, String, boo
 }
 
 #[test]
-fn an_id_needs_letters() {
+fn degenerate_references_match_nothing() {
     let names = [ModelName { provider: "a", id: "x", name: "x" }];
     for text in ["a/:high", ":", "a/", &":".repeat(100_000), &"x".repeat(100_000)] {
         let request = ModelRequest { model: Some(text), ..ModelRequest::default() };
@@ -188,7 +186,7 @@ fn an_id_needs_letters() {
 }
 
 #[test]
-fn a_provider_is_asked_about_once() {
+fn credentials_of_a_provider_are_looked_up_once() {
     let models = Models::new(ModelsFile::default());
     let names = models.names();
     let asked = std::cell::RefCell::new(Vec::new());
@@ -211,13 +209,13 @@ fn the_default_models_are_in_the_catalog() {
     let models = Models::new(ModelsFile::default());
     let missing: Vec<_> =
         DEFAULT_MODELS.iter().filter(|(p, id)| models.find(p, id).is_none()).collect();
-    // Radius lists its models when it is asked, so none are built in.
+    // Radius lists its models at run time, so none are built in.
     assert_eq!(missing, [&("radius", "balanced")]);
 }
 
 /// Observed from pi 1.5.0 with a models.json of three models and settings.
 #[test]
-fn the_model_to_begin_with() {
+fn the_initial_model_follows_the_preferences() {
     let name = |provider, id| ModelName { provider, id, name: id };
     let corp = [name("corp", "b"), name("corp", "a"), name("corp", "c")];
     let both = [name("groq", "openai/gpt-oss-120b"), corp[0], corp[1]];
@@ -226,58 +224,55 @@ fn the_model_to_begin_with() {
     let none = ModelPreferences::default();
     let scope = [scoped(corp[0], None), scoped(corp[1], high)];
     for (case, preferences, available, expected) in [
-        ("nothing there", none, &[][..], None),
-        ("the first", none, &corp, Some((corp[0], None, false))),
-        ("a default of the table", none, &both, Some((both[0], None, false))),
+        ("no models", none, &[][..], None),
+        ("the first", none, &corp, Some((corp[0], None))),
+        ("a default of the table", none, &both, Some((both[0], None))),
         (
             "the settings'",
             ModelPreferences { default: Some(("corp", "c")), ..none },
             &corp,
-            Some((corp[2], None, false)),
+            Some((corp[2], None)),
         ),
         (
             "the settings' is gone",
             ModelPreferences { default: Some(("corp", "gone")), ..none },
             &corp,
-            Some((corp[0], None, false)),
+            Some((corp[0], None)),
         ),
         (
             "the scope's first",
             ModelPreferences { scoped: &scope, default: Some(("corp", "c")), ..none },
             &corp,
-            Some((corp[0], None, false)),
+            Some((corp[0], None)),
         ),
         (
             "the settings' in the scope",
             ModelPreferences { scoped: &scope, default: Some(("corp", "a")), ..none },
             &corp,
-            Some((corp[1], high, false)),
+            Some((corp[1], high)),
         ),
         (
             "the session's",
             ModelPreferences {
                 scoped: &scope,
-                continuing: true,
                 session: Some(("corp", "c")),
                 default: Some(("corp", "a")),
             },
             &corp,
-            Some((corp[2], None, false)),
+            Some((corp[2], None)),
         ),
         (
             "the session's is gone",
             ModelPreferences {
-                continuing: true,
                 session: Some(("corp", "gone")),
                 default: Some(("corp", "a")),
                 ..none
             },
             &corp,
-            Some((corp[1], None, true)),
+            Some((corp[1], None)),
         ),
     ] {
-        let expected =
-            expected.map(|(model, level, instead)| InitialModel { model, level, instead });
+        let expected = expected.map(|(model, level)| InitialModel { model, level });
         assert_eq!(initial_model(&preferences, available), expected, "{case}");
     }
     assert_eq!(
@@ -287,7 +282,7 @@ fn the_model_to_begin_with() {
 }
 
 #[test]
-fn thinking_levels_are_derived_and_fitted() {
+fn thinking_levels_are_derived_and_limited_to_the_model() {
     use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off};
     let model = |reasoning: bool, map: serde_json::Value| -> Model {
         serde_json::from_value(json!({
@@ -299,35 +294,17 @@ fn thinking_levels_are_derived_and_fitted() {
     let picky = model(true, json!({"minimal": null, "low": null, "medium": null}));
     let own = BTreeMap::from([("p/m".to_owned(), High)]);
     let other = BTreeMap::from([("p/other".to_owned(), High)]);
-    for (model, asked, by_model, default, current, expected) in [
-        (&thinks, None, &other, None, None, Medium),
-        (&thinks, None, &other, None, Some(Low), Low),
-        (&thinks, None, &other, Some(Minimal), Some(Low), Minimal),
-        (&thinks, None, &own, Some(Minimal), Some(Low), High),
-        (&thinks, Some(Low), &own, Some(Minimal), None, Low),
-        (&thinks, Some(Max), &own, None, None, High),
-        (&thinks, Some(Off), &own, None, None, Off),
-        (&plain, Some(High), &own, None, None, Off),
-        (&picky, None, &other, None, None, High),
+    for (model, requested, by_model, default, expected) in [
+        (&thinks, None, &other, Medium, Medium),
+        (&thinks, None, &other, Minimal, Minimal),
+        (&thinks, None, &own, Minimal, High),
+        (&thinks, Some(Low), &own, Minimal, Low),
+        (&thinks, Some(Max), &own, Medium, High),
+        (&thinks, Some(Off), &own, Medium, Off),
+        (&plain, Some(High), &own, Medium, Off),
+        (&picky, None, &other, Medium, High),
     ] {
-        let level = thinking_level(model, asked, by_model, default, current);
-        assert_eq!(level, expected, "{asked:?} {default:?} {current:?}");
-    }
-}
-
-#[test]
-fn cycling_goes_round() {
-    use Direction::{Backward, Forward};
-    for (count, current, direction, expected) in [
-        (0, None, Forward, None),
-        (1, Some(0), Forward, None),
-        (3, Some(0), Forward, Some(1)),
-        (3, Some(2), Forward, Some(0)),
-        (3, Some(0), Backward, Some(2)),
-        (3, None, Forward, Some(1)),
-        (3, None, Backward, Some(2)),
-        (3, Some(7), Forward, Some(1)),
-    ] {
-        assert_eq!(cycle(count, current, direction), expected, "{count} {current:?} {direction:?}");
+        let level = thinking_level(model, requested, by_model, default);
+        assert_eq!(level, expected, "{requested:?} {default:?}");
     }
 }
