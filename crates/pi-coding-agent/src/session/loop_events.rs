@@ -9,8 +9,8 @@ use pi_agent::{
     TurnDecision, hook,
 };
 use pi_protocol::{
-    AgentMessage, Declarations, History, ImageContent, Message, MessageContent, StopReason,
-    SystemMessage, UserBlock,
+    AgentMessage, CustomEntryMessage, Declarations, History, ImageContent, Message, MessageContent,
+    StopReason, SystemMessage, UserBlock,
 };
 use pi_session::{ExtensionMessage, SessionError, to_llm};
 
@@ -267,9 +267,13 @@ impl AgentSession {
     pub(super) fn store(&self, message: &AgentMessage) -> Result<String, SessionError> {
         let mut log = self.log();
         match message.as_custom::<ExtensionMessage>() {
-            Some(ExtensionMessage { custom_type, content, display, details, .. }) => {
-                log.append_custom_message(&custom_type, content, display, details)
-            }
+            Some(ExtensionMessage { custom_type, content, display, details, .. }) => log
+                .append_custom_message(CustomEntryMessage {
+                    custom_type,
+                    content,
+                    display,
+                    details,
+                }),
             None => log.append_message(message.clone()),
         }
     }
