@@ -11,6 +11,7 @@ mod fuzz;
 mod interop;
 mod repository;
 mod schemas;
+mod test;
 mod tidy;
 
 use std::process::ExitCode;
@@ -19,27 +20,28 @@ const HELP: &str = "\
 usage: cargo xtask <task>
 
 tasks:
-  bench [--quick] [PART...]          what streams, the loop, sessions, searches and commands cost
+  bench [--quick] [PART...]          measure streams, the loop, sessions, searches and commands
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
-  crash [tools] [--runs N] ...       kill writers of sessions, or of files; nothing may be lost
-  evade [--seconds N] [--seed N]     random scripts in a real bash, beside what pi-guard says
+  crash [tools] [--runs N] ...       kill writers of sessions (or files) and check for lost data
+  evade [--seconds N] [--seed N]     compare random scripts in bash with pi-guard's analysis
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
-  interop [PEER...] [--dir PATH]     conversations with servers that others wrote (docs/interop.md)
-  interop modes|rpc-client ...       the TypeScript pi beside ours (docs/interop.md)
+  interop [PEER...] [--dir PATH]     talk to independent servers (docs/interop.md)
+  interop modes|rpc-client ...       compare with the TypeScript pi (docs/interop.md)
   schemas                            write the JSON Schemas of the user's files
-  tidy                               check the rules that the compiler does not know
-  help                               this text";
+  test [ARGUMENT...]                 install missing programs, then cargo test --workspace
+  tidy                               check the rules that the compiler does not check
+  help                               print this text";
 
 fn main() -> ExitCode {
-    // The bench runs commands.
+    // The bench runs commands, which start this program as their supervisor.
     #[cfg(feature = "bench")]
     pi_tools::supervisor::run_if_requested();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match arguments.as_slice() {
         ["bench", rest @ ..] => bench::run(rest).map_err(|error| error.to_string()),
-        // What `bench` runs, built for the purpose.
+        // `bench` starts this, built with the feature `bench`.
         ["bench-inner", rest @ ..] => bench::measure(rest).map_err(|error| error.to_string()),
         #[cfg(any(feature = "bench", test))]
         ["bench-worker", rest @ ..] => bench::perform(rest).map_err(|error| error.to_string()),
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
         ["schemas", rest @ ..] => schemas::run(rest).map_err(|error| error.to_string()),
+        ["test", rest @ ..] => test::run(rest).map_err(|error| error.to_string()),
         ["tidy", rest @ ..] => tidy::run(rest).map_err(|error| error.to_string()),
         ["help" | "--help" | "-h"] => {
             help();
@@ -66,12 +69,12 @@ fn main() -> ExitCode {
     }
 }
 
-#[allow(clippy::print_stdout)] // What was asked for.
+#[allow(clippy::print_stdout)] // The requested output.
 fn help() {
     println!("{HELP}");
 }
 
-/// A task's words to whoever runs it.
+/// Prints a message of a task.
 #[allow(clippy::print_stderr)]
 fn report(message: &str) {
     eprintln!("{message}");

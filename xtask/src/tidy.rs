@@ -1,13 +1,14 @@
-//! `cargo xtask tidy`: the rules of this repository that the compiler does not know.
+//! `cargo xtask tidy`: the rules of this repository that the compiler does not check.
 //!
-//! Each module is one kind of rule: a pure function from files (or from what cargo says) to
-//! findings, so that its tests can show it bad input. The tests at the end of this file run all
-//! of them over the repository itself, so `cargo test` is enough to obey them.
+//! Each module is one kind of rule: a pure function from files (or from the dependency graph) to
+//! findings, so that its tests can give it bad input. The tests at the end of this file run all
+//! rules over the repository itself, so `cargo test` includes them.
 
 mod boundaries;
 mod files;
 mod graph;
 mod layout;
+mod prose;
 mod sizes;
 mod words;
 
@@ -15,13 +16,13 @@ use std::fmt;
 
 use files::SourceFile;
 
-/// Something to put right.
+/// A violation of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     file: String,
-    /// From 1; 0 if it is about the file as a whole.
+    /// From 1; 0 for the file as a whole.
     line: usize,
-    /// What is wrong, and what to do.
+    /// The problem and its correction.
     advice: String,
 }
 
@@ -37,7 +38,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Why the repository is not tidy, or could not be looked at.
+/// Errors of the task, findings included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TidyError {
     #[error("usage: cargo xtask tidy")]
@@ -46,25 +47,27 @@ pub(crate) enum TidyError {
     Read { path: String, source: std::io::Error },
     #[error("`cargo {command}` failed: {problem}")]
     Cargo { command: &'static str, problem: String },
-    #[error("{}\n{} to put right", lines(.0), .0.len())]
+    #[error("{}\n{} findings", lines(.0), .0.len())]
     Untidy(Vec<Finding>),
 }
 
 /// A check of the files of the repository.
 type Check = fn(&[SourceFile]) -> Vec<Finding>;
 
-/// All of them.
+/// The checks of files, in no particular order.
 const CHECKS: &[Check] = &[
     layout::docs_first,
     layout::whitespace,
     layout::orphans,
     layout::lock_sources,
+    prose::check,
     sizes::check,
+    sizes::crates,
     words::names,
     words::words,
 ];
 
-/// Runs the task.
+/// Runs all checks over the repository.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), TidyError> {
     if !arguments.is_empty() {
         return Err(TidyError::Usage);
@@ -110,6 +113,6 @@ mod tests {
     fn findings_name_file_and_line() {
         let findings = vec![Finding::new("a.rs", 3, "do this"), Finding::new("b.rs", 0, "do that")];
         let text = TidyError::Untidy(findings).to_string();
-        assert_eq!(text, "a.rs:3: do this\nb.rs:1: do that\n2 to put right");
+        assert_eq!(text, "a.rs:3: do this\nb.rs:1: do that\n2 findings");
     }
 }

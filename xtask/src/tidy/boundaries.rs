@@ -1,16 +1,16 @@
-//! What does *not* depend on what: the architecture, as a table.
+//! The dependencies that must *not* exist between crates: the architecture as a table.
 //!
-//! A rule may name a crate that does not exist yet. It applies from the day the crate does.
+//! A rule may name a crate that does not exist yet. It applies as soon as the crate exists.
 
 use std::collections::BTreeSet;
 
 use super::Finding;
 use super::graph::Graph;
 
-/// What speaks HTTP or encrypts a connection.
+/// Packages that speak HTTP or encrypt connections.
 const NETWORK: &[&str] = &["reqwest", "hyper", "rustls", "native-tls", "openssl", "ring"];
 
-/// Something that a crate must not do.
+/// A dependency that a crate must not have.
 struct Rule {
     name: &'static str,
     must_not: MustNot,
@@ -20,7 +20,7 @@ struct Rule {
 enum MustNot {
     /// Depend on another crate of this repository.
     DependOnOurs,
-    /// Depend on one of these, however indirectly.
+    /// Depend on one of these, directly or indirectly.
     Reach(&'static [&'static str]),
 }
 
@@ -28,12 +28,12 @@ use MustNot::{DependOnOurs, Reach};
 
 const RULES: &[Rule] = &[
     Rule { name: "pi-protocol", must_not: DependOnOurs, why: "every crate depends on it" },
-    Rule { name: "pi-guard", must_not: DependOnOurs, why: "it decides; it knows no agents" },
-    Rule { name: "pi-tui", must_not: DependOnOurs, why: "it draws; it knows no agents" },
+    Rule { name: "pi-guard", must_not: DependOnOurs, why: "it decides about calls without knowing agents" },
+    Rule { name: "pi-tui", must_not: DependOnOurs, why: "it draws without knowing agents" },
     Rule {
         name: "pi-protocol",
         must_not: Reach(&["tokio", "reqwest", "hyper", "rustls"]),
-        why: "the vocabulary does no I/O",
+        why: "the shared types do no I/O",
     },
     Rule { name: "pi-agent", must_not: Reach(&["pi-ai"]), why: "a model is any Provider" },
     Rule { name: "pi-agent", must_not: Reach(HEAVY), why: "its tests build in seconds" },
@@ -44,9 +44,18 @@ const RULES: &[Rule] = &[
 /// An HTTP client, a JavaScript engine, a terminal library.
 const HEAVY: &[&str] = &["reqwest", "hyper", "rustls", "rquickjs", "crossterm"];
 
-/// Dependencies that one crate has to itself.
+/// Dependencies that only one crate may have.
 const OWNERS: &[(&str, &str)] =
     &[("reqwest", "pi-ai"), ("rustls", "pi-ai"), ("rquickjs", "pi-extensions")];
+
+/// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent
+/// runs without a screen and without JavaScript; `pi-extensions` sits above both it and the screen.
+const UPPER_LAYERS: &[(&str, &[&str])] = &[
+    ("pi-coding-agent", &["pi-extensions", "pi"]),
+    ("pi-tui", &["pi-extensions", "pi"]),
+    ("pi-extensions", &["pi"]),
+    ("pi", &[]),
+];
 
 /// Checks the table against the workspace.
 pub(super) fn check(graph: &Graph) -> Vec<Finding> {
@@ -64,16 +73,22 @@ pub(super) fn check(graph: &Graph) -> Vec<Finding> {
                 }
             }
             Reach(targets) => {
-                for way in targets.iter().filter_map(|target| graph.way(rule.name, target)) {
-                    broken(way.join(" -> "));
+                for path in targets.iter().filter_map(|target| graph.path(rule.name, target)) {
+                    broken(path.join(" -> "));
                 }
             }
         }
     }
-    for (dependency, owner) in OWNERS {
-        for (name, manifest) in graph.own.iter().filter(|(name, _)| name != owner) {
-            if graph.direct(name).any(|found| found == *dependency) {
-                let advice = format!("{name} depends on {dependency}: only {owner} may");
+    let owners = OWNERS.iter().map(|(dependency, owner)| (dependency, std::slice::from_ref(owner)));
+    let layers = UPPER_LAYERS.iter().map(|(dependency, users)| (dependency, *users));
+    for (dependency, users) in owners.chain(layers) {
+        for (name, manifest) in &graph.own {
+            let is_user = users.contains(&name.as_str());
+            if !is_user && graph.direct(name).any(|found| found == *dependency) {
+                let advice = match users {
+                    [] => format!("{name} depends on {dependency}: no crate may"),
+                    users => format!("{name} depends on {dependency}: only {} may", users.join(", ")),
+                };
                 findings.push(Finding::new(manifest, 0, advice));
             }
         }
@@ -81,7 +96,7 @@ pub(super) fn check(graph: &Graph) -> Vec<Finding> {
     findings
 }
 
-/// Checks what pi-ai is built from without its `http` feature.
+/// Checks the packages that pi-ai is built from without its `http` feature.
 pub(super) fn check_without_http(names: &BTreeSet<String>) -> Vec<Finding> {
     let network = NETWORK.iter().filter(|name| names.contains(**name));
     let finding = |name| {
@@ -109,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_allowed() {
-        let own = ["pi-ai", "pi-protocol", "pi-tools", "pi-extensions"];
+    fn permitted_dependencies_pass() {
+        let own = ["pi", "pi-ai", "pi-protocol", "pi-tools", "pi-coding-agent", "pi-extensions"];
         let edges = [
             ("pi-ai", "pi-protocol"),
             ("pi-ai", "reqwest"),
@@ -118,14 +133,17 @@ mod tests {
             ("pi-protocol", "serde"),
             ("pi-tools", "pi-protocol"),
             ("pi-extensions", "rquickjs"),
+            ("pi-extensions", "pi-coding-agent"),
+            ("pi-extensions", "pi-tui"),
+            ("pi", "pi-extensions"),
         ];
         assert_eq!(broken(&own, &edges), [] as [&str; 0]);
         assert_eq!(broken(&[], &[]), [] as [&str; 0], "crates that do not exist yet");
     }
 
     #[test]
-    fn what_is_not() {
-        let own = ["pi", "pi-agent", "pi-ai", "pi-guard", "pi-protocol"];
+    fn forbidden_dependencies_are_found() {
+        let own = ["pi", "pi-agent", "pi-ai", "pi-coding-agent", "pi-guard", "pi-protocol"];
         let cases: &[(&[(&str, &str)], &str)] = &[
             (&[("pi-guard", "pi-protocol")], "pi-guard depends on pi-protocol"),
             (&[("pi-protocol", "x"), ("x", "tokio")], "pi-protocol -> x -> tokio"),
@@ -133,6 +151,13 @@ mod tests {
             (&[("pi-agent", "x"), ("x", "hyper")], "pi-agent -> x -> hyper"),
             (&[("pi", "rustls")], "pi depends on rustls: only pi-ai may"),
             (&[("pi-ai", "rquickjs")], "pi-ai depends on rquickjs: only pi-extensions may"),
+            (
+                &[("pi-coding-agent", "pi-extensions")],
+                "pi-coding-agent depends on pi-extensions: only pi may",
+            ),
+            (&[("pi-coding-agent", "pi-tui")], "pi-tui: only pi-extensions, pi may"),
+            (&[("pi-ai", "pi-coding-agent")], "pi-coding-agent: only pi-extensions, pi may"),
+            (&[("pi-agent", "pi")], "pi-agent depends on pi: no crate may"),
         ];
         for (edges, expected) in cases {
             let found = broken(&own, edges);

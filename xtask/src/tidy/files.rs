@@ -7,12 +7,12 @@ use std::path::Path;
 use super::TidyError;
 use crate::repository;
 
-/// Folders that hold what somebody else wrote, or what a program wrote.
+/// Directories with files that were recorded, generated or written elsewhere.
 const SKIPPED: &[&str] = &["target", "corpus", "artifacts", "fixtures", "snapshots", "data"];
 
 const EXTENSIONS: &[&str] = &["rs", "md", "toml", "lock"];
 
-/// A text file.
+/// A text file of the repository.
 #[derive(Debug)]
 pub(super) struct SourceFile {
     /// From the root of the repository, with slashes.
@@ -32,17 +32,17 @@ impl SourceFile {
         self.lines().filter(move |(number, _)| !tests.contains(number))
     }
 
-    /// The file holds tests and nothing else.
+    /// Returns true if the file contains only tests.
     pub(super) fn is_test(&self) -> bool {
         self.path.ends_with("/tests.rs") || self.path.split('/').any(|part| part == "tests")
     }
 
-    /// Rust source.
+    /// Returns true for Rust source.
     pub(super) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
 
-    /// Rust source of a crate, that is not an integration test.
+    /// Returns true for Rust source of a crate that is not an integration test.
     pub(super) fn is_source(&self) -> bool {
         self.is_rust() && self.path.contains("/src/")
     }
@@ -64,7 +64,7 @@ impl SourceFile {
     }
 }
 
-/// Reads every file that is checked, in the order of their paths.
+/// Reads every file that is checked, sorted by path.
 pub(super) fn load() -> Result<Vec<SourceFile>, TidyError> {
     let mut files = Vec::new();
     visit(&repository::root(), "", &mut files)?;
@@ -72,12 +72,12 @@ pub(super) fn load() -> Result<Vec<SourceFile>, TidyError> {
     Ok(files)
 }
 
-fn visit(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<(), TidyError> {
+fn visit(directory: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<(), TidyError> {
     let failed = |path: &str| {
         let path = path.to_owned();
         move |source| TidyError::Read { path, source }
     };
-    for entry in folder.read_dir().map_err(failed(prefix))? {
+    for entry in directory.read_dir().map_err(failed(prefix))? {
         let entry = entry.map_err(failed(prefix))?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = format!("{prefix}{name}");
@@ -93,7 +93,7 @@ fn visit(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> Result<(),
     Ok(())
 }
 
-/// A file for the tests of the checks.
+/// Creates a file for the tests of the checks.
 #[cfg(test)]
 pub(super) fn file(path: &str, text: &str) -> SourceFile {
     SourceFile { path: path.to_owned(), text: text.to_owned() }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn test_modules_are_told_apart() {
+    fn test_modules_are_excluded_from_product_lines() {
         let text = "a\n#[cfg(test)]\nmod tests {\n    }\n}\nb\n";
         let kept = |path: &str, text: &str| {
             file(path, text).product_lines().map(|(number, _)| number).collect::<Vec<_>>()

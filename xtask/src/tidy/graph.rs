@@ -1,4 +1,4 @@
-//! Which crate depends on which, asked of cargo.
+//! The dependency graph of the workspace, from cargo.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,29 +12,29 @@ use crate::repository;
 pub(super) struct Graph {
     /// The crates of this repository, with the paths of their manifests.
     pub(super) own: BTreeMap<String, String>,
-    /// The names of what a package depends on directly: not for its tests, but for all targets.
+    /// The direct dependencies of each package by name, for all targets, without those of tests.
     /// Several versions of one package count as one.
     pub(super) edges: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Graph {
-    /// What `name` depends on directly.
+    /// The direct dependencies of a package.
     pub(super) fn direct(&self, name: &str) -> impl Iterator<Item = &str> {
         self.edges.get(name).into_iter().flatten().map(String::as_str)
     }
 
-    /// A way from `from` to `to`, both included, if there is one.
-    pub(super) fn way(&self, from: &str, to: &str) -> Option<Vec<String>> {
-        let mut ways = vec![vec![from.to_owned()]];
+    /// A path of dependencies from `from` to `to`, both included, if there is one.
+    pub(super) fn path(&self, from: &str, to: &str) -> Option<Vec<String>> {
+        let mut paths = vec![vec![from.to_owned()]];
         let mut seen = BTreeSet::from([from.to_owned()]);
-        while let Some(way) = ways.pop() {
-            let last = way.last().map_or("", String::as_str);
-            if last == to && way.len() > 1 {
-                return Some(way);
+        while let Some(path) = paths.pop() {
+            let last = path.last().map_or("", String::as_str);
+            if last == to && path.len() > 1 {
+                return Some(path);
             }
             for next in self.direct(last) {
                 if seen.insert(next.to_owned()) {
-                    ways.push(way.iter().cloned().chain([next.to_owned()]).collect());
+                    paths.push(path.iter().cloned().chain([next.to_owned()]).collect());
                 }
             }
         }
@@ -85,11 +85,11 @@ pub(super) fn whole() -> Result<Graph, TidyError> {
     let text = cargo("metadata", &["--format-version", "1"])?;
     read(&text).map_err(|error| TidyError::Cargo {
         command: "metadata",
-        problem: format!("its answer cannot be read: {error}"),
+        problem: format!("the output is invalid: {error}"),
     })
 }
 
-/// The names of everything that is built for `package` without its default features.
+/// The names of all packages that `package` is built from without its default features.
 pub(super) fn without_default_features(package: &str) -> Result<BTreeSet<String>, TidyError> {
     let rest = ["-p", package, "--no-default-features", "-e", "normal", "--prefix", "none"];
     Ok(first_words(&cargo("tree", &rest)?))
@@ -121,7 +121,7 @@ fn first_words(tree: &str) -> BTreeSet<String> {
     tree.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// Runs cargo without the network; if something has not been downloaded yet, with it.
+/// Runs cargo offline, and with the network only if something has not been downloaded yet.
 fn cargo(command: &'static str, rest: &[&str]) -> Result<String, TidyError> {
     let failed = |problem: String| TidyError::Cargo { command, problem };
     let mut problem = String::new();
@@ -161,9 +161,9 @@ mod tests {
         let graph = read(&metadata.to_string()).unwrap();
         assert_eq!(graph.own, BTreeMap::from([("A".to_owned(), "a/Cargo.toml".to_owned())]));
         assert_eq!(graph.direct("A").collect::<Vec<_>>(), ["B"]);
-        assert_eq!(graph.way("A", "C").unwrap(), ["A", "B", "C"]);
-        assert_eq!(graph.way("A", "D"), None, "a dependency of the tests does not count");
-        assert_eq!(graph.way("A", "A"), None);
+        assert_eq!(graph.path("A", "C").unwrap(), ["A", "B", "C"]);
+        assert_eq!(graph.path("A", "D"), None, "a dependency of the tests does not count");
+        assert_eq!(graph.path("A", "A"), None);
     }
 
     #[test]

@@ -1,16 +1,15 @@
-//! How a file begins and ends, and that the compiler sees it.
+//! The layout of files: their first line, their white space, and their `mod` declaration.
 
 use super::Finding;
 use super::files::SourceFile;
 
-/// The only place where locked packages come from. A mirror or a fork in a lock file would be
-/// everybody's.
+/// The only source of locked packages. A mirror or a fork in a lock file would affect every user.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
 
-/// Every Rust file says first what it is.
+/// Every Rust file begins with a comment on its purpose.
 pub(super) fn docs_first(files: &[SourceFile]) -> Vec<Finding> {
     let silent = |file: &&SourceFile| file.is_rust() && !file.text.starts_with("//! ");
-    let advice = "begin the file with a `//!` line that says what it is for";
+    let advice = "begin the file with a `//!` line on its purpose";
     files.iter().filter(silent).map(|file| Finding::new(&file.path, 1, advice)).collect()
 }
 
@@ -54,13 +53,13 @@ pub(super) fn orphans(files: &[SourceFile]) -> Vec<Finding> {
     findings
 }
 
-/// The files that may declare the module in the file at `path`, and its name. `None`: it is the
-/// root of a crate, or not a part of one.
+/// The files that may declare the module in the file at `path`, and its name. `None` for the root
+/// of a crate and for files outside of crates.
 fn parents(path: &str) -> Option<(Vec<String>, &str)> {
     let module = path.strip_suffix(".rs")?;
     let root = ["/src/", "/tests/it/"]
         .iter()
-        .find_map(|folder| path.find(folder).map(|at| at + folder.len()))?;
+        .find_map(|directory| path.find(directory).map(|at| at + directory.len()))?;
     let (base, inside) = module.split_at(root);
     // `a/mod.rs` is the module `a`, as `a.rs` is.
     let inside = inside.strip_suffix("/mod").unwrap_or(inside);
@@ -68,13 +67,13 @@ fn parents(path: &str) -> Option<(Vec<String>, &str)> {
         None if matches!(inside, "lib" | "main") => None,
         None => Some((vec![format!("{base}lib.rs"), format!("{base}main.rs")], inside)),
         Some(("bin", _)) => None,
-        Some((folder, name)) => {
-            Some((vec![format!("{base}{folder}.rs"), format!("{base}{folder}/mod.rs")], name))
+        Some((parent, name)) => {
+            Some((vec![format!("{base}{parent}.rs"), format!("{base}{parent}/mod.rs")], name))
         }
     }
 }
 
-/// Locked packages come from the registry.
+/// Locked packages come from the registry alone.
 pub(super) fn lock_sources(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path.ends_with(".lock")) {
@@ -135,8 +134,8 @@ mod tests {
         assert_eq!(found("", "mod c;\n"), ["crates/a/tests/it/d.rs"]);
         assert_eq!(found("// mod d;\n", "mod c;\n"), ["crates/a/tests/it/d.rs"]);
         assert_eq!(found("mod d;\n", "mod cc;\n"), ["crates/a/src/b/c.rs"]);
-        let lonely = [file("crates/a/src/lib.rs", ""), file("crates/a/src/e/mod.rs", "")];
-        assert_eq!(orphans(&lonely).len(), 1);
+        let undeclared = [file("crates/a/src/lib.rs", ""), file("crates/a/src/e/mod.rs", "")];
+        assert_eq!(orphans(&undeclared).len(), 1);
     }
 
     #[test]

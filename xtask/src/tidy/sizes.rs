@@ -1,21 +1,74 @@
-//! How long a file may be.
+//! Limits on the length of files and crates.
 //!
-//! A file that passes 500 lines without its tests does two things: split it. One that passes 800
-//! with them is hard to read whatever it does.
+//! A file of more than 500 lines without its tests usually has two subjects: split it. A file of
+//! more than 800 lines with its tests is hard to read in any case.
+
+use std::collections::BTreeMap;
 
 use super::Finding;
 use super::files::SourceFile;
 
+/// The limit for a file with its tests.
 const MAX_LINES: usize = 800;
 
-/// Tests excluded.
+/// The limit for a file without its tests.
 const MAX_PRODUCT_LINES: usize = 500;
 
-/// Files that may be longer without their tests, and why they are one thing all the same.
+/// Files that may be longer without their tests, with the reason why they have one subject.
 const LONG: &[(&str, &str)] = &[];
 
+/// The lines that `src` of each crate may have, tests in it included: the measured size plus about
+/// 3 %. Growth is a decision: raise a budget in the change that needs it, and give the reason in
+/// the commit. A crate that shrinks by a tenth gets a smaller budget.
+const BUDGETS: &[(&str, usize)] = &[
+    ("crates/pi", 7_350),
+    ("crates/pi-agent", 5_880),
+    ("crates/pi-ai", 13_390),
+    ("crates/pi-coding-agent", 22_600),
+    ("crates/pi-guard", 12_890),
+    ("crates/pi-protocol", 4_620),
+    ("crates/pi-session", 10_800),
+    ("crates/pi-tools", 9_860),
+    ("xtask", 6_000),
+    ("fuzz", 560),
+];
+
+/// Checks the length of each file.
 pub(super) fn check(files: &[SourceFile]) -> Vec<Finding> {
     check_with(files, LONG)
+}
+
+/// Checks the length of each crate.
+pub(super) fn crates(files: &[SourceFile]) -> Vec<Finding> {
+    crates_with(files, BUDGETS)
+}
+
+fn crates_with(files: &[SourceFile], budgets: &[(&str, usize)]) -> Vec<Finding> {
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in files.iter().filter(|file| file.is_source()) {
+        if let Some((name, _)) = file.path.split_once("/src/") {
+            *lines.entry(name).or_default() += file.lines().count();
+        }
+    }
+    let mut findings = Vec::new();
+    for (name, count) in &lines {
+        let advice = match budgets.iter().find(|(other, _)| other == name) {
+            None => format!("{count} lines without a budget; add the crate to tidy/sizes.rs"),
+            Some((_, budget)) if count > budget => format!(
+                "{count} lines, of at most {budget}; remove some, or raise the budget in \
+                 tidy/sizes.rs and give the reason in the commit"
+            ),
+            Some((_, budget)) if count * 10 < budget * 9 => {
+                format!("{count} lines of {budget}; lower the budget in tidy/sizes.rs")
+            }
+            Some(_) => continue,
+        };
+        findings.push(Finding::new(name, 0, advice));
+    }
+    for (name, _) in budgets.iter().filter(|(name, _)| !lines.contains_key(name)) {
+        findings.push(Finding::new(name, 0, "no such crate; remove it from tidy/sizes.rs"));
+    }
+    findings
 }
 
 fn check_with(files: &[SourceFile], long: &[(&str, &str)]) -> Vec<Finding> {
@@ -28,7 +81,7 @@ fn check_with(files: &[SourceFile], long: &[(&str, &str)]) -> Vec<Finding> {
         } else if product > MAX_PRODUCT_LINES && !long.iter().any(|(path, _)| *path == file.path) {
             let advice = format!(
                 "{product} lines without tests, of at most {MAX_PRODUCT_LINES}; \
-                 which two things does it do?"
+                 split it by subject"
             );
             findings.push(Finding::new(&file.path, MAX_PRODUCT_LINES + 1, advice));
         }
@@ -36,7 +89,7 @@ fn check_with(files: &[SourceFile], long: &[(&str, &str)]) -> Vec<Finding> {
     for (path, _) in long {
         let found = files.iter().find(|file| file.path == *path);
         if found.is_none_or(|file| file.product_lines().count() <= MAX_PRODUCT_LINES) {
-            let advice = "not a long file any more; take it off the list in tidy/sizes.rs";
+            let advice = "no longer a long file; remove it from the list in tidy/sizes.rs";
             findings.push(Finding::new(path, 0, advice));
         }
     }
@@ -70,9 +123,32 @@ mod tests {
     fn the_list_of_long_files_is_kept_up_to_date() {
         let list = &[("crates/a/src/b.rs", "a table")];
         assert_eq!(check_with(&[with_tests(700, 10)], list), []);
-        assert_eq!(check_with(&[with_tests(900, 10)], list).len(), 1, "a list is no licence");
+        assert_eq!(check_with(&[with_tests(900, 10)], list).len(), 1, "the limit with tests holds for listed files, too");
         let stale = check_with(&[with_tests(10, 10)], list);
-        assert!(stale.len() == 1 && stale[0].advice.contains("off the list"), "{stale:?}");
+        assert!(stale.len() == 1 && stale[0].advice.contains("remove it from the list"), "{stale:?}");
         assert_eq!(check_with(&[], list).len(), 1, "the file is gone");
+    }
+
+    #[test]
+    fn crates_keep_their_budgets() {
+        let files = [
+            file("crates/a/src/lib.rs", &"x\n".repeat(60)),
+            file("crates/a/src/b.rs", &"x\n".repeat(40)),
+            file("crates/a/tests/it/main.rs", &"x\n".repeat(900)),
+        ];
+        let found = |budgets: &[(&str, usize)]| -> Vec<String> {
+            crates_with(&files, budgets).into_iter().map(|finding| finding.advice).collect()
+        };
+        assert_eq!(found(&[("crates/a", 100)]), [] as [&str; 0]);
+        assert_eq!(found(&[("crates/a", 111)]), [] as [&str; 0]);
+        for (budgets, expected) in [
+            (&[("crates/a", 99)][..], "100 lines, of at most 99"),
+            (&[("crates/a", 112)], "100 lines of 112; lower"),
+            (&[], "100 lines without a budget"),
+            (&[("crates/a", 100), ("crates/b", 1)], "no such crate"),
+        ] {
+            let found = found(budgets);
+            assert!(found.len() == 1 && found[0].starts_with(expected), "{expected}: {found:?}");
+        }
     }
 }

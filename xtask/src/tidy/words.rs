@@ -1,16 +1,16 @@
 //! Names and words that must not occur.
 //!
-//! This file is full of them, so it is not checked itself.
+//! This file contains them, so it is not checked itself.
 
 use super::Finding;
 use super::files::SourceFile;
 
 const THIS_FILE: &str = "xtask/src/tidy/words.rs";
 
-/// A module named like this has no subject, so everything ends up in it.
+/// Module names without a subject. Such modules collect unrelated code.
 const EMPTY_NAMES: &[&str] = &["util", "utils", "helper", "helpers", "misc", "common"];
 
-/// Words that must not be in some files.
+/// Words that must not occur in some files.
 struct Rule {
     words: &'static [&'static str],
     applies: Applies,
@@ -19,11 +19,11 @@ struct Rule {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Applies {
-    /// To Rust source, tests included.
+    /// Rust source, tests included.
     Source,
-    /// To Rust source and manifests, but not to tests.
+    /// Rust source and manifests, without tests.
     Product,
-    /// To all of that and the documents, but not to tests.
+    /// Rust source, manifests and documents, without tests.
     ProductAndDocs,
 }
 
@@ -31,7 +31,7 @@ const RULES: &[Rule] = &[
     Rule {
         words: &["todo!", "unimplemented!", "dbg!", "FIXME", "XXX"],
         applies: Applies::Source,
-        advice: "finish it, or describe it in an issue",
+        advice: "finish the code, or describe the rest in an issue",
     },
     Rule {
         words: &["/root/", "/home/", "/work/", "/tmp/"],
@@ -50,16 +50,16 @@ const RULES: &[Rule] = &[
             "npmmirror.com",
         ],
         applies: Applies::ProductAndDocs,
-        advice: "a registry's host; which one is used is the user's configuration",
+        advice: "the host of a registry; the user's configuration chooses the registry",
     },
     Rule {
         words: &["claude-cli", "GitHubCopilotChat", "vscode/", "Claude Code"],
         applies: Applies::Product,
-        advice: "the name of another program; say who we are",
+        advice: "the name of another program; use our own name",
     },
 ];
 
-/// Files and inline modules whose name says nothing.
+/// Finds files and inline modules without a subject in their name.
 pub(super) fn names(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is_rust()) {
@@ -77,10 +77,10 @@ pub(super) fn names(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 fn rename(name: &str) -> String {
-    format!("`{name}` says nothing; name the module after what it does")
+    format!("`{name}` has no subject; name the module after its purpose")
 }
 
-/// The name in `mod name {`.
+/// Returns the name in `mod name {`.
 fn inline_module(line: &str) -> Option<&str> {
     let (before, after) = line.split_once("mod ")?;
     let before = before.trim();
@@ -88,7 +88,7 @@ fn inline_module(line: &str) -> Option<&str> {
     (before.is_empty() || before.starts_with("pub")).then_some(name)
 }
 
-/// Words that must not be there.
+/// Finds words that must not occur.
 pub(super) fn words(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.path != THIS_FILE) {
@@ -118,8 +118,8 @@ impl Applies {
     }
 }
 
-/// `word` is in `line`, whatever its case, and is not a part of something longer: `\uXXXX` or
-/// `.vscode/` or `https://example.com/home/`.
+/// Returns true if `word` occurs in `line` in any case, but not as a part of something longer, such
+/// as `\uXXXX`, `.vscode/` or `https://example.com/home/`.
 fn has_word(line: &str, word: &str) -> bool {
     let (line, word) = (line.to_ascii_lowercase(), word.to_ascii_lowercase());
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
