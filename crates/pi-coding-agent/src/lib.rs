@@ -44,3 +44,8 @@ pub use runtime::AgentRuntime;
 pub use secrets::{configured_secrets, redacted_session};
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector};
+
+/// The examples of the README, compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct ReadmeDoctests;

@@ -8,6 +8,7 @@ mod cli;
 mod completions;
 mod doctor;
 mod examples;
+mod getting_started;
 mod guard;
 mod guard_guide;
 mod hints;
