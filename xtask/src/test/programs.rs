@@ -131,7 +131,9 @@ pub(super) fn report(missing: &[Program], installer: Installer) -> String {
         }
         Installer::NoPermission => format!("To install them: sudo apt-get install {list}"),
         Installer::NoApt => {
-            format!("Install them with the package manager of this system. Debian calls them: {list}")
+            format!(
+                "Install them with the package manager of this system. Debian calls them: {list}"
+            )
         }
     };
     text.push_str(&hint);

@@ -28,7 +28,11 @@ use MustNot::{DependOnOurs, Reach};
 
 const RULES: &[Rule] = &[
     Rule { name: "pi-protocol", must_not: DependOnOurs, why: "every crate depends on it" },
-    Rule { name: "pi-guard", must_not: DependOnOurs, why: "it decides about calls without knowing agents" },
+    Rule {
+        name: "pi-guard",
+        must_not: DependOnOurs,
+        why: "it decides about calls without knowing agents",
+    },
     Rule { name: "pi-tui", must_not: DependOnOurs, why: "it draws without knowing agents" },
     Rule {
         name: "pi-protocol",
@@ -87,7 +91,9 @@ pub(super) fn check(graph: &Graph) -> Vec<Finding> {
             if !is_user && graph.direct(name).any(|found| found == *dependency) {
                 let advice = match users {
                     [] => format!("{name} depends on {dependency}: no crate may"),
-                    users => format!("{name} depends on {dependency}: only {} may", users.join(", ")),
+                    users => {
+                        format!("{name} depends on {dependency}: only {} may", users.join(", "))
+                    }
                 };
                 findings.push(Finding::new(manifest, 0, advice));
             }

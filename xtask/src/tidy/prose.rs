@@ -14,9 +14,8 @@ const WH_WORDS: &[&str] =
     &["what", "who", "where", "whether", "how", "why", "which", "whose", "whom"];
 
 /// First words that refer to something the reader has not seen yet.
-const PRONOUNS: &[&str] = &[
-    "it", "they", "its", "one", "those", "these", "them", "he", "she", "some", "other", "others",
-];
+const PRONOUNS: &[&str] =
+    &["it", "they", "its", "one", "those", "these", "them", "he", "she", "some", "other", "others"];
 
 /// Words for people. The subject is a caller, a client, a process, a user.
 const PEOPLE: &[&str] = &[
@@ -240,11 +239,7 @@ mod tests {
             .into_iter()
             .map(|comment| (comment.line, comment.text))
             .collect();
-        let expected = [
-            (1, "The file.   More."),
-            (4, "The item  continues."),
-            (10, "A field."),
-        ];
+        let expected = [(1, "The file.   More."), (4, "The item  continues."), (10, "A field.")];
         assert_eq!(found.len(), expected.len(), "{found:?}");
         for ((line, text), (expected_line, expected)) in found.iter().zip(expected) {
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
@@ -270,7 +265,8 @@ mod tests {
     #[test]
     fn words_for_people_are_found() {
         let found = |path: &str, text: &str| check_with(&[file(path, text)], &[]).len();
-        for bad in ["let a = \"Nobody is here\";", "// for those who read", "fn for_everybody() {}"] {
+        for bad in ["let a = \"Nobody is here\";", "// for those who read", "fn for_everybody() {}"]
+        {
             let expected = usize::from(!bad.starts_with("fn"));
             assert_eq!(found("crates/a/tests/it/b.rs", bad), expected, "{bad}");
         }

@@ -123,9 +123,16 @@ mod tests {
     fn the_list_of_long_files_is_kept_up_to_date() {
         let list = &[("crates/a/src/b.rs", "a table")];
         assert_eq!(check_with(&[with_tests(700, 10)], list), []);
-        assert_eq!(check_with(&[with_tests(900, 10)], list).len(), 1, "the limit with tests holds for listed files, too");
+        assert_eq!(
+            check_with(&[with_tests(900, 10)], list).len(),
+            1,
+            "the limit with tests holds for listed files, too"
+        );
         let stale = check_with(&[with_tests(10, 10)], list);
-        assert!(stale.len() == 1 && stale[0].advice.contains("remove it from the list"), "{stale:?}");
+        assert!(
+            stale.len() == 1 && stale[0].advice.contains("remove it from the list"),
+            "{stale:?}"
+        );
         assert_eq!(check_with(&[], list).len(), 1, "the file is gone");
     }
 

@@ -44,8 +44,7 @@ fn replies(command: &str) -> Vec<Reply> {
     let mut replies = Vec::new();
     if command.contains("notes.txt") {
         let args = json!({"path": "notes.txt", "content": "Which colors?\n"});
-        let call =
-            Call { id: "call_1".to_owned(), name: "write".to_owned(), args, pieces: None };
+        let call = Call { id: "call_1".to_owned(), name: "write".to_owned(), args, pieces: None };
         replies.push(Reply::Parts(vec![Part::Call(call)]));
     }
     if RUNS.iter().any(|option| command.contains(option)) {
@@ -125,7 +124,10 @@ fn all_pages_are_in_the_index() {
     for entry in fs::read_dir(docs).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let link = format!("]({name})");
-        assert!(name == "README.md" || INDEX.contains(&link), "{name} is missing in docs/README.md");
+        assert!(
+            name == "README.md" || INDEX.contains(&link),
+            "{name} is missing in docs/README.md"
+        );
     }
     for page in [README, GETTING_STARTED, INDEX] {
         assert!(!page.lines().any(|line| line.starts_with("    ")), "indented code is not checked");

@@ -133,7 +133,7 @@ fn policy_errors_have_hints() {
     for arguments in [&["policy", "check", "--", "ls"][..], &["-p", "--model", "one/shared", "x"]] {
         let (code, stderr) = env.failure(arguments);
         assert_eq!(code, Some(6), "{stderr}");
-        assert!(stderr.contains("pi: the policy cannot be loaded: "), "{stderr}");
+        assert!(stderr.contains("pi: the settings are invalid: "), "{stderr}");
         assert!(stderr.ends_with(hint), "{stderr}");
     }
 }

@@ -231,12 +231,11 @@ fn test_checks_files_and_their_examples() {
     let one = "[[command]]\nprefix = [\"a\", \"b\"]\ndecision = \"allow\"\nmatch = [\"a b c\"]\n";
     write("one.toml", one);
     write("wrong.toml", "[[command]]\nprefix = [\"a\"]\ndecision = \"allow\"\nmatch = [\"b\"]\n");
-    let out = env.out(&["policy", "test", "r.toml", "empty.toml", "codex.rules"]);
+    let out = env.out(&["policy", "test", "r.toml", "empty.toml"]);
     assert_eq!(
         out,
         "r.toml: 2 command rules, 1 path rule, 1 host rule, 1 tool rule; 3 examples passed\n\
-         empty.toml: no rules; no examples\n\
-         codex.rules: 1 command rule; 1 example passed\n"
+         empty.toml: no rules; no examples\n"
     );
     let output = env.pi(&["policy", "test", "wrong.toml", "none.toml", "empty.toml"]);
     assert_eq!(output.status.code(), Some(1));

@@ -22,8 +22,8 @@ fn a_broken_file_is_reported_and_left_alone() {
         ("settings.json", b"{\"retry\": \"no\"}", &["`retry` is ignored", "expected an object"]),
         (
             "settings.json",
-            b"{\"theme\": 5, \"x\": 1}",
-            &["`theme` is ignored", "correct or remove"],
+            b"{\"shellPath\": 5, \"x\": 1}",
+            &["`shellPath` is ignored", "correct or remove"],
         ),
         ("settings.json", b"\xef\xbb\xbf{}", &[]),
         ("settings.json", b"", &[]),
