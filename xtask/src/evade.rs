@@ -10,7 +10,7 @@ use std::io;
 
 use crate::repository;
 
-const TEST: &str = "beside_bash::whatever_runs_is_listed_or_doubted";
+const TEST: &str = "beside_bash::commands_that_run_are_listed";
 
 /// Why there was no run, or what it found.
 #[derive(Debug, thiserror::Error)]

@@ -1,18 +1,15 @@
-//! What may run.
+#![doc = include_str!("../README.md")]
 //!
-//! Two halves that do not trust each other: a policy that decides before anything runs, from the
-//! text of a command, and a confinement that holds when the policy was wrong, by the operating
-//! system. Neither asks anybody: whoever uses this crate does that with what it answers.
+//! # Boundaries
 //!
-//! # What this crate must not know
-//!
-//! Agents, sessions, models, terminals, and any async runtime.
+//! This crate knows nothing of agents, sessions, models, terminals or async runtimes.
 //!
 //! # Where to start reading
 //!
-//! [`Decision`] is what everything comes down to. [`shell::analyze`] finds what a script would run,
-//! [`policy::Policy::check`] decides about it, and [`confine`] is the half that holds. [`secrets`] keeps credentials out of what
-//! is shown and stored, whoever was allowed to read them.
+//! [`shell::analyze`] reduces a script to commands, [`policy::Policy::check`] decides about them,
+//! and every result is a [`Decision`]. [`confine`] starts commands in a sandbox of the operating
+//! system, [`secrets`] redacts credentials, and [`protected`] lists the paths that all of them
+//! protect.
 
 pub mod confine;
 mod decision;

@@ -1,9 +1,9 @@
-//! What may be done, by rules.
+//! Decisions by rules.
 //!
-//! Rules come in files, in layers; every rule that fits counts, and the strictest wins, so that a
-//! layer can forbid what another allows but not the other way round. What no rule speaks of is
-//! decided by what is built in and then by the [`Defaults`] of the profile. What cannot be
-//! analysed is a case of its own that no default permits unconfined.
+//! Rules come from files in layers. Every rule that matches counts and the strictest decision
+//! wins, so a layer can forbid what another allows, but not the other way round. Without a rule,
+//! the built-in knowledge of programs and then the [`Defaults`] of the profile decide. Commands
+//! whose effects cannot be determined are never allowed outside of the sandbox by default.
 
 mod check;
 mod file;
@@ -15,10 +15,10 @@ mod mention;
 mod paths;
 mod rule;
 mod scope;
-mod sense;
 mod spelling;
 mod starts;
 mod tools;
+mod validate;
 mod verdict;
 
 use std::path::{Path, PathBuf};
@@ -190,7 +190,7 @@ impl<'a> PolicyContext<'a> {
     }
 }
 
-/// Rules of all layers, and what is decided without one.
+/// The rules of all layers, and the decisions without a rule.
 #[derive(Debug, Clone)]
 pub struct Policy {
     rules: RuleFile,
@@ -204,13 +204,13 @@ impl Policy {
         Self { rules: RuleFile::default(), defaults }
     }
 
-    /// Decides otherwise where no rule speaks.
+    /// Replaces the decisions without a rule.
     #[must_use]
     pub fn with_defaults(self, defaults: Defaults) -> Self {
         Self { defaults, ..self }
     }
 
-    /// Adds the rules of a file. Their order does not matter.
+    /// Adds the rules of a file, in any order.
     pub fn add(&mut self, file: RuleFile) {
         let rules = &mut self.rules;
         rules.commands.extend(file.commands);
@@ -222,13 +222,14 @@ impl Policy {
         rules.examples += file.examples;
     }
 
-    /// What happens to what cannot be analysed: what the files say, else the profile.
+    /// Returns the decision about commands whose effects cannot be determined: the strictest of
+    /// the rule files, or the default.
     #[must_use]
     pub fn unknown_effects(&self) -> UnknownEffects {
         self.rules.unknown_effects.unwrap_or(self.defaults.unknown_effects)
     }
 
-    /// Whether any rule asks or forbids: something that a command could try to get past.
+    /// Returns true if any rule asks or forbids.
     #[must_use]
     pub fn restricts(&self) -> bool {
         let rules = &self.rules;
@@ -239,7 +240,7 @@ impl Policy {
         decisions.max() > Some(Decision::Allow)
     }
 
-    /// Whether any rule asks about files or forbids them.
+    /// Returns true if any rule on files asks or forbids.
     #[must_use]
     pub fn restricts_files(&self) -> bool {
         self.rules.paths.iter().any(|rule| rule.decision > Decision::Allow)
@@ -251,8 +252,8 @@ impl Policy {
         check::script(self, script, context)
     }
 
-    /// Decides about reading or changing a file, for tools that do so themselves: by the path as
-    /// it is given, and by the real one if the scene knows it.
+    /// Decides about access to a file by a tool: by the given path, and by the real path if the
+    /// context knows it.
     #[must_use]
     pub fn check_path(
         &self,
@@ -263,20 +264,20 @@ impl Policy {
         check::path(self, path, access, context)
     }
 
-    /// Decides about a connection. `None` if no rule speaks of the host.
+    /// Decides about a connection. Returns `None` if no rule matches the host.
     #[must_use]
     pub fn check_host(&self, host: &str) -> Option<Verdict> {
         check::host(self, host).map(|part| Verdict::from_parts(vec![part]))
     }
 
-    /// The hosts that rules allow, as they are written.
+    /// Returns the hosts that rules allow, as they are written.
     #[must_use]
     pub fn allowed_hosts(&self) -> Vec<String> {
         let allowing = self.rules.hosts.iter().filter(|rule| rule.decision == Decision::Allow);
         allowing.flat_map(|rule| rule.hosts.iter().cloned()).collect()
     }
 
-    /// Decides about a call of a tool. `None` if no rule speaks of it.
+    /// Decides about a tool call. Returns `None` if no rule matches it.
     #[must_use]
     pub fn check_tool(
         &self,

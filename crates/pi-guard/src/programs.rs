@@ -304,8 +304,8 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<&'static Program> {
     levels(words).nth(1).map(|(entry, _)| entry)
 }
 
-/// Returns true if the call only reads, whatever its unknown words are. If it has a script, the
-/// analysis must have shown that the script is harmless.
+/// Returns true if the call only reads with any values of its unknown words. If it has a script,
+/// the analysis must have shown that the script is harmless.
 pub(crate) fn only_reads(words: &[Word]) -> bool {
     levels(words).any(|(entry, arguments)| is_one_of(entry.reads, arguments))
 }

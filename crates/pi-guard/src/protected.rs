@@ -7,7 +7,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Protection {
-    /// Writing needs approval, whatever rules on commands say.
+    /// Writing needs approval, even if a rule allows the command.
     AskBeforeWriting,
     /// Commands in the sandbox cannot write it, even inside a writable directory.
     ReadOnly,

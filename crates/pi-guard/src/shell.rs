@@ -1,9 +1,8 @@
-//! What a shell script would run.
+//! The analysis of shell scripts.
 //!
-//! A script is reduced to every simple command anywhere in it, with its words as the shell would
-//! pass them on, and to the reasons why that list may not be all. The policy decides on the
-//! first and distrusts a script that has any of the second: whatever is not understood here is
-//! reported as a [`Doubt`], never left out.
+//! A script is reduced to its simple commands, wherever they are nested, with words as the shell
+//! would pass them on. Everything that the analysis does not understand is reported as an
+//! [`Uncertainty`] and never left out; the policy distrusts a script that has any.
 
 mod builtins;
 mod evaluate;
@@ -21,118 +20,124 @@ use serde::Serialize;
 pub use uncertainty::Uncertainty;
 pub use word::Word;
 
-/// Longer scripts are not analysed.
+/// The maximum length of a script in bytes. Longer scripts are not analyzed.
 pub const MAX_LENGTH: usize = 64 * 1024;
-/// How deep a script may nest, in nodes of its syntax tree.
+/// The maximum depth of the syntax tree of a script.
 const MAX_DEPTH: usize = 200;
-/// How many scripts may be inside one another, as in `sh -c "sh -c …"`.
+/// The maximum number of nested scripts, as in `sh -c "sh -c …"`.
 const MAX_SCRIPTS: usize = 6;
-/// How many commands are kept.
+/// The maximum number of commands in a script.
 const MAX_COMMANDS: usize = 2000;
 
-/// What a script would run, as far as its text says.
+/// The commands of a script, as far as its text determines them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Analysis {
-    /// Every command, in the order of the text. A command that starts another (`sudo rm x`) is
-    /// followed by the one it starts.
+    /// The commands in the order of the text. A command that starts another one (`sudo rm x`) is
+    /// followed by it.
     pub commands: Vec<Command>,
-    /// Why this may not be all, or not what happens. Empty if the analysis is certain.
+    /// Reasons why the commands may be incomplete or different. Empty if the analysis is certain.
     pub uncertainties: Vec<Uncertainty>,
-    /// Functions that the script defines.
+    /// The names of the functions that the script defines.
     pub functions: Vec<String>,
-    /// The words that the variable of a `for` takes one after the other.
+    /// The values that the variables of `for` loops take.
     #[serde(skip)]
     pub(crate) loops: Vec<Assignment>,
     #[serde(skip)]
     evaluation: evaluate::Evaluation,
 }
 
-/// One simple command.
+/// A simple command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Command {
-    /// The program and its arguments. Empty for bare assignments and redirections.
+    /// The program and its arguments. Empty for assignments and redirections without a command.
     pub words: Vec<Word>,
-    /// Variables set for it, or by it.
+    /// Variables that are set for the command or by it.
     pub assignments: Vec<Assignment>,
-    /// Files it reads or writes through the shell.
+    /// Files that the shell opens for the command.
     pub redirects: Vec<Redirect>,
-    /// What it is to the others.
+    /// The relation of the command to other commands.
     pub role: Role,
-    /// The commands that start it, outermost first: `["sudo", "sh"]`.
+    /// The commands that start this command, outermost first: `["sudo", "sh"]`.
     pub through: Vec<String>,
 }
 
-/// What a command is to the others.
+/// The relation of a command to other commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Role {
-    /// It does something itself.
+    /// The command does its work itself.
     #[default]
     Plain,
-    /// It only starts the command that follows it in the list.
+    /// The command only starts the command that follows it in the list.
     Starts,
-    /// It runs something that the script does not show, for this reason.
+    /// The command runs something that the script does not show, for this reason.
     Opaque(String),
 }
 
 /// `name=value`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Assignment {
-    /// The variable.
+    /// The name of the variable.
     pub name: String,
-    /// What it is set to.
+    /// The value that the variable is set to.
     pub value: Word,
 }
 
 /// A redirection to or from a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Redirect {
-    /// What is done with the file.
-    pub access: Access,
-    /// The file.
+    /// The kind of access.
+    pub access: RedirectAccess,
+    /// The path of the file.
     pub target: Word,
 }
 
-/// What is done with a file.
+/// The access of a redirection to its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Access {
-    /// It is read.
+#[non_exhaustive]
+pub enum RedirectAccess {
+    /// Reads the file.
     Read,
-    /// It is replaced.
+    /// Replaces the content of the file.
     Write,
-    /// It is added to.
+    /// Appends to the file.
     Append,
 }
 
 impl Analysis {
-    /// Whether the list of commands is all that the script can run.
+    /// Returns true if the script runs the listed commands and no others.
     #[must_use]
     pub fn is_certain(&self) -> bool {
         self.uncertainties.is_empty()
     }
 
-    fn note(&mut self, doubt: Uncertainty) {
-        if !self.uncertainties.contains(&doubt) {
-            self.uncertainties.push(doubt);
+    fn note(&mut self, uncertainty: Uncertainty) {
+        if !self.uncertainties.contains(&uncertainty) {
+            self.uncertainties.push(uncertainty);
         }
     }
 }
 
 impl Command {
-    /// The program as it is written, if that is known.
+    /// Returns the program as it is written, if it is literal.
     #[must_use]
     pub fn program(&self) -> Option<&str> {
         self.words.first().and_then(Word::literal)
     }
 
-    /// The program without its folder.
+    /// Returns the name of the program without its directory.
     #[must_use]
     pub fn base(&self) -> Option<&str> {
         self.program().map(base_name)
     }
 
-    /// The command as one line, for people.
+    /// Returns the command as one line for display.
     #[must_use]
     pub fn text(&self) -> String {
         let mut parts: Vec<String> =
@@ -140,9 +145,9 @@ impl Command {
         parts.extend(self.words.iter().map(|word| word.raw().to_owned()));
         for redirect in &self.redirects {
             let sign = match redirect.access {
-                Access::Read => "<",
-                Access::Write => ">",
-                Access::Append => ">>",
+                RedirectAccess::Read => "<",
+                RedirectAccess::Write => ">",
+                RedirectAccess::Append => ">>",
             };
             parts.push(format!("{sign}{}", redirect.target.raw()));
         }
@@ -150,12 +155,12 @@ impl Command {
     }
 }
 
-/// The last part of a path.
+/// Returns the last component of a path.
 pub(crate) fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A word as a shell reads it back.
+/// Quotes a word for a shell, if necessary.
 #[must_use]
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -165,7 +170,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// Analyses a script for bash (and the shells that resemble it).
+/// Analyzes a script in the language of bash and similar shells.
 #[must_use]
 pub fn analyze(script: &str) -> Analysis {
     let mut analysis = Analysis::default();
@@ -176,7 +181,7 @@ pub fn analyze(script: &str) -> Analysis {
     analysis
 }
 
-/// Analyses a script that is run by the commands in `through`.
+/// Analyzes a script that the commands in `through` run.
 fn script_into(script: &str, analysis: &mut Analysis, through: &[String]) {
     if script.len() > MAX_LENGTH {
         return analysis.note(Uncertainty::TooLong);
@@ -184,12 +189,11 @@ fn script_into(script: &str, analysis: &mut Analysis, through: &[String]) {
     if through.len() >= MAX_SCRIPTS {
         return analysis.note(Uncertainty::TooDeep);
     }
-    for doubt in text::doubts(script) {
-        analysis.note(doubt);
+    for uncertainty in text::uncertainties(script) {
+        analysis.note(uncertainty);
     }
     tree::read(script, analysis, through);
-    // The grammar takes `ca\⏎t` for two words where the shell takes it for one, so both
-    // readings are judged.
+    // The grammar reads `ca\⏎t` as two words, the shell as one, so both readings are analyzed.
     if let Some(joined) = text::without_continuations(script) {
         tree::read(&joined, analysis, through);
     }

@@ -1,54 +1,54 @@
-//! From rules and a script to a verdict.
+//! The check of scripts, paths and hosts by rules.
 
 use std::path::{Path, PathBuf};
 
-use super::harm;
-use super::hosts;
 use super::paths::{Directories, PathAccess};
-use super::rule::{Fit, Program};
-use super::spelling;
-use super::{Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
+use super::rule::{Match, Program};
+use super::spelling::{self, Variable};
+use super::{CommandRule, Defaults, Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
+use super::{harm, hosts};
 use crate::Decision;
 use crate::programs::{self, Harm, Trait, is_option};
-use crate::shell::{self, Access, Analysis, Command, Role, Word, base_name};
+use crate::shell::{self, Analysis, Command, RedirectAccess, Role, Word, base_name};
+
+/// Options whose value is the directory that a command works in.
+const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --prefix";
+/// Directories whose programs belong to the system.
+const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/snap", "/System", "/Library"];
 
 pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>) -> Verdict {
     let analysis = shell::analyze(script);
-    let mut check = Check::new(policy, context);
-    check.script = Scope::Script { text: script.to_owned() };
-    check.variables_set(&analysis);
-    check.folders_entered(&analysis);
-    check.dots = script.contains("dotglob");
-    check.files_made(&analysis);
+    let mut checker = Checker::new(policy, context, script);
+    checker.note_variables(&analysis);
+    checker.note_directories(&analysis);
+    checker.note_created(&analysis);
     for command in &analysis.commands {
-        check.scope = Scope::of_command(command, script);
-        check.command(command, &analysis);
-        for spelled in spelling::commands(command, &check.variables) {
-            check.spelled(&spelled);
+        checker.scope = Scope::of_command(command, script);
+        checker.command(command, &analysis);
+        for spelled in spelling::commands(command, &checker.variables) {
+            checker.spelled(&spelled);
         }
     }
-    check.scope = check.script.clone();
+    checker.scope = checker.script.clone();
     if harm::is_fork_bomb(script, &analysis) {
-        check.part(script, Decision::Forbid, None, "it starts itself without end");
+        checker.part(script, Decision::Forbid, "it starts itself endlessly");
     }
     for name in &analysis.functions {
-        let ruled = policy
-            .rules
-            .commands
-            .iter()
-            .any(|r| r.prefix.first().is_some_and(|p| p.contains(name)));
-        if ruled || (context.resolve_program)(name).is_some() {
-            check.unknown(name, "a function of the script has the name of a program");
+        let mut programs = policy.rules.commands.iter().filter_map(|rule| rule.prefix.first());
+        let has_rule = programs.any(|names| names.contains(name));
+        if has_rule || (context.resolve_program)(name).is_some() {
+            checker.unknown(name, "a function of the script has the name of a program");
         }
     }
-    for doubt in &analysis.uncertainties {
-        check.unknown("script", &doubt.to_string());
+    for uncertainty in &analysis.uncertainties {
+        checker.unknown("script", &uncertainty.to_string());
     }
-    let opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
-    if opaque || !analysis.is_certain() {
-        check.mentioned(script);
+    let is_opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
+    if is_opaque || !analysis.is_certain() {
+        checker.check_mentions(script);
     }
-    Verdict::from_parts(check.parts)
+    Verdict::from_parts(checker.parts)
 }
 
 pub(super) fn path(
@@ -57,62 +57,37 @@ pub(super) fn path(
     access: PathAccess,
     context: &PolicyContext<'_>,
 ) -> Verdict {
-    let mut check = Check::new(policy, context);
+    let mut checker = Checker::new(policy, context, "");
     let text = path.to_string_lossy();
-    let absolute = check.directories.absolute(&text, context.cwd);
-    check.scope = Scope::of_path(&absolute, access, context.cwd);
-    if !check.file(&text, access) {
+    let absolute = checker.directories.absolute(&text, context.cwd);
+    checker.scope = Scope::of_path(&absolute, access, context.cwd);
+    if !checker.file(&text, access) {
         let decision = match access {
             PathAccess::Read => Decision::Allow,
             PathAccess::Write | PathAccess::Any => policy.defaults.unmatched,
         };
-        check.part(&text, decision, None, "no rule speaks of this file");
+        checker.part(&text, decision, "no rule for this file");
     }
-    Verdict::from_parts(check.parts)
+    Verdict::from_parts(checker.parts)
 }
 
 pub(super) fn host(policy: &Policy, name: &str) -> Option<Part> {
-    host_by(policy, name, hosts::fits)
+    host_by(policy, name, hosts::matches)
 }
 
-/// What the rules say of a word that may be a host.
+/// Returns the decision of rules about a word that may be a host.
 pub(super) fn word_as_host(policy: &Policy, word: &str) -> Option<Part> {
-    host_by(policy, word, hosts::may_fit)
+    host_by(policy, word, hosts::may_match)
 }
 
-fn host_by(policy: &Policy, host: &str, fits: fn(&str, &str) -> bool) -> Option<Part> {
+fn host_by(policy: &Policy, host: &str, matches: fn(&str, &str) -> bool) -> Option<Part> {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     let rules = policy.rules.hosts.iter();
-    let fitting = rules.filter(|rule| rule.hosts.iter().any(|pattern| fits(pattern, &host)));
-    let rule = fitting.max_by_key(|rule| rule.decision)?;
+    let matching = rules.filter(|rule| rule.hosts.iter().any(|pattern| matches(pattern, &host)));
+    let rule = matching.max_by_key(|rule| rule.decision)?;
     let scope = Scope::Host { host: host.clone() };
-    Some(ruled(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
+    Some(Part::by_rule(host, rule.decision, &rule.origin, rule.justification.as_deref(), scope))
 }
-
-pub(super) fn ruled(
-    what: String,
-    decision: Decision,
-    origin: &str,
-    why: Option<&str>,
-    scope: Scope,
-) -> Part {
-    let reason = why.unwrap_or(match decision {
-        Decision::Allow => "a rule allows it",
-        Decision::Ask => "a rule says to ask",
-        Decision::Forbid => "a rule forbids it",
-    });
-    Part {
-        what,
-        decision,
-        confined: false,
-        rule: Some(origin.to_owned()),
-        reason: reason.to_owned(),
-        scope,
-    }
-}
-
-/// Options whose value is the directory that a command works in.
-const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --prefix";
 
 /// Returns true if a command only reads.
 pub(super) fn only_reads(command: &Command) -> bool {
@@ -123,104 +98,76 @@ pub(super) fn only_reads(command: &Command) -> bool {
     programs::prints_version(&command.words) || !is_opaque && programs::only_reads(&command.words)
 }
 
-pub(super) struct Check<'a> {
+/// The check of one script or path.
+pub(super) struct Checker<'a> {
     pub(super) policy: &'a Policy,
     pub(super) context: &'a PolicyContext<'a>,
     pub(super) directories: Directories<'a>,
     pub(super) parts: Vec<Part>,
-    /// Folders that the script may be in besides the first.
+    /// Directories that the script may be in besides the first one.
     pub(super) cwds: Vec<PathBuf>,
-    /// Whether it may be anywhere.
-    pub(super) lost: bool,
-    /// Whether patterns match names that begin with a dot.
-    pub(super) dots: bool,
-    /// Variables whose value the script shows, and those that everybody has.
-    pub(super) variables: Vec<(String, String)>,
-    /// Files that the script makes.
-    pub(super) made: Vec<PathBuf>,
-    /// What approving the part at hand is remembered for.
+    /// The script may be in any directory.
+    pub(super) cwd_is_unknown: bool,
+    /// Patterns match names that begin with a dot.
+    pub(super) matches_dots: bool,
+    /// Variables whose value the script shows, and those that are always set.
+    pub(super) variables: Vec<Variable>,
+    /// Files that the script creates.
+    pub(super) created: Vec<PathBuf>,
+    /// The scope of an approval of the current part.
     pub(super) scope: Scope,
-    /// What approving what is not understood is remembered for.
+    /// The scope of an approval of unknown effects.
     script: Scope,
 }
 
-impl<'a> Check<'a> {
-    fn new(policy: &'a Policy, context: &'a PolicyContext<'a>) -> Self {
-        let nothing = Scope::Script { text: String::new() };
+impl<'a> Checker<'a> {
+    fn new(policy: &'a Policy, context: &'a PolicyContext<'a>, script: &str) -> Self {
+        let scope = Scope::Script { text: script.to_owned() };
         Self {
             policy,
             context,
             directories: Directories { cwd: context.cwd, home: context.home },
             parts: Vec::new(),
             cwds: Vec::new(),
-            lost: false,
-            dots: false,
+            cwd_is_unknown: false,
+            matches_dots: script.contains("dotglob"),
             variables: Vec::new(),
-            made: Vec::new(),
-            scope: nothing.clone(),
-            script: nothing,
+            created: Vec::new(),
+            scope: scope.clone(),
+            script: scope,
         }
     }
 
-    /// A part that a rule decided.
-    pub(super) fn by(
-        &self,
-        decision: Decision,
-        what: &str,
-        origin: &str,
-        why: Option<&str>,
-    ) -> Part {
-        ruled(what.to_owned(), decision, origin, why, self.scope.clone())
+    /// Adds a part that no rule decided.
+    pub(super) fn part(&mut self, what: &str, decision: Decision, reason: &str) {
+        self.parts.push(Part::new(what, decision, reason, self.scope.clone()));
     }
 
-    pub(super) fn part(
-        &mut self,
-        what: &str,
-        decision: Decision,
-        rule: Option<String>,
-        reason: &str,
-    ) {
-        self.parts.push(Part {
-            what: what.to_owned(),
-            decision,
-            confined: false,
-            rule,
-            reason: reason.to_owned(),
-            scope: self.scope.clone(),
-        });
-    }
-
+    /// Adds a part that is unknown.
     pub(super) fn unknown(&mut self, what: &str, reason: &str) {
         let (decision, confined) = match self.policy.unknown_effects() {
             UnknownEffects::AllowSandboxed => (Decision::Allow, true),
             UnknownEffects::Ask => (Decision::Ask, false),
             UnknownEffects::Forbid => (Decision::Forbid, false),
         };
-        self.parts.push(Part {
-            what: what.to_owned(),
-            decision,
-            confined,
-            rule: None,
-            reason: reason.to_owned(),
-            scope: self.script.clone(),
-        });
+        let part = Part::new(what, decision, reason, self.script.clone());
+        self.parts.push(Part { confined, ..part });
     }
 
-    fn variables_set(&mut self, analysis: &Analysis) {
+    fn note_variables(&mut self, analysis: &Analysis) {
         self.variables = spelling::variables(analysis);
-        let set = |name: &str| self.variables.iter().any(|(known, _)| known == name);
-        let home = self.context.home.filter(|_| !set("HOME"));
-        let folders = [("HOME", home), ("PWD", Some(self.context.cwd).filter(|_| !set("PWD")))];
-        for (name, folder) in folders {
-            let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
-            self.variables.extend(folder.map(|folder| (name.to_owned(), folder)));
+        for (name, value) in [("HOME", self.context.home), ("PWD", Some(self.context.cwd))] {
+            let is_set = self.variables.iter().any(|variable| variable.name == name);
+            if let Some(value) = value.filter(|_| !is_set) {
+                self.variables.push(Variable::new(name, &value.to_string_lossy()));
+            }
         }
         // `x=$HOME/y`, `a=$b$c`
         let copied = spelling::copies(analysis, &self.variables);
         self.variables.extend(copied);
     }
 
-    fn folders_entered(&mut self, analysis: &Analysis) {
+    fn note_directories(&mut self, analysis: &Analysis) {
         for command in &analysis.commands {
             let words = command.words.get(1..).unwrap_or_default();
             let Some(program) = command.base().map(programs::find) else { continue };
@@ -228,7 +175,6 @@ impl<'a> Check<'a> {
                 let is_operand = |w: &&Word| !w.literal().is_some_and(is_option);
                 self.enter(words.iter().find(is_operand));
             }
-            // What such a command does, it does in that directory.
             for directory in programs::values(DIRECTORY_OPTIONS, words) {
                 if directory.literal().is_some_and(|text| !text.starts_with('-')) {
                     self.enter(Some(&directory));
@@ -237,46 +183,41 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Notes a folder that the script enters, or that it may be anywhere.
-    fn enter(&mut self, folder: Option<&Word>) {
-        let home = self.context.home.map(|home| home.to_string_lossy().into_owned());
-        let directories = match folder {
-            None => home.map(|home| vec![home]),
-            Some(Word::Literal { text, .. }) => {
-                Some(vec![text.clone()]).filter(|_| !text.starts_with('-'))
-            }
+    /// Notes a directory that the script enters: the home directory if none is given.
+    fn enter(&mut self, directory: Option<&Word>) {
+        let entered = match directory {
+            None => self.context.home.map(|home| vec![home.to_string_lossy().into_owned()]),
+            Some(Word::Literal { text, .. }) if text.starts_with('-') => None,
+            Some(Word::Literal { text, .. }) => Some(vec![text.clone()]),
             Some(word) => {
-                // It may still be somewhere else, if its variable is set to more than is shown.
-                self.lost = true;
+                // Its variables may have other values than those that the script shows.
+                self.cwd_is_unknown = true;
                 spelling::spellings(word, &self.variables)
             }
         };
-        for folder in directories.iter().flatten() {
-            // Relative to where an earlier `cd` led, or to the start.
+        self.cwd_is_unknown |= entered.is_none();
+        for text in entered.unwrap_or_default() {
+            // Relative to the directory that was entered last, or to the first one.
             let from = self.cwds.last().map_or(self.context.cwd, PathBuf::as_path);
-            let entered = [
-                self.directories.absolute(folder, from),
-                self.directories.absolute(folder, self.context.cwd),
-            ];
-            self.cwds.extend(entered);
+            let paths = [from, self.context.cwd].map(|cwd| self.directories.absolute(&text, cwd));
+            self.cwds.extend(paths);
         }
-        self.lost |= directories.is_none();
     }
 
     fn command(&mut self, command: &Command, analysis: &Analysis) {
         let text = command.text();
         for redirect in &command.redirects {
             let access = match redirect.access {
-                Access::Read => PathAccess::Read,
-                Access::Write | Access::Append => PathAccess::Write,
+                RedirectAccess::Read => PathAccess::Read,
+                RedirectAccess::Write | RedirectAccess::Append => PathAccess::Write,
             };
             self.redirect(access, &redirect.target);
         }
         let harm = self.harm(command);
         if let Some(harm) = harm.filter(|harm| harm.is_catastrophic) {
-            return self.part(&text, Decision::Forbid, None, harm.reason);
+            return self.part(&text, Decision::Forbid, harm.reason);
         }
-        // Bare assignments, or a program that is not written out: that is a doubt already.
+        // Assignments without a command, or a computed program, which is uncertain already.
         let Some(written) = command.program() else { return };
         let mut decided = self.rules(command, written, &text);
         let reads = only_reads(command) && self.is_itself(written);
@@ -285,15 +226,15 @@ impl<'a> Check<'a> {
             return;
         }
         if !reads && self.is_own_program(written) {
-            self.unknown(&text, "what this program runs is not in the command");
+            self.unknown(&text, "the effects of this program cannot be determined");
             if harm.is_none() {
                 return;
             }
         }
         let started = !reads && self.may_start(command, &text);
         if let Some(harm) = harm {
-            self.part(&text, self.policy.defaults.destructive, None, harm.reason);
-            // Whether it may be done or not, nobody knows what it does.
+            self.part(&text, self.policy.defaults.destructive, harm.reason);
+            // It may do more than this damage.
             if let Role::Opaque(why) = &command.role {
                 self.unknown(&text, why);
             }
@@ -301,31 +242,27 @@ impl<'a> Check<'a> {
         }
         match &command.role {
             Role::Starts => {
-                self.part(&text, Decision::Allow, None, "what it starts is judged by itself");
+                self.part(&text, Decision::Allow, "the command it starts is judged separately");
             }
-            _ if reads => self.part(&text, Decision::Allow, None, "it only reads"),
+            _ if reads => self.part(&text, Decision::Allow, "it only reads"),
             Role::Opaque(why) => self.unknown(&text, why),
-            // That it is not known what it starts does not make it known.
+            // A command that may start others is not allowed as unmatched.
             _ if started && self.policy.defaults.unmatched == Decision::Allow => {}
             Role::Plain if analysis.functions.iter().any(|name| name == written) => {
-                self.part(&text, Decision::Allow, None, "a function whose body is judged");
+                self.part(&text, Decision::Allow, "a function whose body is judged separately");
             }
             Role::Plain => {
-                self.part(
-                    &text,
-                    self.policy.defaults.unmatched,
-                    None,
-                    "no rule speaks of this command",
-                );
+                self.part(&text, self.policy.defaults.unmatched, "no rule for this command");
             }
         }
     }
 
-    /// What a command becomes with the values that the script shows can only make it worse.
+    /// Checks a spelling of a command with the values that the script shows, which can only make
+    /// the decision stricter.
     fn spelled(&mut self, command: &Command) {
         let text = command.text();
         if let Some(harm) = self.harm(command).filter(|harm| harm.is_catastrophic) {
-            self.part(&text, Decision::Forbid, None, harm.reason);
+            self.part(&text, Decision::Forbid, harm.reason);
         }
         let before = self.parts.len();
         if let Some(written) = command.program() {
@@ -335,7 +272,7 @@ impl<'a> Check<'a> {
         self.parts.extend(strict.into_iter().filter(|part| part.decision > Decision::Allow));
     }
 
-    /// The worst that a command does, from any folder that the script may be in.
+    /// Returns the worst damage of a command, from every directory that the script may be in.
     fn harm(&self, command: &Command) -> Option<&'static Harm> {
         let cwds = self.cwds.iter().map(PathBuf::as_path);
         let all = std::iter::once(self.context.cwd).chain(cwds);
@@ -344,45 +281,49 @@ impl<'a> Check<'a> {
         harms.min_by_key(|harm| !harm.is_catastrophic)
     }
 
-    /// Judges by the rules on commands; says whether one decided.
+    /// Applies the rules on commands. Returns true if one decided.
     fn rules(&mut self, command: &Command, written: &str, text: &str) -> bool {
         let program = Program { written, real: (self.context.resolve_program)(written) };
         let same = |written: &str, name: &str| self.is_same(written, name);
-        let mut best: Option<&super::CommandRule> = None;
-        let mut may: Option<&super::CommandRule> = None;
+        let mut best: Option<&CommandRule> = None;
+        let mut possible: Option<&CommandRule> = None;
         for rule in &self.policy.rules.commands {
-            match rule.fit(command, &program, &same) {
-                Fit::Yes if best.is_none_or(|b| b.decision < rule.decision) => best = Some(rule),
-                Fit::Maybe => may = Some(rule),
+            match rule.matches(command, &program, &same) {
+                Match::Yes if best.is_none_or(|b| b.decision < rule.decision) => best = Some(rule),
+                Match::Maybe => possible = Some(rule),
                 _ => {}
             }
         }
         if let Some(rule) = best {
-            let part = self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
-            self.parts.push(part);
+            self.by_rule(text, rule.decision, &rule.origin, rule.justification.as_deref());
         }
-        if let Some(rule) = may {
-            let reason = format!("it may be what a rule is about ({})", rule.origin);
-            self.unknown(text, &reason);
+        if let Some(rule) = possible {
+            self.unknown(text, &format!("it may match a rule ({})", rule.origin));
         }
-        best.is_some() || may.is_some()
+        best.is_some() || possible.is_some()
     }
 
-    /// Whether a program written as a path is the one that the bare name stands for.
+    /// Adds a part that a rule decided.
+    pub(super) fn by_rule(
+        &mut self,
+        what: &str,
+        decision: Decision,
+        origin: &str,
+        why: Option<&str>,
+    ) {
+        self.parts.push(Part::by_rule(what, decision, origin, why, self.scope.clone()));
+    }
+
+    /// Returns true if a program written as a path is the one that its bare name stands for.
     fn is_itself(&self, written: &str) -> bool {
         !written.contains('/') || self.is_same(written, base_name(written))
     }
 
-    /// Whether a program is given by a path that is neither the system's nor where its name leads:
-    /// a file like any other, which may have been written a moment ago.
+    /// Returns true if a program is given by a path outside of the system and is not the one that
+    /// its bare name stands for. Such a file may just have been written.
     fn is_own_program(&self, written: &str) -> bool {
-        const SYSTEM: &[&str] = &[
-            "/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/snap", "/System",
-            "/Library",
-        ];
-        let all = || self.candidates(written).into_iter();
-        !self.is_itself(written)
-            && !all().all(|path| SYSTEM.iter().any(|folder| path.starts_with(folder)))
+        let is_of_system = |path: &PathBuf| SYSTEM.iter().any(|system| path.starts_with(system));
+        !self.is_itself(written) && !self.candidates(written).iter().all(is_of_system)
     }
 
     fn is_same(&self, written: &str, name: &str) -> bool {
@@ -395,15 +336,13 @@ impl<'a> Check<'a> {
         if base_name(written) != name || !written.starts_with('/') {
             return false;
         }
-        let listed = self
-            .policy
-            .rules
-            .executables
-            .iter()
-            .any(|rule| rule.name == name && rule.paths.iter().any(|path| path == written));
-        listed
-            || (self.context.resolve_program)(written)
-                .is_some_and(|real| (self.context.resolve_program)(name) == Some(real))
+        let mut executables = self.policy.rules.executables.iter();
+        let is_listed = |path: &String| path == written;
+        if executables.any(|rule| rule.name == name && rule.paths.iter().any(is_listed)) {
+            return true;
+        }
+        let real = (self.context.resolve_program)(written);
+        real.is_some() && real == (self.context.resolve_program)(name)
     }
 
     fn redirect(&mut self, access: PathAccess, target: &Word) {
@@ -411,19 +350,18 @@ impl<'a> Check<'a> {
             for spelled in spelling::spellings(target, &self.variables).unwrap_or_default() {
                 let spelled = Word::plain(spelled);
                 if access == PathAccess::Write && harm::is_disk(&spelled) {
-                    let text = target.raw().to_owned();
-                    self.part(&text, Decision::Forbid, None, "it overwrites a disk");
+                    self.part(target.raw(), Decision::Forbid, programs::OVERWRITES_DISK.reason);
                 }
                 self.redirect(access, &spelled);
             }
-            // Where nothing speaks of files or hosts, it does not matter which it is.
+            // Without rules on files or hosts, any file is as good as another.
             let rules = &self.policy.rules;
-            let strict = |decision: Decision| decision > Decision::Allow;
-            let ruled = rules.paths.iter().any(|rule| strict(rule.decision))
-                || rules.hosts.iter().any(|rule| strict(rule.decision));
-            let open = !ruled && self.policy.defaults == super::Defaults::explore();
-            if !open && (access == PathAccess::Write || !rules.paths.is_empty()) {
-                self.unknown(target.raw(), "the file is not written out");
+            let decisions = rules.paths.iter().map(|rule| rule.decision);
+            let mut decisions = decisions.chain(rules.hosts.iter().map(|rule| rule.decision));
+            let is_open = self.policy.defaults == Defaults::explore()
+                && !decisions.any(|decision| decision > Decision::Allow);
+            if !is_open && (access == PathAccess::Write || !rules.paths.is_empty()) {
+                self.unknown(target.raw(), "the file name is computed");
             }
             return;
         };
@@ -443,12 +381,7 @@ impl<'a> Check<'a> {
         let scope = Scope::of_path(&absolute, access, self.context.cwd);
         let scope = std::mem::replace(&mut self.scope, scope);
         if !self.file(text, access) && access == PathAccess::Write {
-            self.part(
-                text,
-                self.policy.defaults.unmatched,
-                None,
-                "no rule speaks of writing this file",
-            );
+            self.part(text, self.policy.defaults.unmatched, "no rule for writing this file");
         }
         self.scope = scope;
     }

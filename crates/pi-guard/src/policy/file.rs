@@ -1,4 +1,4 @@
-//! Rule files: TOML, with examples that are checked when the file is loaded.
+//! Rule files: TOML with examples that are checked when the file is loaded.
 //!
 //! ```toml
 //! [[command]]
@@ -29,68 +29,71 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::paths::{PathAccess, PathRule};
-use super::rule::{CommandRule, Fit, Program};
-use super::{ArgumentPattern, ExecutableRule, HostRule, ToolRule, UnknownEffects, sense};
+use super::rule::{CommandRule, Match, Program};
+use super::{ArgumentPattern, ExecutableRule, HostRule, ToolRule, UnknownEffects, validate};
 use crate::Decision;
 use crate::shell::{self, Command, Word};
 
-/// Whose rules they are.
+/// The origin of rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Layer {
-    /// The machine's.
+    /// Rules of the machine.
     System,
-    /// The user's.
+    /// Rules of the user.
     User,
-    /// The project's, if it is trusted.
+    /// Rules of a trusted project.
     Project,
-    /// This run's.
+    /// Rules of one run.
     Run,
-    /// The administrator's, which nobody can take away.
+    /// Rules of the administrator, which no other layer overrides.
     Administrator,
 }
 
-/// The rules of one file, or of several.
+/// The rules of one or several files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RuleFile {
-    /// On commands.
+    /// Rules on commands.
     pub commands: Vec<CommandRule>,
-    /// On files.
+    /// Rules on files.
     pub paths: Vec<PathRule>,
-    /// On hosts.
+    /// Rules on hosts.
     pub hosts: Vec<HostRule>,
-    /// On tools.
+    /// Rules on tool calls.
     pub tools: Vec<ToolRule>,
-    /// Which paths may stand for the bare name of a program.
+    /// The paths that rules accept for bare names of programs.
     pub executables: Vec<ExecutableRule>,
-    /// What happens to what cannot be analysed.
+    /// The decision about commands whose effects cannot be determined.
     pub unknown_effects: Option<UnknownEffects>,
-    /// How many examples it brought, which were all checked.
+    /// The number of examples, all of which hold.
     pub examples: usize,
 }
 
-/// Why a rule file cannot be used.
+/// An error in a rule file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("{file}:{line}: {message}")]
 pub struct PolicyError {
-    /// The file.
+    /// The name of the file.
     pub file: String,
-    /// The line, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The error and a hint.
     pub message: String,
 }
 
-/// An example: a line of shell, or words.
+/// An example of a rule.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Example {
+enum Example {
     Line(String),
     Words(Vec<String>),
 }
 
 impl Example {
-    fn shown(&self) -> String {
+    fn text(&self) -> String {
         match self {
             Self::Line(line) => line.clone(),
             Self::Words(words) => words.join(" "),
@@ -167,43 +170,43 @@ struct ExecutableTable {
     paths: Vec<String>,
 }
 
-/// Where errors and rules are.
-pub(super) struct Source<'a> {
-    pub(super) file: &'a str,
-    pub(super) text: &'a str,
-    pub(super) layer: Layer,
+/// The file that is read.
+struct Source<'a> {
+    file: &'a str,
+    text: &'a str,
+    layer: Layer,
 }
 
 impl Source<'_> {
-    pub(super) fn line(&self, at: usize) -> usize {
+    fn line(&self, at: usize) -> usize {
         self.text.get(..at).map_or(1, |before| before.matches('\n').count() + 1)
     }
 
-    pub(super) fn error(&self, at: usize, message: impl Into<String>) -> PolicyError {
+    fn error(&self, at: usize, message: impl Into<String>) -> PolicyError {
         PolicyError { file: self.file.to_owned(), line: self.line(at), message: message.into() }
     }
 
-    pub(super) fn origin(&self, at: usize) -> String {
+    fn origin(&self, at: usize) -> String {
         format!("{}:{}", self.file, self.line(at))
     }
 }
 
 impl RuleFile {
-    /// Reads a rule file and checks its examples. `file` is its name, for messages.
+    /// Parses a rule file and checks its examples. Messages contain the name `file`.
     pub fn parse(file: &str, text: &str, layer: Layer) -> Result<Self, PolicyError> {
-        // Some editors begin a file with a mark that is not part of the text.
+        // Some editors write a byte order mark.
         let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
         let source = Source { file, text, layer };
         let read: File = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
-            source.error(at, sense::advice(error.message()))
+            source.error(at, validate::with_hint(error.message()))
         })?;
         let mut rules = Self::default();
         if let Some(set) = read.unanalysable {
             if source.layer == Layer::Project && *set.get_ref() == UnknownEffects::AllowSandboxed {
-                let advice =
-                    "a project may not allow what cannot be analysed; say it in your own rules";
-                return Err(source.error(set.span().start, advice));
+                let message = "a project cannot allow commands with unknown effects; set this in \
+                               your own rules";
+                return Err(source.error(set.span().start, message));
             }
             rules.unknown_effects = Some(set.into_inner());
         }
@@ -216,21 +219,21 @@ impl RuleFile {
             let at = table.span().start;
             let origin = source.origin(at);
             let PathTable { paths, access, decision, justification } = table.into_inner();
-            sense::paths(&paths).map_err(|message| source.error(at, message))?;
+            validate::paths(&paths).map_err(|message| source.error(at, message))?;
             rules.paths.push(PathRule { patterns: paths, access, decision, justification, origin });
         }
         for table in read.host {
             let at = table.span().start;
             let origin = source.origin(at);
             let HostTable { hosts, decision, justification } = table.into_inner();
-            sense::hosts(&hosts).map_err(|message| source.error(at, message))?;
+            validate::hosts(&hosts).map_err(|message| source.error(at, message))?;
             rules.hosts.push(HostRule { hosts, decision, justification, origin });
         }
         for table in read.tool {
             let at = table.span().start;
             let origin = source.origin(at);
             let ToolTable { name, arguments, decision, justification } = table.into_inner();
-            sense::tool(&name).map_err(|message| source.error(at, message))?;
+            validate::tool(&name).map_err(|message| source.error(at, message))?;
             let patterns = arguments.into_iter();
             let arguments =
                 patterns.map(|(name, pattern)| ArgumentPattern { name, pattern }).collect();
@@ -239,7 +242,7 @@ impl RuleFile {
         for table in read.executable {
             let at = table.span().start;
             let ExecutableTable { name, paths } = table.into_inner();
-            sense::executable(&name, &paths).map_err(|message| source.error(at, message))?;
+            validate::executable(&name, &paths).map_err(|message| source.error(at, message))?;
             rules.executables.push(ExecutableRule { name, paths });
         }
         Ok(rules)
@@ -259,12 +262,12 @@ fn command(table: Spanned<CommandTable>, source: &Source<'_>) -> Result<CommandR
         justification: table.justification,
         origin: source.origin(at),
     };
-    check_prefix(&rule, at, source)?;
+    validate::prefix(&rule.prefix).map_err(|message| source.error(at, message))?;
     let examples: Vec<_> = table.matching.iter().chain(&table.not_match).collect();
     for (index, example) in examples.iter().enumerate() {
-        let shown = example.get_ref().shown();
-        if examples[..index].iter().any(|earlier| earlier.get_ref().shown() == shown) {
-            let message = format!("the example `{shown}` is there twice; take one of them out");
+        let text = example.get_ref().text();
+        if examples[..index].iter().any(|earlier| earlier.get_ref().text() == text) {
+            let message = format!("the example `{text}` is listed twice; remove one");
             return Err(source.error(example.span().start, message));
         }
     }
@@ -277,15 +280,7 @@ fn command(table: Spanned<CommandTable>, source: &Source<'_>) -> Result<CommandR
     Ok(rule)
 }
 
-pub(super) fn check_prefix(
-    rule: &CommandRule,
-    at: usize,
-    source: &Source<'_>,
-) -> Result<(), PolicyError> {
-    sense::prefix(&rule.prefix).map_err(|message| source.error(at, message))
-}
-
-pub(super) fn check_example(
+fn check_example(
     rule: &CommandRule,
     example: &Example,
     expected: bool,
@@ -299,19 +294,19 @@ pub(super) fn check_example(
             vec![Command { words, ..Command::default() }]
         }
     };
-    let fits = commands.iter().any(|command| {
+    let is_match = commands.iter().any(|command| {
         let Some(written) = command.program() else { return false };
         let program = Program { written, real: None };
-        rule.fit(command, &program, &|written, name| written == name) == Fit::Yes
+        rule.matches(command, &program, &|written, name| written == name) == Match::Yes
     });
-    if fits == expected {
+    if is_match == expected {
         return Ok(());
     }
-    let shown = example.shown();
+    let text = example.text();
     let message = if expected {
-        format!("the rule does not match its example `{shown}`; change the prefix or the example")
+        format!("the rule does not match its example `{text}`; change the prefix or the example")
     } else {
-        format!("the rule matches `{shown}`, which `not_match` says it must not")
+        format!("the rule matches `{text}`, which is listed in `not_match`")
     };
     Err(source.error(at, message))
 }

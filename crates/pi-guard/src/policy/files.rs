@@ -1,43 +1,52 @@
-//! Files and hosts that a command names: by the rules that do not allow, and by what is protected
-//! in every project.
+//! Files and hosts that a command names, checked by rules that ask or forbid and by the list of
+//! protected paths.
 
 use std::path::{Path, PathBuf};
 
-use super::check::{Check, only_reads, word_as_host};
+use super::check::{Checker, only_reads, word_as_host};
 use super::hosts;
 use super::paths::{self, PathAccess};
-use super::{PathRule, Policy, Scope, spelling};
+use super::{Part, PathRule, Policy, Scope, spelling};
 use crate::Decision;
-use crate::programs::{self, Trait, Writes, is_option};
+use crate::programs::{self, Program, Trait, Writes, is_option};
 use crate::protected::{self, Protection};
 use crate::shell::{Command, Role, Word, base_name};
 
-impl<'a> Check<'a> {
-    /// Judges files and hosts among the arguments by the rules that do not allow; says whether
-    /// one decided.
+/// Options before a pattern of file names.
+const PATTERN_OPTIONS: &[&str] =
+    &["-name", "-iname", "-path", "-ipath", "-wholename", "-g", "--glob", "--include"];
+
+/// The command whose arguments are checked.
+struct Subject<'c> {
+    text: &'c str,
+    program: &'static Program,
+    reads: bool,
+    /// There are rules on files that ask or forbid.
+    has_path_rules: bool,
+    /// There are rules on hosts that ask or forbid.
+    has_host_rules: bool,
+}
+
+impl<'a> Checker<'a> {
+    /// Checks the files and hosts among the arguments. Returns true if a rule or a protected path
+    /// decided.
     pub(super) fn arguments(&mut self, command: &Command, text: &str, reads: bool) -> bool {
         let before = self.parts.len();
         let rules = &self.policy.rules;
-        let files = rules.paths.iter().any(|rule| rule.decision > Decision::Allow);
-        let hosts = rules.hosts.iter().any(|rule| rule.decision > Decision::Allow);
+        let subject = Subject {
+            text,
+            program: programs::find(command.base().unwrap_or_default()),
+            reads,
+            has_path_rules: self.policy.restricts_files(),
+            has_host_rules: rules.hosts.iter().any(|rule| rule.decision > Decision::Allow),
+        };
         for word in command.words.iter().skip(1) {
-            match (word.literal(), spelling::spellings(word, &self.variables)) {
-                (Some(argument), _) => self.argument(argument, command, reads, (files, hosts)),
-                (None, Some(spellings)) if files || hosts => {
-                    for spelled in spellings {
-                        self.argument(&spelled, command, reads, (files, hosts));
-                        self.patterned(&spelled, text, reads);
-                    }
-                }
-                (None, _) => self.maybe_protected(word, text),
-            }
-            // `"http://$x/"`: nobody knows who that is.
-            let host = word.literal().is_none().then(|| paths::host_in(word.raw())).flatten();
-            if hosts && !reads && host.is_some_and(|host| hosts::is_unclear(&host)) {
-                self.unknown(text, "the host is not written out");
+            match word.literal() {
+                Some(argument) => self.argument(argument, &subject),
+                None => self.unknown_argument(word, &subject),
             }
         }
-        if files {
+        if subject.has_path_rules && subject.program.has(Trait::Searches) {
             self.searched(command, text);
         }
         if !reads {
@@ -46,103 +55,106 @@ impl<'a> Check<'a> {
         self.parts.len() > before
     }
 
-    /// Files that are searched for by a pattern.
-    fn searched(&mut self, command: &Command, text: &str) {
-        if !command.base().is_some_and(|base| programs::find(base).has(Trait::Searches)) {
-            return;
-        }
-        const BEFORE: &[&str] =
-            &["-name", "-iname", "-path", "-ipath", "-wholename", "-g", "--glob", "--include"];
-        let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
-        for (at, word) in words.iter().enumerate().skip(1) {
-            let pattern = match word.split_once('=') {
-                Some((option, pattern)) if BEFORE.contains(&option) => pattern,
-                _ if BEFORE.contains(&words[at - 1]) => word,
-                _ => continue,
-            };
-            if pattern.starts_with('!') {
-                continue;
-            }
-            // Here a star is also for a dot, but who asks for all asks for none of them.
-            self.patterned(pattern.trim_start_matches("**/"), text, true);
-        }
-    }
-
-    fn argument(
-        &mut self,
-        argument: &str,
-        command: &Command,
-        reads: bool,
-        (files, hosts): (bool, bool),
-    ) {
-        let has = |property| command.base().is_some_and(|b| programs::find(b).has(property));
-        if files {
+    fn argument(&mut self, argument: &str, subject: &Subject<'_>) {
+        let Subject { program, reads, .. } = *subject;
+        if subject.has_path_rules {
             for piece in spelling::pieces(argument) {
                 self.strict_file(piece, PathAccess::Read, false);
                 if !reads {
-                    self.strict_file(piece, PathAccess::Write, has(Trait::ChangesTrees));
+                    self.strict_file(piece, PathAccess::Write, program.has(Trait::ChangesTrees));
                 }
             }
-            if has(Trait::Copies) && !argument.starts_with('-') && self.is_above_rule(argument) {
-                self.unknown(argument, "it has something in it that a rule protects");
+            let is_copied = program.has(Trait::Copies) && !argument.starts_with('-');
+            if is_copied && self.is_above_rule(argument) {
+                self.unknown(argument, "it contains a path that a rule protects");
             }
         }
-        if !hosts {
+        if !subject.has_host_rules {
             return;
         }
-        for piece in [argument].into_iter().chain(argument.split_once('=').map(|(_, v)| v)) {
-            let found = paths::host_in(piece);
-            if found.as_ref().is_some_and(|name| hosts::is_unclear(name)) {
-                self.unknown(argument, "the host is not written out");
+        let value = argument.split_once('=').map(|(_, value)| value);
+        for host in [Some(argument), value].into_iter().flatten().filter_map(paths::host_in) {
+            if hosts::is_ambiguous(&host) {
+                self.unknown(argument, "the host name is computed or ambiguous");
             }
-            self.strict_host(found.as_deref());
-        }
-        if !reads && argument.matches(':').count() > 1 {
-            self.strict_host(Some(argument));
+            self.strict_host(&host);
         }
         if !reads {
-            let names: Vec<String> = spelling::names(argument).map(str::to_owned).collect();
-            for name in names {
-                self.strict_host(Some(&name));
+            if argument.matches(':').count() > 1 {
+                self.strict_host(argument);
+            }
+            for name in spelling::names(argument) {
+                self.strict_host(name);
             }
         }
     }
 
-    fn strict_host(&mut self, name: Option<&str>) {
-        let part = name.and_then(|name| word_as_host(self.policy, name));
-        if let Some(part) = part.filter(|part| part.decision > Decision::Allow)
-            && !self.parts.contains(&part)
-        {
+    fn unknown_argument(&mut self, word: &Word, subject: &Subject<'_>) {
+        let Subject { text, reads, has_host_rules, .. } = *subject;
+        match spelling::spellings(word, &self.variables) {
+            Some(spellings) if subject.has_path_rules || has_host_rules => {
+                for spelled in spellings {
+                    self.argument(&spelled, subject);
+                    self.pattern(&spelled, text, reads);
+                }
+            }
+            _ => self.maybe_protected(word, text),
+        }
+        let is_ambiguous = |host: String| hosts::is_ambiguous(&host);
+        if has_host_rules && !reads && paths::host_in(word.raw()).is_some_and(is_ambiguous) {
+            self.unknown(text, "the host name is computed");
+        }
+    }
+
+    /// Checks the patterns of file names that a command searches for.
+    fn searched(&mut self, command: &Command, text: &str) {
+        let words: Vec<&str> = command.words.iter().filter_map(Word::literal).collect();
+        for (at, word) in words.iter().enumerate().skip(1) {
+            let pattern = match word.split_once('=') {
+                Some((option, pattern)) if PATTERN_OPTIONS.contains(&option) => pattern,
+                _ if PATTERN_OPTIONS.contains(&words[at - 1]) => word,
+                _ => continue,
+            };
+            // In a search a star matches a dot too, but a search for all files is no search for
+            // a protected one.
+            if !pattern.starts_with('!') {
+                self.pattern(pattern.trim_start_matches("**/"), text, true);
+            }
+        }
+    }
+
+    fn strict_host(&mut self, name: &str) {
+        let Some(part) = word_as_host(self.policy, name) else { return };
+        if part.decision > Decision::Allow && !self.parts.contains(&part) {
             self.parts.push(part);
         }
     }
 
-    /// A text that is a pattern may name a file that a rule is about.
-    fn patterned(&mut self, spelled: &str, text: &str, reads: bool) {
+    /// Checks a text that may be a pattern of file names.
+    fn pattern(&mut self, spelled: &str, text: &str, reads: bool) {
         if !spelled.contains(['*', '?', '[']) {
             return;
         }
         let rules = self.strict_paths().filter(|rule| !reads || rule.access != PathAccess::Write);
         let mut patterns = rules.flat_map(|rule| &rule.patterns);
-        if patterns.any(|pattern| paths::may_cover(pattern, spelled, self.dots, self.directories)) {
-            self.unknown(text, "it may be about a file that a rule protects");
+        let (dots, directories) = (self.matches_dots, self.directories);
+        if patterns.any(|pattern| paths::may_cover(pattern, spelled, dots, directories)) {
+            self.unknown(text, "it may access a file that a rule protects");
         }
     }
 
-    /// A word that is known only in part but names a part of a protected path, or may be one.
+    /// Checks a word that is known only in part: it may be a protected path, or a part of one.
     fn maybe_protected(&mut self, word: &Word, text: &str) {
         let raw = word.raw();
         let open = spelling::with_any(raw);
         let mut patterns = self.strict_paths().flat_map(|rule| &rule.patterns);
-        let named = patterns.any(|pattern| {
+        let is_named = patterns.any(|pattern| {
             let last = base_name(pattern.trim_end_matches(['*', '/']));
-            last.len() > 2 && raw.contains(last)
-                || open
-                    .as_ref()
-                    .is_some_and(|o| paths::may_cover(pattern, o, true, self.directories))
+            let may_cover = |open: &String| paths::may_cover(pattern, open, true, self.directories);
+            last.len() > 2 && raw.contains(last) || open.as_ref().is_some_and(may_cover)
         });
-        if named {
-            self.unknown(text, "it may be about a file that a rule protects");
+        if is_named {
+            self.unknown(text, "it may access a file that a rule protects");
         }
     }
 
@@ -158,8 +170,8 @@ impl<'a> Check<'a> {
             && !self.context.cwd.starts_with(&path)
     }
 
-    /// All paths that a text may mean: from every folder that the script may be in, and what
-    /// symbolic links lead to.
+    /// Returns all paths that a text may mean: from every directory that the script may be in,
+    /// with and without symbolic links resolved.
     pub(super) fn candidates(&self, text: &str) -> Vec<PathBuf> {
         let first = self.directories.absolute(text, self.context.cwd);
         let more = self.cwds.iter().map(|cwd| self.directories.absolute(text, cwd));
@@ -170,11 +182,11 @@ impl<'a> Check<'a> {
         all
     }
 
-    /// The real path of a file. One that does not exist yet is in a folder that does.
+    /// Returns the real path of a file if it differs. A file that does not exist yet is in a
+    /// directory that does.
     fn real(&self, path: &Path) -> Option<PathBuf> {
-        let found =
-            path.ancestors().find_map(|above| Some((above, (self.context.real_path)(above)?)));
-        let (above, real) = found?;
+        let real = |above| Some((above, (self.context.real_path)(above)?));
+        let (above, real) = path.ancestors().find_map(real)?;
         let real = match path.strip_prefix(above) {
             Ok(rest) if rest.as_os_str().is_empty() => real,
             Ok(rest) => real.join(rest),
@@ -183,46 +195,47 @@ impl<'a> Check<'a> {
         (real != path).then_some(real)
     }
 
-    /// Applies the rules on files that ask or forbid.
-    pub(super) fn strict_file(&mut self, text: &str, access: PathAccess, mover: bool) {
+    /// Applies the rules on files that ask or forbid. A command that changes trees also touches
+    /// everything below a path.
+    pub(super) fn strict_file(&mut self, text: &str, access: PathAccess, changes_trees: bool) {
         if self.strict_paths().next().is_none() {
             return;
         }
         let candidates = self.candidates(text);
-        let fits = |rule: &&PathRule| {
+        let cwd = self.context.cwd;
+        let is_below = |rule: &PathRule, path: &Path| {
+            let mut patterns = rule.patterns.iter();
+            rule.access != PathAccess::Read
+                && !cwd.starts_with(path)
+                && patterns.any(|pattern| paths::is_above(pattern, path, self.directories))
+        };
+        let matches = |rule: &&PathRule| {
             candidates.iter().any(|path| {
-                rule.covers(path, access, self.directories)
-                    || mover
-                        && rule.access != PathAccess::Read
-                        && rule.patterns.iter().any(|p| paths::is_above(p, path, self.directories))
-                        && path != self.context.cwd
-                        && !self.context.cwd.starts_with(path)
+                rule.covers(path, access, self.directories) || changes_trees && is_below(rule, path)
             })
         };
-        if let Some(rule) = self.strict_paths().filter(fits).max_by_key(|rule| rule.decision) {
+        if let Some(rule) = self.strict_paths().filter(matches).max_by_key(|rule| rule.decision) {
+            let scope = Scope::File { path: candidates[0].clone(), access };
             let why = rule.justification.as_deref();
-            let mut part = self.by(rule.decision, text, &rule.origin, why);
-            if let Some(path) = candidates.first() {
-                part.scope = Scope::File { path: path.clone(), access };
-            }
+            let part = Part::by_rule(text, rule.decision, &rule.origin, why, scope);
             if !self.parts.contains(&part) {
                 self.parts.push(part);
             }
-        } else if self.lost && !text.starts_with(['/', '~', '-']) {
-            // From a folder that is not known, a name may be any that ends so.
-            let named = |pattern: &String| {
+        } else if self.cwd_is_unknown && !text.starts_with(['/', '~', '-']) {
+            // From an unknown directory, a name may be every path that ends with it.
+            let is_named = |pattern: &String| {
                 let last = base_name(pattern.trim_end_matches(['*', '/']));
                 last.len() > 2 && text.split('/').any(|part| part.eq_ignore_ascii_case(last))
             };
             let mut rules =
                 self.strict_paths().filter(|r| r.access == PathAccess::Any || r.access == access);
-            if rules.any(|rule| rule.patterns.iter().any(named)) {
+            if rules.any(|rule| rule.patterns.iter().any(is_named)) {
                 self.unknown(text, "it may be a file that a rule protects");
             }
         }
     }
 
-    /// Judges a file; says whether a rule or what is protected decided.
+    /// Checks a file. Returns true if a rule or a protected path decided.
     pub(super) fn file(&mut self, text: &str, access: PathAccess) -> bool {
         let before = self.parts.len();
         self.strict_file(text, access, false);
@@ -230,36 +243,35 @@ impl<'a> Check<'a> {
             return true;
         }
         let candidates = self.candidates(text);
-        let hidden = candidates.iter().any(|path| path.starts_with("/proc"));
-        let allowing = self.policy.rules.paths.iter().find(|rule| {
-            rule.decision == Decision::Allow
-                && candidates.iter().all(|path| rule.covers(path, access, self.directories))
-        });
-        if let Some(rule) =
-            allowing.filter(|_| !hidden && (!self.lost || text.starts_with(['/', '~'])))
-        {
-            let part = self.by(rule.decision, text, &rule.origin, rule.justification.as_deref());
-            self.parts.push(part);
+        let is_in_proc = candidates.iter().any(|path| path.starts_with("/proc"));
+        let is_certain = !is_in_proc && (!self.cwd_is_unknown || text.starts_with(['/', '~']));
+        if let Some(rule) = self.allowing_rule(&candidates, access).filter(|_| is_certain) {
+            self.by_rule(text, rule.decision, &rule.origin, rule.justification.as_deref());
             return true;
         }
-        if hidden && access == PathAccess::Write {
-            self.unknown(text, "a file in /proc may be any file");
+        if is_in_proc && access == PathAccess::Write {
+            self.unknown(text, "a path in /proc may lead to any file");
             return true;
         }
         access != PathAccess::Read && self.protected(text, &candidates, access, true)
     }
 
-    /// Judges the files that a command writes by what is protected, whatever else allows it.
+    fn allowing_rule(&self, candidates: &[PathBuf], access: PathAccess) -> Option<&'a PathRule> {
+        let policy: &'a Policy = self.policy;
+        policy.rules.paths.iter().find(|rule| {
+            let covers = |path: &PathBuf| rule.covers(path, access, self.directories);
+            rule.decision == Decision::Allow && candidates.iter().all(covers)
+        })
+    }
+
+    /// Checks the files that a command writes by the list of protected paths, which rules on
+    /// commands do not override.
     fn written(&mut self, command: &Command, text: &str) {
         if changes_settings(command) {
-            return self.part(
-                text,
-                self.policy.defaults.destructive,
-                None,
-                "it changes settings that can run programs",
-            );
+            let reason = "it changes settings that can run programs";
+            return self.part(text, self.policy.defaults.destructive, reason);
         }
-        let (words, known) = written(command);
+        let (words, certainly) = written(command);
         for word in words {
             let texts = match word.literal() {
                 Some(argument) => {
@@ -269,25 +281,21 @@ impl<'a> Check<'a> {
             };
             for piece in texts {
                 let candidates = self.candidates(&piece);
-                let allowed = self.policy.rules.paths.iter().any(|rule| {
-                    rule.decision == Decision::Allow
-                        && candidates
-                            .iter()
-                            .all(|p| rule.covers(p, PathAccess::Write, self.directories))
-                });
-                if !allowed && self.protected(&piece, &candidates, PathAccess::Write, known) {
+                if self.allowing_rule(&candidates, PathAccess::Write).is_none()
+                    && self.protected(&piece, &candidates, PathAccess::Write, certainly)
+                {
                     return;
                 }
             }
         }
     }
 
-    /// Decides about a write to a protected file; says whether it is one. Files of the system
-    /// count only if the command certainly writes: it may well read them.
+    /// Decides about a write to a protected file. Returns false if it is not protected. Files of
+    /// the system count only if the command certainly writes: it may well read them.
     fn protected(
         &mut self,
         text: &str,
-        all: &[PathBuf],
+        candidates: &[PathBuf],
         access: PathAccess,
         certainly: bool,
     ) -> bool {
@@ -298,9 +306,9 @@ impl<'a> Check<'a> {
                     && paths::covers(pattern, path, self.directories)
             })
         };
-        let Some(path) = all.iter().find(is_protected).cloned() else { return false };
+        let Some(path) = candidates.iter().find(is_protected).cloned() else { return false };
         let scope = std::mem::replace(&mut self.scope, Scope::File { path, access });
-        self.part(text, self.policy.defaults.destructive, None, "the file is protected");
+        self.part(text, self.policy.defaults.destructive, "the file is protected");
         self.scope = scope;
         true
     }
@@ -330,7 +338,7 @@ pub(super) fn written(command: &Command) -> (Vec<Word>, bool) {
     }
 }
 
-/// Returns true if a command changes settings that may run programs.
+/// Returns true if a command changes settings that can run programs.
 fn changes_settings(command: &Command) -> bool {
     let Some(subcommand) = programs::subcommand(&command.words) else { return false };
     if subcommand.settings.is_empty() || only_reads(command) {
@@ -338,7 +346,7 @@ fn changes_settings(command: &Command) -> bool {
     }
     let words: Option<Vec<&str>> = command.words.iter().skip(2).map(Word::literal).collect();
     let Some(words) = words else { return true };
-    let key = words.iter().find(|word| !word.starts_with('-') && **word != "set");
-    let file = words.iter().any(|word| word.starts_with("-f") || word.starts_with("--file"));
-    file || key.is_none_or(|key| !subcommand.is_harmless_setting(key))
+    let name = words.iter().find(|word| !word.starts_with('-') && **word != "set");
+    let has_file = words.iter().any(|word| word.starts_with("-f") || word.starts_with("--file"));
+    has_file || name.is_none_or(|name| !subcommand.is_harmless_setting(name))
 }

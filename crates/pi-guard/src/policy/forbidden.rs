@@ -1,4 +1,4 @@
-//! Programs that no command may run, whatever its spelling: what the sandbox refuses to execute.
+//! Programs that the sandbox must not execute, however a command spells them.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::Decision;
 use crate::programs::{self, Trait};
 
 impl Policy {
-    /// The real paths of programs that are forbidden with any arguments.
+    /// Returns the real paths of programs that are forbidden with any arguments.
     #[must_use]
     pub fn forbidden_programs(&self, resolve: &dyn Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
         let rules = self.rules.commands.iter();
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_programs_only() {
+    fn only_programs_without_arguments_are_listed() {
         let text = r#"
             [[command]]
             prefix = [["cat", "tac"]]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::paths::Directories;
 use crate::programs::{self, Harm, Target};
-use crate::shell::{Access, Analysis, Command, Word};
+use crate::shell::{Analysis, Command, RedirectAccess, Word};
 
 /// Directories whose removal destroys the system.
 const VITAL: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /sys /usr /var \
@@ -12,7 +12,7 @@ const VITAL: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /
 
 /// Returns the worst damage that a command does, if it is a known one.
 pub(super) fn harm(command: &Command, directories: Directories<'_>) -> Option<&'static Harm> {
-    if command.redirects.iter().any(|r| r.access != Access::Read && is_disk(&r.target)) {
+    if command.redirects.iter().any(|r| r.access != RedirectAccess::Read && is_disk(&r.target)) {
         return Some(&programs::OVERWRITES_DISK);
     }
     let hits = |target: Target, arguments: &[Word]| {
@@ -32,7 +32,7 @@ pub(super) fn harm(command: &Command, directories: Directories<'_>) -> Option<&'
     harms.min_by_key(|harm| !harm.is_catastrophic)
 }
 
-/// Whether a function of the script starts itself twice in the background.
+/// Returns true if a function of the script starts itself twice in the background.
 pub(super) fn is_fork_bomb(script: &str, analysis: &Analysis) -> bool {
     let dense: String = script.chars().filter(|c| !c.is_whitespace()).collect();
     analysis.functions.iter().any(|name| {
@@ -46,7 +46,7 @@ fn operands(arguments: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
     arguments.iter().filter(|word| word.literal().is_none_or(|text| !text.starts_with('-')))
 }
 
-/// Whether a word is a disk as a whole.
+/// Returns true if a word is a whole disk.
 pub(super) fn is_disk(word: &Word) -> bool {
     let text = word.literal().unwrap_or_else(|| word.raw());
     // `of=/dev/sda`
@@ -56,6 +56,7 @@ pub(super) fn is_disk(word: &Word) -> bool {
         .any(|start| text.starts_with(start))
 }
 
+/// Returns true if a word is a system directory or the home directory, or everything in one.
 fn is_vital(word: &Word, directories: Directories<'_>) -> bool {
     let text = match word {
         Word::Literal { text, .. } => text.as_str(),
@@ -64,24 +65,27 @@ fn is_vital(word: &Word, directories: Directories<'_>) -> bool {
     };
     // `${HOME:?}`
     let home = text.split_once("${HOME").and_then(|(before, rest)| {
-        let (_, after) = rest.split_once('}').filter(|_| !rest.starts_with(is_name))?;
-        Some(format!("{before}~{after}"))
+        let (_, after) = rest.split_once('}')?;
+        (!rest.starts_with(is_name)).then(|| format!("{before}~{after}"))
     });
     let text = home.unwrap_or_else(|| text.to_owned()).replace(['"', '\'', '{', '}'], "");
     let text = match text.strip_prefix("$HOME") {
         Some(rest) if !rest.starts_with(is_name) => format!("~{rest}"),
         _ => text,
     };
-    // A last name that is only a pattern is all that is in the folder.
+    // A last component that is only a pattern means everything in the directory.
     let (above, last) = text.trim_end_matches('/').rsplit_once('/').unwrap_or((".", &text));
     let pattern =
         last.contains(['*', '?']) && without_sets(last).chars().all(|c| "*?.,".contains(c));
-    let somebody = last.starts_with('$') && matches!(above, "/home" | "/Users");
-    let text = match () {
-        () if somebody => "~",
-        () if pattern && above.is_empty() => "/",
-        () if pattern => above,
-        () => text.as_str(),
+    let is_home = last.starts_with('$') && matches!(above, "/home" | "/Users");
+    let text = if is_home {
+        "~"
+    } else if pattern && above.is_empty() {
+        "/"
+    } else if pattern {
+        above
+    } else {
+        text.as_str()
     };
     let path = directories.absolute(text, directories.cwd);
     VITAL.split_ascii_whitespace().any(|vital| path == Path::new(vital))
@@ -93,7 +97,7 @@ fn is_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// `[a-z]` taken out.
+/// Returns a name without a set such as `[a-z]`.
 fn without_sets(name: &str) -> String {
     match (name.find('['), name.rfind(']')) {
         (Some(open), Some(close)) if open < close => [&name[..open], &name[close + 1..]].concat(),

@@ -1,11 +1,11 @@
-//! Names of hosts: the same machine may be written in many ways.
+//! Host names and addresses, which have many spellings.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::paths;
 
-/// Whether a pattern of a rule is about the host.
-pub(super) fn fits(pattern: &str, host: &str) -> bool {
+/// Returns true if the pattern of a rule matches the host.
+pub(super) fn matches(pattern: &str, host: &str) -> bool {
     let (pattern, host) = (plain(pattern), plain(host));
     if paths::glob(&pattern, &host) {
         return true;
@@ -16,18 +16,20 @@ pub(super) fn fits(pattern: &str, host: &str) -> bool {
     loopback || self::address(&pattern) == Some(address) || paths::glob(&pattern, &text)
 }
 
-/// Whether a word among others may be a host by this pattern. A word without a dot is more often
-/// something else, so it must be written in the rule.
-pub(super) fn may_fit(pattern: &str, word: &str) -> bool {
-    (word.contains(['.', ':']) && word.len() > 3 || !pattern.contains('*')) && fits(pattern, word)
+/// Returns true if a word may be a host that the pattern matches. A word without a dot is more often
+/// something else, so it must be in the rule literally.
+pub(super) fn may_match(pattern: &str, word: &str) -> bool {
+    (word.contains(['.', ':']) && word.len() > 3 || !pattern.contains('*'))
+        && matches(pattern, word)
 }
 
-/// Whether it cannot be told which host is meant: other alphabets have several spellings.
-pub(super) fn is_unclear(host: &str) -> bool {
+/// Returns true if the name may mean several hosts: it has parts that are expanded or encoded, or
+/// characters with several spellings.
+pub(super) fn is_ambiguous(host: &str) -> bool {
     !host.is_ascii() || host.contains(['%', '{', '}', '[', '*', '$', '`'])
 }
 
-/// Lower case, without the dot at the end, and without what a URL has around it.
+/// Returns the name of a host in lower case, without a final dot and the other parts of a URL.
 fn plain(host: &str) -> String {
     let url = paths::host_in(host);
     let host = url.as_deref().unwrap_or(host).trim();
@@ -37,7 +39,7 @@ fn plain(host: &str) -> String {
     host.trim_matches(['[', ']']).trim_end_matches('.').to_ascii_lowercase()
 }
 
-/// The address that a host is, in any of the spellings that programs take.
+/// Returns the address of a host, in any spelling that programs accept.
 fn address(host: &str) -> Option<IpAddr> {
     if let Ok(six) = host.split('%').next().unwrap_or(host).parse::<Ipv6Addr>() {
         return Some(six.to_ipv4_mapped().map_or(IpAddr::V6(six), IpAddr::V4));
@@ -56,7 +58,7 @@ fn four(host: &str) -> Option<Ipv4Addr> {
         let number = number(part)?;
         let left = 4 - at;
         if at + 1 == parts.len() {
-            // The last one fills what is left.
+            // The last number fills the remaining bytes.
             if left < 4 && number >> (8 * left) != 0 {
                 return None;
             }
@@ -77,7 +79,7 @@ fn number(text: &str) -> Option<u32> {
         None if text.len() > 1 && text.starts_with('0') => (&text[1..], 8),
         None => (text, 10),
     };
-    // Some read `08` as ten-based; nobody reads a sign.
+    // Some programs read `08` as a decimal number; none accepts a sign.
     if digits.is_empty() || digits.starts_with('+') {
         return None;
     }
@@ -89,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_host_in_many_spellings() {
+    fn hosts_match_in_all_spellings() {
         for (pattern, host, expected) in [
             ("evil.example", "EVIL.example.", true),
             ("evil.example", "https://u:p@evil.example:80/x", true),
@@ -122,10 +124,10 @@ mod tests {
             ("*", "localhost", true),
             ("127.0.0.1", "1", false),
         ] {
-            assert_eq!(fits(pattern, host), expected, "{pattern} {host}");
+            assert_eq!(matches(pattern, host), expected, "{pattern} {host}");
         }
-        assert!(!may_fit("*", "5432"));
-        assert!(may_fit("127.0.0.1", "2130706433"));
-        assert!(may_fit("*", "a.com"));
+        assert!(!may_match("*", "5432"));
+        assert!(may_match("127.0.0.1", "2130706433"));
+        assert!(may_match("*", "a.com"));
     }
 }

@@ -1,60 +1,60 @@
-//! A script that is not understood, and names what is forbidden.
+//! Scripts that cannot be analyzed and mention something forbidden.
 
-use super::check::{Check, word_as_host};
+use super::check::{Checker, word_as_host};
 use super::paths::PathAccess;
-use super::spelling;
+use super::{Part, spelling};
 use crate::Decision;
 use crate::shell::base_name;
 
-impl Check<'_> {
-    /// Forbids a script that is not understood and names what is forbidden.
-    pub(super) fn mentioned(&mut self, script: &str) {
+impl Checker<'_> {
+    /// Forbids a script that cannot be analyzed if it mentions a forbidden command, file or host.
+    pub(super) fn check_mentions(&mut self, script: &str) {
         let plain = script.replace(['\'', '"', '\\'], "");
-        // `x:-cat` is one word or three, depending on where it stands.
+        // `x:-cat` is one word or three, depending on the context.
         let tokens = |inside: &str| -> Vec<&str> {
-            let apart = |c: char| !(c.is_alphanumeric() || inside.contains(c));
-            plain.split(apart).filter(|token| !token.is_empty()).collect()
+            let is_separator = |c: char| !(c.is_alphanumeric() || inside.contains(c));
+            plain.split(is_separator).filter(|token| !token.is_empty()).collect()
         };
         let (words, parts) = (tokens("_./+-@%:"), tokens("_"));
         let rules = self.policy.rules.commands.iter();
         let mut strict = rules.filter(|rule| rule.decision == Decision::Forbid);
         let named = strict.find(|rule| rule.is_mentioned(&words) || rule.is_mentioned(&parts));
         if let Some(rule) = named {
-            let named: Vec<&str> =
+            let names: Vec<&str> =
                 rule.prefix.iter().filter_map(|p| p.first()).map(String::as_str).collect();
-            let origin = rule.origin.clone();
-            self.names(&named.join(" "), origin);
+            self.mentions(&names.join(" "), rule.origin.clone());
         }
         self.mentioned_files(&words);
         for name in words.iter().flat_map(|word| spelling::names(word)) {
-            if let Some(part) =
-                word_as_host(self.policy, name).filter(|p| p.decision == Decision::Forbid)
-            {
-                return self.names(name, part.rule.unwrap_or_default());
+            let part = word_as_host(self.policy, name);
+            if let Some(part) = part.filter(|part| part.decision == Decision::Forbid) {
+                return self.mentions(name, part.rule.unwrap_or_default());
             }
         }
     }
 
-    /// Files that may not even be read. Names without a dot are words like any other.
+    /// Checks for files that must not be read. Names without a dot are ordinary words.
     fn mentioned_files(&mut self, words: &[&str]) {
         let rules = self.policy.rules.paths.iter();
-        let strict =
+        let mut strict =
             rules.filter(|r| r.decision == Decision::Forbid && r.access != PathAccess::Write);
-        let named = strict.into_iter().find_map(|rule| {
+        let named = strict.find_map(|rule| {
             let pattern = rule.patterns.iter().find(|pattern| {
                 let last = base_name(pattern.trim_end_matches(['*', '/']));
-                let parts = || words.iter().flat_map(|word| word.split(['/', ':', '@']));
-                last.starts_with('.') && parts().any(|part| part.eq_ignore_ascii_case(last))
+                let mut parts = words.iter().flat_map(|word| word.split(['/', ':', '@']));
+                last.starts_with('.') && parts.any(|part| part.eq_ignore_ascii_case(last))
             })?;
-            Some((pattern.clone(), rule.origin.clone()))
+            Some((pattern, &rule.origin))
         });
         if let Some((pattern, origin)) = named {
-            self.names(&pattern, origin);
+            self.mentions(pattern, origin.clone());
         }
     }
 
-    fn names(&mut self, what: &str, origin: String) {
-        let reason = format!("the script is not certain and names `{what}`, which is forbidden");
-        self.part("script", Decision::Forbid, Some(origin), &reason);
+    fn mentions(&mut self, what: &str, origin: String) {
+        let reason =
+            format!("the script cannot be analyzed and names `{what}`, which is forbidden");
+        let part = Part::new("script", Decision::Forbid, reason, self.scope.clone());
+        self.parts.push(Part { rule: Some(origin), ..part });
     }
 }

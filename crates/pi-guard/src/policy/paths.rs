@@ -1,38 +1,40 @@
-//! Rules on files and hosts: patterns, and what is protected in every project.
+//! Rules on files, and how their patterns match paths.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::Decision;
 
-/// What a rule on files is about.
+/// The kind of access to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum PathAccess {
-    /// Reading.
+    /// The file is read.
     Read,
-    /// Changing, creating and removing.
+    /// The file is changed, created or removed.
     Write,
-    /// Both.
+    /// Both kinds of access.
     Any,
 }
 
 /// A rule on files.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PathRule {
     /// Patterns: `~/x`, `/x`, `x` in the working directory, `**/x` anywhere. Each also covers
     /// everything below.
     pub patterns: Vec<String>,
-    /// What is done with the file.
+    /// The kind of access.
     pub access: PathAccess,
-    /// What is decided.
+    /// The decision about a file that matches.
     pub decision: Decision,
-    /// Why.
+    /// The reason that the author of the rule gave.
     pub justification: Option<String>,
-    /// File and line.
+    /// File and line of the rule.
     pub origin: String,
 }
 
-/// The folders that patterns and paths are relative to.
+/// The directories that patterns and paths are relative to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directories<'a> {
     pub(super) cwd: &'a Path,
@@ -52,7 +54,7 @@ impl PathRule {
 }
 
 impl Directories<'_> {
-    /// The absolute path that `text` means, without looking at the disk.
+    /// Returns the absolute path of a text, without access to the disk.
     pub(super) fn absolute(&self, text: &str, cwd: &Path) -> PathBuf {
         let path = match (text.strip_prefix('~'), self.home) {
             (Some(rest), Some(home)) => {
@@ -61,7 +63,7 @@ impl Directories<'_> {
                     "" => home.join(rest),
                     "+" => cwd.join(rest),
                     "root" => Path::new("/root").join(rest),
-                    // Homes are usually beside each other.
+                    // Home directories are usually siblings.
                     _ => home.parent().unwrap_or(home).join(user).join(rest),
                 }
             }
@@ -70,7 +72,7 @@ impl Directories<'_> {
         self.through_proc(normal(&path), cwd)
     }
 
-    /// `/proc/self/root/x` is `/x`, and `/proc/self/cwd/x` is `x`.
+    /// Resolves `/proc/self/root/x` to `/x` and `/proc/self/cwd/x` to `x`.
     fn through_proc(&self, path: PathBuf, cwd: &Path) -> PathBuf {
         let Ok(inside) = path.strip_prefix("/proc") else { return path };
         let mut parts = inside.components();
@@ -83,7 +85,7 @@ impl Directories<'_> {
     }
 }
 
-/// Whether the pattern covers the absolute path.
+/// Returns true if the pattern covers the absolute path.
 pub(super) fn covers(pattern: &str, path: &Path, directories: Directories<'_>) -> bool {
     let pattern = if pattern.starts_with("**") {
         Path::new("/").join(pattern)
@@ -94,8 +96,8 @@ pub(super) fn covers(pattern: &str, path: &Path, directories: Directories<'_>) -
     matches(&pattern, &components(path))
 }
 
-/// Whether a path with patterns in its names may be what the pattern of a rule covers.
-/// A leading dot is matched only by a dot, unless `dots` says otherwise.
+/// Returns true if the pattern of a rule may cover a path that is a pattern itself. Without `dots`,
+/// only a dot matches a leading dot.
 pub(super) fn may_cover(
     pattern: &str,
     spelled: &str,
@@ -120,7 +122,7 @@ pub(super) fn may_cover(
         && names.iter().zip(&spelled).all(|(name, spelled)| fits(name, spelled) || name == spelled)
 }
 
-/// `[a-z]` taken for any character.
+/// Replaces sets such as `[a-z]` by any character.
 fn sets_as_any(pattern: &str) -> String {
     let mut plain = String::new();
     let mut rest = pattern;
@@ -134,7 +136,7 @@ fn sets_as_any(pattern: &str) -> String {
     plain
 }
 
-/// Whether the path is above what the pattern names, so that removing it removes that too.
+/// Returns true if removing the path would remove the path that the pattern names.
 pub(super) fn is_above(pattern: &str, path: &Path, directories: Directories<'_>) -> bool {
     let pattern = directories.absolute(pattern, directories.cwd);
     pattern != path && pattern.starts_with(path)
@@ -155,7 +157,7 @@ fn matches(pattern: &[String], path: &[String]) -> bool {
     }
 }
 
-/// `*` and `?` within one name. Without recursion: patterns may come from a project.
+/// Matches `*` and `?` within a name. Not recursive, because patterns may come from a project.
 pub(super) fn glob(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), text.chars().collect());
@@ -193,7 +195,7 @@ fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// The host in a URL or in `user@host:path`, if there is one.
+/// Returns the host of a URL.
 pub(super) fn host_in(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;

@@ -1,8 +1,8 @@
-//! Rules, and whether one fits.
+//! Rules on commands, and how they match.
 //!
-//! A rule that allows fits only what is written exactly so. A rule that asks or forbids fits more:
-//! options in between, in another order or bunched, the program by its path. What is known only
-//! in part may fit, and that is an answer of its own.
+//! A rule that allows matches only commands that are written exactly so. A rule that asks or
+//! forbids matches more: options in between, in another order or in a bundle, the program by its
+//! path. A command that is known only in part may match, which is a result of its own.
 
 use std::path::PathBuf;
 
@@ -10,29 +10,30 @@ use crate::Decision;
 use crate::programs::{self, Program as Entry, matches};
 use crate::shell::{Command, Word, base_name};
 
-/// A rule on commands: what they begin with.
+/// A rule on commands that begin with certain words.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CommandRule {
-    /// The words a command begins with; each may be one of several.
+    /// The words that the command begins with, each one of several.
     pub prefix: Vec<Vec<String>>,
-    /// What is decided.
+    /// The decision about a command that matches.
     pub decision: Decision,
-    /// Why, if the author said so.
+    /// The reason that the author of the rule gave.
     pub justification: Option<String>,
-    /// File and line.
+    /// File and line of the rule.
     pub origin: String,
 }
 
-/// How far a rule fits.
+/// The result of matching a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
+pub(super) enum Match {
     No,
-    /// It depends on what only running decides.
+    /// Depends on words that are unknown.
     Maybe,
     Yes,
 }
 
-/// The program of a command, by all its names.
+/// The program of a command, by its written name and its real path.
 #[derive(Debug)]
 pub(super) struct Program<'a> {
     pub(super) written: &'a str,
@@ -40,26 +41,26 @@ pub(super) struct Program<'a> {
 }
 
 impl CommandRule {
-    pub(super) fn fit(
+    pub(super) fn matches(
         &self,
         command: &Command,
         program: &Program<'_>,
         same: &dyn Fn(&str, &str) -> bool,
-    ) -> Fit {
-        let Some((first, rest)) = self.prefix.split_first() else { return Fit::No };
+    ) -> Match {
+        let Some((first, rest)) = self.prefix.split_first() else { return Match::No };
         let words = command.words.get(1..).unwrap_or_default();
         if self.decision == Decision::Allow {
             let named = first.iter().any(|name| same(program.written, name));
-            return if named && exact(rest, words) { Fit::Yes } else { Fit::No };
+            return if named && matches_exactly(rest, words) { Match::Yes } else { Match::No };
         }
         if first.iter().any(|name| program.is(name)) {
-            wide(rest, words, programs::find(base_name(program.written)))
+            match_widely(rest, words, programs::find(base_name(program.written)))
         } else {
-            Fit::No
+            Match::No
         }
     }
 
-    /// Whether the rule's words occur in this order in text that cannot be analysed.
+    /// Returns true if the words of the rule occur in this order in text that cannot be analyzed.
     pub(super) fn is_mentioned(&self, tokens: &[&str]) -> bool {
         let mut tokens = tokens.iter();
         self.prefix.iter().enumerate().all(|(index, alternatives)| {
@@ -72,8 +73,8 @@ impl CommandRule {
 }
 
 impl Program<'_> {
-    /// Whether the program goes by this name, written or real. Letter case does not count: there
-    /// are file systems for which it does not.
+    /// Returns true if this is the written or the real name of the program. Case is ignored, as some
+    /// file systems do.
     fn is(&self, name: &str) -> bool {
         let real = self.real.as_ref().and_then(|path| path.to_str());
         [Some(self.written), real].into_iter().flatten().any(|path| {
@@ -83,32 +84,37 @@ impl Program<'_> {
     }
 }
 
-fn exact(prefix: &[Vec<String>], words: &[Word]) -> bool {
+fn matches_exactly(prefix: &[Vec<String>], words: &[Word]) -> bool {
     prefix.len() <= words.len()
         && prefix.iter().zip(words).all(|(alternatives, word)| {
             word.literal().is_some_and(|text| alternatives.iter().any(|a| a == text))
         })
 }
 
-fn wide(prefix: &[Vec<String>], words: &[Word], program: &Entry) -> Fit {
-    let mut fit = Fit::Yes;
+fn match_widely(prefix: &[Vec<String>], words: &[Word], program: &Entry) -> Match {
+    let mut result = Match::Yes;
     // `cargo +nightly build`
     let toolchain = |word: &&Word| word.literal().is_some_and(|text| text.starts_with('+'));
     let mut at = usize::from(words.first().as_ref().is_some_and(toolchain));
     for alternatives in prefix {
         let option = alternatives.iter().any(|a| a.starts_with('-') && a.len() > 1);
-        let found = if option { option_fit(alternatives, words, program) } else { Fit::No };
-        let found = found.max(operand_fit(alternatives, words, program, &mut at));
-        fit = fit.min(found);
-        if fit == Fit::No {
+        let found = if option { match_option(alternatives, words, program) } else { Match::No };
+        let found = found.max(match_operand(alternatives, words, program, &mut at));
+        result = result.min(found);
+        if result == Match::No {
             break;
         }
     }
-    fit
+    result
 }
 
-/// Looks for an operand from `at` on; options before it, with a value each, are passed over.
-fn operand_fit(alternatives: &[String], words: &[Word], program: &Entry, at: &mut usize) -> Fit {
+/// Looks for an operand from `at` on, and skips options before it, each with a possible value.
+fn match_operand(
+    alternatives: &[String],
+    words: &[Word],
+    program: &Entry,
+    at: &mut usize,
+) -> Match {
     let mut value = false;
     for (index, word) in words.iter().enumerate().skip(*at) {
         match word {
@@ -116,28 +122,28 @@ fn operand_fit(alternatives: &[String], words: &[Word], program: &Entry, at: &mu
                 if alternatives.iter().any(|a| a == text || program.is_other_name(text, a)) =>
             {
                 *at = index + 1;
-                return Fit::Yes;
+                return Match::Yes;
             }
             Word::Literal { text, .. } if text.starts_with('-') => value = !text.contains('='),
             Word::Literal { .. } if value => value = false,
-            Word::Literal { .. } => return Fit::No,
+            Word::Literal { .. } => return Match::No,
             Word::Unknown { prefix, many, .. } => {
                 if *many || alternatives.iter().any(|a| a.starts_with(prefix.as_str())) {
-                    return Fit::Maybe;
+                    return Match::Maybe;
                 }
                 if !value {
-                    return Fit::No;
+                    return Match::No;
                 }
                 value = false;
             }
         }
     }
-    Fit::No
+    Match::No
 }
 
-/// Looks for an option anywhere: `-rf` is also `-f -r`, `--force` also `--forc` and `--force=x`,
-/// and either may have another name.
-fn option_fit(alternatives: &[String], words: &[Word], program: &Entry) -> Fit {
+/// Looks for an option anywhere: `-rf` is the same as `-f -r`, `--force` the same as `--forc` and
+/// `--force=x`, and each may have other names.
+fn match_option(alternatives: &[String], words: &[Word], program: &Entry) -> Match {
     let literals = || words.iter().filter_map(Word::literal);
     let given = |option: &str| literals().any(|text| matches(option, text));
     let any_name = |option: &str| given(option) || program.other_names(option).any(given);
@@ -149,10 +155,10 @@ fn option_fit(alternatives: &[String], words: &[Word], program: &Entry) -> Fit {
             }
     };
     if alternatives.iter().any(has) {
-        Fit::Yes
+        Match::Yes
     } else if words.iter().any(|word| word.literal().is_none() && word.may_be_option()) {
-        Fit::Maybe
+        Match::Maybe
     } else {
-        Fit::No
+        Match::No
     }
 }

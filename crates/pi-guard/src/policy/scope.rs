@@ -1,7 +1,7 @@
-//! What an approval can be remembered for, and the rule it could become.
+//! The scope of an approval, and the rule that it could become.
 //!
-//! Narrow on purpose: a program that runs whatever its arguments say (an interpreter, a wrapper, a
-//! downloader) is remembered word for word, and no lasting rule is proposed for it.
+//! Scopes are narrow on purpose: the approval of a program whose effect depends on its arguments
+//! (an interpreter, a wrapper, a downloader) covers that call only, and no rule is proposed.
 
 use std::path::{Path, PathBuf};
 
@@ -11,76 +11,78 @@ use super::PathAccess;
 use crate::programs::{self, Approval, Trait};
 use crate::shell::{self, Command, base_name};
 
-/// What an approval is for: the next question with the same scope need not be asked.
+/// The actions that an approval covers: those that have the same scope.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Scope {
     /// Commands that begin with these words.
     Command {
-        /// The words.
+        /// The first words of the commands.
         prefix: Vec<String>,
     },
-    /// This command and no other.
+    /// A single command, word for word.
     Exactly {
-        /// Its words.
+        /// The words of the command.
         words: Vec<String>,
     },
-    /// This script and no other, because nobody knows all of what it does.
+    /// A single script, because its effects cannot be determined.
     Script {
-        /// The script.
+        /// The text of the script.
         text: String,
     },
-    /// A file, or a folder with everything in it.
+    /// A file, or a directory and everything in it.
     Path {
-        /// The file or folder.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// What may be done with it.
+        /// The kind of access.
         access: PathAccess,
     },
-    /// This file and no other, because it is protected or a rule is about it.
+    /// A single file, because it is protected or a rule matches it.
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// What may be done with it.
+        /// The kind of access.
         access: PathAccess,
     },
-    /// A host.
+    /// Connections to a host.
     Host {
-        /// Its name.
+        /// The name of the host.
         host: String,
     },
     /// Calls of a tool.
     Tool {
-        /// Its name.
+        /// The name of the tool.
         name: String,
     },
 }
 
-/// Subcommands that do whatever the rest says.
+/// Subcommands whose effect depends on their arguments.
 const OPEN_SUBCOMMANDS: &str = "run exec x dlx config alias -c script eval shell develop api";
 
 impl Scope {
-    /// What approving this command is remembered for.
+    /// The scope of an approval of a command.
     pub(super) fn of_command(command: &Command, script: &str) -> Self {
         let literals: Option<Vec<String>> =
             command.words.iter().map(|word| word.literal().map(str::to_owned)).collect();
-        let assigned = !command.assignments.is_empty();
-        let Some(words) = literals.filter(|words| !words.is_empty() && !assigned) else {
-            return Self::Script { text: script.to_owned() };
-        };
-        match prefix(&words) {
-            Some(prefix) => Self::Command { prefix },
-            None => Self::Exactly { words },
+        match literals {
+            Some(words) if !words.is_empty() && command.assignments.is_empty() => {
+                match prefix(&words) {
+                    Some(prefix) => Self::Command { prefix },
+                    None => Self::Exactly { words },
+                }
+            }
+            _ => Self::Script { text: script.to_owned() },
         }
     }
 
-    /// What approving this file is remembered for: the working directory if it is in there.
+    /// The scope of an approval of a file: the working directory if the file is in it.
     pub(super) fn of_path(path: &Path, access: PathAccess, cwd: &Path) -> Self {
         let path = if path.starts_with(cwd) && path != cwd { cwd } else { path };
         Self::Path { path: path.to_owned(), access }
     }
 
-    /// Whether an approval of this scope answers a question of the other.
+    /// Returns true if an approval with this scope covers an action with the other.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         match (self, other) {
@@ -92,7 +94,7 @@ impl Scope {
         }
     }
 
-    /// What is remembered, in words for people.
+    /// Describes the scope for display.
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
@@ -100,7 +102,7 @@ impl Scope {
             Self::Exactly { words } => format!("exactly `{}`", quoted(words)),
             Self::Script { text } => format!("exactly this script: {text}"),
             Self::Path { path, access } => {
-                format!("{} {} and what is in it", doing(*access), path.display())
+                format!("{} {} and everything in it", doing(*access), path.display())
             }
             Self::File { path, access } => {
                 format!("{} exactly {}", doing(*access), path.display())
@@ -110,11 +112,11 @@ impl Scope {
         }
     }
 
-    /// The rule that would make it last, as a part of a rule file. None where a rule would permit
-    /// more than anybody can oversee.
+    /// Returns the rule that makes the approval permanent, as a part of a rule file, or `None` if a
+    /// rule would permit too much.
     #[must_use]
     pub fn rule(&self) -> Option<String> {
-        // What JSON makes of a text is also what TOML reads as one.
+        // A JSON string is a TOML string.
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let strings =
             |words: &[String]| words.iter().map(|word| text(word)).collect::<Vec<_>>().join(", ");
@@ -154,12 +156,12 @@ fn doing(access: PathAccess) -> &'static str {
     }
 }
 
-/// The words that say what a command does; nothing if that depends on all of them.
+/// Returns the words that determine the effect of a command, or `None` if all of them do.
 fn prefix(words: &[String]) -> Option<Vec<String>> {
     let has = |list: &str, word: &str| list.split_whitespace().any(|known| known == word);
     let (program, rest) = words.split_first()?;
     let base = base_name(program);
-    // A program by its path is not known by its name.
+    // A path may be another program than its name suggests.
     if base != program {
         return None;
     }
@@ -181,7 +183,7 @@ fn prefix(words: &[String]) -> Option<Vec<String>> {
     scripts.then(|| vec![program.clone(), subcommand.clone(), named.clone()])
 }
 
-/// A word that looks like the name of something to do, not like an option, a file or a value.
+/// Returns true if a word looks like a subcommand rather than an option, a file or a value.
 fn is_name(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphabetic())
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_:".contains(c))
@@ -197,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_remembered_of_a_command() {
+    fn commands_have_a_scope() {
         for (script, remembered, rule) in [
             ("cargo test --all", "commands that begin with `cargo test`", true),
             ("git commit -m x", "commands that begin with `git commit`", true),
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_approval_answers() {
+    fn scopes_cover_others() {
         let path = |path: &str, access| Scope::Path { path: path.into(), access };
         let command =
             |words: &str| Scope::Command { prefix: words.split(' ').map(str::to_owned).collect() };
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn proposed_rules_are_rules() {
+    fn proposed_rules_are_valid() {
         let scopes = [
             Scope::Command { prefix: vec!["a\"b".into(), "c\\d".into()] },
             Scope::Path { path: "/w/it's".into(), access: PathAccess::Any },

@@ -1,12 +1,25 @@
-//! What a word may mean: the files and hosts that are in an argument, and the texts that a word
-//! with variables, braces or patterns may become.
+//! The possible meanings of a word: files and hosts in an argument, and the texts that a word with
+//! variables, braces or patterns may become.
 
 use crate::shell::{Analysis, Command, Word};
 
-/// More spellings of one word than this are not looked at one by one.
+/// The maximum number of spellings of a word that are checked.
 const MAX_SPELLINGS: usize = 32;
 
-/// The texts in an argument that may name a file: `--file=x`, `-fx`, `@x`, `HEAD:x`, `a=@x;b`.
+/// A variable and a value that the script gives to it.
+#[derive(Debug, Clone)]
+pub(super) struct Variable {
+    pub(super) name: String,
+    value: String,
+}
+
+impl Variable {
+    pub(super) fn new(name: &str, value: &str) -> Self {
+        Self { name: name.to_owned(), value: value.to_owned() }
+    }
+}
+
+/// Returns the texts in an argument that may name a file: `--file=x`, `-fx`, `@x`, `HEAD:x`, `a=@x;b`.
 pub(super) fn pieces(argument: &str) -> Vec<&str> {
     let mut pieces = vec![argument];
     if let Some(rest) = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-')) {
@@ -27,55 +40,59 @@ pub(super) fn pieces(argument: &str) -> Vec<&str> {
     pieces
 }
 
-/// Variables that the script sets to a text it shows.
-pub(super) fn variables(analysis: &Analysis) -> Vec<(String, String)> {
+/// Returns the variables that the script sets to literal text.
+pub(super) fn variables(analysis: &Analysis) -> Vec<Variable> {
     let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
     let all = assignments.chain(&analysis.loops);
     let known = all.flat_map(|a| {
         let name = a.name.split('[').next().unwrap_or_default();
         let values: Vec<&str> = match &a.value {
             Word::Literal { text, .. } => vec![text],
-            // The elements of an array, each for itself.
+            // Each element of an array is a value.
             Word::Unknown { raw, .. } if raw.starts_with('(') && !raw.contains(['$', '`']) => {
                 let elements = raw.trim_matches(['(', ')']).split_whitespace();
                 let bare = elements.map(|e| e.split_once("]=").map_or(e, |(_, value)| value));
                 bare.map(|element| element.trim_matches(['\'', '"'])).collect()
             }
-            // A pattern, which is looked at like one that stands where the variable does.
+            // A pattern is checked like one in the place of the variable.
             Word::Unknown { raw, .. } if !raw.contains(['$', '`', '\'', '"', '\\', '(']) => {
                 vec![raw]
             }
             Word::Unknown { .. } => vec![],
         };
-        let one = |value: &str| (name.to_owned(), value.to_owned());
-        values.into_iter().map(one).collect::<Vec<_>>()
+        values.into_iter().map(|value| Variable::new(name, value)).collect::<Vec<_>>()
     });
-    let mut known: Vec<(String, String)> = known.take(MAX_SPELLINGS).collect();
+    let mut known: Vec<Variable> = known.take(MAX_SPELLINGS).collect();
     // `x+=b` after `x=a` is `ab`.
     for at in 0..known.len() {
-        let Some(name) = known[at].0.strip_suffix('+').map(str::to_owned) else { continue };
-        let more = known[at].1.clone();
-        let before = known[..at].iter().filter(|(n, _)| *n == name).map(|(_, v)| v.clone());
-        let joined: Vec<_> = before.map(|value| (name.clone(), value + &more)).collect();
-        known.splice(at..=at, joined.first().cloned().or(Some((name, more))));
-        known.extend(joined.into_iter().skip(1).take(MAX_SPELLINGS));
+        let Some(name) = known[at].name.strip_suffix('+').map(str::to_owned) else { continue };
+        let more = known[at].value.clone();
+        let before = known[..at].iter().filter(|variable| variable.name == name);
+        let join = |before: &Variable| Variable::new(&name, &format!("{}{more}", before.value));
+        let mut joined: Vec<Variable> = before.map(join).take(MAX_SPELLINGS).collect();
+        if joined.is_empty() {
+            joined.push(Variable::new(&name, &more));
+        }
+        known[at] = joined.swap_remove(0);
+        known.extend(joined);
     }
     known
 }
 
-/// Variables that the script sets to what others are.
-pub(super) fn copies(analysis: &Analysis, known: &[(String, String)]) -> Vec<(String, String)> {
+/// Returns the variables that the script sets to the values of others.
+pub(super) fn copies(analysis: &Analysis, known: &[Variable]) -> Vec<Variable> {
     let assignments = analysis.commands.iter().flat_map(|command| &command.assignments);
     let with = assignments.filter(|a| a.value.literal().is_none() && a.value.raw().contains('$'));
     let copied = with.flat_map(|a| {
         let values = spellings(&a.value, known).unwrap_or_default();
-        values.into_iter().map(|value| (a.name.clone(), value))
+        values.into_iter().map(|value| Variable::new(&a.name, &value))
     });
     copied.take(MAX_SPELLINGS).collect()
 }
 
-/// What a word may become, with patterns left as they are. `None` if that is not known.
-pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<Vec<String>> {
+/// Returns the texts that an unknown word may become, patterns included, or `None` if these are not
+/// known.
+pub(super) fn spellings(word: &Word, variables: &[Variable]) -> Option<Vec<String>> {
     let Word::Unknown { raw, .. } = word else { return None };
     if raw.contains(['`', '\\', '\'', '(']) {
         return None;
@@ -96,14 +113,13 @@ pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<V
                 }
             };
             let name = name.split('[').next().unwrap_or(name);
-            let values = variables.iter().filter(|(known, _)| known == name);
-            let mut any = false;
-            for (_, value) in values {
-                // A value is not looked at again.
-                open.push(format!("{before}{}{after}", value.replace('$', "\u{0}")));
-                any = true;
+            let count = open.len();
+            for variable in variables.iter().filter(|variable| variable.name == name) {
+                // A value is not expanded again.
+                let value = variable.value.replace('$', "\u{0}");
+                open.push(format!("{before}{value}{after}"));
             }
-            if !any {
+            if open.len() == count {
                 return None;
             }
         } else if let Some((before, alternatives, after)) = braces(&text) {
@@ -115,7 +131,7 @@ pub(super) fn spellings(word: &Word, variables: &[(String, String)]) -> Option<V
     Some(done)
 }
 
-/// A word with `*` for each part that is not known, if its last name is known in part.
+/// Returns a word with `*` for each unknown part, if its last component is known in part.
 pub(super) fn with_any(raw: &str) -> Option<String> {
     if raw.contains(['`', '\\', '\'']) || !raw.contains('$') {
         return None;
@@ -149,15 +165,15 @@ pub(super) fn with_any(raw: &str) -> Option<String> {
     (known && last.contains('*') || text.contains("/.")).then_some(text)
 }
 
-/// The commands that one becomes with what its words may become, if that is known and few.
-pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec<Command> {
+/// Returns the commands that a command with unknown words may become, if these are few.
+pub(super) fn commands(command: &Command, variables: &[Variable]) -> Vec<Command> {
     if command.words.iter().all(|word| word.literal().is_some()) {
         return vec![];
     }
     let mut all: Vec<Vec<Word>> = vec![vec![]];
     for word in &command.words {
         let spelled = spellings(word, variables).filter(|texts| !texts.is_empty());
-        // Unquoted, a value is as many words as it has.
+        // Without quotes, a value is split into words.
         let options: Vec<Vec<Word>> = match spelled {
             Some(texts) if word.raw().contains('$') || !word.raw().contains(['*', '?', '[']) => {
                 texts
@@ -173,7 +189,7 @@ pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec
         if all.len() * options.len() > MAX_SPELLINGS {
             return vec![];
         }
-        // Braces are words beside each other; taking them one by one is enough for a rule.
+        // Alternatives in braces are all passed; for a rule, checking each alone is enough.
         all = all
             .iter()
             .flat_map(|before| options.iter().map(move |more| [&before[..], more].concat()))
@@ -183,16 +199,16 @@ pub(super) fn commands(command: &Command, variables: &[(String, String)]) -> Vec
     commands.filter(|spelled| spelled.words != command.words).collect()
 }
 
-/// The first `{a,b}` of a text, apart.
+/// Splits a text at its first `{a,b}`.
 fn braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
-    // The innermost: the last opening one before the first closing one.
+    // The innermost braces: the last `{` before the first `}`.
     let close = text.find('}')?;
     let open = text[..close].rfind('{')?;
     let inside = &text[open + 1..close];
     inside.contains(',').then(|| (&text[..open], inside.split(',').collect(), &text[close + 1..]))
 }
 
-/// The names in an argument that may be hosts.
+/// Returns the names in an argument that may be hosts.
 pub(super) fn names(argument: &str) -> impl Iterator<Item = &str> {
     let apart = |c: char| "/@:,=[];?#\\".contains(c);
     argument.split(apart).filter(|name| name.len() > 2)
@@ -204,7 +220,7 @@ mod tests {
     use crate::shell;
 
     #[test]
-    fn files_in_arguments() {
+    fn arguments_are_split_into_files() {
         for (argument, expected) in [
             (".env", vec![".env"]),
             ("-f.env", vec!["-f.env", ".env"]),
@@ -219,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_words_may_become() {
+    fn unknown_words_have_spellings() {
         for (script, expected) in [
             ("f=.env; head $f", Some(vec![".env"])),
             ("x=.en; head \"./${x}v\"", Some(vec!["./.env"])),

@@ -1,41 +1,44 @@
-//! Rules on calls of tools.
+//! Rules on tool calls.
 //!
-//! A rule that allows fits only arguments that are written exactly so. One that asks or forbids
-//! also fits other spellings of a path, and lists that hold one.
+//! A rule that allows matches only arguments that are written exactly so. A rule that asks or
+//! forbids also matches other spellings of a path, and lists that contain one.
 
 use serde_json::{Map, Value};
 
-use super::check::ruled;
 use super::{ArgumentPattern, Part, Policy, Scope, paths};
 use crate::Decision;
 
 pub(super) fn check(policy: &Policy, name: &str, arguments: &Map<String, Value>) -> Option<Part> {
-    let fitting = policy.rules.tools.iter().filter(|rule| {
+    let matching = policy.rules.tools.iter().filter(|rule| {
         let strict = rule.decision > Decision::Allow;
-        let fits = |argument: &ArgumentPattern| {
+        let matches = |argument: &ArgumentPattern| {
             let value = arguments.get(&argument.name);
-            value.is_some_and(|value| value_fits(&argument.pattern, value, strict))
+            value.is_some_and(|value| value_matches(&argument.pattern, value, strict))
         };
-        paths::glob(&rule.name, name) && rule.arguments.iter().all(fits)
+        paths::glob(&rule.name, name) && rule.arguments.iter().all(matches)
     });
-    let rule = fitting.max_by_key(|rule| rule.decision)?;
+    let rule = matching.max_by_key(|rule| rule.decision)?;
     let scope = Scope::Tool { name: name.to_owned() };
     let why = rule.justification.as_deref();
-    Some(ruled(name.to_owned(), rule.decision, &rule.origin, why, scope))
+    Some(Part::by_rule(name, rule.decision, &rule.origin, why, scope))
 }
 
-fn value_fits(pattern: &str, value: &Value, strict: bool) -> bool {
+fn value_matches(pattern: &str, value: &Value, strict: bool) -> bool {
     match value {
-        Value::String(text) => paths::glob(pattern, text) || strict && spelled(pattern, text),
-        Value::Array(values) if strict && values.iter().any(|v| value_fits(pattern, v, true)) => {
+        Value::String(text) => {
+            paths::glob(pattern, text) || strict && is_other_spelling(pattern, text)
+        }
+        Value::Array(values)
+            if strict && values.iter().any(|v| value_matches(pattern, v, true)) =>
+        {
             true
         }
         other => paths::glob(pattern, &other.to_string()),
     }
 }
 
-/// Whether a text is another spelling of what the pattern is about, if that is a path.
-fn spelled(pattern: &str, text: &str) -> bool {
+/// Returns true if the text is another spelling of a path that the pattern matches.
+fn is_other_spelling(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.to_lowercase(), text.to_lowercase());
     let mut names: Vec<&str> = Vec::new();
     for name in text.split('/') {
@@ -49,7 +52,7 @@ fn spelled(pattern: &str, text: &str) -> bool {
     }
     let root = if text.starts_with('/') { "/" } else { "" };
     let plain = format!("{root}{}", names.join("/"));
-    // A path in a folder that nobody names here, which may be this one.
+    // An absolute path, whose directory may be the working directory.
     let below = !root.is_empty() && pattern.contains('/') && !pattern.starts_with('/');
     paths::glob(&pattern, &plain) || below && paths::glob(&format!("*/{pattern}"), &plain)
 }
@@ -60,7 +63,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn paths_in_arguments() {
+    fn strict_rules_match_other_spellings_of_paths() {
         for (value, strict, allowing) in [
             (json!("secrets/x"), true, true),
             (json!("./secrets/x"), true, false),
@@ -72,8 +75,8 @@ mod tests {
             (json!("my-secrets/x"), false, false),
             (json!(5), false, false),
         ] {
-            assert_eq!(value_fits("secrets/*", &value, true), strict, "{value}");
-            assert_eq!(value_fits("secrets/*", &value, false), allowing, "{value}");
+            assert_eq!(value_matches("secrets/*", &value, true), strict, "{value}");
+            assert_eq!(value_matches("secrets/*", &value, false), allowing, "{value}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the policy answers.
+//! The verdict of the policy.
 
 use std::fmt::Write as _;
 
@@ -7,41 +7,40 @@ use serde::{Deserialize, Serialize};
 use super::Scope;
 use crate::Decision;
 
-/// The decision about a script, a file, a host or a tool call, and what led to it.
+/// The decision about a script, a file, a host or a tool call, with its reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Verdict {
     /// The strictest decision of all parts.
     pub decision: Decision,
-    /// Whether it is allowed only where the operating system confines it, because nobody knows
-    /// all of what it does.
+    /// The action is allowed in the sandbox only, because its effects cannot be determined.
     pub confined: bool,
-    /// What was decided, one by one.
+    /// The decisions that the verdict consists of.
     pub parts: Vec<Part>,
 }
 
-/// The decision about one command, file, host or doubt.
+/// The decision about one command, file, host or uncertainty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Part {
-    /// What it is about.
+    /// The command, file, host or tool.
     pub what: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// Whether that holds only under confinement.
+    /// The decision applies in the sandbox only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
-    /// The rule that decided: file and line. `None` for what is built in.
+    /// File and line of the rule that decided. `None` if no rule did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why, in words for the user and the model.
+    /// The reason, for the user and the model.
     pub reason: String,
-    /// What an approval of it would be remembered for.
+    /// The scope of an approval.
     pub scope: Scope,
 }
 
 impl Part {
-    /// A part that no rule decided and that holds without a sandbox.
+    /// A decision that no rule made and that needs no sandbox.
     #[must_use]
     pub fn new(
         what: impl Into<String>,
@@ -52,10 +51,26 @@ impl Part {
         let (what, reason) = (what.into(), reason.into());
         Self { what, decision, confined: false, rule: None, reason, scope }
     }
+
+    /// A decision of a rule, given its origin and justification.
+    pub(super) fn by_rule(
+        what: impl Into<String>,
+        decision: Decision,
+        origin: &str,
+        justification: Option<&str>,
+        scope: Scope,
+    ) -> Self {
+        let reason = justification.unwrap_or(match decision {
+            Decision::Allow => "a rule allows it",
+            Decision::Ask => "a rule requires approval",
+            Decision::Forbid => "a rule forbids it",
+        });
+        Self { rule: Some(origin.to_owned()), ..Self::new(what, decision, reason, scope) }
+    }
 }
 
 impl Verdict {
-    /// The verdict that these parts make.
+    /// The verdict of these decisions.
     #[must_use]
     pub fn from_parts(parts: Vec<Part>) -> Self {
         let decision = parts.iter().map(|part| part.decision).max().unwrap_or(Decision::Allow);
@@ -63,13 +78,13 @@ impl Verdict {
         Self { decision, confined, parts }
     }
 
-    /// The part that decided: the first of the strictest.
+    /// Returns the part that decided: the first of the strictest.
     #[must_use]
     pub fn decisive(&self) -> Option<&Part> {
         self.parts.iter().find(|part| part.decision == self.decision)
     }
 
-    /// The verdict in words, one line per part.
+    /// Describes the verdict, one line per part.
     #[must_use]
     pub fn explain(&self) -> String {
         let name = |decision| match decision {
@@ -79,10 +94,10 @@ impl Verdict {
         };
         let mut text = name(self.decision).to_owned();
         if self.confined && self.decision == Decision::Allow {
-            text.push_str(" (only confined)");
+            text.push_str(" (only in the sandbox)");
         }
         for part in &self.parts {
-            // Writing to a string cannot fail.
+            // Writing to a string does not fail.
             let _ = write!(text, "\n  {:<6} {}: {}", name(part.decision), part.what, part.reason);
             if let Some(rule) = &part.rule {
                 let _ = write!(text, " [{rule}]");

@@ -1,4 +1,4 @@
-//! Builtins and expansions that set variables by name, or look into text a second time.
+//! Builtins and expansions that set variables by name or evaluate text a second time.
 
 use super::Analysis;
 use super::launch::check_variable;
@@ -8,19 +8,19 @@ use crate::programs::Builtin;
 
 /// Comparisons for which `[[` evaluates both sides as arithmetic.
 const NUMERIC: &[&str] = &[" -eq ", " -ne ", " -lt ", " -le ", " -gt ", " -ge "];
-/// Settings of the shell that do not change what a script means.
-const HARMLESS: &str = "nullglob globstar dotglob failglob nocaseglob lastpipe inherit_errexit extglob \
-    checkwinsize pipefail errexit nounset xtrace noglob noclobber verbose errtrace functrace posix \
+/// Settings of the shell that do not change the meaning of a script.
+const HARMLESS: &str = "nullglob globstar dotglob failglob nocaseglob lastpipe inherit_errexit \
+    extglob checkwinsize pipefail errexit nounset xtrace noglob noclobber verbose errtrace functrace posix \
     allexport monitor notify noexec";
 
-/// Looks at the arguments of a builtin that sets variables or evaluates text.
+/// Checks the arguments of a builtin.
 pub(super) fn check(builtin: Builtin, base: &str, words: &[Word], analysis: &mut Analysis) {
     match builtin {
         Builtin::Set | Builtin::ShOpt => return settings(builtin, base, words, analysis),
         Builtin::Test => {
-            let asks = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
+            let is_query = |word: &Word| matches!(word.literal(), Some("-v" | "-R"));
             let plain = |word: &Word| word.literal().is_some_and(is_plain_name);
-            if words.windows(2).any(|pair| asks(&pair[0]) && !plain(&pair[1])) {
+            if words.windows(2).any(|pair| is_query(&pair[0]) && !plain(&pair[1])) {
                 analysis.note(Uncertainty::Hidden);
             }
             return;
@@ -31,9 +31,9 @@ pub(super) fn check(builtin: Builtin, base: &str, words: &[Word], analysis: &mut
     let mut value = false;
     for word in words {
         let Some(text) = word.literal() else {
-            // The value of an option is only text.
+            // The value of an assignment is only text.
             let named = matches!(word, Word::Unknown { prefix, .. } if prefix.contains('='));
-            // `wait $!`, and `wait "$pid"` if that is a number.
+            // `wait $!`, and `wait "$pid"` if the variable is a number.
             let pid = word.raw().trim_matches('"').strip_prefix('$').is_some_and(|name| {
                 name == "!"
                     || is_plain_name(name) && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -77,12 +77,12 @@ pub(super) fn check(builtin: Builtin, base: &str, words: &[Word], analysis: &mut
     let integers = builtin == Builtin::Declare
         && words.iter().filter_map(Word::literal).any(|t| t.starts_with('-') && t.contains('i'));
     if integers {
-        // Whatever is assigned to them, here or later, is evaluated.
+        // Every value that is assigned to such a variable, now or later, is evaluated.
         analysis.note(Uncertainty::Construct("integer variables".to_owned()));
     }
 }
 
-/// Looks at an option; says whether its value is the next word.
+/// Checks an option. Returns true if its value is the next word.
 fn option(builtin: Builtin, base: &str, text: &str, analysis: &mut Analysis) -> bool {
     match builtin {
         Builtin::Read => {
@@ -91,7 +91,7 @@ fn option(builtin: Builtin, base: &str, text: &str, analysis: &mut Analysis) -> 
             {
                 check_variable(name, analysis);
             }
-            // The name after `-a` is looked at like any other.
+            // The name after `-a` is checked like any other name.
             text.ends_with(['p', 't', 'd', 'n', 'N', 'u', 'i'])
         }
         Builtin::MapFile => {
@@ -115,7 +115,7 @@ fn printf(words: &[Word], analysis: &mut Analysis) {
             words.get(1).map(|w| w.literal().unwrap_or("$"))
         }
         Word::Literal { text, .. } => text.strip_prefix("-v"),
-        // `-vNAME`, perhaps.
+        // The word may become `-vNAME`.
         Word::Unknown { raw, prefix, .. } => {
             let bare = raw.trim_matches('"');
             let whole = bare.ends_with(|c: char| c == '}' || c == ')' || c.is_ascii_alphanumeric());
@@ -138,7 +138,7 @@ fn settings(builtin: Builtin, base: &str, words: &[Word], analysis: &mut Analysi
     let mut named = shopt;
     for word in words {
         let Some(text) = word.literal() else {
-            // Positional parameters, if nothing else; their use is doubted where they are used.
+            // Positional parameters are uncertain where they are used.
             if shopt || word.may_be_option() && !word.raw().starts_with('"') {
                 analysis.note(Uncertainty::Construct(format!("{base} with {}", word.raw())));
             }
@@ -162,22 +162,22 @@ fn settings(builtin: Builtin, base: &str, words: &[Word], analysis: &mut Analysi
     }
 }
 
-/// Whether a test compares numbers, which evaluates both sides. `[` does not.
+/// Returns true if a test compares numbers, which evaluates both sides. `[` does not.
 pub(super) fn compares_numbers(text: &str) -> bool {
     text.starts_with("[[") && NUMERIC.iter().any(|operator| text.contains(operator))
 }
 
-/// Whether a test asks only for variables that it names: `-v a[$(x)]` runs x.
+/// Returns true if a test only asks for variables by plain names: `-v a[$(x)]` runs x.
 pub(super) fn tests_plain_names(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.windows(2).all(|pair| !matches!(pair[0], "-v" | "-R") || is_plain_name(pair[1]))
 }
 
-/// What an expansion evaluates as arithmetic; notes what it sets.
+/// Returns the part of an expansion that is evaluated as arithmetic, and notes what it sets.
 pub(super) fn expansion<'t>(text: &'t str, analysis: &mut Analysis) -> Option<&'t str> {
     let inside = text.strip_prefix("${")?;
     if let Some(name) = inside.strip_prefix('!') {
-        // `${!a[@]}` and `${!a*}` are lists of names; the rest takes a name from a value.
+        // `${!a[@]}` and `${!a*}` are lists of names; other forms use a value as a name.
         let listed = ["[@]}", "[*]}", "*}", "@}"].iter().any(|end| name.ends_with(end));
         if !listed {
             analysis.note(Uncertainty::Hidden);

@@ -1,26 +1,26 @@
 //! Text that the shell evaluates a second time.
 //!
-//! In arithmetic, in subscripts and wherever a builtin takes the name of a variable, bash looks
-//! into the *values* of variables and runs the substitutions it finds there: with `x='a[$(rm y)]'`,
-//! `$((x))` runs rm. So a variable may be used there only if the script shows that its value is a
-//! number. Variables that the script does not set are the caller's and are trusted.
+//! In arithmetic, in subscripts and where a builtin expects the name of a variable, bash evaluates
+//! the *values* of variables and runs the substitutions in them: with `x='a[$(rm y)]'`, `$((x))`
+//! runs rm. So a variable may be used there only if the script shows that its value is a number.
+//! Variables that the script does not set belong to the caller and are trusted.
 
 use super::word::Word;
 use crate::programs;
 
-/// What is known of the variables of a script, and where values are evaluated.
+/// The variables of a script that may contain text, and those whose value is evaluated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Evaluation {
-    /// Variables that are set to something that may not be a number.
+    /// Variables whose value may not be a number.
     texts: Vec<String>,
-    /// Variables that are set to the value of another.
+    /// Variables that are set to the value of another variable.
     copies: Vec<(String, String)>,
     /// Variables whose value is evaluated.
     evaluated: Vec<String>,
 }
 
 impl Evaluation {
-    /// A variable is set to this word.
+    /// Notes that a variable is set to a word.
     pub(super) fn assign(&mut self, name: &str, value: &Word) {
         let name = name.split(['[', '+']).next().unwrap_or(name).to_owned();
         match value {
@@ -33,18 +33,19 @@ impl Evaluation {
         }
     }
 
-    /// A variable is set to something that nobody knows.
+    /// Notes that a variable is set to an unknown value.
     pub(super) fn fill(&mut self, name: &str) {
         self.texts.push(name.split(['[', '=']).next().unwrap_or(name).to_owned());
     }
 
-    /// The text is evaluated as arithmetic. False if it certainly may run something.
+    /// Notes that text is evaluated as arithmetic. Returns false if it may run something with any
+    /// values of its variables.
     #[must_use]
     pub(super) fn evaluate(&mut self, text: &str) -> bool {
         if has_parameters(text) {
             return false;
         }
-        // The length of something is a number whatever that is.
+        // A length is always a number.
         let text = text.replace("${#", "${#0");
         let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let names = names.filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
@@ -52,13 +53,13 @@ impl Evaluation {
         true
     }
 
-    /// Whether a value that may be anything is evaluated somewhere.
+    /// Returns true if a value that may not be a number is evaluated.
     pub(super) fn is_dangerous(&self) -> bool {
         if self.evaluated.is_empty() || self.texts.is_empty() {
             return false;
         }
         let mut texts = self.texts.clone();
-        // Each round adds at least one name, or is the last.
+        // Each iteration but the last adds at least one name.
         loop {
             let copied: Vec<String> = self
                 .copies
@@ -78,7 +79,7 @@ fn is_number(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit() || " +-*/%.:_".contains(c))
 }
 
-/// The positional parameters, which the script may have set to anything.
+/// Returns true if text uses positional parameters, which may be anything.
 fn has_parameters(text: &str) -> bool {
     text.match_indices('$').any(|(at, _)| {
         let rest = &text[at + 1..];
@@ -87,11 +88,11 @@ fn has_parameters(text: &str) -> bool {
     })
 }
 
-/// The variables that a value is made of, if it is a number whenever they are.
+/// Returns the variables of a value that is a number if all of them are.
 fn sources(raw: &str) -> Option<Vec<String>> {
     let raw = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')).unwrap_or(raw);
     if let Some(inside) = raw.strip_prefix("$((").and_then(|r| r.strip_suffix("))")) {
-        // What is in there is evaluated where it stands.
+        // The inside is evaluated in its place.
         return (!inside.contains("))")).then(Vec::new);
     }
     if let Some(inside) = raw.strip_prefix("$(").and_then(|r| r.strip_suffix(')')) {
@@ -112,12 +113,12 @@ fn sources(raw: &str) -> Option<Vec<String>> {
             Some(braced) => braced.split_once('}')?,
             None => {
                 let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-                // `$?` and its like are one character.
+                // Special variables such as `$?` are one character.
                 let first = part.chars().next().map_or(0, char::len_utf8);
                 part.split_at(end.unwrap_or(part.len()).max(first))
             }
         };
-        // The length of something is a number whatever that is.
+        // A length is always a number.
         if !(matches!(inside, "?" | "#" | "$" | "!") || inside.starts_with('#')) {
             let first = inside.chars().next()?;
             let plain = inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -133,15 +134,14 @@ fn sources(raw: &str) -> Option<Vec<String>> {
     is_number(start).then_some(names)
 }
 
-/// Whether a command certainly prints a number.
+/// Returns true if a script prints a number and nothing else.
 pub(super) fn prints_number(script: &str) -> bool {
-    // `grep` fails where it counts none; then this is printed instead, or after it.
+    // A search that counts no match fails; then the alternative is printed.
     let script = script.trim();
     let otherwise = ["|| true", "||true", "|| :", "|| echo 0", "||echo 0"];
     let script = otherwise.iter().find_map(|end| script.strip_suffix(end)).unwrap_or(script);
     let script = script.trim_end().trim_end_matches("2>/dev/null").trim_end_matches("2> /dev/null");
-    // What would make the words below something else than words, or the bar something else than a
-    // pipe.
+    // With these characters, words may not be words and bars may not be pipes.
     if script.contains([';', '&', '\n', '`', '(', '\\', '#', '{']) || script.contains("||") {
         return false;
     }
@@ -167,7 +167,7 @@ mod tests {
     use crate::shell::analyze;
 
     #[test]
-    fn only_numbers_are_evaluated() {
+    fn evaluated_values_must_be_numbers() {
         for (script, certain) in [
             ("x=1; echo $((x + 1))", true),
             ("x=$(wc -l < f); echo $((x + 1))", true),

@@ -1,18 +1,17 @@
 //! Scripts in small languages: whether they can run programs or write files.
 
 use super::word::Word;
+use crate::programs::takes_value;
 
+/// Long options of sed that neither run programs nor read scripts.
+const SED_OPTIONS: &str = "--quiet --silent --in-place --regexp-extended --null-data --debug";
 /// Commands of sed without arguments that have no effect outside of it.
 const INERT: &str = "pdqQnNDGHhgxPl={}zF";
 
 /// Returns the indices of words with variables that must be numbers, or `None` if the sed script
 /// may run programs or write files.
 pub(super) fn sed_numbers(words: &[Word]) -> Option<Vec<usize>> {
-    let mut numbers = Vec::new();
-    if may_be_more(words, &mut numbers) { None } else { Some(numbers) }
-}
-
-fn may_be_more(words: &[Word], variables: &mut Vec<usize>) -> bool {
+    let mut variables = Vec::new();
     let mut scripts = 0;
     let mut next = false;
     let mut first = None;
@@ -20,7 +19,7 @@ fn may_be_more(words: &[Word], variables: &mut Vec<usize>) -> bool {
     for (at, (word, numbers)) in words.iter().zip(&numbered).enumerate().skip(1) {
         let Some(text) = word.literal().or(numbers.as_deref()) else {
             if next || word.may_be_option() && scripts == 0 && first.is_none() {
-                return true;
+                return None;
             }
             continue;
         };
@@ -32,18 +31,13 @@ fn may_be_more(words: &[Word], variables: &mut Vec<usize>) -> bool {
         } else if let Some(script) = text.strip_prefix("--expression=") {
             Some(script)
         } else if text.starts_with("--") && text.len() > 2 {
-            if !["--quiet", "--silent", "--in-place", "--regexp-extended", "--null-data", "--debug"]
-                .iter()
-                .any(|known| text.split('=').next() == Some(known))
-            {
-                return true;
-            }
+            takes_value(SED_OPTIONS, text)?;
             None
         } else if text.starts_with('-') && text.len() > 1 {
             // `-i` takes the rest of the word; `-e` too, or the next word.
             let letters = &text[1..text.find('i').map_or(text.len(), |at| at + 1)];
             if letters.contains('f') || letters.contains('l') {
-                return true;
+                return None;
             }
             match letters.split_once('e') {
                 Some((_, "")) => {
@@ -60,15 +54,18 @@ fn may_be_more(words: &[Word], variables: &mut Vec<usize>) -> bool {
         if let Some(script) = script {
             scripts += 1;
             if !only_edits(script) {
-                return true;
+                return None;
             }
         }
     }
     // Without `-e`, the first operand is the script.
-    next || scripts == 0 && first.is_some_and(|script| !only_edits(script))
+    if next || scripts == 0 && first.is_some_and(|script| !only_edits(script)) {
+        return None;
+    }
+    Some(variables)
 }
 
-/// A word with a number in the place of what is calculated or a variable: `"$((n - 5)),${m}p"`.
+/// Returns a word with numbers in place of its variables and calculations: `"$((n - 5)),${m}p"`.
 fn with_numbers(word: &Word) -> Option<String> {
     let Word::Unknown { raw, .. } = word else { return None };
     let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
@@ -87,7 +84,7 @@ fn with_numbers(word: &Word) -> Option<String> {
         } else {
             after.split_at(after.find(|c: char| !plain(c)).unwrap_or(after.len()))
         };
-        // `$p`, `$!d`: to sed, the last line.
+        // `$p`, `$!d`: the last line.
         if name.is_empty()
             || !name.chars().all(plain)
             || name.starts_with(|c: char| c.is_ascii_digit())
@@ -103,17 +100,19 @@ fn with_numbers(word: &Word) -> Option<String> {
     (!only_a_variable && !text.contains(['`', '"', '\\'])).then_some(text)
 }
 
+/// Returns true if a sed script only edits its input.
 fn only_edits(script: &str) -> bool {
     let mut rest = script;
     loop {
         rest = rest.trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == '}');
-        // Addresses.
+        // Skip addresses.
         loop {
             let plain = |c: char| c.is_ascii_digit() || "$,!~+ I".contains(c);
             rest = rest.trim_start_matches(plain);
             let delimiter = match rest.strip_prefix('\\') {
                 Some(other) => other.chars().next(),
-                None => Some('/').filter(|_| rest.starts_with('/')),
+                None if rest.starts_with('/') => Some('/'),
+                None => None,
             };
             let Some(delimiter) = delimiter else { break };
             let start = rest.find(delimiter).map_or(rest.len(), |at| at + delimiter.len_utf8());
@@ -153,7 +152,7 @@ fn only_edits(script: &str) -> bool {
     }
 }
 
-/// What follows a part that ends with the delimiter.
+/// Returns the text after a part that ends with the delimiter.
 fn part(text: &str, delimiter: char) -> Option<&str> {
     let mut escaped = false;
     let mut set = false;
@@ -161,9 +160,9 @@ fn part(text: &str, delimiter: char) -> Option<&str> {
         if character == '\n' {
             return None;
         }
-        // In a set, some take the delimiter for a character like any other.
+        // In a set, some versions of sed read the delimiter as an ordinary character.
         if !escaped && character == delimiter {
-            return text.get(at + character.len_utf8()..).filter(|_| !set);
+            return if set { None } else { text.get(at + character.len_utf8()..) };
         }
         set = !escaped && character == '[' || set && (escaped || character != ']');
         escaped = !escaped && character == '\\';
@@ -214,7 +213,7 @@ mod tests {
     use crate::shell::analyze;
 
     #[test]
-    fn editing_is_told_from_running() {
+    fn sed_scripts_that_only_edit_are_recognized() {
         for (script, expected) in [
             ("sed s/a/b/ f", false),
             ("sed -i 's/a;b/c/g' f", false),

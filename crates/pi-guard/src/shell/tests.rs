@@ -1,8 +1,8 @@
-//! Which commands and doubts a script comes down to.
+//! The commands and uncertainties of scripts.
 
 use super::*;
 
-/// The commands of a script, one per line, with who starts them.
+/// The commands of a script, with `?` for unknown words.
 fn commands(script: &str) -> Vec<String> {
     let words = |command: &Command| -> Vec<String> {
         command.words.iter().map(|w| w.literal().unwrap_or("?").to_owned()).collect()
@@ -11,7 +11,7 @@ fn commands(script: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_command_is_found() {
+fn all_commands_are_found() {
     for (script, expected) in [
         ("cat a.txt 2>/dev/null", vec!["cat a.txt"]),
         ("echo $(cat a.txt)", vec!["echo ?", "cat a.txt"]),
@@ -50,7 +50,7 @@ fn every_command_is_found() {
 }
 
 #[test]
-fn what_is_plain_is_certain() {
+fn plain_scripts_are_certain() {
     for script in [
         "cat a.txt",
         "cargo build \\\n  --release",
@@ -72,7 +72,7 @@ fn what_is_plain_is_certain() {
 }
 
 #[test]
-fn what_is_not_is_doubted() {
+fn other_scripts_are_uncertain() {
     for script in [
         "X=cat; $X a",
         "eval ls",
@@ -103,16 +103,16 @@ fn what_is_not_is_doubted() {
 }
 
 #[test]
-fn bounds_hold() {
+fn limits_are_enforced() {
     let nested = format!("{}x{}", "$(".repeat(5000), ")".repeat(5000));
     for script in ["a;".repeat(MAX_LENGTH), nested, "(".repeat(10_000), "a;".repeat(10_000)] {
         assert!(!analyze(&script).is_certain());
     }
 }
 
-/// The grammar's C code must not see these.
+/// The C code of the grammar crashes on these characters.
 #[test]
-fn no_character_is_too_odd() {
+fn every_character_is_accepted() {
     for c in ['\u{10FFFF}', '\u{1F600}', '\u{FFFF}', '\u{4E00}', '\u{0}', '\u{80}', 'é'] {
         for shape in
             ["c", "<<c\nc\nc", "${c}", "$c", "{c..c}", "a=c", "c=1", "[[ a =~ c ]] && x", "\"$c\""]
@@ -127,7 +127,7 @@ fn no_character_is_too_odd() {
 }
 
 #[test]
-fn words_are_quoted_for_the_shell() {
+fn quoted_words_are_read_back() {
     let cases =
         [("a-b", "a-b"), ("", "''"), ("a b", "'a b'"), ("it's", "'it'\\''s'"), ("$x", "'$x'")];
     for (word, expected) in cases {

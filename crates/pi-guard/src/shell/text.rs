@@ -1,11 +1,11 @@
-//! What can be said of a script before it is parsed: characters that deceive, and lines that are
-//! continued in the middle of a word.
+//! Checks of a script before it is parsed: misleading characters, and lines that are continued in
+//! the middle of a word.
 
 use super::uncertainty::Uncertainty;
 
-/// Characters that are not what they look like, or cannot be seen.
-pub(super) fn doubts(script: &str) -> Vec<Uncertainty> {
-    let mut doubts = Vec::new();
+/// Returns the uncertainties that follow from the text alone.
+pub(super) fn uncertainties(script: &str) -> Vec<Uncertainty> {
+    let mut found = Vec::new();
     for character in script.chars() {
         let what = match character {
             '\n' | '\t' | ' '..='~' => continue,
@@ -16,24 +16,24 @@ pub(super) fn doubts(script: &str) -> Vec<Uncertainty> {
             }
             _ => continue,
         };
-        let doubt = Uncertainty::Character(what);
-        if !doubts.contains(&doubt) {
-            doubts.push(doubt);
+        let uncertainty = Uncertainty::Character(what);
+        if !found.contains(&uncertainty) {
+            found.push(uncertainty);
         }
     }
-    // To the grammar, a here-document that begins with a continued line begins a line later.
+    // The grammar starts a here-document that begins with a continued line one line too late.
     if script.contains("<<") && script.contains("\n\\\n") {
-        doubts.push(Uncertainty::Syntax);
+        found.push(Uncertainty::Syntax);
     }
     // `${x@P}` runs the substitutions in the value of x.
     if script.contains("@P}") {
-        doubts.push(Uncertainty::Hidden);
+        found.push(Uncertainty::Hidden);
     }
-    doubts
+    found
 }
 
-/// A quote or sign as a word processor makes it, which the shell takes for a letter. Within a
-/// string it is one.
+/// Returns an uncertainty if a word contains a typographic quote or sign, which the shell reads as
+/// a letter.
 pub(super) fn look_alike(word: &str) -> Option<Uncertainty> {
     let found =
         word.chars().find(|c| matches!(c, '\u{2018}'..='\u{201F}' | '\u{FF01}'..='\u{FF5E}'))?;
@@ -49,7 +49,7 @@ fn is_invisible(c: char) -> bool {
         | '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// The script without `\`-newline, if one of them is inside a word.
+/// Returns the script without continued lines, if one is continued inside a word.
 pub(super) fn without_continuations(script: &str) -> Option<String> {
     let within_a_word = script.match_indices("\\\n").any(|(at, _)| {
         let before = script[..at].chars().next_back();

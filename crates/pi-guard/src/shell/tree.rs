@@ -1,7 +1,7 @@
-//! From the syntax tree to commands.
+//! The walk from the syntax tree to commands.
 //!
-//! The grammar is not bash. Where the two may differ, the walk says so: tokens that the grammar
-//! skipped, substitutions that it took for text, kinds of node that are not in the lists here.
+//! The grammar differs from bash. The walk reports places where the two may disagree: tokens that
+//! the grammar skips, substitutions that it reads as text, kinds of nodes that are not listed.
 
 use std::cell::RefCell;
 use std::ops::ControlFlow;
@@ -11,16 +11,16 @@ use tree_sitter::{Node, ParseOptions, Parser, Tree};
 use super::nodes::{LINES, STRUCTURE, WHOLES, WORDS};
 use super::uncertainty::Uncertainty;
 use super::word::{self, Word, slice};
-use super::{Access, Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect};
+use super::{Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, RedirectAccess};
 use super::{builtins, evaluate, launch};
 use crate::programs;
 
-/// The parser reports its progress every hundred steps or so; this many reports are far more
-/// than any script of the permitted length needs, unless it is made to be slow.
+/// The maximum number of progress reports of the parser, one about every hundred steps. Only a
+/// script that is designed to be slow needs more.
 const MAX_PROGRESS: usize = 20_000;
 
 thread_local! {
-    // Setting up a parser costs more than reading a short script with it.
+    // A new parser costs more than parsing a short script.
     static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
 }
 
@@ -49,8 +49,8 @@ fn parse(script: &str) -> Option<Tree> {
             if steps > MAX_PROGRESS { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let options = ParseOptions::new().progress_callback(&mut progress);
-        // The grammar's C code looks characters up in tables that end with ASCII, and crashes
-        // beyond. No other character means anything to the shell, so a plain one stands for each.
+        // The C code of the grammar looks characters up in tables that end with ASCII, and crashes
+        // beyond. Other characters have no meaning to the shell, so each is replaced.
         let plain = |byte: u8| matches!(byte, b'\n' | b'\t' | b' '..=b'~');
         let bytes: Vec<u8> =
             script.bytes().map(|byte| if plain(byte) { byte } else { b'%' }).collect();
@@ -68,7 +68,7 @@ struct Walk<'a> {
     script: &'a str,
     analysis: &'a mut Analysis,
     through: &'a [String],
-    /// Up to where tokens were seen.
+    /// The end of the last token.
     reached: usize,
 }
 
@@ -83,7 +83,7 @@ impl Walk<'_> {
                 let command = self.command(node);
                 self.push(command);
             }
-            // What it is set to there is evaluated, not taken as it is.
+            // Its value is evaluated.
             "variable_assignment" if has_parent(node, &["c_style_for_statement"]) => {}
             "variable_assignment" if !has_parent(node, &["command", "declaration_command"]) => {
                 let assignments = vec![self.assignment(node)];
@@ -110,9 +110,8 @@ impl Walk<'_> {
             }
             "variable_assignment" | "variable_assignments" => {}
             "ERROR" => self.analysis.note(Uncertainty::Syntax),
-            // After `==` the grammar takes the rest of the line for a pattern: `ls ==; cat x`.
+            // After `==` the grammar reads the rest of the line as a pattern: `ls ==; cat x`.
             "regex" if has_parent(node, &["command"]) => self.analysis.note(Uncertainty::Syntax),
-            // Its parent reads it.
             kind if node.is_named() && !STRUCTURE.contains(&kind) => {
                 self.analysis.note(Uncertainty::Construct(kind.replace('_', " ")));
             }
@@ -138,7 +137,7 @@ impl Walk<'_> {
                 self.analysis.note(Uncertainty::Syntax);
             }
             word_end = is_word.then(|| child.end_byte());
-            // A newline that the grammar takes for a space ends the command in the shell.
+            // A newline that the grammar reads as a space ends the command in the shell.
             let space = self.script.get(end..child.start_byte()).unwrap_or_default();
             if LINES.contains(&node.kind()) && space.replace("\\\n", "").contains('\n') {
                 self.analysis.note(Uncertainty::Syntax);
@@ -151,7 +150,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The text of a here-document has no token of its own before the first expansion.
+    /// Checks the text of a here-document, which has no token before the first expansion.
     fn text(&mut self, until: usize) {
         let text = self.script.get(self.reached..until).unwrap_or_default();
         if text.contains(['$', '`']) {
@@ -160,7 +159,7 @@ impl Walk<'_> {
         self.reached = self.reached.max(until);
     }
 
-    /// Notes what is evaluated as arithmetic, or sets a variable in passing.
+    /// Notes text that is evaluated as arithmetic, and variables that it sets.
     fn evaluated(&mut self, node: Node<'_>) {
         let text = slice(node, self.script);
         let inside = match node.kind() {
@@ -170,7 +169,7 @@ impl Walk<'_> {
             "test_command" if !builtins::tests_plain_names(text) => {
                 return self.analysis.note(Uncertainty::Hidden);
             }
-            // Its body is not arithmetic.
+            // The body is not arithmetic.
             "c_style_for_statement" => {
                 let body =
                     node.child_by_field_name("body").map_or(node.end_byte(), |b| b.start_byte());
@@ -182,7 +181,7 @@ impl Walk<'_> {
                 None => return,
             },
             "for_statement" => return self.for_variable(node),
-            // Between backquotes, backslashes are taken away before anything else is read.
+            // Between backquotes, the shell removes backslashes before it reads the script.
             "command_substitution" if text.starts_with('`') && text.contains('\\') => {
                 return self.analysis.note(Uncertainty::Hidden);
             }
@@ -198,7 +197,6 @@ impl Walk<'_> {
             _ => return,
         };
         for name in inside.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-            // `$PATH` is fine, but it makes no sense here.
             launch::check_variable(name, self.analysis);
         }
         if !self.analysis.evaluation.evaluate(inside) {
@@ -206,7 +204,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The variable of a `for` or `select`, and what it is set to.
+    /// Notes the variable of a `for` or `select` and its values.
     fn for_variable(&mut self, node: Node<'_>) {
         let Some(name) = node.child_by_field_name("variable") else { return };
         let name = slice(name, self.script);
@@ -218,7 +216,7 @@ impl Walk<'_> {
         }
         for value in values {
             let word = word::read(value, self.script);
-            // `{1..9}` is numbers too.
+            // `{1..9}` are numbers too.
             let text = slice(value, self.script);
             if value.kind() != "brace_expression" || text.chars().any(|c| c.is_ascii_alphabetic()) {
                 self.analysis.evaluation.assign(name, &word);
@@ -227,12 +225,12 @@ impl Walk<'_> {
         }
     }
 
-    /// Looks at a token: nothing may lie between it and the last, or be hidden in it.
+    /// Checks a token: nothing may be between it and the last one, or be hidden in it.
     fn token(&mut self, node: Node<'_>) {
         self.gap(node.start_byte());
         self.reached = self.reached.max(node.end_byte());
         let text = slice(node, self.script);
-        // In `wc -n1<f` the grammar takes `-n1` for a descriptor.
+        // In `wc -n1<f` the grammar reads `-n1` as a descriptor.
         let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
         if node.kind() == "file_descriptor" && !digits(text) && !text.starts_with('{') {
             self.analysis.note(Uncertainty::Syntax);
@@ -240,19 +238,19 @@ impl Walk<'_> {
         let hides = match node.kind() {
             "comment" | "heredoc_start" | "heredoc_end" => false,
             "heredoc_body" | "heredoc_content" if is_quoted_heredoc(node, self.script) => false,
-            // `"${x:-'$(y)'}"` runs y: inside double quotes, single ones are letters.
+            // `"${x:-'$(y)'}"` runs y: inside double quotes, single quotes are letters.
             "raw_string" if has_ancestor(node, &["expansion"]) => text.contains(['$', '`']),
-            // What an array index holds is run when it is calculated, whatever the quotes.
+            // The shell runs substitutions in an array index when it evaluates the index.
             "raw_string" | "ansi_c_string" => text.contains("[$(") || text.contains("[`"),
             "string_content" if text.contains("[\\$(") || text.contains("[\\`") => true,
             _ if node.is_named() => has_substitution(text),
             _ => false,
         };
-        // A sign that is more than itself: the `$` of `-a$"b"` has the `-a` in it.
+        // In `-a$"b"` the token `$` contains the `-a`.
         if !node.is_named() && node.kind() == "$" && !self.is_translation(node) {
             self.analysis.note(Uncertainty::Syntax);
         }
-        // The grammar lets `\\x` on a new line go on with the word before.
+        // The grammar appends `\\x` on a new line to the word before.
         if node.kind() == "word" && text.replace("\\\n", "").contains('\n') {
             self.analysis.note(Uncertainty::Syntax);
         }
@@ -260,17 +258,17 @@ impl Walk<'_> {
             self.analysis.note(Uncertainty::Hidden);
         }
         if node.kind() == "word"
-            && let Some(doubt) = super::text::look_alike(text)
+            && let Some(uncertainty) = super::text::look_alike(text)
         {
-            self.analysis.note(doubt);
+            self.analysis.note(uncertainty);
         }
     }
 
-    /// Whether a `$` stands before a string and is nothing else.
+    /// Returns true if a `$` is only the prefix of a translated string.
     fn is_translation(&self, node: Node<'_>) -> bool {
         let rest = self.script.get(node.end_byte()..).unwrap_or_default();
         let text = slice(node, self.script);
-        // Within a string, the space before it is part of the sign: `"$a $b"`.
+        // In a string, the token includes the space before it: `"$a $b"`.
         let string = node.parent().and_then(|parent| parent.parent());
         let text = match string.map(|string| string.kind()) {
             Some("string" | "heredoc_body") => text.trim_start(),
@@ -279,11 +277,11 @@ impl Walk<'_> {
         text == "$" && !rest.starts_with(char::is_whitespace) && !rest.is_empty()
     }
 
-    /// Between tokens there may only be white space.
+    /// Checks that there is only white space between tokens.
     fn gap(&mut self, until: usize) {
         let skipped = self.script.get(self.reached..until).unwrap_or_default();
         let rest = self.script.get(until..).unwrap_or_default();
-        // A `-` before a here-document is an argument that the grammar loses.
+        // The grammar loses a `-` before a here-document.
         if skipped.trim().is_empty() || skipped.trim() == "-" && rest.starts_with("<<") {
             return;
         }
@@ -297,7 +295,7 @@ impl Walk<'_> {
         let mut word: Vec<Node<'_>> = Vec::new();
         let mut cursor = node.walk();
         for child in node.children(&mut cursor) {
-            // The grammar breaks some words in two; to the shell only white space does that.
+            // The grammar splits some words; to the shell, only white space does.
             if word.last().is_some_and(|last| last.end_byte() != child.start_byte()) {
                 command.words.push(word::read_joined(&word, self.script));
                 word.clear();
@@ -328,7 +326,7 @@ impl Walk<'_> {
         let text = slice(node, self.script);
         let name = node.child_by_field_name("name").map(|name| slice(name, self.script));
         let mut name = name.unwrap_or(text).to_owned();
-        // `x+=y` adds to what x is.
+        // `x+=y` appends to x.
         if text.get(name.len()..).is_some_and(|rest| rest.starts_with("+=")) {
             name.push('+');
         }
@@ -345,7 +343,8 @@ impl Walk<'_> {
         }
     }
 
-    /// The grammar gives the words after a redirection to the redirection: `cat >a b` reads `b`.
+    /// Reads a redirection. In `cat >a b` the grammar assigns `b` to the redirection, although it
+    /// is an argument.
     fn redirect(&mut self, node: Node<'_>, command: &mut Command) {
         let mut cursor = node.walk();
         let mut sign = "";
@@ -392,7 +391,7 @@ impl Walk<'_> {
         let targets = command.redirects.iter().map(|redirect| &redirect.target);
         for word in command.words.iter().chain(targets) {
             let raw = word.raw();
-            // `{x}<f cat` runs cat: to the grammar, `{x}` is a word like any other.
+            // `{x}<f cat` runs cat: to the grammar, `{x}` is an ordinary word.
             let descriptor = raw.starts_with('{') && raw.ends_with('}') && raw.len() > 2;
             let broken =
                 raw.replace("\\\n", "").contains('\n') && !raw.contains(['\'', '"', '`', '(']);
@@ -413,9 +412,9 @@ fn file(sign: &str, target: Word, command: &mut Command) {
         return;
     }
     let access = match sign {
-        "<" | "<&" | "<&-" => Access::Read,
-        ">>" | "&>>" => Access::Append,
-        _ => Access::Write,
+        "<" | "<&" | "<&-" => RedirectAccess::Read,
+        ">>" | "&>>" => RedirectAccess::Append,
+        _ => RedirectAccess::Write,
     };
     command.redirects.push(Redirect { access, target });
 }
@@ -430,7 +429,7 @@ fn has_ancestor(node: Node<'_>, kinds: &[&str]) -> bool {
         if kinds.contains(&parent.kind()) {
             return true;
         }
-        // What is inside another substitution is not what this one becomes.
+        // The inside of another substitution is not part of this value.
         if parent.kind() == "command_substitution" {
             return false;
         }
@@ -458,7 +457,7 @@ fn is_quoted_heredoc(node: Node<'_>, script: &str) -> bool {
     false
 }
 
-/// Whether there is a `` ` `` or `$(` that is not escaped.
+/// Returns true if the text has a `` ` `` or `$(` that is not escaped.
 fn has_substitution(text: &str) -> bool {
     let mut characters = text.chars().peekable();
     while let Some(character) = characters.next() {

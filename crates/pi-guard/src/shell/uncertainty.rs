@@ -1,36 +1,37 @@
-//! Why an analysis may not be the whole truth.
+//! Reasons why an analysis may be incomplete.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// Something in a script that its text does not decide.
+/// A property of a script that its text does not determine.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub enum Uncertainty {
-    /// The script is longer than what is analysed.
+    /// The script exceeds the maximum length.
     TooLong,
-    /// It nests deeper than what is analysed.
+    /// The script exceeds the maximum depth.
     TooDeep,
-    /// It holds more commands than are looked at, or takes too long to read.
+    /// The script has too many commands, or takes too long to parse.
     TooMuch,
-    /// The grammar does not understand it.
+    /// The grammar does not understand the script.
     Syntax,
-    /// The grammar knows this but the analysis does not.
+    /// The grammar understands this construct, but the analysis does not.
     Construct(String),
-    /// A character that does not look like what it is.
+    /// A character looks like another one, or is invisible.
     Character(String),
-    /// The program to run is not written out.
+    /// The program to run is not literal.
     Program(String),
-    /// Runs text as a script: `eval`, `source`, `trap` and others.
+    /// The command runs text as a script, as `eval`, `source` and `trap` do.
     RunsText(String),
-    /// Gives a command another meaning: an alias, or a function with the name of a program.
+    /// A command gets another meaning: by an alias, or by a function with the name of a program.
     Renames(String),
-    /// Sets a variable that changes what commands do.
+    /// A variable is set that changes what commands do.
     Variable(String),
-    /// A command that starts others, in a form that is not known.
+    /// A command starts others in a form that is not known.
     Starter(String),
-    /// A substitution inside text that the shell may look into again.
+    /// Text contains a substitution that the shell may evaluate later.
     Hidden,
 }
 
@@ -38,17 +39,17 @@ impl fmt::Display for Uncertainty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLong => write!(f, "the script is too long to analyze"),
-            Self::TooDeep => write!(f, "the script nests too deeply to analyze"),
+            Self::TooDeep => write!(f, "the script is nested too deeply to analyze"),
             Self::TooMuch => write!(f, "the script is too large to analyze"),
-            Self::Syntax => write!(f, "the script is not understood (syntax)"),
-            Self::Construct(what) => write!(f, "the script uses {what}, which is not analysed"),
+            Self::Syntax => write!(f, "the syntax of the script is not understood"),
+            Self::Construct(what) => write!(f, "the script uses {what}, which is not analyzed"),
             Self::Character(what) => write!(f, "the script contains {what}"),
-            Self::Program(word) => write!(f, "the program to run is not written out: {word}"),
+            Self::Program(word) => write!(f, "the program to run is computed: {word}"),
             Self::RunsText(what) => write!(f, "`{what}` runs text as a script"),
             Self::Renames(name) => write!(f, "`{name}` is given another meaning"),
             Self::Variable(name) => write!(f, "the variable {name} changes what commands do"),
-            Self::Starter(what) => write!(f, "cannot tell which command `{what}` starts"),
-            Self::Hidden => write!(f, "text contains a substitution that may be run later"),
+            Self::Starter(what) => write!(f, "the command that `{what}` starts is unknown"),
+            Self::Hidden => write!(f, "text contains a substitution that may be evaluated later"),
         }
     }
 }

@@ -1,38 +1,38 @@
-//! Words as the shell passes them on: quotes removed, or known not to be known.
+//! Words as the shell passes them on, with quotes removed, or marked as unknown.
 
 use serde::Serialize;
 use tree_sitter::Node;
 
-/// Why a word with a `*` is not known.
+/// The reason why a word with a `*` is unknown.
 const PATTERN: &str = "a file name pattern";
 
-/// One word of a command.
+/// A word of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Word {
-    /// Exactly this, after quote removal.
+    /// A word that the script determines.
     Literal {
-        /// The word.
+        /// The word after quote removal.
         text: String,
-        /// As it is written.
+        /// The word as it is written.
         raw: String,
     },
-    /// Something that only running the script decides.
+    /// A word that only running the script determines.
     #[serde(rename_all = "camelCase")]
     Unknown {
-        /// As it is written.
+        /// The word as it is written.
         raw: String,
-        /// How it certainly begins.
+        /// The beginning that is certain.
         prefix: String,
-        /// Whether it may become several words, or none.
+        /// The word may become several words, or none.
         many: bool,
-        /// What makes it unknown.
+        /// The reason why the word is unknown.
         why: &'static str,
     },
 }
 
 impl Word {
-    /// A word that is written as it is meant.
+    /// A literal word that needs no quotes.
     pub(crate) fn plain(text: impl Into<String>) -> Self {
         let text = text.into();
         Self::Literal { raw: text.clone(), text }
@@ -42,7 +42,7 @@ impl Word {
         Self::Unknown { raw: raw.to_owned(), prefix: String::new(), many: true, why }
     }
 
-    /// The word, if it is known.
+    /// Returns the word if it is literal.
     #[must_use]
     pub fn literal(&self) -> Option<&str> {
         match self {
@@ -51,7 +51,7 @@ impl Word {
         }
     }
 
-    /// The word as it is written in the script.
+    /// Returns the word as it is written in the script.
     #[must_use]
     pub fn raw(&self) -> &str {
         match self {
@@ -59,12 +59,12 @@ impl Word {
         }
     }
 
-    /// Whether it is an option, or may turn out to be one.
+    /// Returns true if the word is an option or may become one.
     #[must_use]
     pub fn may_be_option(&self) -> bool {
         match self {
             Self::Literal { text, .. } => text.starts_with('-'),
-            // What a pattern becomes all begins the same way.
+            // All names that a pattern matches begin like the pattern.
             Self::Unknown { prefix, many, why, .. } => {
                 *many && *why != PATTERN || prefix.is_empty() || prefix.starts_with('-')
             }
@@ -72,12 +72,12 @@ impl Word {
     }
 }
 
-/// Reads the word that `node` is.
+/// Reads the word at a node.
 pub(super) fn read(node: Node<'_>, source: &str) -> Word {
     read_joined(&[node], source)
 }
 
-/// Reads the word that adjacent nodes make up together.
+/// Reads the word that adjacent nodes form together.
 pub(super) fn read_joined(nodes: &[Node<'_>], source: &str) -> Word {
     let mut builder = Builder::default();
     let (Some(first), Some(last)) = (nodes.first(), nodes.last()) else {
@@ -99,7 +99,7 @@ pub(super) fn slice<'s>(node: Node<'_>, source: &'s str) -> &'s str {
 #[derive(Default)]
 struct Builder {
     text: String,
-    /// `text` with everything quoted replaced by `q`: what expansion still looks at.
+    /// `text` with everything quoted replaced by `q`: the part that the shell expands.
     bare: String,
     unknown: Option<(&'static str, usize)>,
     many: bool,
@@ -114,7 +114,7 @@ impl Builder {
                 let mut cursor = node.walk();
                 for child in node.children(&mut cursor) {
                     if child.start_byte() != end {
-                        self.give_up("a gap the grammar leaves", true);
+                        self.give_up("a gap in the grammar", true);
                     }
                     end = child.end_byte();
                     self.add(child, source, quoted);
@@ -127,7 +127,7 @@ impl Builder {
             "string" => self.string(node, raw),
             "ansi_c_string" => match ansi_c(raw) {
                 Some(text) => self.quote(&text),
-                None => self.give_up("an escape that is not known", false),
+                None => self.give_up("an unknown escape", false),
             },
             "brace_expression" => self.give_up("brace expansion", true),
             "arithmetic_expansion" => self.give_up("arithmetic", false),
@@ -135,7 +135,7 @@ impl Builder {
             "simple_expansion" | "expansion" => self.give_up("a variable", !quoted),
             "command_substitution" => self.give_up("the output of a command", !quoted),
             "array" => self.give_up("an array", true),
-            // Between the parts of a word there are only its own tokens.
+            // The parts of a word are separated by these tokens only.
             _ if !node.is_named() && matches!(raw, "{" | "}" | "," | "[" | "]" | "=" | "==") => {
                 self.bare(raw);
             }
@@ -149,7 +149,7 @@ impl Builder {
         if !plain {
             let start = raw.find(['$', '`']).unwrap_or(raw.len());
             self.quote(&double_quoted(raw.get(1..start).unwrap_or_default()));
-            // `"$@"` and `"${a[@]}"` are as many words as there are elements.
+            // `"$@"` and `"${a[@]}"` become one word per element.
             return self.give_up("a variable or substitution", raw.contains('@'));
         }
         let inner = raw.strip_prefix('"').unwrap_or(raw);
@@ -209,14 +209,14 @@ impl Builder {
     }
 }
 
-/// Where a brace expansion begins.
+/// Returns the index of a brace expansion.
 fn brace(bare: &str) -> Option<usize> {
     let open = bare.find('{')?;
     let inside = &bare[open..];
     (inside.contains('}') && (inside.contains(',') || inside.contains(".."))).then_some(open)
 }
 
-/// Where a file name pattern begins.
+/// Returns the index of a file name pattern.
 fn glob(bare: &str) -> Option<usize> {
     let first = bare.find(['*', '?']);
     let set = bare.find('[').filter(|at| bare[*at..].contains(']'));
@@ -244,7 +244,7 @@ fn double_quoted(inner: &str) -> String {
     text
 }
 
-/// `$'…'` with its escapes undone; `None` if one is not known.
+/// Decodes `$'…'`. Returns `None` if an escape is not known.
 fn ansi_c(raw: &str) -> Option<String> {
     let inner = raw.strip_prefix("$'")?.strip_suffix('\'')?;
     let mut bytes = Vec::with_capacity(inner.len());
@@ -279,13 +279,13 @@ fn ansi_c(raw: &str) -> Option<String> {
             _ => return None,
         }
     }
-    // A NUL ends the word in the shell; too odd to follow.
+    // A NUL ends the word in the shell, which is not modeled.
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
 struct Digits {
     value: u32,
-    /// The radix to the power of how many there are.
+    /// The radix to the power of the number of digits.
     scale: u32,
 }
 

@@ -1,7 +1,8 @@
-//! The analysis beside the real shell: whatever bash runs, the analysis lists or doubts.
+//! The analysis compared with the real shell: every command that bash runs must be listed, or the
+//! analysis must be uncertain.
 //!
-//! Left out of ordinary runs; `cargo xtask evade` runs it for as long as one likes. Scripts run in
-//! an empty folder, with a PATH on which programs only write down that they were started.
+//! Not part of ordinary runs; `cargo xtask evade` runs it for a given time. Scripts run in an empty
+//! directory, with a PATH on which programs only record that they were started.
 
 mod grammar;
 
@@ -15,45 +16,45 @@ use std::time::{Duration, Instant};
 use grammar::{REAL, Random, STUBS};
 use pi_guard::shell::{self, Analysis, Role, Word};
 
-struct Bed {
-    folder: tempfile::TempDir,
+struct TestEnv {
+    directory: tempfile::TempDir,
 }
 
-impl Bed {
+impl TestEnv {
     fn new() -> Self {
-        let bed = Self { folder: tempfile::tempdir().unwrap() };
-        fs::create_dir(bed.bin()).unwrap();
+        let env = Self { directory: tempfile::tempdir().unwrap() };
+        fs::create_dir(env.bin()).unwrap();
         for name in STUBS {
-            // Not through the environment: scripts change that.
-            let log = bed.log();
+            // Scripts can change the environment, so the path is in the stub.
+            let log = env.log();
             let stub = format!(
                 "#!/bin/sh\nl={name}\nfor w; do l=\"$l\u{1}$w\"; done\nprintf '%s\\002' \"$l\" >> {}\n",
                 log.display()
             );
-            let path = bed.bin().join(name);
+            let path = env.bin().join(name);
             fs::write(&path, stub).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
         for name in REAL {
-            let real = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
+            let real = ["/usr/bin", "/bin"].map(|directory| Path::new(directory).join(name));
             if let Some(real) = real.iter().find(|path| path.exists()) {
-                symlink(real, bed.bin().join(name)).unwrap();
+                symlink(real, env.bin().join(name)).unwrap();
             }
         }
-        bed
+        env
     }
 
     fn bin(&self) -> PathBuf {
-        self.folder.path().join("bin")
+        self.directory.path().join("bin")
     }
 
     fn log(&self) -> PathBuf {
-        self.folder.path().join("log")
+        self.directory.path().join("log")
     }
 
-    /// Runs a script; what ran, as words.
+    /// Runs a script and returns the words of the commands that ran.
     fn run(&self, script: &str) -> Vec<Vec<String>> {
-        let cwd = self.folder.path().join("cwd");
+        let cwd = self.directory.path().join("cwd");
         let _ = fs::remove_dir_all(&cwd);
         let _ = fs::remove_file(self.log());
         fs::create_dir(&cwd).unwrap();
@@ -78,28 +79,28 @@ impl Bed {
     }
 }
 
-/// Whether the words of a command, of which some are not known, may have become these.
-fn fits(words: &[Word], ran: &[String]) -> bool {
+/// Returns true if the words of a command may have become these.
+fn matches(words: &[Word], ran: &[String]) -> bool {
     let Some((word, rest)) = words.split_first() else { return ran.is_empty() };
     match word {
-        // A home, or the folder that the script is in.
+        // The home directory, or the working directory.
         Word::Literal { text, .. } if text.starts_with('~') => {
-            !ran.is_empty() && fits(rest, &ran[1..])
+            !ran.is_empty() && matches(rest, &ran[1..])
         }
-        Word::Literal { text, .. } => ran.first() == Some(text) && fits(rest, &ran[1..]),
+        Word::Literal { text, .. } => ran.first() == Some(text) && matches(rest, &ran[1..]),
         Word::Unknown { prefix, many: false, .. } => {
-            ran.first().is_some_and(|r| r.starts_with(prefix.as_str())) && fits(rest, &ran[1..])
+            ran.first().is_some_and(|r| r.starts_with(prefix.as_str())) && matches(rest, &ran[1..])
         }
-        Word::Unknown { .. } => (0..=ran.len()).any(|skip| fits(rest, &ran[skip..])),
+        Word::Unknown { .. } => (0..=ran.len()).any(|skip| matches(rest, &ran[skip..])),
     }
 }
 
-/// What ran although the analysis is certain and does not list it.
+/// Returns a command that ran although the analysis does not list it.
 fn missed(analysis: &Analysis, ran: &[Vec<String>]) -> Option<Vec<String>> {
     let listed = |ran: &[String]| {
         analysis.commands.iter().any(|command| {
             command.base() == ran.first().map(String::as_str)
-                && fits(command.words.get(1..).unwrap_or_default(), &ran[1..])
+                && matches(command.words.get(1..).unwrap_or_default(), &ran[1..])
         })
     };
     ran.iter().find(|words| !listed(words)).cloned()
@@ -112,45 +113,42 @@ fn number(name: &str, default: u64) -> u64 {
 
 #[test]
 #[ignore = "takes as long as it is given; see `cargo xtask evade`"]
-fn whatever_runs_is_listed_or_doubted() {
-    let bed = Bed::new();
+fn commands_that_run_are_listed() {
+    let env = TestEnv::new();
     let limit = Duration::from_secs(number("PI_EVADE_SECONDS", 20));
     let mut random = Random(number("PI_EVADE_SEED", 1));
     let started = Instant::now();
-    let (mut made, mut certain, mut effective) = (0_u32, 0_u32, 0_u32);
+    let (mut total, mut certain, mut effective) = (0_u32, 0_u32, 0_u32);
     let mut found = BTreeSet::new();
     while started.elapsed() < limit {
         let script = grammar::script(&mut random);
-        made += 1;
+        total += 1;
         let analysis = shell::analyze(&script);
         let opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
         if opaque || !analysis.is_certain() || script.contains('\0') {
             continue;
         }
         certain += 1;
-        let ran = bed.run(&script);
+        let ran = env.run(&script);
         effective += u32::from(!ran.is_empty());
-        // What an earlier script left in the background may write late: only what happens again
-        // counts.
-        let again = || missed(&analysis, &bed.run(&script)).is_some();
-        if let Some(words) = missed(&analysis, &ran).filter(|_| again()) {
+        let Some(words) = missed(&analysis, &ran) else { continue };
+        // A background process of an earlier script may record itself late, so only a result that
+        // is repeated counts.
+        if missed(&analysis, &env.run(&script)).is_some() {
             let listed: Vec<String> = analysis.commands.iter().map(shell::Command::text).collect();
             found.insert(format!("{script:?}\n  ran {words:?}, listed {listed:?}"));
         }
     }
-    println!("{made} scripts, {certain} certain and compared, {effective} of them ran something");
+    println!("{total} scripts, {certain} certain and compared, {effective} of them ran something");
     let shown: Vec<&String> = found.iter().take(40).collect();
     assert!(found.is_empty(), "{} found\n{shown:#?}", found.len());
 }
 
-/// A fixed sample, so that the comparison itself is known to work.
+/// The comparison itself works.
 #[test]
-fn the_comparison_notices() {
-    if !Path::new("/bin/bash").exists() || !Path::new("/usr/bin/timeout").exists() {
-        return;
-    }
-    let bed = Bed::new();
-    let ran = bed.run("cat a.txt; echo $(git push)");
+fn the_comparison_finds_missing_commands() {
+    let env = TestEnv::new();
+    let ran = env.run("cat a.txt; echo $(git push)");
     assert_eq!(ran, [vec!["cat", "a.txt"], vec!["git", "push"]]);
     assert_eq!(missed(&shell::analyze("cat a.txt; echo $(git push)"), &ran), None);
     assert!(missed(&shell::analyze("cat a.txt; git pull"), &ran).is_some());

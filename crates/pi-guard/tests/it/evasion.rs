@@ -1,5 +1,5 @@
-//! Commands that try to get past the rules, and ordinary ones that must not be hindered, each
-//! with the decision it gets.
+//! Commands that try to evade the rules, and ordinary commands that must stay allowed, each with
+//! its decision.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -18,7 +18,7 @@ const TABLES: &[(&str, &str)] = &[
     ("further.txt", include_str!("evasion/further.txt")),
 ];
 
-/// A machine with a few programs, all in /usr/bin, to which /bin is a link.
+/// Resolves programs on a machine with a few of them in /usr/bin, to which /bin is a link.
 fn resolve(name: &str) -> Option<PathBuf> {
     const PROGRAMS: &[&str] = &["cat", "ls", "git", "cargo", "sh", "bash", "wc", "env"];
     if matches!(name, "mycat" | "/tmp/mycat") {
@@ -40,13 +40,20 @@ fn policy(defaults: Defaults) -> Policy {
     policy
 }
 
-/// What two profiles say of a script.
+/// A row of a table: the decisions of two profiles about a script.
 struct Case {
-    place: String,
+    line: String,
     careful: Decision,
-    /// Only in the table that has it. The second: whether only confined.
-    unattended: Option<(Decision, bool)>,
+    unattended: Option<Expected>,
     script: String,
+}
+
+/// The decision of a profile.
+#[derive(Debug, PartialEq)]
+struct Expected {
+    decision: Decision,
+    /// The decision applies in the sandbox only.
+    sandboxed: bool,
 }
 
 /// The cases of all tables.
@@ -55,28 +62,28 @@ fn cases() -> impl Iterator<Item = Case> {
         let lines = table.lines().enumerate();
         let cases = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         cases.map(move |(number, line)| {
-            let place = format!("{file}:{}", number + 1);
+            let position = format!("{file}:{}", number + 1);
             let (careful, mut rest) = line.split_once(' ').unwrap();
             let mut unattended = None;
             if *file == "further.txt" {
                 let (word, script) = rest.split_once(' ').unwrap();
-                let confined = word == "confined";
-                let word = if confined { "allow" } else { word };
-                unattended = Some((decision(word, &place), confined));
+                let sandboxed = word == "confined";
+                let word = if sandboxed { "allow" } else { word };
+                unattended = Some(Expected { decision: decision(word, &position), sandboxed });
                 rest = script;
             }
-            let (careful, script) = (decision(careful, &place), unescape(rest));
-            Case { place, careful, unattended, script }
+            let (careful, script) = (decision(careful, &position), unescape(rest));
+            Case { line: position, careful, unattended, script }
         })
     })
 }
 
-pub(crate) fn decision(word: &str, place: &str) -> Decision {
+pub(crate) fn decision(word: &str, line: &str) -> Decision {
     match word {
         "allow" => Decision::Allow,
         "ask" => Decision::Ask,
         "forbid" => Decision::Forbid,
-        other => panic!("{place}: {other}"),
+        other => panic!("{line}: {other}"),
     }
 }
 
@@ -111,40 +118,40 @@ fn every_command_gets_its_decision() {
         let explained = verdict.explain();
         if verdict.decision != case.careful {
             let expected = case.careful;
-            let (place, script) = (&case.place, &case.script);
-            wrong.push(format!("{place}: {script}\n  expected {expected:?}: {explained}"));
+            let (line, script) = (&case.line, &case.script);
+            wrong.push(format!("{line}: {script}\n  expected {expected:?}: {explained}"));
         }
         let Some(expected) = case.unattended else { continue };
         let verdict = unattended.check(&case.script, &context());
-        let confined = verdict.confined && verdict.decision == Decision::Allow;
-        if (verdict.decision, confined) != expected {
-            let (place, script) = (&case.place, &case.script);
+        let sandboxed = verdict.confined && verdict.decision == Decision::Allow;
+        if (Expected { decision: verdict.decision, sandboxed }) != expected {
+            let (line, script) = (&case.line, &case.script);
             let explained = verdict.explain();
-            wrong.push(format!("{place}: {script}\n  unattended {expected:?}: {explained}"));
+            wrong.push(format!("{line}: {script}\n  unattended {expected:?}: {explained}"));
         }
     }
     assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), wrong.join("\n"));
     assert!(cases().count() >= 1000);
 }
 
-/// The profile that asks nothing still never runs what is forbidden, and says of everything that
-/// is not understood that it must be confined.
+/// The profile that never asks refuses what is forbidden, and allows unknown effects in the sandbox
+/// only.
 #[test]
-fn without_questions_nothing_forbidden_is_allowed_unconfined() {
+fn explore_allows_nothing_forbidden_outside_of_the_sandbox() {
     let policy = policy(Defaults::explore());
-    for Case { place, careful, script, .. } in cases() {
+    for Case { line, careful, script, .. } in cases() {
         let verdict = policy.check(&script, &context());
         match careful {
-            Decision::Forbid => assert_eq!(verdict.decision, Decision::Forbid, "{place}: {script}"),
-            Decision::Allow => assert!(!verdict.confined, "{place}: {script}"),
-            Decision::Ask => assert_ne!(verdict.decision, Decision::Forbid, "{place}: {script}"),
+            Decision::Forbid => assert_eq!(verdict.decision, Decision::Forbid, "{line}: {script}"),
+            Decision::Allow => assert!(!verdict.confined, "{line}: {script}"),
+            Decision::Ask => assert_ne!(verdict.decision, Decision::Forbid, "{line}: {script}"),
         }
     }
 }
 
-/// What is forbidden stays so in every construct, function, wrapper and quoting.
+/// A forbidden command stays forbidden in every construct, function, wrapper and quoting.
 #[test]
-fn what_is_forbidden_is_not_allowed_inside_anything() {
+fn forbidden_commands_are_not_allowed_inside_others() {
     let policies = [policy(Defaults::careful()), policy(Defaults::explore())];
     let quoted = |script: &str| format!("'{}'", script.replace('\'', "'\\''"));
     let constructs = [
@@ -205,13 +212,13 @@ fn what_is_forbidden_is_not_allowed_inside_anything() {
         "source <(echo X)",
     ];
     let mut allowed = Vec::new();
-    // One that closes what it did not open would end the construct.
+    // A script with unbalanced parentheses would end the construct.
     let whole = |s: &&String| s.matches(')').count() <= s.matches('(').count();
     for (turn, script) in forbidden().iter().filter(whole).enumerate() {
         let inside = constructs.iter().map(|c| c.replace('X', script));
         let as_text = quotings.iter().map(|q| q.replace('X', &quoted(script)));
         let all: Vec<String> = inside.chain(as_text).collect();
-        // All with all takes minutes; in turns, each still meets many of the others.
+        // All combinations take minutes; in turns, each script still meets many constructs.
         for longer in all.iter().cycle().skip(turn * 5).take(5) {
             for policy in &policies {
                 let verdict = policy.check(longer, &context());
@@ -224,9 +231,9 @@ fn what_is_forbidden_is_not_allowed_inside_anything() {
     assert!(allowed.is_empty(), "{} allowed\n{}", allowed.len(), allowed.join("\n"));
 }
 
-/// A link is judged by its name and by what it leads to.
+/// A link is judged by its name and by its target.
 #[test]
-fn links_are_seen_through() {
+fn links_are_resolved() {
     let real = |path: &Path| -> Option<PathBuf> {
         match path.to_str()? {
             "/w/p/harmless" => Some("/home/u/.ssh/id_rsa".into()),
@@ -259,9 +266,9 @@ fn links_are_seen_through() {
     assert_eq!(path.decision, Decision::Forbid);
 }
 
-/// Not even a rule that allows the command allows it to change what is protected.
+/// A rule that allows a command does not allow it to change protected files.
 #[test]
-fn what_is_protected_needs_more_than_a_rule_on_commands() {
+fn rules_on_commands_do_not_allow_protected_files() {
     let mut policy = policy(Defaults::unattended());
     let rules = "[[command]]\nprefix = [[\"cp\", \"tee\", \"sed\", \"ln\", \"git\", \"tool\"]]\n\
         decision = \"allow\"\n[[path]]\npaths = [\".pi/notes\"]\naccess = \"write\"\n\
@@ -285,7 +292,7 @@ fn what_is_protected_needs_more_than_a_rule_on_commands() {
 }
 
 #[test]
-fn what_is_not_understood_is_never_allowed_by_a_default() {
+fn unknown_effects_are_never_allowed_by_default() {
     let mut permissive = Defaults::explore();
     permissive.unknown_effects = UnknownEffects::Forbid;
     let policy = Policy::new(permissive);
@@ -294,9 +301,9 @@ fn what_is_not_understood_is_never_allowed_by_a_default() {
     }
 }
 
-/// Not asserted: a number for those who change the analysis. `cargo test --release -- --nocapture`.
+/// Prints the time of a decision and asserts nothing. `cargo test --release -- --nocapture`.
 #[test]
-fn how_long_a_decision_takes() {
+fn time_of_a_decision() {
     let policy = policy(Defaults::careful());
     let cases: Vec<_> = cases().collect();
     let started = Instant::now();
@@ -307,7 +314,7 @@ fn how_long_a_decision_takes() {
     println!("{each:?} per decision, {} scripts", cases.len());
 }
 
-/// Text as it occurs in scripts, so that random scripts are not only noise.
+/// Random text of tokens that occur in scripts.
 fn fragment() -> impl Strategy<Value = String> {
     let tokens = "cat|ls|;|&&| |\n|'|\"|\\|$(|)|`|{|}|(|<<E|E|<|>|#|if|then|fi|do|done|for|case|esac|\
         |$X|${|=|[[|]]|eval|sh -c|xargs|env|a.txt|!|*|?|\u{200B}|é|\r|-|--|[|]|$'|0";
@@ -321,9 +328,9 @@ fn fragment() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// A forbidden command stays so with anything after it.
+    /// Text after a forbidden command does not allow it.
     #[test]
-    fn adding_text_never_turns_forbid_into_allow(
+    fn text_after_a_forbidden_command_does_not_allow_it(
         index in any::<prop::sample::Index>(),
         more in fragment(),
         separator in prop::sample::select(vec![";", "\n", " && ", " || ", " | ", " & ", " "]),
@@ -335,9 +342,9 @@ proptest! {
         prop_assert_ne!(policy.check(&longer, &context()).decision, Decision::Allow, "{}", longer);
     }
 
-    /// Nor with a command before it, or with another word somewhere in it.
+    /// Neither does a command before it or another word in it.
     #[test]
-    fn text_before_or_inside_does_not_either(
+    fn text_before_or_inside_a_forbidden_command_does_not_allow_it(
         index in any::<prop::sample::Index>(),
         before in prop::sample::select(vec![
             "ls;", "true &&", "echo 'a b' |", "x=1;", "x=1", "ls # y\n", "if true; then ls; fi;",
@@ -348,7 +355,6 @@ proptest! {
         let script = index.get(forbidden());
         let policy = policy(Defaults::careful());
         let longer = format!("{before} {script}");
-        // Before a construct, an assignment or a redirection is an error to the shell.
         let verdict = policy.check(&longer, &context());
         prop_assert_ne!(verdict.decision, Decision::Allow, "{}", longer);
         let longer = format!("{script} {word}");
@@ -359,16 +365,16 @@ proptest! {
     }
 
     #[test]
-    fn any_text_gets_a_decision(script in fragment()) {
+    fn every_text_has_a_decision(script in fragment()) {
         let verdict = policy(Defaults::careful()).check(&script, &context());
         let strictest = verdict.parts.iter().map(|part| part.decision).max();
         prop_assert_eq!(verdict.decision, strictest.unwrap_or(Decision::Allow));
     }
 }
 
-/// Texts that were too odd once.
+/// Texts on which the analysis once failed.
 #[test]
-fn odd_texts_get_a_decision() {
+fn past_failures_have_a_decision() {
     let policy = policy(Defaults::careful());
     for script in ["a=(1 $\u{31e}\u{6e6}ce", "x=$é; echo $((x))", "x=1$\u{10FFFF}; let x"] {
         assert!(policy.check(script, &context()).decision > Decision::Allow, "{script}");

@@ -1,4 +1,4 @@
-//! Rule files: what they mean, and what is said of those that are wrong.
+//! Rule files: their meaning, and the errors of invalid ones.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn decision(policy: &Policy, script: &str) -> Decision {
 }
 
 #[test]
-fn wrong_files_are_reported_with_their_line() {
+fn errors_name_the_line() {
     for (text, expected) in [
         ("[[command]]\nprefix = [", "r.toml:2:"),
         ("[[command]]\nprefix = [\"a\"]\ndecision = \"maybe\"", "r.toml:3:"),
@@ -29,28 +29,31 @@ fn wrong_files_are_reported_with_their_line() {
             "[[command]]\nprefix = [\"a\"]\ndecision = \"ask\"\nnot_match = [\"x; a\"]",
             "r.toml:4: the rule matches `x; a`",
         ),
-        ("unanalysable = \"allow-confined\"", "r.toml:1: a project may not allow"),
+        ("unanalysable = \"allow-confined\"", "r.toml:1: a project cannot allow"),
         ("unanalysable = \"perhaps\"", "r.toml:1: unknown variant `perhaps`"),
         ("[[command]]\ndecision = \"ask\"", "r.toml:1: missing field `prefix`; add it"),
         ("[[comand]]\nprefix = [\"a\"]", "r.toml:1: unknown field `comand`"),
         (
             "[[command]]\nprefix = [\"git push\"]\ndecision = \"ask\"",
-            "r.toml:1: `git push` is one word",
+            "r.toml:1: `git push` contains a space; write \"git\", \"push\"",
         ),
         ("[[command]]\nprefix = [\"a\", []]\ndecision = \"ask\"", "r.toml:1: a prefix needs"),
-        ("[[command]]\nprefix = [\"a\", \"*\"]\ndecision = \"ask\"", "r.toml:1: words are matched"),
+        (
+            "[[command]]\nprefix = [\"a\", \"*\"]\ndecision = \"ask\"",
+            "r.toml:1: words match exactly",
+        ),
         ("[[command]]\nprefix = [\"-x\"]\ndecision = \"ask\"", "r.toml:1: `-x` is not the name"),
         (
             "[[command]]\nprefix = [[\"a\", \"a\"]]\ndecision = \"ask\"",
-            "r.toml:1: `a` is there twice",
+            "r.toml:1: `a` is listed twice",
         ),
         (
             "[[command]]\nprefix = [\"a\"]\ndecision = \"ask\"\nmatch = [\n  \"a\",\n  [\"a\"],\n]",
-            "r.toml:6: the example `a` is there twice",
+            "r.toml:6: the example `a` is listed twice",
         ),
         (
             "[[command]]\nprefix = [\"a\"]\ndecision = \"ask\"\nmatch = [\"a\"]\nnot_match = [\"a\"]",
-            "r.toml:5: the example `a` is there twice",
+            "r.toml:5: the example `a` is listed twice",
         ),
         (
             "\n[[path]]\npaths = []\naccess = \"any\"\ndecision = \"ask\"",
@@ -62,18 +65,21 @@ fn wrong_files_are_reported_with_their_line() {
         ),
         (
             "[[path]]\npaths = [\"$HOME/x\"]\naccess = \"any\"\ndecision = \"ask\"",
-            "r.toml:1: `$HOME/x` is taken as it is written",
+            "r.toml:1: `$HOME/x` is not expanded",
         ),
         ("[[host]]\nhosts = [\"\"]\ndecision = \"ask\"", "r.toml:1: `hosts` is empty"),
         (
             "[[host]]\nhosts = [\"https://a.b/c\"]\ndecision = \"ask\"",
-            "r.toml:1: `https://a.b/c` is more than the name of a host; write `a.b`",
+            "r.toml:1: `https://a.b/c` is not a host name; write `a.b`",
         ),
-        ("[[host]]\nhosts = [\"a.b:80\"]\ndecision = \"ask\"", "r.toml:1: `a.b:80` is more than"),
+        (
+            "[[host]]\nhosts = [\"a.b:80\"]\ndecision = \"ask\"",
+            "r.toml:1: `a.b:80` is not a host name",
+        ),
         ("[[tool]]\nname = \"\"\ndecision = \"ask\"", "r.toml:1: `name` is empty"),
         ("[[executable]]\nname = \"a\"\npaths = [\"b\"]", "r.toml:1: `b` must be an absolute"),
     ] {
-        // However its lines end, and whatever it begins with.
+        // With every kind of line ending, and with a byte order mark.
         for text in [text.to_owned(), text.replace('\n', "\r\n"), format!("\u{FEFF}{text}")] {
             let error = RuleFile::parse("r.toml", &text, Layer::Project).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{text}\n{error}");
@@ -82,7 +88,7 @@ fn wrong_files_are_reported_with_their_line() {
 }
 
 #[test]
-fn lines_of_rules_are_right() {
+fn rules_name_their_line() {
     let text = "# rules\n\n[[command]]\nprefix = [\n  \"a\",\n  [\n    \"b\",\n  ],\n]\n\
         decision = \"forbid\"\n\n[[path]]\npaths = [\"x\"]\naccess = \"any\"\ndecision = \"ask\"\n";
     for text in [text.to_owned(), text.replace('\n', "\r\n"), format!("\u{FEFF}{text}")] {
@@ -92,9 +98,9 @@ fn lines_of_rules_are_right() {
     }
 }
 
-/// An administrator can be stricter about what cannot be analysed, and nobody can undo that.
+/// An administrator can be stricter about unknown effects, and no other layer can undo that.
 #[test]
-fn the_strictest_word_on_what_cannot_be_analysed_counts() {
+fn the_strictest_decision_about_unknown_effects_wins() {
     let mut policy = Policy::new(Defaults::explore());
     let file = |value: &str, layer| {
         RuleFile::parse("x.toml", &format!("unanalysable = \"{value}\""), layer).unwrap()
@@ -105,7 +111,7 @@ fn the_strictest_word_on_what_cannot_be_analysed_counts() {
 }
 
 #[test]
-fn the_strictest_layer_wins_and_says_why() {
+fn the_strictest_layer_wins_and_gives_its_reason() {
     let mut policy = Policy::new(Defaults::careful());
     let rule = |decision: &str| {
         format!(
@@ -130,7 +136,7 @@ fn the_strictest_layer_wins_and_says_why() {
 }
 
 #[test]
-fn files_hosts_and_tools_have_rules() {
+fn rules_apply_to_files_hosts_and_tools() {
     let text = r#"
         [[path]]
         paths = ["~/.ssh"]
@@ -204,9 +210,9 @@ fn executables_extend_allow_rules_to_paths() {
     }
 }
 
-/// A rule on an option fits all of its names, and a rule on a subcommand its short ones.
+/// A rule on an option or a subcommand matches all of its names.
 #[test]
-fn options_have_several_names() {
+fn rules_match_synonyms() {
     let text = r#"
         [[command]]
         prefix = ["git", "push", "--force"]

@@ -64,7 +64,7 @@ fn check_prints_the_decision_and_the_reason() {
         (
             &["--approval", "never", "--", "make"],
             1,
-            "forbid: make: a rule says to ask [[ROOT]/project/r.toml:8]; this needs \
+            "forbid: make: a rule requires approval [[ROOT]/project/r.toml:8]; this needs \
              approval, and the approval policy is `never`; allow it with a rule",
         ),
         (&["--", ""], 0, "allow: nothing to run"),
@@ -73,7 +73,7 @@ fn check_prints_the_decision_and_the_reason() {
             1,
             "forbid: [ROOT]/project/secret/x: a rule forbids it [[ROOT]/project/r.toml:12]",
         ),
-        (&["--path", "other"], 0, "allow: [ROOT]/project/other: no rule speaks of this file"),
+        (&["--path", "other"], 0, "allow: [ROOT]/project/other: no rule for this file"),
         (
             &["--host", "good.example"],
             0,
@@ -99,7 +99,7 @@ fn check_prints_the_decision_and_the_reason() {
     for (arguments, code, expected) in cases {
         assert_eq!(check(&env, arguments), (Some(*code), format!("{expected}\n")), "{arguments:?}");
     }
-    let asked = "ask: make: a rule says to ask [[ROOT]/project/r.toml:8]";
+    let asked = "ask: make: a rule requires approval [[ROOT]/project/r.toml:8]";
     assert_eq!(check(&env, &["--", "make"]), (Some(1), format!("{asked}{unattended}\n")));
 }
 

@@ -1,6 +1,6 @@
-//! Scripts at random: some by a grammar, some with a few bytes changed, some of loose tokens.
+//! Random scripts: by a grammar, with a few bytes changed, or of loose tokens.
 
-/// A sequence that a seed decides.
+/// A random number generator with a seed.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -25,10 +25,10 @@ impl Random {
     }
 }
 
-/// What only writes down that it ran.
+/// Programs that only record that they ran.
 pub(super) const STUBS: &[&str] =
     &["cat", "rm", "curl", "git", "ls", "head", "wc", "cp", "touch", "mkdir", "ssh", "a", "x"];
-/// What is real, and starts others.
+/// Real programs that start others.
 pub(super) const REAL: &[&str] = &[
     "env", "xargs", "sh", "bash", "dash", "find", "timeout", "nice", "nohup", "setsid", "stdbuf",
     "sed", "awk", "time", "ionice", "flock", "taskset", "chrt", "setarch", "prlimit", "split",
@@ -205,7 +205,7 @@ const TOKENS: &[&str] = &[
     "{fd}<",
 ];
 
-/// A script.
+/// Returns a random script.
 pub(super) fn script(random: &mut Random) -> String {
     match random.below(10) {
         0..5 => {
@@ -580,7 +580,7 @@ fn word(random: &mut Random, depth: usize) -> String {
     }
 }
 
-/// The text as one word, in one of the ways the shell has for that.
+/// Returns the text as one word, quoted in a random way.
 fn quoted(text: &str, random: &mut Random) -> String {
     match random.below(8) {
         0 | 1 => format!("'{}'", text.replace('\'', "'\\''")),
