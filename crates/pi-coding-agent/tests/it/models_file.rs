@@ -152,7 +152,7 @@ fn invalid_files_are_reported_with_their_position() {
         }
     }
     for (provider, expected) in [
-        ("{}", "says nothing"),
+        ("{}", "it is empty"),
         (r#"{"baseUrl": "http://a", "models": [{"id": "m"}]}"#, "has no \"api\""),
         (r#"{"api": "openai-completions", "models": [{"id": "m"}]}"#, "has no \"baseUrl\""),
         (
