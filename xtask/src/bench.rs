@@ -1,9 +1,9 @@
-//! `cargo xtask bench [--quick] [PART...]`: what streams, turns of the loop, sessions, searches,
-//! commands, the program itself and its guard cost.
+//! `cargo xtask bench [--quick] [PART...]`: measures the CPU time and memory of streams, turns of
+//! the loop, sessions, searches, commands, the program itself and its guard.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
-//! `bench` feature, and runs that. It shows numbers and marks those over budget; it never fails
-//! because of one, since a busy machine is no defect. CPU time, not wall time.
+//! `bench` feature, and runs that. It prints numbers and marks those over budget. A number over
+//! budget is not a failure, since the machine may be busy. CPU time, not wall time.
 
 #[cfg(any(feature = "bench", test))]
 mod agent;
@@ -35,10 +35,10 @@ use crate::repository;
 #[cfg(any(feature = "bench", test))]
 pub(crate) use commands::perform;
 
-/// What can be measured by itself.
+/// Parts that can be measured separately.
 const PARTS: [&str; 7] = ["streams", "agent", "sessions", "search", "commands", "modes", "guard"];
 
-/// Why there are no numbers.
+/// Errors of the task.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BenchError {
     #[error("usage: cargo xtask bench [--quick] [PART...], where PART is one of {PARTS:?}")]
@@ -52,7 +52,7 @@ pub(crate) enum BenchError {
     NotBuilt,
 }
 
-/// Runs the task: builds the real bench and runs it.
+/// Builds the real bench and runs it.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), BenchError> {
     Selection::parse(arguments)?;
     let status = repository::cargo()
@@ -63,7 +63,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), BenchError> {
     if status.success() { Ok(()) } else { Err(BenchError::Failed) }
 }
 
-/// Measures, in this process.
+/// Measures in this process.
 #[cfg(any(feature = "bench", test))]
 pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
     let Selection { quick, parts } = Selection::parse(arguments)?;
@@ -83,13 +83,13 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
     Ok(())
 }
 
-/// Says what is missing.
+/// Reports that the bench was not built.
 #[cfg(not(any(feature = "bench", test)))]
 pub(crate) fn measure(_arguments: &[&str]) -> Result<(), BenchError> {
     Err(BenchError::NotBuilt)
 }
 
-/// What was asked for.
+/// The parsed arguments.
 #[derive(Debug, PartialEq, Eq)]
 struct Selection {
     quick: bool,

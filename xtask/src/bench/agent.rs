@@ -1,4 +1,4 @@
-//! What the agent loop itself costs: a scripted model, a trivial tool, transcripts of every length.
+//! The cost of the agent loop: a scripted model, a trivial tool, transcripts of several lengths.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,10 +11,10 @@ use tokio::runtime::Runtime;
 
 use super::clock::{Clock, allocations};
 
-/// What a turn of the loop may take, in microseconds.
+/// Budget for a turn of the loop, in microseconds.
 const TURN_BUDGET: f64 = 50.0;
 
-/// Measures everything and prints it as it comes.
+/// Measures everything and prints each row when it is known.
 #[allow(clippy::print_stdout)] // The result of the task.
 pub(super) fn print(clock: Clock, quick: bool) {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_time().build() else {
@@ -60,13 +60,13 @@ fn agent(faux: Faux, turns: u32) -> Agent {
     Agent::new(Arc::new(faux), settings)
 }
 
-/// A model that calls the tool for ever. Its usage is given, since estimating it would take the
+/// Creates a model that always calls the tool. Its usage is fixed, since an estimate would read the
 /// whole transcript each time.
 fn caller() -> Faux {
     Faux::responding(|_| Reply::new().raw_tool_call("c", "noop", "{}").usage(Usage::default()))
 }
 
-/// Microseconds and allocations per turn, after so many messages.
+/// Returns microseconds and allocations per turn after `length` messages.
 fn turns(clock: Clock, runtime: &Runtime, length: usize) -> (f64, f64) {
     const TURNS: u32 = 500;
     let before: Vec<AgentMessage> =
@@ -77,7 +77,7 @@ fn turns(clock: Clock, runtime: &Runtime, length: usize) -> (f64, f64) {
         let mut ended = runtime.block_on(agent.prompt("go"));
         std::hint::black_box(&mut ended);
     };
-    // Setting up costs what the transcript is long; it is measured alone and taken off.
+    // The cost of the setup grows with the transcript; it is measured separately and subtracted.
     let [setup, whole] = clock.time([&mut || run(1), &mut || run(1 + TURNS)]);
     let [setup_allocations, whole_allocations] =
         [1, 1 + TURNS].map(|turns| allocations(|| run(turns)).count);
@@ -88,7 +88,7 @@ fn turns(clock: Clock, runtime: &Runtime, length: usize) -> (f64, f64) {
     )
 }
 
-/// Microseconds per call, and how much longer four times as many take.
+/// Returns microseconds per call, and the ratio for four times as many calls.
 fn side_by_side(clock: Clock, runtime: &Runtime, calls: usize) -> (f64, f64) {
     let run = |calls: usize| {
         let faux = Faux::new();
@@ -105,7 +105,7 @@ fn side_by_side(clock: Clock, runtime: &Runtime, calls: usize) -> (f64, f64) {
     (one * 1e6 / calls as f64, four / one)
 }
 
-/// The most that a run of so many turns holds, transcript and all.
+/// Returns the peak memory of a run of `turns` turns, transcript included.
 fn run_memory(runtime: &Runtime, turns: u32) -> u64 {
     allocations(|| drop(runtime.block_on(agent(caller(), turns).prompt("go")))).peak
 }
@@ -121,7 +121,7 @@ fn idle_agent() -> u64 {
         / AGENTS
 }
 
-/// How long it takes from `abort` to the end of `prompt`.
+/// Measures the time from `abort` to the end of `prompt`.
 fn aborts(runtime: &Runtime) -> String {
     let stuck = FnTool::new(Tool::new("stuck", "", json!({"type": "object"})), |_| {
         std::future::pending::<Result<String, ToolError>>()
@@ -159,7 +159,7 @@ fn aborts(runtime: &Runtime) -> String {
     out.join(", ")
 }
 
-/// All at once on one thread: how long, and how evenly.
+/// Measures many agents on one thread: CPU time, and the difference between first and last.
 fn many(clock: Clock, runtime: &Runtime) -> String {
     const AGENTS: usize = 200;
     let mut spread = Duration::ZERO;

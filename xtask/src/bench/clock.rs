@@ -1,8 +1,8 @@
-//! CPU time of this thread, and what it allocates.
+//! CPU time and allocations of this thread.
 //!
 //! Allocations are counted by the crate `allocation-counter`: a counting allocator needs `unsafe`,
-//! which this workspace forbids itself. Of the small crates for it, this one has no dependencies,
-//! counts per thread, and knows the peak; `stats_alloc` knows no peak and `peak_alloc` counts no
+//! which this workspace forbids. Of the small crates for it, this one has no dependencies, counts
+//! per thread, and reports the peak; `stats_alloc` has no peak and `peak_alloc` no count of
 //! allocations. It turns a reallocation into an allocation, a copy and a release, so growing
 //! strings look a little worse here, in time and in peak, than they are in the program.
 
@@ -10,30 +10,30 @@ use std::fs;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// What a piece of work allocated.
+/// The allocations of a piece of work.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allocations {
     pub(super) count: u64,
     pub(super) bytes: u64,
-    /// The most that was held at one time, beyond what was held before.
+    /// The highest number of bytes held at once, beyond those held before.
     pub(super) peak: u64,
 }
 
-/// How often everything is measured; the best time counts, since nothing makes a run too fast.
+/// Number of runs. The best time counts, since nothing makes a run too fast.
 pub(super) const RUNS: usize = 8;
 
-/// How CPU time is told.
+/// The source of CPU times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
-    /// From the scheduler's accounts, in nanoseconds.
+    /// The accounts of the scheduler, in nanoseconds.
     Scheduler,
-    /// Wall time, where there are no such accounts.
+    /// Wall time, if there are no such accounts.
     Wall,
 }
 
 impl Clock {
-    /// The best clock of this machine. Some containers have the scheduler's file, but it stands
-    /// still, so it is tried.
+    /// Returns the best clock of this machine. Some containers have the file of the scheduler, but
+    /// it does not advance, so it is tested.
     pub(super) fn choose() -> Self {
         let before = on_cpu();
         let start = Instant::now();
@@ -44,7 +44,7 @@ impl Clock {
         if advanced { Self::Scheduler } else { Self::Wall }
     }
 
-    /// How it is called in a report.
+    /// The name of the clock in a report.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Scheduler => "CPU time",
@@ -52,9 +52,9 @@ impl Clock {
         }
     }
 
-    /// The least time that each piece of work took in `RUNS` runs: a busy machine can make any run
-    /// look slow, but hardly all of them. The pieces take turns, so that a machine that gets slower
-    /// does so for all of them.
+    /// Returns the shortest time of each piece of work in `RUNS` runs: a busy machine can slow down
+    /// any run, but hardly all of them. The pieces take turns, so that a change of speed affects all
+    /// of them.
     pub(super) fn time<const N: usize>(self, mut work: [&mut dyn FnMut(); N]) -> [Duration; N] {
         let mut best = [Duration::MAX; N];
         for _ in 0..RUNS {
@@ -65,7 +65,7 @@ impl Clock {
         best
     }
 
-    /// The time that one run took.
+    /// Returns the time of one run.
     pub(super) fn time_once(self, work: &mut dyn FnMut()) -> Duration {
         let start = Instant::now();
         let before = on_cpu();
@@ -78,16 +78,16 @@ impl Clock {
     }
 }
 
-/// The time this thread has spent on a CPU.
+/// Returns the time that this thread has spent on a CPU.
 fn on_cpu() -> Option<Duration> {
-    // The accounts are brought up to date when the thread leaves the CPU, or else only with every
-    // tick of some milliseconds.
+    // The accounts are updated when the thread leaves the CPU, otherwise only with every tick of
+    // some milliseconds.
     std::thread::sleep(Duration::from_micros(1));
     let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
-/// What `work` allocates.
+/// Measures the allocations of `work`.
 pub(super) fn allocations(work: impl FnOnce()) -> Allocations {
     let info = allocation_counter::measure(work);
     Allocations { count: info.count_total, bytes: info.bytes_total, peak: info.bytes_max }

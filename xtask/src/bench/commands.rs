@@ -1,4 +1,4 @@
-//! What commands cost: much output, many commands, an abort; and checkpoints around them.
+//! The cost of commands: long output, many commands, an abort; and of checkpoints.
 
 mod checkpoints;
 mod worker;
@@ -20,12 +20,12 @@ use super::process::{Whose, cpu_of};
 pub(crate) use worker::perform;
 use worker::{Output, Short, workspace};
 
-/// How much more CPU than `cat` into a file output may take.
+/// Budget for the CPU time of output, relative to `cat` into a file.
 const OUTPUT_BUDGET: f64 = 2.0;
-/// From an abort to its result, in milliseconds.
+/// Budget from an abort to its result, in milliseconds.
 const ABORT_BUDGET: f64 = 50.0;
 
-/// What went wrong on the way to a number.
+/// Errors while measuring.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CommandsError {
     #[error("{0}")]
@@ -34,13 +34,13 @@ pub(crate) enum CommandsError {
     Tool(#[from] ToolError),
     #[error("{0}")]
     Checkpoint(#[from] CheckpointError),
-    #[error("a process that was to measure said: {0}")]
+    #[error("the measuring process failed: {0}")]
     Worker(String),
 }
 
 type Lines = Result<Vec<String>, CommandsError>;
 
-/// Measures everything and prints it as it comes.
+/// Measures everything and prints each table when it is known.
 #[allow(clippy::print_stdout)] // The result of the task.
 pub(super) fn print(clock: Clock, quick: bool) {
     let (gigabyte, commands, files) =
@@ -59,11 +59,11 @@ pub(super) fn print(clock: Clock, quick: bool) {
     println!("{} ms for a checkpoint of 10,000 files that have not changed.", checkpoints::BUDGET);
 }
 
-/// A file printed by a command, in a process of its own for each, and the same file copied.
+/// Measures the output of a file by a command, each in a separate process, and a copy of the file.
 fn much_output(most: u64) -> Lines {
     let directory = tempfile::tempdir()?;
     let mut lines = vec![
-        "Output of one command, kept in a file; CPU in ms, all of it in memory:\n".to_owned(),
+        "Output of one command, stored in a file; CPU in ms:\n".to_owned(),
         format!(
             "{:<20} {:>8} {:>11} {:>8} {:>8} {:>9}",
             "MB", "pi", "supervisor", "cat", "times", "peak, MB"
@@ -103,7 +103,7 @@ fn write_lines(path: &Path, bytes: u64) -> io::Result<()> {
     file.flush()
 }
 
-/// Short commands, one after the other in one process.
+/// Measures short commands, one after the other in one process.
 fn many_commands(commands: usize) -> Lines {
     let Short { before, after, own, children } = worker::measure(&["many", &commands.to_string()])?;
     let holdings = |[descriptors, threads, running, dead]: [usize; 4]| {
@@ -121,7 +121,7 @@ fn many_commands(commands: usize) -> Lines {
     ])
 }
 
-/// Commands that do not want to end.
+/// Commands that do not end by themselves.
 const STUBBORN: [(&str, &str); 4] = [
     ("sleeps", "echo ready; sleep 1000"),
     ("ignores signals", "trap '' TERM INT HUP; echo ready; while :; do sleep 1000; done"),
@@ -129,7 +129,7 @@ const STUBBORN: [(&str, &str); 4] = [
     ("left a daemon", "setsid -f sleep 1000 >/dev/null 2>&1; echo ready; sleep 1000"),
 ];
 
-/// How long it takes from the abort to the result.
+/// Measures the time from an abort to the result.
 fn aborts(runs: usize) -> Lines {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let workspace = workspace(Path::new("/"), None);
@@ -166,7 +166,7 @@ async fn abort(workspace: &Arc<Workspace>, command: &str) -> Result<Duration, Co
     let took = aborted.lock().ok().and_then(|at| *at).map(|at| at.elapsed());
     match (took, ended) {
         (Some(took), Err(_)) => Ok(took),
-        (_, ended) => Err(CommandsError::Worker(format!("it was not aborted: {ended:?}"))),
+        (_, ended) => Err(CommandsError::Worker(format!("the command was not aborted: {ended:?}"))),
     }
 }
 
@@ -174,7 +174,7 @@ fn millis(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// This program, once more.
+/// Returns a command that starts this program.
 fn this_program() -> io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.stdin(Stdio::null());
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_as_many_as_asked_for() {
+    fn the_file_has_the_requested_size() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         write_lines(&path, 1000).unwrap();
@@ -195,9 +195,9 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_is_timed_and_an_end_is_not() {
+    fn only_an_abort_is_timed() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        // The test program is no supervisor.
+        // The test program cannot be a supervisor.
         let host = Arc::new(pi_tools::Host::default());
         let workspace = Arc::new(Workspace::new(host, "/".into(), None));
         assert!(runtime.block_on(abort(&workspace, "echo ready; sleep 1000")).is_ok());

@@ -1,4 +1,4 @@
-//! Feeds a made-up stream to a decoder the way the network and a consumer would.
+//! Feeds a generated stream to a decoder as the network and a consumer would: one event at a time.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,19 +11,11 @@ use pi_ai::{
 
 use super::streams::{Format, Stream};
 
-/// How much arrives at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pieces {
-    /// One event at a time: a slow model.
-    Events,
-    /// As much as a TLS record holds: a fast one, or one whose answer is buffered on the way.
-    Records,
-}
-
+/// The size of a TLS record, in which the end of a stream arrives.
 const RECORD: usize = 16 * 1024;
 
-/// Decodes a stream as it comes, takes every event at once, and returns the finished message.
-pub(super) fn decode(format: Format, stream: &Stream, pieces: Pieces) -> AssistantMessage {
+/// Decodes a stream, takes every event at once, and returns the complete message.
+pub(super) fn decode(format: Format, stream: &Stream) -> AssistantMessage {
     let model = Arc::new(Model { id: "m".to_owned(), ..Model::default() });
     let mut decoder = decoder(format, &model);
     let mut out = MessageBuilder::new(&model);
@@ -35,23 +27,23 @@ pub(super) fn decode(format: Format, stream: &Stream, pieces: Pieces) -> Assista
             black_box(event);
         }
     };
-    each_piece(stream, pieces, &mut push);
+    each_piece(stream, &mut push);
     decoder.finish(&mut out);
     while let Some(event) = out.pop_event() {
         black_box(event);
     }
-    // A stream that the decoder does not understand would be decoded quickly.
+    // A stream that the decoder ignores would be decoded quickly.
     assert!(deltas >= stream.deltas, "{format:?}: {deltas} deltas of {}", stream.deltas);
     let message = out.into_message();
     assert!(!message.stop_reason.is_failure(), "{format:?}: {:?}", message.error_message);
     message
 }
 
-/// Splits a stream into events and does nothing with them; returns how many there were.
-pub(super) fn split(stream: &Stream, pieces: Pieces) -> usize {
+/// Splits a stream into events and returns their number.
+pub(super) fn split(stream: &Stream) -> usize {
     let mut parser = SseParser::new();
     let mut count = 0;
-    each_piece(stream, pieces, &mut |bytes| {
+    each_piece(stream, &mut |bytes| {
         let result = parser.push(bytes, |event: SseEvent<'_>| -> Result<(), EventTooLong> {
             count += 1;
             black_box(event.data);
@@ -62,18 +54,13 @@ pub(super) fn split(stream: &Stream, pieces: Pieces) -> usize {
     count
 }
 
-fn each_piece(stream: &Stream, pieces: Pieces, push: &mut dyn FnMut(&[u8])) {
+fn each_piece(stream: &Stream, push: &mut dyn FnMut(&[u8])) {
     push(&stream.head);
     for _ in 0..stream.rounds {
-        match pieces {
-            Pieces::Events => {
-                let mut start = 0;
-                for end in &stream.ends {
-                    push(&stream.block[start..*end]);
-                    start = *end;
-                }
-            }
-            Pieces::Records => stream.block.chunks(RECORD).for_each(&mut *push),
+        let mut start = 0;
+        for end in &stream.ends {
+            push(&stream.block[start..*end]);
+            start = *end;
         }
     }
     stream.tail.chunks(RECORD).for_each(push);
@@ -90,9 +77,7 @@ fn decoder(format: Format, model: &Arc<Model>) -> Box<dyn Decoder> {
 fn is_delta(event: &AssistantEvent) -> bool {
     matches!(
         event,
-        AssistantEvent::TextDelta { .. }
-            | AssistantEvent::ThinkingDelta { .. }
-            | AssistantEvent::ToolCallDelta { .. }
+        AssistantEvent::TextDelta { .. } | AssistantEvent::ToolCallDelta { .. }
     )
 }
 
@@ -103,35 +88,30 @@ mod tests {
     use super::super::streams::{Kind, tokens};
     use super::*;
 
-    /// Every stream that is measured says what it should, so the bench measures the real thing.
+    /// The bench measures real decoding: every stream leads to its text.
     #[test]
-    fn every_stream_is_understood() {
+    fn every_stream_is_decoded() {
         let tokens = tokens(50, 4);
         let whole = tokens.concat().repeat(3);
         for format in Format::ALL {
             for kind in Kind::ALL {
                 let stream = Stream::new(*format, *kind, &tokens, 3);
                 assert_eq!(stream.deltas, 150);
-                for pieces in [Pieces::Events, Pieces::Records] {
-                    let message = decode(*format, &stream, pieces);
-                    let [block] = message.content.as_slice() else { panic!("{message:?}") };
-                    let found = match block {
-                        AssistantBlock::Text(text) => Some(text.text.as_str()),
-                        AssistantBlock::Thinking(thinking) => Some(thinking.thinking.as_str()),
-                        AssistantBlock::ToolCall(call) => call.arguments["content"].as_str(),
-                        AssistantBlock::Unknown(_) => None,
-                    };
-                    assert_eq!(found, Some(whole.as_str()), "{format:?} {kind:?}");
-                }
+                let message = decode(*format, &stream);
+                let [block] = message.content.as_slice() else { panic!("{message:?}") };
+                let found = match block {
+                    AssistantBlock::Text(text) => Some(text.text.as_str()),
+                    AssistantBlock::ToolCall(call) => call.arguments["content"].as_str(),
+                    _ => None,
+                };
+                assert_eq!(found, Some(whole.as_str()), "{format:?} {kind:?}");
             }
         }
     }
 
     #[test]
-    fn pieces_do_not_change_the_number_of_events() {
+    fn every_event_is_split_off() {
         let stream = Stream::new(Format::Anthropic, Kind::Text, &tokens(500, 4), 4);
-        let count = split(&stream, Pieces::Events);
-        assert_eq!(count, 2000 + 5);
-        assert_eq!(split(&stream, Pieces::Records), count);
+        assert_eq!(split(&stream), 2000 + 5);
     }
 }

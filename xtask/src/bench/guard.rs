@@ -1,8 +1,8 @@
-//! What the guard costs: a decision about a command, and the confinement of one.
+//! The cost of the guard: a decision about a command, and the sandbox of one.
 //!
-//! The helper of confined commands is the release build of `pi`. With bubblewrap the processes
-//! inside outlive their parent by a moment, so this process adopts and waits for them: otherwise
-//! the system would not count what they took.
+//! The helper of sandboxed commands is the release build of `pi`. With bubblewrap, the processes
+//! inside end shortly after their parent, so this process adopts and waits for them: otherwise the
+//! system would not count their CPU time.
 
 use std::ffi::OsString;
 use std::io;
@@ -40,14 +40,14 @@ const SCRIPTS: &[&str] = &[
     "if test -f .env; then . ./.env; fi; X=cat; $X a.txt",
 ];
 
-/// Prints the numbers.
+/// Measures everything and prints the table.
 #[allow(clippy::print_stdout)]
 pub(super) fn print(quick: bool) {
     println!("\nThe guard: CPU time\n\n| what | CPU | budget |\n|---|---|---|");
     let rounds = if quick { 20 } else { 200 };
     match decision(rounds) {
         Some(took) => println!("| a decision | {took:.0} µs | 100 µs |"),
-        None => println!("| a decision | not told by the system | 100 µs |"),
+        None => println!("| a decision | not reported by the system | 100 µs |"),
     }
     if let Err(error) = confinement(quick) {
         println!("\nconfinement: not measured: {error}");
@@ -95,23 +95,23 @@ fn confinement(quick: bool) -> io::Result<()> {
         let confined =
             wanted.prepare(machine, ConfinementLevel::None, &helper).map_err(io::Error::other)?;
         let took = cpu(runs, || {
-            let held = confined.direct_command(&program, &[], workspace.path(), &[]);
-            let mut command = Command::new(held.program);
-            command.args(held.arguments).env_clear().envs(held.environment);
+            let sandboxed = confined.direct_command(&program, &[], workspace.path(), &[]);
+            let mut command = Command::new(sandboxed.program);
+            command.args(sandboxed.arguments).env_clear().envs(sandboxed.environment);
             command.current_dir(workspace.path());
             command
         })?;
-        println!("| a confined `true`, {} | +{:.1} ms | 5 ms |", confined.level(), took - plain);
+        println!("| a sandboxed `true`, {} | +{:.1} ms | 5 ms |", confined.level(), took - plain);
         confined.remove_covers();
     }
     Ok(())
 }
 
-/// Milliseconds of a command and of all it has started.
+/// Returns the milliseconds of a command with all processes that it starts.
 fn cpu(runs: u32, make: impl Fn() -> Command) -> io::Result<f64> {
     let took = cpu_of(runs, Whose::Children, || {
         let status = make().stdin(Stdio::null()).stdout(Stdio::null()).status()?;
-        // What it left behind has become ours.
+        // Processes that it left behind are now children of this one.
         while wait(WaitOptions::empty()).is_ok() {}
         if status.success() { Ok(()) } else { Err(io::Error::other(status.to_string())) }
     })?;

@@ -1,8 +1,7 @@
-//! What the program costs as people run it: start-up with everything that piles up over the years,
-//! a long answer, a long conversation.
+//! The cost of the program as users run it: start-up with many files, a long answer, a long session.
 //!
 //! Runs the release build of `pi` against a server in this process. CPU time of the program alone,
-//! since the server is not its child; memory as the system tells it while the program still runs.
+//! since the server is not its child; memory as the system reports it while the program runs.
 
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -12,14 +11,14 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::process::{Whose, cpu_of};
+use super::process::{Whose, cpu_of, peak_memory_of};
 use crate::repository;
 
 const SKILLS: usize = 50;
 const PROMPTS: usize = 20;
 const CHUNKS: usize = 20_000;
 
-/// What is measured, and how much of it there may be.
+/// A row of the table, with its budget.
 struct Row {
     what: String,
     milliseconds: f64,
@@ -27,12 +26,12 @@ struct Row {
     budget: &'static str,
 }
 
-/// Prints the table.
+/// Measures everything and prints the table.
 #[allow(clippy::print_stdout)]
 pub(super) fn print(quick: bool) {
     match measure(quick) {
         Ok(rows) => {
-            println!("\npi, the release build: CPU time of the program, its most memory\n");
+            println!("\npi, release build: CPU time and peak memory\n");
             println!("| what | CPU | memory | budget |\n|---|---|---|---|");
             for row in rows {
                 let memory = row.megabytes.map_or("–".to_owned(), |mb| format!("{mb:.1} MB"));
@@ -53,10 +52,10 @@ fn measure(quick: bool) -> io::Result<Vec<Row>> {
     let port = listener.local_addr()?.port();
     std::thread::spawn(move || listener.incoming().flatten().for_each(serve));
     let (sessions, groups, runs) = if quick { (500, 1_000, 3) } else { (5_000, 10_000, 10) };
-    let world = World::furnish(directory.path(), port, sessions)?;
-    let long = world.long_session(groups)?;
-    let say = |text: &str| {
-        let mut command = world.command(&pi);
+    let env = TestEnv::create(directory.path(), port, sessions)?;
+    let long = env.long_session(groups)?;
+    let prompt = |text: &str| {
+        let mut command = env.command(&pi);
         command.args(["-p", "--model", "mock/m1", text]);
         command
     };
@@ -64,23 +63,23 @@ fn measure(quick: bool) -> io::Result<Vec<Row>> {
     let mut add = |what: String, milliseconds: f64, megabytes, budget| {
         rows.push(Row { what, milliseconds, megabytes, budget });
     };
-    let mut version = world.command(&pi);
+    let mut version = env.command(&pi);
     version.arg("--version");
     add("`--version`".to_owned(), cpu(runs * 10, &mut version)?, None, "3 ms, 8 MB");
-    let furniture = format!("{SKILLS} skills, {PROMPTS} prompts, {sessions} sessions");
-    let print = cpu(runs, &mut say("hi"))?;
-    let memory = world.rpc(&pi, &[], Some("hi"))?;
-    add(format!("`-p hi` with {furniture}"), print, memory, "15 ms, 20 MB");
-    let answer = cpu(runs, &mut say(&format!("CHUNKS {CHUNKS}")))?;
-    let memory = world.rpc(&pi, &[], Some(&format!("CHUNKS {CHUNKS}")))?;
+    let files = format!("{SKILLS} skills, {PROMPTS} prompts, {sessions} sessions");
+    let print = cpu(runs, &mut prompt("hi"))?;
+    let memory = env.rpc(&pi, &[], Some("hi"))?;
+    add(format!("`-p hi` with {files}"), print, memory, "15 ms, 20 MB");
+    let answer = cpu(runs, &mut prompt(&format!("CHUNKS {CHUNKS}")))?;
+    let memory = env.rpc(&pi, &[], Some(&format!("CHUNKS {CHUNKS}")))?;
     add(format!("`-p` with an answer of {CHUNKS} chunks"), answer, memory, "60 ms, flat");
     let session = ["--session", &*long.to_string_lossy()];
-    let mut state = || world.rpc(&pi, &session, None).map(drop);
+    let mut state = || env.rpc(&pi, &session, None).map(drop);
     let took = cpu_of(runs, Whose::Children, &mut state)?;
     let took = took.map_or(f64::NAN, |took| took.as_secs_f64() * 1000.0);
-    let memory = world.rpc(&pi, &session, None)?;
+    let memory = env.rpc(&pi, &session, None)?;
     let what = format!("RPC `get_state`, {} messages", groups * 4);
-    add(what, took, memory, "80 ms, 80 MB");
+    add(what, took, memory, "50 ms, 80 MB");
     Ok(rows)
 }
 
@@ -104,17 +103,17 @@ fn cpu(runs: u32, command: &mut Command) -> io::Result<f64> {
     Ok(took.map_or(f64::NAN, |took| took.as_secs_f64() * 1000.0))
 }
 
-/// A home and a project.
-struct World {
+/// A home and a project directory with many files.
+struct TestEnv {
     home: PathBuf,
     project: PathBuf,
 }
 
-impl World {
-    fn furnish(root: &Path, port: u16, sessions: usize) -> io::Result<Self> {
-        let world = Self { home: root.join("home"), project: root.join("project") };
-        let agent = world.agent();
-        fs::create_dir_all(&world.project)?;
+impl TestEnv {
+    fn create(root: &Path, port: u16, sessions: usize) -> io::Result<Self> {
+        let env = Self { home: root.join("home"), project: root.join("project") };
+        let agent = env.agent();
+        fs::create_dir_all(&env.project)?;
         for number in 0..SKILLS {
             let skill = agent.join(format!("skills/skill-{number}"));
             fs::create_dir_all(&skill)?;
@@ -134,10 +133,10 @@ impl World {
         fs::write(agent.join("models.json"), models.to_string())?;
         for number in 0..sessions {
             let name = format!("2026-01-01T00-00-00-000Z_old-{number}.jsonl");
-            let header = world.header(&format!("old-{number}"));
-            fs::write(world.sessions()?.join(name), format!("{header}\n"))?;
+            let header = env.header(&format!("old-{number}"));
+            fs::write(env.sessions()?.join(name), format!("{header}\n"))?;
         }
-        Ok(world)
+        Ok(env)
     }
 
     fn agent(&self) -> PathBuf {
@@ -155,7 +154,7 @@ impl World {
         json!({"type": "session", "version": 3, "id": id, "timestamp": timestamp, "cwd": self.project})
     }
 
-    /// A conversation of four messages a group: question, call, result, answer.
+    /// Writes a session with four messages per group: question, call, result, answer.
     fn long_session(&self, groups: usize) -> io::Result<PathBuf> {
         let path = self.sessions()?.join("2026-01-02T00-00-00-000Z_long.jsonl");
         let mut file = io::BufWriter::new(fs::File::create(&path)?);
@@ -193,7 +192,7 @@ impl World {
         command
     }
 
-    /// Asks for the state in RPC mode, after a prompt if one is given; the most memory it had.
+    /// Requests the state in RPC mode, after the prompt if there is one, and returns the peak memory.
     fn rpc(&self, pi: &Path, arguments: &[&str], prompt: Option<&str>) -> io::Result<Option<f64>> {
         let mut command = self.command(pi);
         command.args(["--mode", "rpc", "--model", "mock/m1"]).args(arguments);
@@ -218,12 +217,10 @@ impl World {
         }
         writeln!(input, "{}", json!({"type": "get_state"}))?;
         wait_for("response")?;
-        let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse::<f64>().ok());
+        let peak = peak_memory_of(&child.id().to_string());
         drop(input);
         child.wait()?;
-        Ok(peak.map(|kilobytes| kilobytes / 1024.0))
+        Ok(peak)
     }
 }
 
@@ -236,7 +233,7 @@ fn assistant(content: &Value, stop_reason: &str) -> Value {
     })
 }
 
-/// Answers every request of a connection; `CHUNKS n` in it asks for an answer of that many pieces.
+/// Answers every request of a connection. `CHUNKS n` in a request selects the number of chunks.
 fn serve(stream: TcpStream) {
     let mut reader = BufReader::new(stream);
     loop {

@@ -1,27 +1,27 @@
-//! What the system tells about this process: time, memory, and what it holds.
+//! CPU time, memory and resources of this process, from the operating system.
 
 use std::fs;
 use std::time::Duration;
 
 /// The system's unit of CPU time.
 const TICK: Duration = Duration::from_millis(10);
-/// Below this, a time in ticks says little.
+/// Shorter times are too imprecise in ticks.
 const ENOUGH: Duration = Duration::from_millis(500);
 
-/// Whose CPU time counts.
+/// The processes whose CPU time counts.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Whose {
-    /// This process, all its threads.
+    /// This process with all its threads.
     Own,
-    /// Children that have ended and were waited for, and theirs.
+    /// Children that were waited for, with their own children.
     Children,
 }
 
-/// CPU time so far, where the system tells it.
+/// Returns the CPU time so far, if the system reports it.
 pub(super) fn on_cpu(whose: Whose) -> Option<Duration> {
     let text = fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name, which may contain anything: this process in two fields, its children in
-    // the two that follow.
+    // The name may contain any character. After it, two fields are of this process, the next two of
+    // its children.
     let skip = match whose {
         Whose::Own => 11,
         Whose::Children => 13,
@@ -31,8 +31,8 @@ pub(super) fn on_cpu(whose: Whose) -> Option<Duration> {
     Some(TICK * (ticks()? + ticks()?))
 }
 
-/// What one run takes, of at least `runs`, and of more if it takes but a moment; after one that
-/// nobody counts. `None` where the system does not tell.
+/// Returns the CPU time of one run: the mean of at least `runs`, and of more if a run is short, after
+/// one that does not count. `None` if the system does not report CPU time.
 pub(super) fn cpu_of<E>(
     runs: u32,
     whose: Whose,
@@ -49,14 +49,19 @@ pub(super) fn cpu_of<E>(
     Ok(Some(taken / done))
 }
 
-/// The most memory this process ever had, in megabytes.
+/// Returns the peak memory of this process, in megabytes.
 pub(super) fn peak_memory() -> Option<f64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
+    peak_memory_of("self")
+}
+
+/// Returns the peak memory of a process, in megabytes.
+pub(super) fn peak_memory_of(process: &str) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kilobytes| kilobytes / 1024.0)
 }
 
-/// Descriptors, threads, children that run and children that nobody has waited for.
+/// Counts the descriptors, threads, running children and zombies of this process.
 pub(super) fn holdings() -> [usize; 4] {
     let count = |path| fs::read_dir(path).map_or(0, Iterator::count);
     let own = std::process::id().to_string();
@@ -78,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_repeated_and_errors_are_told() {
+    fn work_is_repeated_and_errors_are_returned() {
         let mut runs = 0;
         let took = cpu_of(3, Whose::Own, || {
             runs += 1;

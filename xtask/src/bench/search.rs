@@ -1,8 +1,8 @@
-//! What searching costs: `grep` and `find` in a tree of many files, beside `rg` and `fd`.
+//! The cost of searching: `grep` and `find` in a tree of many files, compared with `rg` and `fd`.
 //!
-//! CPU time of all threads, since both sides use several. The programs are given the options that
-//! the TypeScript pi gives them, their output is read, and `rg` is stopped where it stops it. What
-//! it does beyond that is not counted: it reads files once more for lines of context.
+//! CPU time of all threads, since both sides use several. The programs get the options that the
+//! TypeScript pi passes, their output is read, and `rg` is stopped at the same match. The further
+//! work of the TypeScript pi is not counted: it reads files again for lines of context.
 
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -18,21 +18,21 @@ use serde_json::{Value, json};
 
 use super::process::{Whose, cpu_of};
 
-/// How much more than the program beside it a tool may take.
+/// Budget of a tool relative to the other program.
 const BUDGET: f64 = 1.2;
 
-/// What went wrong on the way to a number.
+/// Errors while measuring.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SearchError {
     #[error("cannot write the data: {0}")]
     Data(#[from] io::Error),
     #[error("{0}")]
     Tool(#[from] ToolError),
-    #[error("this system does not tell the CPU time of a process")]
+    #[error("this system does not report the CPU time of a process")]
     NoClock,
 }
 
-/// Measures everything and prints it.
+/// Measures everything and prints the table.
 #[allow(clippy::print_stdout)] // The result of the task.
 pub(super) fn print(quick: bool) {
     let (files, runs) = if quick { (10_000, 3) } else { (100_000, 5) };
@@ -75,10 +75,10 @@ fn table(files: usize, runs: u32) -> Result<Vec<String>, SearchError> {
     Ok(lines)
 }
 
-/// How the TypeScript pi starts them.
+/// Arguments that the TypeScript pi passes to `rg` and `fd`.
 const RG: [&str; 5] = ["--no-config", "--json", "--line-number", "--color=never", "--hidden"];
 const FD: [&str; 5] = ["--glob", "--color=never", "--hidden", "--max-results", "1000"];
-/// Matches after which it stops `rg`, and we stop searching.
+/// Number of matches after which both programs stop searching.
 const LIMIT: usize = 100;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ enum Tool {
     Find,
 }
 
-/// A search, and the same for the program beside it.
+/// A search with a tool, and the same search with the other program.
 #[derive(Debug)]
 struct Case {
     what: &'static str,
@@ -135,8 +135,7 @@ fn cases() -> Vec<Case> {
 }
 
 impl Case {
-    /// Runs the program beside, and stops it where the TypeScript pi does: at the match that is
-    /// the last it shows.
+    /// Runs the other program, and stops it at the last match that the TypeScript pi shows.
     fn run_beside(&self, command: &mut Command) -> io::Result<()> {
         let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn()?;
@@ -147,7 +146,7 @@ impl Case {
         if output.split(b'\n').filter(is_match).nth(LIMIT - 1).is_some() {
             child.kill()?;
         }
-        // No match is a failure to rg, but not to us.
+        // Without a match, rg exits with an error, which is not one here.
         child.wait().map(drop)
     }
 }
@@ -179,7 +178,7 @@ fn runs_here(program: &str) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Small sources, a hundred to a directory, some of them ignored.
+/// Writes small sources, a hundred in each directory, some of them ignored.
 fn write_tree(root: &Path, files: usize) -> io::Result<()> {
     fs::create_dir(root.join(".git"))?;
     fs::write(root.join(".gitignore"), "target/\n*.log\n!keep.log\n/build\n")?;
@@ -200,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_can_be_made() {
+    fn the_table_is_complete() {
         let lines = table(300, 1).unwrap().join("\n");
         assert!(
             lines.starts_with("Searching 300 files") && lines.contains("\nfind, all, "),
@@ -209,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_too_long_is_marked() {
+    fn rows_over_budget_are_marked() {
         let millis = Duration::from_millis;
         assert!(row("x", millis(130), Some(millis(100))).ends_with("1.30  over budget"));
         assert!(row("x", millis(110), Some(millis(100))).ends_with("1.10"));

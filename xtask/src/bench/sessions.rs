@@ -1,4 +1,4 @@
-//! What sessions cost: opening a long one, listing and searching many, the tree, appending.
+//! The cost of sessions: opening a long one, listing and searching many, the tree, appending.
 
 mod data;
 
@@ -13,10 +13,10 @@ use pi_session::{ListOptions, OpenOptions, SearchOptions, Session, SessionError,
 use super::clock::{Clock, allocations};
 use super::process::{Whose, on_cpu};
 
-/// What listing thousands of sessions may take, in milliseconds.
+/// Budget for listing thousands of sessions, in milliseconds.
 const LIST_BUDGET: f64 = 30.0;
 
-/// What went wrong on the way to a number.
+/// Errors while measuring.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SessionsError {
     #[error("cannot write the data: {0}")]
@@ -25,7 +25,7 @@ pub(super) enum SessionsError {
     Session(#[from] SessionError),
 }
 
-/// Measures everything and prints it as it comes.
+/// Measures everything and prints each table when it is known.
 #[allow(clippy::print_stdout)] // The result of the task.
 pub(super) fn print(clock: Clock, quick: bool) {
     let scale = if quick { 10 } else { 1 };
@@ -42,7 +42,7 @@ pub(super) fn print(clock: Clock, quick: bool) {
 
 type Lines = Result<Vec<String>, SessionsError>;
 
-/// One long session, opened to be continued.
+/// Measures opening a long session to continue it.
 fn long(clock: Clock, messages: usize) -> Lines {
     let directory = tempfile::tempdir()?;
     let mut lines = vec![
@@ -64,7 +64,7 @@ fn long(clock: Clock, messages: usize) -> Lines {
             session.context_ids()?;
             Ok::<_, SessionError>(session.context()?.messages.len())
         };
-        // The first run is the one whose errors count.
+        // Errors are returned from the first run only.
         let (count, _) = (ids()?, all()?);
         debug_assert!(count >= messages / 10);
         let [ids_time, all_time] = clock.time([&mut || drop(ids()), &mut || drop(all())]);
@@ -86,7 +86,7 @@ fn long(clock: Clock, messages: usize) -> Lines {
     Ok(lines)
 }
 
-/// What `wc -l` takes: the CPU time of child processes, told in ticks and so taken of many runs.
+/// Returns the CPU time of `wc -l`. The system reports it in ticks, so it is a mean of many runs.
 fn count_lines(path: &Path) -> Option<Duration> {
     const RUNS: u32 = 20;
     let before = on_cpu(Whose::Children)?;
@@ -97,20 +97,20 @@ fn count_lines(path: &Path) -> Option<Duration> {
     Some((on_cpu(Whose::Children)? - before) / RUNS)
 }
 
-/// Many sessions, listed and searched.
+/// Measures listing and searching many sessions.
 fn many(clock: Clock, sessions: usize) -> Lines {
     let (root, cache) = (tempfile::tempdir()?, tempfile::tempdir()?);
     data::collection(root.path(), sessions)?;
     let options = ListOptions::default();
     let open = || SessionIndex::new(root.path(), Some(cache.path().join("index")));
     let cold = || {
-        // To delete it is allowed at any time.
+        // The index may be deleted at any time.
         let _ = std::fs::remove_dir_all(cache.path().join("index"));
         drop(open().list(&options));
     };
     let [cold_time] = clock.time([&mut || cold()]);
     let cold_peak = allocations(cold).peak;
-    // Files that were written this moment are looked at more closely.
+    // Files that were written just now are checked more closely.
     std::thread::sleep(Duration::from_millis(2100));
     let listed = open().list(&options).sessions;
     let grown = listed.first().map(|session| session.path.clone()).unwrap_or_default();
@@ -151,12 +151,12 @@ fn many(clock: Clock, sessions: usize) -> Lines {
     Ok(lines)
 }
 
-/// The whole tree as JSON, as deep as it gets.
+/// Measures writing a deep tree as JSON.
 fn tree(clock: Clock, entries: usize) -> Lines {
     let directory = tempfile::tempdir()?;
     let path = directory.path().join("chain.jsonl");
     data::chain(&path, entries)?;
-    // Opened anew each time: a session that has been proven sound once is not looked at again.
+    // Opened each time: a session that was checked once is not checked again.
     let write = || {
         let mut session = Session::open(&path, &OpenOptions::read())?;
         session.tree()?.write_json(&mut io::sink())
@@ -171,7 +171,7 @@ fn tree(clock: Clock, entries: usize) -> Lines {
     )])
 }
 
-/// One message appended to a session on disk.
+/// Measures appending messages to a session on disk.
 fn appending(clock: Clock, messages: u32) -> Lines {
     let directory = tempfile::tempdir()?;
     let mut session =
@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_tables_can_be_made() {
+    fn tables_are_complete() {
         let lines = |lines: Lines| lines.unwrap().join("\n");
         assert!(lines(long(Clock::Wall, 100)).contains("\none branch "));
         let many = lines(many(Clock::Wall, 10));

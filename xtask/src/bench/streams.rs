@@ -1,8 +1,8 @@
-//! Made-up answers, in the shape that each provider gives them, with the fields it really sends.
+//! Generated answers in the format of each provider, with the fields that it really sends.
 
 use serde_json::{Value, json};
 
-/// What is decoded.
+/// Wire formats that are measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
     Anthropic,
@@ -26,42 +26,40 @@ impl Format {
     }
 }
 
-/// What the model produces.
+/// Kinds of content that the model streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Text,
-    Thinking,
     Arguments,
 }
 
 impl Kind {
-    pub(super) const ALL: &[Self] = &[Self::Text, Self::Thinking, Self::Arguments];
+    pub(super) const ALL: &[Self] = &[Self::Text, Self::Arguments];
 
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Text => "text",
-            Self::Thinking => "thinking",
             Self::Arguments => "tool arguments",
         }
     }
 }
 
-/// A body: a beginning, a block of events that comes several times over, and an end. The block is
-/// small enough to stay in the cache, as what has just arrived does.
+/// A body: a head, a block of events that is repeated, and a tail. The block is small enough to stay
+/// in the cache, like data that has just arrived.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) head: Vec<u8>,
     pub(super) block: Vec<u8>,
-    /// Where each event of the block ends.
+    /// The end of each event in the block.
     pub(super) ends: Vec<usize>,
     pub(super) rounds: usize,
     pub(super) tail: Vec<u8>,
-    /// How many deltas there are at least.
+    /// The minimum number of deltas.
     pub(super) deltas: usize,
 }
 
 impl Stream {
-    /// A stream of `tokens`, `rounds` times over.
+    /// Creates a stream that repeats `tokens` `rounds` times.
     pub(super) fn new(format: Format, kind: Kind, tokens: &[String], rounds: usize) -> Self {
         let mut block = Vec::new();
         let mut ends = Vec::new();
@@ -78,20 +76,15 @@ impl Stream {
         };
         Self { head, block, ends, rounds, tail, deltas: tokens.len() * rounds }
     }
-
-    /// Its length in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.head.len() + self.block.len() * self.rounds + self.tail.len()
-    }
 }
 
-/// Words that look like prose or code, of about `length` bytes each. The same every time.
+/// Returns words that look like prose or code, of about `length` bytes each; always the same.
 pub(super) fn tokens(count: usize, length: usize) -> Vec<String> {
     let word = |at: usize| {
         let letter = |i: usize| char::from(b'a' + ((at * 31 + i * 7 + at / 26) % 26) as u8);
         let word: String = (0..length + at % 3 - 1).map(letter).collect();
         match at % 25 {
-            // What has to be escaped, and what is not ASCII, is there but rare.
+            // Characters that need escapes or are not ASCII occur rarely.
             0 => format!("\n{}", &word[1..]),
             7 => format!("\"{}", &word[1..]),
             13 => format!("é{}", word.get(2..).unwrap_or_default()),
@@ -105,11 +98,11 @@ pub(super) fn tokens(count: usize, length: usize) -> Vec<String> {
 const OPENING: &str = r#"{"path":"src/main.rs","content":""#;
 const CLOSING: &str = r#""}"#;
 
-/// One delta of `token`.
+/// Returns the event with one token.
 fn delta(format: Format, kind: Kind, token: &str) -> Vec<u8> {
     match (format, kind) {
         // Google sends the string itself, the others a piece of JSON text.
-        (Format::Google, _) | (_, Kind::Text | Kind::Thinking) => raw_delta(format, kind, token),
+        (Format::Google, _) | (_, Kind::Text) => raw_delta(format, kind, token),
         (_, Kind::Arguments) => raw_delta(format, kind, &escaped(token)),
     }
 }
@@ -119,7 +112,6 @@ fn raw_delta(format: Format, kind: Kind, text: &str) -> Vec<u8> {
         Format::Anthropic => {
             let delta = match kind {
                 Kind::Text => json!({"type": "text_delta", "text": text}),
-                Kind::Thinking => json!({"type": "thinking_delta", "thinking": text}),
                 Kind::Arguments => json!({"type": "input_json_delta", "partial_json": text}),
             };
             named(&json!({"type": "content_block_delta", "index": 0, "delta": delta}))
@@ -127,7 +119,6 @@ fn raw_delta(format: Format, kind: Kind, text: &str) -> Vec<u8> {
         Format::Completions => {
             let delta = match kind {
                 Kind::Text => json!({"content": text}),
-                Kind::Thinking => json!({"reasoning_content": text}),
                 Kind::Arguments => {
                     json!({"tool_calls": [{"index": 0, "function": {"arguments": text}}]})
                 }
@@ -137,9 +128,6 @@ fn raw_delta(format: Format, kind: Kind, text: &str) -> Vec<u8> {
         Format::Responses => {
             let (event, id, place) = match kind {
                 Kind::Text => ("response.output_text.delta", "msg_1", "content_index"),
-                Kind::Thinking => {
-                    ("response.reasoning_summary_text.delta", "rs_1", "summary_index")
-                }
                 Kind::Arguments => ("response.function_call_arguments.delta", "fc_1", "part_index"),
             };
             named(&json!({
@@ -149,7 +137,6 @@ fn raw_delta(format: Format, kind: Kind, text: &str) -> Vec<u8> {
         }
         Format::Google => google_part(&match kind {
             Kind::Text => json!({"text": text}),
-            Kind::Thinking => json!({"text": text, "thought": true}),
             Kind::Arguments => {
                 let piece =
                     json!({"jsonPath": "$.content", "stringValue": text, "willContinue": true});
@@ -162,7 +149,6 @@ fn raw_delta(format: Format, kind: Kind, text: &str) -> Vec<u8> {
 fn anthropic(kind: Kind) -> (Vec<u8>, Vec<u8>) {
     let block = match kind {
         Kind::Text => json!({"type": "text", "text": ""}),
-        Kind::Thinking => json!({"type": "thinking", "thinking": ""}),
         Kind::Arguments => json!({"type": "tool_use", "id": "t", "name": "write", "input": {}}),
     };
     let usage = json!({"input_tokens": 10, "output_tokens": 1});
@@ -180,7 +166,7 @@ fn anthropic(kind: Kind) -> (Vec<u8>, Vec<u8>) {
 
 fn completions(kind: Kind) -> (Vec<u8>, Vec<u8>) {
     let start = match kind {
-        Kind::Text | Kind::Thinking => json!({"role": "assistant", "content": ""}),
+        Kind::Text => json!({"role": "assistant", "content": ""}),
         Kind::Arguments => {
             let function = json!({"name": "write", "arguments": ""});
             json!({"tool_calls": [{"index": 0, "id": "t", "type": "function", "function": function}]})
@@ -202,20 +188,16 @@ fn completion(delta: &Value, finish: &Value) -> Vec<u8> {
     }))
 }
 
-/// The whole is said again three times: at the end of the part, of the item, of the response.
+/// Responses repeat the whole text three times: at the end of the part, the item and the response.
 fn responses(kind: Kind, whole: &str) -> (Vec<u8>, Vec<u8>) {
     let text = match kind {
         Kind::Arguments => format!("{OPENING}{}{CLOSING}", escaped(whole)),
-        Kind::Text | Kind::Thinking => whole.to_owned(),
+        Kind::Text => whole.to_owned(),
     };
     let item = |text: &str| match kind {
         Kind::Text => {
             let content = json!([{"type": "output_text", "text": text}]);
             json!({"type": "message", "id": "msg_1", "role": "assistant", "content": content})
-        }
-        Kind::Thinking => {
-            let summary = json!([{"type": "summary_text", "text": text}]);
-            json!({"type": "reasoning", "id": "rs_1", "summary": summary})
         }
         Kind::Arguments => json!({
             "type": "function_call", "id": "fc_1", "call_id": "t", "name": "write",
@@ -224,7 +206,6 @@ fn responses(kind: Kind, whole: &str) -> (Vec<u8>, Vec<u8>) {
     };
     let done = match kind {
         Kind::Text => json!({"type": "response.output_text.done", "text": text}),
-        Kind::Thinking => json!({"type": "response.reasoning_summary_text.done", "text": text}),
         Kind::Arguments => json!({
             "type": "response.function_call_arguments.done", "item_id": "fc_1", "output_index": 0,
             "arguments": text,
@@ -285,7 +266,7 @@ fn named(payload: &Value) -> Vec<u8> {
     format!("event: {name}\ndata: {payload}\n\n").into_bytes()
 }
 
-/// `text` as it stands between the quotes of a JSON string.
+/// Returns the text as it appears between the quotes of a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -1,28 +1,28 @@
-//! The numbers, as two tables.
+//! Decoding of streams, measured: two tables.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::clock::{Clock, RUNS, allocations};
-use super::feed::{Pieces, decode, split};
+use super::feed::{decode, split};
 use super::streams::{Format, Kind, Stream, tokens};
 
-/// Of the time a chunk may take from the socket to the screen, in microseconds.
+/// Budget per chunk, from the socket to the screen, in microseconds.
 const CHUNK_BUDGET: f64 = 1.5;
 
-/// Four times the stream may take this many times as long.
+/// Budget for the time that four times the stream takes, relative to the stream.
 const SCALING_BUDGET: f64 = 4.5;
 
-/// How many different tokens a stream is made of.
+/// Number of different tokens in a stream.
 const TOKENS: usize = 1000;
 
-/// Measures everything and prints it as it comes.
+/// Measures everything and prints each row when it is known.
 #[allow(clippy::print_stdout)] // The result of the task.
 pub(super) fn print(clock: Clock, quick: bool) {
-    // Short runs, and several of them: on a busy machine only a short run is ever undisturbed.
+    // Several short runs: on a busy machine, only a short run is undisturbed.
     let chunks = if quick { 8_000 } else { 40_000 };
     println!("{}; the best of {RUNS} runs; one thread", clock.name());
-    println!("\nStreams of small chunks, by the event and in pieces of 16 KiB:\n");
+    println!("\nStreams of small chunks, one event at a time:\n");
     println!("{}", Row::heading());
     for format in Format::ALL {
         for kind in Kind::ALL {
@@ -30,7 +30,7 @@ pub(super) fn print(clock: Clock, quick: bool) {
         }
     }
     println!("{}", splitting(clock, chunks));
-    println!("\nOne tool call whose arguments come 20 bytes at a time:\n");
+    println!("\nOne tool call whose arguments arrive in pieces of 20 bytes:\n");
     println!("{}", call_heading());
     let megabyte = if quick { 200_000 } else { 1_000_000 };
     for format in Format::ALL {
@@ -45,9 +45,7 @@ pub(super) fn print(clock: Clock, quick: bool) {
 struct Row {
     what: String,
     chunks: usize,
-    bytes: usize,
-    by_event: Duration,
-    by_record: Duration,
+    time: Duration,
     four_times: Duration,
     allocations: f64,
     allocated: f64,
@@ -58,7 +56,7 @@ fn decoding(clock: Clock, format: Format, kind: Kind, chunks: usize) -> String {
     let stream = Stream::new(format, kind, &tokens, chunks / TOKENS);
     let long = Stream::new(format, kind, &tokens, 4 * chunks / TOKENS);
     let what = format!("{} {}", format.api(), kind.name());
-    row(clock, what, [&stream, &long], |stream, pieces| drop(decode(format, stream, pieces)))
+    row(clock, what, [&stream, &long], |stream| drop(decode(format, stream)))
 }
 
 /// The SSE parser alone, over the format with the most lines per event.
@@ -66,7 +64,7 @@ fn splitting(clock: Clock, chunks: usize) -> String {
     let tokens = tokens(TOKENS, 5);
     let stream = Stream::new(Format::Anthropic, Kind::Text, &tokens, chunks / TOKENS);
     let long = Stream::new(Format::Anthropic, Kind::Text, &tokens, 4 * chunks / TOKENS);
-    let run = |stream: &Stream, pieces| assert!(split(stream, pieces) > stream.deltas);
+    let run = |stream: &Stream| assert!(split(stream) > stream.deltas);
     row(clock, "SSE parser alone".to_owned(), [&stream, &long], run)
 }
 
@@ -75,21 +73,16 @@ fn row(
     clock: Clock,
     what: String,
     [stream, long]: [&Stream; 2],
-    run: impl Fn(&Stream, Pieces),
+    run: impl Fn(&Stream),
 ) -> String {
     let chunks = stream.deltas;
-    let held = allocations(|| run(stream, Pieces::Events));
-    let [by_event, by_record, four_times] = clock.time([
-        &mut || four_times_over(|| run(stream, Pieces::Events)),
-        &mut || run(stream, Pieces::Records),
-        &mut || run(long, Pieces::Events),
-    ]);
+    let held = allocations(|| run(stream));
+    let [time, four_times] =
+        clock.time([&mut || repeat_four_times(|| run(stream)), &mut || run(long)]);
     Row {
         what,
         chunks,
-        bytes: stream.bytes(),
-        by_event: by_event / 4,
-        by_record,
+        time: time / 4,
         four_times,
         allocations: ratio(held.count, chunks),
         allocated: ratio(held.bytes, chunks),
@@ -100,28 +93,19 @@ fn row(
 impl Row {
     fn heading() -> String {
         format!(
-            "{:<36} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6} {:>6}",
-            "", "chunks", "us/chunk", "(16 KiB)", "allocs/d", "bytes/d", "MB/s", "4x"
+            "{:<36} {:>8} {:>8} {:>8} {:>8} {:>6}",
+            "", "chunks", "us/chunk", "allocs/d", "bytes/d", "4x"
         )
     }
 
     fn line(&self) -> String {
-        let per_chunk = |time: Duration| micros(time) / self.chunks as f64;
-        let scaling = times(self.four_times, self.by_event);
+        let per_chunk = micros(self.time) / self.chunks as f64;
+        let scaling = times(self.four_times, self.time);
         let mut line = format!(
-            "{:<36} {:>8} {:>8.3} {:>8.3} {:>8.2} {:>8.1} {:>6.0} {:>6.2}",
-            self.what,
-            self.chunks,
-            per_chunk(self.by_event),
-            per_chunk(self.by_record),
-            self.allocations,
-            self.allocated,
-            // Bytes per microsecond are megabytes per second.
-            self.bytes as f64 / micros(self.by_event),
-            scaling,
+            "{:<36} {:>8} {per_chunk:>8.3} {:>8.2} {:>8.1} {scaling:>6.2}",
+            self.what, self.chunks, self.allocations, self.allocated,
         );
-        let slow = per_chunk(self.by_event.max(self.by_record)) > CHUNK_BUDGET;
-        mark(&mut line, slow, scaling);
+        mark(&mut line, per_chunk > CHUNK_BUDGET, scaling);
         line
     }
 }
@@ -139,9 +123,9 @@ fn one_call(clock: Clock, format: Format, bytes: usize) -> String {
     let rounds = bytes / tokens.concat().len();
     let stream = Stream::new(format, Kind::Arguments, &tokens, rounds);
     let long = Stream::new(format, Kind::Arguments, &tokens, 4 * rounds);
-    let run = |stream: &Stream| drop(decode(format, stream, Pieces::Events));
+    let run = |stream: &Stream| drop(decode(format, stream));
     let [short_peak, long_peak] = [&stream, &long].map(|stream| allocations(|| run(stream)).peak);
-    let [short, long] = clock.time([&mut || four_times_over(|| run(&stream)), &mut || run(&long)]);
+    let [short, long] = clock.time([&mut || repeat_four_times(|| run(&stream)), &mut || run(&long)]);
     let short = short / 4;
     let scaling = times(long, short);
     let mut line = format!(
@@ -158,9 +142,9 @@ fn one_call(clock: Clock, format: Format, bytes: usize) -> String {
     line
 }
 
-/// What is compared must take about as long, or the shorter one has the better chance of not
-/// being disturbed.
-fn four_times_over(work: impl Fn()) {
+/// Repeats work, so that both sides of a comparison take about as long: a shorter run is less likely
+/// to be disturbed.
+fn repeat_four_times(work: impl Fn()) {
     for _ in 0..4 {
         work();
     }
@@ -192,14 +176,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_over_budget_is_marked() {
+    fn rows_over_budget_are_marked() {
         let row = |event: u64, four: u64| {
             let row = Row {
                 what: "x".to_owned(),
                 chunks: 1000,
-                bytes: 100_000,
-                by_event: Duration::from_micros(event),
-                by_record: Duration::from_micros(event),
+                time: Duration::from_micros(event),
                 four_times: Duration::from_micros(four),
                 allocations: 1.0,
                 allocated: 5.0,
@@ -212,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tables_can_be_made() {
+    fn tables_are_complete() {
         assert!(decoding(Clock::Wall, Format::Google, Kind::Text, 1000).contains("google"));
         assert!(splitting(Clock::Wall, 1000).contains("alone"));
         assert!(one_call(Clock::Wall, Format::Google, 50_000).contains("google"));

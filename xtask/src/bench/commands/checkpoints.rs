@@ -1,4 +1,4 @@
-//! What a checkpoint of many files costs, with and without changes.
+//! The cost of a checkpoint of many files, with and without changes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use pi_tools::checkpoint::{Checkpoints, Limits};
 use super::super::clock::{Clock, allocations};
 use super::{CommandsError, Lines, millis};
 
-/// What a checkpoint may take if nothing has changed, in milliseconds.
+/// Budget for a checkpoint without changes, in milliseconds.
 pub(super) const BUDGET: f64 = 100.0;
-/// Of so many files one is changed between two checkpoints.
+/// One file of this many changes between two checkpoints.
 const ONE_OF: usize = 100;
 
 pub(super) fn table(clock: Clock, files: usize) -> Lines {
@@ -47,8 +47,8 @@ fn row(what: &str, time: Duration, peak: Option<u64>, mark: &str) -> String {
     format!("{what:<36} {:>8.1} {peak:>9}{mark}", millis(time))
 }
 
-/// Small sources, one of so many written anew. A file that changed just now is read again, since
-/// it may change unnoticed; so the least time of several runs is that of files at rest.
+/// Writes every `one_of`-th of the small sources. A file that changed just now is read again, since
+/// another change could go unnoticed; so the shortest time of several runs is that of old files.
 fn write_files(
     root: &Path,
     files: usize,
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_can_be_made() {
+    fn the_table_is_complete() {
         let lines = table(Clock::Wall, 200).unwrap().join("\n");
         assert!(lines.contains("\none of 100 has changed "), "{lines}");
     }

@@ -1,5 +1,5 @@
-//! A process of its own that runs commands and says what that took: its memory is its own, and
-//! nothing else has left threads or descriptors in it.
+//! A separate process that runs commands and reports the cost: nothing else has left memory, threads
+//! or descriptors in it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde_json::json;
 use super::super::process::{Whose, holdings, on_cpu, peak_memory};
 use super::{CommandsError, millis, this_program};
 
-/// What one command with much output took: milliseconds and megabytes.
+/// The cost of one command with long output, in milliseconds and megabytes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Output {
     pub(super) own: f64,
@@ -24,7 +24,7 @@ pub(super) struct Output {
     pub(super) peak: f64,
 }
 
-/// What many commands left behind, and took each, in milliseconds.
+/// The resources before and after many commands, and the cost of each in milliseconds.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Short {
     pub(super) before: [usize; 4],
@@ -33,7 +33,7 @@ pub(super) struct Short {
     pub(super) children: f64,
 }
 
-/// Has another process measure.
+/// Measures in another process.
 pub(super) fn measure<T: DeserializeOwned>(arguments: &[&str]) -> Result<T, CommandsError> {
     let done = this_program()?.arg("bench-worker").args(arguments).output()?;
     serde_json::from_slice(&done.stdout).map_err(|error| {
@@ -41,8 +41,8 @@ pub(super) fn measure<T: DeserializeOwned>(arguments: &[&str]) -> Result<T, Comm
     })
 }
 
-/// Measures, in this process.
-#[allow(clippy::print_stdout)] // The answer.
+/// Measures in this process and prints the result.
+#[allow(clippy::print_stdout)]
 pub(crate) fn perform(arguments: &[&str]) -> Result<(), CommandsError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answer = match arguments {
@@ -57,7 +57,7 @@ pub(crate) fn perform(arguments: &[&str]) -> Result<(), CommandsError> {
     Ok(())
 }
 
-/// A workspace whose commands this program supervises.
+/// Creates a workspace whose commands this program supervises.
 pub(super) fn workspace(cwd: &Path, output_directory: Option<&Path>) -> Arc<Workspace> {
     let host = Host::default().with_supervisor(Supervisor::this_program());
     let mut settings = BashSettings::default();
@@ -82,7 +82,7 @@ async fn output(path: &Path) -> Result<Output, CommandsError> {
     let own = on_cpu(Whose::Own).unwrap_or_default().saturating_sub(before);
     let peak = peak_memory().unwrap_or_default();
     let text: String = result.content.iter().filter_map(UserBlock::as_text).collect();
-    // The last line but for the notice of what was cut.
+    // The last line before the notice about omitted lines.
     let mut nanoseconds = text.lines().filter_map(|line| {
         let numbers: Result<Vec<u64>, _> = line.split(' ').map(str::parse).collect();
         numbers.ok().filter(|numbers| numbers.len() == 3).map(|numbers| numbers[0])

@@ -1,13 +1,13 @@
-//! Session files to measure with, written as the programs write them.
+//! Generated session files, in the format in which programs write them.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-/// What is searched for, and is in one message of a collection only.
+/// A search term that only one message of a collection contains.
 pub(super) const RARE: &str = "parse_header_line";
 
-/// Text that looks like prose: always the same, never twice the same line.
+/// A generator of text that looks like prose: deterministic, without equal lines.
 pub(super) struct Prose {
     state: u64,
     words: Vec<String>,
@@ -32,7 +32,7 @@ impl Prose {
         usize::try_from(self.state >> 33).unwrap_or_default() % limit.max(1)
     }
 
-    /// About so many bytes.
+    /// Returns about this many bytes of text.
     pub(super) fn text(&mut self, bytes: usize) -> String {
         let mut text = String::with_capacity(bytes + 16);
         while text.len() < bytes {
@@ -46,7 +46,7 @@ impl Prose {
     }
 }
 
-/// A session file in the making.
+/// A session file that is being written.
 pub(super) struct Writer {
     out: BufWriter<File>,
     entries: u32,
@@ -113,8 +113,8 @@ impl Writer {
     }
 }
 
-/// One long session of so many messages of about 1,250 bytes. With `compacted`, the last tenth
-/// comes after a compaction.
+/// Writes a session of messages of about 1,250 bytes. With `compacted`, the last tenth follows a
+/// compaction.
 pub(super) fn long_session(path: &Path, messages: usize, compacted: bool) -> io::Result<()> {
     let mut prose = Prose::new();
     let mut session = Writer::create(path)?;
@@ -131,7 +131,7 @@ pub(super) fn long_session(path: &Path, messages: usize, compacted: bool) -> io:
     session.finish()
 }
 
-/// A chain of so many short messages.
+/// Writes a chain of short messages.
 pub(super) fn chain(path: &Path, messages: usize) -> io::Result<()> {
     let mut session = Writer::create(path)?;
     for _ in 0..messages {
@@ -140,7 +140,7 @@ pub(super) fn chain(path: &Path, messages: usize) -> io::Result<()> {
     session.finish()
 }
 
-/// So many sessions, each with 20 KB of conversation and as much tool output.
+/// Writes sessions, each with 20 KB of conversation and as much tool output.
 pub(super) fn collection(root: &Path, sessions: usize) -> io::Result<()> {
     let mut prose = Prose::new();
     for number in 0..sessions {
@@ -148,7 +148,7 @@ pub(super) fn collection(root: &Path, sessions: usize) -> io::Result<()> {
         std::fs::create_dir_all(&directory)?;
         let name = format!("2026-11-01T00-00-00-000Z_0198c3f0-0000-7000-8000-{number:012}.jsonl");
         let mut session = Writer::create(&directory.join(name))?;
-        // No two at the same time, and not in the order of their names.
+        // Times are distinct and not in the order of the names.
         session.time += (number * 7919 % sessions) as u64 * 1000;
         for turn in 0..10 {
             let mut question = prose.text(1000);
