@@ -1,4 +1,4 @@
-//! Scripts: whatever a model writes, the policy answers, and never forgets what is forbidden.
+//! Scripts: the policy decides on any text and never allows a forbidden command.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use pi_guard::Decision;
 use pi_guard::policy::{Defaults, Layer, Policy, PolicyContext, RuleFile};
 
-/// Any text gets a decision; a forbidden command before it keeps it from being allowed.
+/// Any text gets a decision. With a forbidden command before it, the text is never allowed.
 pub fn policy_check(data: &[u8]) {
     let Ok(script) = std::str::from_utf8(data) else { return };
     let policy = policy();

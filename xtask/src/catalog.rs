@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 
 use pi_protocol::Model;
 
-/// The records by provider and id, which is the order they are written in.
+/// The records by provider and id, in the order of the output.
 type Records = BTreeMap<String, BTreeMap<String, Model>>;
 
 const SOURCE: &str = "xtask/data/models.jsonl";
 const TEXT: &str = "crates/pi-ai/src/catalog/models.txt";
 const INDEX: &str = "crates/pi-ai/src/catalog/index.rs";
 
-/// Why the catalog was not written, or is not as it should be.
+/// Errors of the task.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CatalogError {
     #[error("usage: cargo xtask catalog [--check]")]
@@ -35,7 +35,7 @@ pub(crate) enum CatalogError {
     Parse { line: usize, source: serde_json::Error },
     #[error("{SOURCE}, line {line}: a second {provider}/{id}")]
     Duplicate { line: usize, provider: String, id: String },
-    #[error("{provider}/{id}: the compact form has no place for this `{field}`")]
+    #[error("{provider}/{id}: the compact form cannot express this `{field}`")]
     NotExpressible { provider: String, id: String, field: &'static str },
     #[error("{provider}/{id}: the header `{header}` is not on the list of allowed headers")]
     Header { provider: String, id: String, header: String },
@@ -51,7 +51,7 @@ struct Generated {
     index: String,
 }
 
-/// Runs the task.
+/// Writes or checks the catalog.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), CatalogError> {
     match arguments {
         [] => write(&generate()?),
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_notices_a_difference() {
+    fn the_check_detects_a_difference() {
         let mut generated = generate().unwrap();
         generated.index.push('\n');
         assert!(matches!(
@@ -125,7 +125,7 @@ mod tests {
         ));
     }
 
-    /// The embedded text says exactly what the source says: all of its records and no others.
+    /// The embedded text contains all records of the source and no others.
     #[test]
     fn every_record_survives() {
         let source = read(SOURCE).unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_sources_are_refused() {
+    fn invalid_sources_are_rejected() {
         assert!(matches!(parse("{}"), Err(CatalogError::Parse { line: 1, .. })));
         let line = r#"{"id":"a","provider":"p","api":"x"}"#;
         assert!(parse(line).is_ok());

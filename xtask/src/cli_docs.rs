@@ -1,13 +1,13 @@
-//! `cargo xtask cli-docs`: `docs/cli.md`, as the program itself describes its command line.
+//! `cargo xtask cli-docs`: writes `docs/cli.md` from the output of `pi man --markdown`.
 //!
-//! A test of the `pi` crate fails when the file is not what this would write.
+//! A test of the `pi` crate fails if the file is out of date.
 
 use crate::repository;
 
-/// Why the file could not be written.
+/// Errors of the task.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CliDocsError {
-    #[error("could not run pi: {0}")]
+    #[error("cannot run pi: {0}")]
     Run(std::io::Error),
     #[error("`pi man --markdown` failed; see above")]
     Failed,
@@ -15,7 +15,7 @@ pub(crate) enum CliDocsError {
     Write(std::io::Error),
 }
 
-/// Runs the task.
+/// Writes the page.
 pub(crate) fn run() -> Result<(), CliDocsError> {
     let arguments = ["run", "--quiet", "--package", "pi", "--", "man", "--markdown"];
     let mut cargo = repository::cargo();

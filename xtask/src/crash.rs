@@ -1,28 +1,28 @@
-//! `cargo xtask crash [tools] [--runs N] [--seed N] [--peer DIR]`: writers of sessions, or of files
-//! by the tools, killed.
+//! `cargo xtask crash [tools] [--runs N] [--seed N] [--peer DIR]`: kills processes that write
+//! sessions (or files, through the tools) and checks that no data is lost.
 //!
-//! The runs themselves are tests of pi-session and pi-tools that ordinary test runs leave out,
-//! since hundreds of them take minutes; see `crates/pi-session/tests/it/crash.rs` and
+//! The runs are tests of pi-session and pi-tools that ordinary test runs skip, since hundreds of
+//! them take minutes; see `crates/pi-session/tests/it/crash.rs` and
 //! `crates/pi-tools/tests/it/crash_runs.rs`. With `--peer`, the TypeScript pi in that directory
-//! must see as many entries in every session that is left as we do. As root there is a full and a
-//! read-only disk too; for tools also without, where name spaces are to be had.
+//! must find the same number of entries in every session. Full and read-only disks are tested as
+//! root; for tools also without, if user namespaces are permitted.
 
 use std::io;
 
 use crate::repository;
 
-/// Why there was no run, or what it found.
+/// Errors of the task, lost data included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CrashError {
     #[error("usage: cargo xtask crash [tools] [--runs N] [--seed N] [--peer DIR], not {0:?}")]
     Usage(String),
     #[error("cannot run cargo: {0}")]
     Run(#[from] io::Error),
-    #[error("something that was acknowledged is lost, or a file does not open: see above")]
+    #[error("acknowledged data is lost, or a file cannot be opened: see above")]
     Failed,
 }
 
-/// Runs the task.
+/// Runs the crash tests.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), CrashError> {
     let (package, test, arguments) = match arguments {
         ["tools", rest @ ..] => ("pi-tools", "crash_runs::many_runs", rest),
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), CrashError> {
     if status.success() { Ok(()) } else { Err(CrashError::Failed) }
 }
 
-/// The arguments as the environment that the test reads.
+/// Converts the arguments to the environment of the test.
 fn parse(arguments: &[&str]) -> Result<Vec<(&'static str, String)>, CrashError> {
     let mut settings = Vec::new();
     let mut rest = arguments.iter();

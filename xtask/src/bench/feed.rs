@@ -75,10 +75,7 @@ fn decoder(format: Format, model: &Arc<Model>) -> Box<dyn Decoder> {
 }
 
 fn is_delta(event: &AssistantEvent) -> bool {
-    matches!(
-        event,
-        AssistantEvent::TextDelta { .. } | AssistantEvent::ToolCallDelta { .. }
-    )
+    matches!(event, AssistantEvent::TextDelta { .. } | AssistantEvent::ToolCallDelta { .. })
 }
 
 #[cfg(test)]

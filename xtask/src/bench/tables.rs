@@ -69,12 +69,7 @@ fn splitting(clock: Clock, chunks: usize) -> String {
 }
 
 /// Measures `run` over a stream and over one that is four times as long.
-fn row(
-    clock: Clock,
-    what: String,
-    [stream, long]: [&Stream; 2],
-    run: impl Fn(&Stream),
-) -> String {
+fn row(clock: Clock, what: String, [stream, long]: [&Stream; 2], run: impl Fn(&Stream)) -> String {
     let chunks = stream.deltas;
     let held = allocations(|| run(stream));
     let [time, four_times] =
@@ -125,7 +120,8 @@ fn one_call(clock: Clock, format: Format, bytes: usize) -> String {
     let long = Stream::new(format, Kind::Arguments, &tokens, 4 * rounds);
     let run = |stream: &Stream| drop(decode(format, stream));
     let [short_peak, long_peak] = [&stream, &long].map(|stream| allocations(|| run(stream)).peak);
-    let [short, long] = clock.time([&mut || repeat_four_times(|| run(&stream)), &mut || run(&long)]);
+    let [short, long] =
+        clock.time([&mut || repeat_four_times(|| run(&stream)), &mut || run(&long)]);
     let short = short / 4;
     let scaling = times(long, short);
     let mut line = format!(

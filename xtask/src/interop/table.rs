@@ -1,8 +1,8 @@
-//! The table of what happened: peer, format, conversation, outcome.
+//! The table of results: peer, format, conversation, outcome.
 
 use serde::Deserialize;
 
-/// One conversation, as the example reports it.
+/// A conversation, as the example reports it.
 #[derive(Debug, Deserialize)]
 pub(super) struct Row {
     format: String,
@@ -11,7 +11,7 @@ pub(super) struct Row {
     why: String,
 }
 
-/// All conversations.
+/// The results of all conversations.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<[String; 4]>,
@@ -33,22 +33,22 @@ impl Table {
         ]);
     }
 
-    /// A peer that has no conversations, and that all went well with.
+    /// Adds a peer without conversations that passed.
     pub(super) fn pass(&mut self, peer: &str) {
         self.whole_peer(peer, "ok", "");
     }
 
-    /// A peer that could not be talked to, for a good reason.
+    /// Adds a peer that was skipped, with the reason.
     pub(super) fn skip(&mut self, peer: &str, why: &str) {
         self.whole_peer(peer, "skipped", why);
     }
 
-    /// A peer that could not be talked to, or not to the end.
+    /// Adds a peer that failed, with the reason.
     pub(super) fn fail(&mut self, peer: &str, why: &str) {
         self.whole_peer(peer, FAILED, why);
     }
 
-    /// How many conversations went wrong.
+    /// Returns the number of failed conversations.
     pub(super) fn failures(&self) -> usize {
         self.failures
     }
@@ -58,8 +58,8 @@ impl Table {
         self.add(peer, Row { format: "-".to_owned(), conversation: "-".to_owned(), outcome, why });
     }
 
-    /// Prints it, the columns aligned.
-    #[allow(clippy::print_stdout)] // what the task is for
+    /// Prints the table with aligned columns.
+    #[allow(clippy::print_stdout)] // The result of the task.
     pub(super) fn print(&self) {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
