@@ -1,7 +1,6 @@
 //! The cost of the agent loop: a scripted model, a trivial tool, transcripts of several lengths.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use pi_agent::{Agent, AgentMessage, FnTool, Limits, RunSettings, ToolError};
 use pi_ai::faux::{Faux, Reply};
@@ -43,8 +42,6 @@ pub(super) fn print(clock: Clock, quick: bool) {
         whole as f64 / quarter as f64
     );
     println!("Memory of an idle agent: {} bytes", idle_agent());
-    println!("Abort of a run whose model, tool or hook never ends: {}", aborts(&runtime));
-    println!("200 agents streaming at once: {}", many(clock, &runtime));
     println!("\nBudget: {TURN_BUDGET} us per turn.");
 }
 
@@ -119,72 +116,4 @@ fn idle_agent() -> u64 {
     })
     .peak
         / AGENTS
-}
-
-/// Measures the time from `abort` to the end of `prompt`.
-fn aborts(runtime: &Runtime) -> String {
-    let stuck = FnTool::new(Tool::new("stuck", "", json!({"type": "object"})), |_| {
-        std::future::pending::<Result<String, ToolError>>()
-    });
-    let replies = [
-        ("model", Reply::new().text("so far").hang()),
-        ("tool", Reply::new().raw_tool_call("c", "stuck", "{}")),
-        ("hook", Reply::new().raw_tool_call("c", "noop", "{}")),
-    ];
-    let mut out = Vec::new();
-    for (what, reply) in replies {
-        let faux = Faux::new();
-        faux.push(reply);
-        let agent = agent(faux, 9);
-        let stuck = stuck.clone();
-        agent.configure(|settings| {
-            settings.tools.push(Arc::new(stuck));
-            if what == "hook" {
-                settings.hooks.before_tool_call = pi_agent::hook(|_| std::future::pending());
-            }
-        });
-        let took = runtime.block_on(async {
-            let aborter = agent.clone();
-            let run = async { agent.prompt("go").await };
-            let abort = async move {
-                tokio::time::sleep(Duration::from_millis(30)).await;
-                aborter.abort();
-                Instant::now()
-            };
-            let (_, aborted) = tokio::join!(run, abort);
-            aborted.elapsed()
-        });
-        out.push(format!("{what} {:.1} ms", took.as_secs_f64() * 1e3));
-    }
-    out.join(", ")
-}
-
-/// Measures many agents on one thread: CPU time, and the difference between first and last.
-fn many(clock: Clock, runtime: &Runtime) -> String {
-    const AGENTS: usize = 200;
-    let mut spread = Duration::ZERO;
-    let [cpu] = clock.time([&mut || {
-        spread = runtime.block_on(async {
-            let runs = (0..AGENTS).map(|_| {
-                let faux = Faux::responding(|_| {
-                    let reply = Reply::new().text("streaming along, bit by bit").chunks_of(1);
-                    reply.wait_between(Duration::from_micros(100)).usage(Usage::default())
-                });
-                let agent = agent(faux, 3);
-                async move {
-                    let _ = agent.prompt("go").await;
-                    Instant::now()
-                }
-            });
-            let ended = futures_util::future::join_all(runs).await;
-            let first = ended.iter().min().copied();
-            let last = ended.iter().max().copied();
-            last.zip(first).map(|(last, first)| last - first).unwrap_or_default()
-        });
-    }]);
-    format!(
-        "{:.1} ms CPU in all, the last ends {:.1} ms after the first",
-        cpu.as_secs_f64() * 1e3,
-        spread.as_secs_f64() * 1e3
-    )
 }
