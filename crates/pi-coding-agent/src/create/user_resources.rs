@@ -62,12 +62,15 @@ impl Services {
     /// Builds the prompt; `cwd` is the working directory as tools see it.
     fn prompt(&self, cwd: &Path) -> PromptFn {
         let resources = Arc::clone(&self.resources);
-        let mut base = SystemPromptOptions::default();
-        base.custom_prompt = resources.system_prompt.as_ref().map(|text| text.text.clone());
-        base.append = resources.append_system_prompt.iter().map(|text| text.text.clone()).collect();
-        base.context_files = resources.context_files.clone().into();
-        base.skills = resources.skills.clone().into();
-        base.cwd = cwd.to_owned();
+        let append = resources.append_system_prompt.iter();
+        let base = SystemPromptOptions {
+            custom_prompt: resources.system_prompt.as_ref().map(|text| text.text.clone()),
+            append: append.map(|text| text.text.clone()).collect(),
+            context_files: resources.context_files.clone().into(),
+            skills: resources.skills.clone().into(),
+            cwd: cwd.to_owned(),
+            ..SystemPromptOptions::default()
+        };
         Arc::new(move |active: &[Arc<dyn AgentTool>]| {
             let mut options = base.clone();
             options.tools = active.iter().map(|tool| tool_prompt(&**tool)).collect();
@@ -116,10 +119,10 @@ impl Services {
             let mut settings = settings.lock().unwrap_or_else(PoisonError::into_inner);
             let saved = settings.update(SettingsScope::User, |changes| match change {
                 SettingChange::SteeringMode(mode) => {
-                    changes.set(&["steeringMode"], queue_mode(*mode))
+                    changes.set(&["steeringMode"], queue_mode(*mode));
                 }
                 SettingChange::FollowUpMode(mode) => {
-                    changes.set(&["followUpMode"], queue_mode(*mode))
+                    changes.set(&["followUpMode"], queue_mode(*mode));
                 }
                 SettingChange::AutoCompaction(on) => changes.set(&["compaction", "enabled"], *on),
                 SettingChange::AutoRetry(on) => changes.set(&["retry", "enabled"], *on),

@@ -205,7 +205,8 @@ impl Sandbox {
         let Some(confined) = self.in_use() else { return Ok(()) };
         match access {
             PathAccess::Read => confined.may_read(path),
-            PathAccess::Write | PathAccess::Any => confined.may_write(path),
+            // Writing is the stricter check.
+            _ => confined.may_write(path),
         }
     }
 }

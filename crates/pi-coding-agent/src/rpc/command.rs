@@ -208,7 +208,7 @@ impl Request {
         }
         let id = fields.remove("id");
         let command = if Command::names().contains(&name.as_str()) {
-            parse_command(&name, fields)
+            parse_command(&name, &fields)
         } else {
             Err(format!("Unknown command: {name}"))
         };
@@ -217,12 +217,12 @@ impl Request {
 }
 
 /// Parses a command of a known name. The error names the field at fault.
-fn parse_command(name: &str, fields: Map<String, Value>) -> Result<Box<Command>, String> {
+fn parse_command(name: &str, fields: &Map<String, Value>) -> Result<Box<Command>, String> {
     let error = match serde_json::from_value(Value::Object(fields.clone())) {
         Ok(command) => return Ok(Box::new(command)),
         Err(error) => error.to_string(),
     };
-    match faulty_field(&fields, &error) {
+    match faulty_field(fields, &error) {
         Some(field) => Err(format!("Invalid {name} command: {field}: {error}")),
         None => Err(format!("Invalid {name} command: {error}")),
     }

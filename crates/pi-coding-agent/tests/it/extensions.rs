@@ -392,12 +392,11 @@ async fn dialogs_end_by_time_out_and_cancellation() {
     let test = TestSession::with(|parts| parts.ui = Arc::new(SlowUser(None)));
     let ui = test.session.extension_context().ui().clone();
     let dialog = || Dialog::Input { title: "Name".to_owned(), placeholder: None };
-    let mut options = DialogOptions::default();
-    options.timeout = Some(Duration::from_secs(5));
+    let options =
+        DialogOptions { timeout: Some(Duration::from_secs(5)), ..DialogOptions::default() };
     assert_eq!(ui.dialog(dialog(), options).await, None);
     let cancel = CancelToken::new();
-    let mut options = DialogOptions::default();
-    options.cancel = Some(cancel.clone());
+    let options = DialogOptions { cancel: Some(cancel.clone()), ..DialogOptions::default() };
     let cancelling = async {
         tokio::task::yield_now().await;
         cancel.cancel();
@@ -418,12 +417,12 @@ async fn a_summary_of_an_extension_is_used() {
             let payload = Question::from(question.clone()).payload();
             assert_eq!(payload["type"], "session_before_compact");
             assert!(payload["branchEntries"].as_array().unwrap().len() > 3);
-            Ok(Compaction::Summary(CompactionText {
+            Ok(Compaction::Summary(Box::new(CompactionText {
                 summary: "all of it".to_owned(),
                 first_kept_entry_id: question.preparation.first_kept.clone(),
                 tokens_before: question.preparation.tokens_before,
                 ..CompactionText::default()
-            }))
+            })))
         })
         .on_event(move |event, _| {
             if let Some(("session_compact", payload)) = event.extension_event() {

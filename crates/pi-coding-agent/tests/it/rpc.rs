@@ -30,7 +30,7 @@ impl Server {
     async fn with(change: impl FnOnce(&mut AgentOptions)) -> Self {
         let env = TestEnv::new();
         let mut environment = env.environment("home/proj");
-        let path = std::env::var("PATH").unwrap();
+        let path = std::env::var_os("PATH").unwrap().into_string().unwrap();
         environment.variables = Arc::new([("PATH".to_owned(), path)].into());
         let model = Faux::new();
         let output = LineWriter::default();

@@ -64,7 +64,7 @@ pub(super) fn check(builtin: Builtin, base: &str, words: &[Word], analysis: &mut
                 analysis.evaluation.fill(name);
             }
             Builtin::Let if !analysis.evaluation.evaluate(text) => {
-                analysis.note(Uncertainty::Hidden)
+                analysis.note(Uncertainty::Hidden);
             }
             Builtin::Declare => {
                 if let Some((_, value)) = text.split_once('=') {

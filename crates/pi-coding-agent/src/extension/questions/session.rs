@@ -151,7 +151,7 @@ pub enum Compaction {
     /// The session is not compacted.
     Cancel,
     /// The extension has written the summary.
-    Summary(CompactionText),
+    Summary(Box<CompactionText>),
 }
 
 /// A summary that an extension has written.
