@@ -22,7 +22,7 @@ pub(super) fn summarize(
     let budget = MOST_TOKENS.min(replaced_tokens / 2);
     let mut text = String::new();
     // From generous quotes to none.
-    for divisor in [1, 2, 5, 15, usize::MAX] {
+    for divisor in [1, 2, 5, 25, usize::MAX] {
         text = write(preparation, facts, divisor);
         if text_tokens(&text) <= budget {
             break;
@@ -45,14 +45,14 @@ fn write(preparation: &CompactionPreparation, facts: &Facts, divisor: usize) -> 
     let recent = requests.iter().skip(requests.len().saturating_sub(requests_shown));
     let modified = preparation.file_ops.lists().modified;
     let next = match facts.open_items.as_slice() {
-        [] => "1. Continue with the latest instruction of the user.".to_owned(),
+        [] => "1. Continue with the latest instruction.".to_owned(),
         items => list(items.iter().map(|item| format!("- [ ] {item}"))),
     };
     let mut context = String::new();
     if summary_length > 0 {
         if let Some(answer) = messages().rev().find_map(answer_text) {
             let answer = cut(&answer, answer_length);
-            context.push_str(&format!("- The last answer of the agent: {answer}\n"));
+            context.push_str(&format!("- Last answer: {answer}\n"));
         }
         if let Some(earlier) = &preparation.previous_summary {
             let earlier = cut(earlier, summary_length);
@@ -60,8 +60,8 @@ fn write(preparation: &CompactionPreparation, facts: &Facts, divisor: usize) -> 
         }
     }
     let mut out = String::from(
-        "(Extracted from the log by rules, without a model. It states what was requested, \
-         required, modified and unresolved; reasons are not recorded.)",
+        "(Extracted from the log without a model: requests, constraints, modified files and open \
+         errors, but no reasons.)",
     );
     let mut section = |heading: &str, text: &str| {
         let text = if text.trim().is_empty() { "(none)" } else { text.trim() };
