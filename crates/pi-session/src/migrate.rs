@@ -83,7 +83,7 @@ fn assign_ids(lines: &[Line<'_>]) -> Vec<Numbered> {
             numbered.push(Numbered::default());
             continue;
         };
-        let known = object.value::<String>("id").filter(|_| line.is_header());
+        let known = if line.is_header() { object.value::<String>("id") } else { None };
         let id = known.unwrap_or_else(|| crate::files::new_entry_id(|id| taken.contains(id)));
         taken.insert(id.clone());
         numbered.push(Numbered { id, number: Some(number) });
@@ -115,8 +115,10 @@ fn upgrade(
         object.set_text("parentId", previous.as_deref());
         *previous = Some(ids[at].id.clone());
         if let Some(index) = object.value::<u64>("firstKeptEntryIndex") {
-            let kept = ids.iter().find(|line| line.number == Some(index));
-            if let Some(kept) = kept.filter(|_| kind == "compaction" && index > 0) {
+            if kind == "compaction"
+                && index > 0
+                && let Some(kept) = ids.iter().find(|line| line.number == Some(index))
+            {
                 object.set_text("firstKeptEntryId", Some(&kept.id));
             }
             object.remove("firstKeptEntryIndex");

@@ -156,7 +156,9 @@ impl BashExecution {
         } else if let Some(code) = self.exit_code.filter(|code| *code != 0) {
             text.push_str(&format!("\n\nCommand exited with code {code}"));
         }
-        if let Some(path) = self.full_output_path.as_ref().filter(|_| self.truncated) {
+        if self.truncated
+            && let Some(path) = &self.full_output_path
+        {
             text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
         }
         Some(user_text(text, self.timestamp))

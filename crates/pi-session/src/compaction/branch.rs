@@ -64,7 +64,7 @@ pub fn prepare_branch(
         // Edits do not apply to summaries: nothing else is left of what they replaced.
         let is_summary =
             matches!(entry.body, EntryBody::Compaction(_) | EntryBody::BranchSummary(_));
-        let edit = edits.get(entry.id.as_str()).copied().filter(|_| !is_summary);
+        let edit = if is_summary { None } else { edits.get(entry.id.as_str()).copied() };
         let messages = projection::messages(entry, edit);
         let Some(message) = messages.into_iter().find(is_summarized) else {
             continue;

@@ -264,7 +264,9 @@ impl Writer<'_> {
             return;
         }
         let line = self.calls.remove(&result.tool_call_id);
-        if let Some(line) = line.filter(|_| self.several) {
+        if self.several
+            && let Some(line) = line
+        {
             self.block(&format!("{line}:"));
         }
         if result.is_error {
@@ -273,7 +275,9 @@ impl Writer<'_> {
         if matches!(self.options.tools, ToolDetail::Line) {
             return;
         }
-        if let Some(diff) = tool::diff_of(result).filter(|_| !result.is_error) {
+        if !result.is_error
+            && let Some(diff) = tool::diff_of(result)
+        {
             let diff = self.abbreviate(diff);
             return self.fence("diff", &diff);
         }

@@ -32,7 +32,7 @@ pub(super) fn card(
         described.map(|described| &described.call.name).or(result.map(|result| &result.tool_name));
     let name = name.map_or("tool", String::as_str);
     let failed = result.is_some_and(|result| result.is_error);
-    let diff = result.and_then(diff_of).filter(|_| !failed);
+    let diff = if failed { None } else { result.and_then(diff_of) };
     out.push_str("<details class=\"tool");
     out.push_str(if failed { " failed\"" } else { "\"" });
     if let Some(outcome) = outcome {

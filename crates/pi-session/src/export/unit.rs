@@ -389,7 +389,9 @@ impl Writer<'_, '_> {
             escape::text(self.out, meta);
             self.out.push_str("</span>");
         }
-        if let Some(time) = entry.timestamp.get(11..16).filter(|_| entry.timestamp.is_ascii()) {
+        if entry.timestamp.is_ascii()
+            && let Some(time) = entry.timestamp.get(11..16)
+        {
             self.out.push_str("<time title=\"");
             escape::text(self.out, &entry.timestamp);
             self.out.push_str("\">");

@@ -130,13 +130,13 @@ fn title_and_highlight_limit_are_applied() {
     let mut session = Session::in_memory("/proj");
     let code = "```rust\nlet a = 1;\n```";
     session.append_message(answer(vec![AssistantBlock::text(format!("{code}\n{code}"))])).unwrap();
-    for (highlight_limit, coloured) in [(0, 0), (15, 1), (1000, 2)] {
+    for (highlight_limit, highlighted) in [(0, 0), (15, 1), (1000, 2)] {
         let mut page = Vec::new();
         let mut options = HtmlOptions::default().title("An <own> title");
         options.highlight_limit = highlight_limit;
         session.export_html(&options, &mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
-        assert_eq!(page.matches("<span class=\"k\">let").count(), coloured, "{highlight_limit}");
+        assert_eq!(page.matches("<span class=\"k\">let").count(), highlighted, "{highlight_limit}");
         assert!(page.contains("<title>An &lt;own&gt; title</title>"));
         assert!(page.contains("<h1>An &lt;own&gt; title</h1>"));
     }

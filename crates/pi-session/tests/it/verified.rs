@@ -40,9 +40,9 @@ fn conversation() -> Vec<Message> {
         ),
         calls(
             &[],
-            "Plan:\n- [x] backoff\n- [ ] honour the Retry-After header\n- [ ] document `RetryPolicy`",
+            "Plan:\n- [x] backoff\n- [ ] honor the Retry-After header\n- [ ] document `RetryPolicy`",
         ),
-        Message::user("Now honour Retry-After, then make retry_gives_up pass."),
+        Message::user("Now honor Retry-After, then make retry_gives_up pass."),
         calls(&[], "Working on it."),
     ]
 }
@@ -81,7 +81,7 @@ Add retries to the HTTP client.
 - [x] tests/retry.rs written
 
 ### In Progress
-- [ ] Honour the `Retry-After` header
+- [ ] Honor the `Retry-After` header
 
 ### Blocked
 - `cargo test retry`: assertion failed: attempts == 3 in retry_gives_up
@@ -90,7 +90,7 @@ Add retries to the HTTP client.
 - **Exponential backoff**: the user asked, the agent agreed
 
 ## Next Steps
-1. Honour Retry-After
+1. Honor Retry-After
 2. Make retry_gives_up pass
 3. Document `RetryPolicy`
 
@@ -128,12 +128,12 @@ fn facts_are_extracted_from_the_conversation() {
     );
     assert_eq!(
         facts.instruction.as_deref(),
-        Some("Now honour Retry-After, then make retry_gives_up pass.")
+        Some("Now honor Retry-After, then make retry_gives_up pass.")
     );
     let [error] = facts.errors.as_slice() else { panic!("{:?}", facts.errors) };
     assert_eq!(error.action, "cargo test retry", "the failed build was repeated");
     assert!(error.message.contains("retry_gives_up"), "{error:?}");
-    assert_eq!(facts.open_items, ["honour the Retry-After header", "document `RetryPolicy`"]);
+    assert_eq!(facts.open_items, ["honor the Retry-After header", "document `RetryPolicy`"]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn omissions_and_wrong_shapes_are_found() {
             matches!(f, Finding::ToolCall)
         }),
         ("longer than the input", long, |f| matches!(f, Finding::TooLong { .. })),
-        ("an answer instead", "Sure! I will honour Retry-After now.".to_owned(), |f| {
+        ("an answer instead", "Sure! I will honor Retry-After now.".to_owned(), |f| {
             matches!(f, Finding::MissingSections { .. }) && f.is_fatal()
         }),
     ];

@@ -204,7 +204,7 @@ async fn an_answer_without_text_is_an_error() {
 }
 
 #[tokio::test]
-async fn cancelling_ends_the_first_request_and_prevents_the_second() {
+async fn canceling_ends_the_first_request_and_prevents_the_second() {
     let faux = Faux::new();
     faux.push(Reply::new().text("half").hang());
     let summarizer = summarizer(&faux, &json!({}));
