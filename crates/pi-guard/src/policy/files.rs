@@ -303,7 +303,7 @@ impl<'a> Checker<'a> {
             let mut patterns = protected::paths(Protection::AskBeforeWriting);
             patterns.any(|pattern| {
                 (certainly || !pattern.starts_with('/'))
-                    && paths::covers(pattern, path, self.directories)
+                    && paths::covers_plain(pattern, path, self.directories)
             })
         };
         let Some(path) = candidates.iter().find(is_protected).cloned() else { return false };

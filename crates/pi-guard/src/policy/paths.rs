@@ -96,6 +96,20 @@ pub(super) fn covers(pattern: &str, path: &Path, directories: Directories<'_>) -
     matches(&pattern, &components(path))
 }
 
+/// Returns true if a path without wildcards covers the absolute path. Allocates nothing, because
+/// every written file is compared with every protected path.
+pub(super) fn covers_plain(covering: &str, path: &Path, directories: Directories<'_>) -> bool {
+    let (base, rest) = match (covering.strip_prefix("~/"), directories.home) {
+        (Some(rest), Some(home)) => (home, rest),
+        _ if covering.starts_with('/') => (Path::new(""), covering),
+        _ => (directories.cwd, covering),
+    };
+    let mut parts = path.components();
+    base.components().chain(Path::new(rest).components()).all(|expected| {
+        parts.next().is_some_and(|part| part.as_os_str().eq_ignore_ascii_case(expected.as_os_str()))
+    })
+}
+
 /// Returns true if the pattern of a rule may cover a path that is a pattern itself. Without `dots`,
 /// only a dot matches a leading dot.
 pub(super) fn may_cover(
@@ -233,6 +247,9 @@ mod tests {
         ] {
             let path = directories.absolute(text, directories.cwd);
             assert_eq!(covers(pattern, &path, directories), expected, "{pattern} {text}");
+            if !pattern.contains('*') {
+                assert_eq!(covers_plain(pattern, &path, directories), expected, "{pattern} {text}");
+            }
         }
     }
 
