@@ -21,15 +21,15 @@ const LONG: &[(&str, &str)] = &[];
 /// 3 %. Growth is a decision: raise a budget in the change that needs it, and give the reason in
 /// the commit. A crate that shrinks by a tenth gets a smaller budget.
 const BUDGETS: &[(&str, usize)] = &[
-    ("crates/pi", 7_350),
+    ("crates/pi", 7_360),
     ("crates/pi-agent", 5_880),
     ("crates/pi-ai", 13_390),
-    ("crates/pi-coding-agent", 22_600),
-    ("crates/pi-guard", 12_890),
+    ("crates/pi-coding-agent", 22_850),
+    ("crates/pi-guard", 12_910),
     ("crates/pi-protocol", 4_620),
-    ("crates/pi-session", 10_800),
-    ("crates/pi-tools", 9_860),
-    ("xtask", 6_000),
+    ("crates/pi-session", 10_850),
+    ("crates/pi-tools", 9_910),
+    ("xtask", 6_380),
     ("fuzz", 520),
 ];
 
