@@ -1,18 +1,18 @@
-//! Where the checkpoints of a session are kept: one function, for those who take them and those
-//! who go back to them.
+//! The directory of a session's checkpoints, for the code that creates them and the code that
+//! restores them.
 
 use std::path::{Path, PathBuf};
 
-/// The store for [`pi_tools::checkpoint::Checkpoints`] of a session, which covers the files of the session's
-/// working directory.
+/// Returns the store for [`pi_tools::checkpoint::Checkpoints`] of a session, which cover the files of
+/// its working directory.
 pub fn checkpoint_directory(agent_directory: &Path, session_id: &str) -> PathBuf {
-    // Ids that we make are fit for a file name; one that is read from a file may say anything.
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-    let is_first_fit = session_id.starts_with(|c: char| c.is_ascii_alphanumeric());
-    let fit = |c: char| if is_fit(c) || (c == '.' && is_first_fit) { c } else { '_' };
-    // In front, so that no name is empty.
-    let mark = if is_first_fit { "" } else { "_" };
-    let name: String = mark.chars().chain(session_id.chars().map(fit)).collect();
+    // Generated ids are valid file names; an id from a file may be any text.
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let is_first_valid = session_id.starts_with(|c: char| c.is_ascii_alphanumeric());
+    let replaced = |c: char| if is_valid(c) || (c == '.' && is_first_valid) { c } else { '_' };
+    // A prefix, so that no name is empty.
+    let prefix = if is_first_valid { "" } else { "_" };
+    let name: String = prefix.chars().chain(session_id.chars().map(replaced)).collect();
     agent_directory.join("checkpoints").join(name)
 }
 
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_id_leads_elsewhere() {
+    fn no_session_id_leaves_the_directory() {
         let cases = [
             ("0193-ab.c_d", "0193-ab.c_d"),
             ("", "_"),

@@ -1,30 +1,31 @@
-//! What is wrong with the user's files, said without stopping.
+//! Problems in the user's files that do not stop the program.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// How bad it is.
+/// The severity of a problem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
-    /// Something was left out or corrected.
+    /// Part of a file is ignored or was corrected.
     Warning,
-    /// Something that was asked for does not work.
+    /// A requested function does not work.
     Error,
 }
 
-/// One problem, with what to do about it.
+/// A problem with advice.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity of the problem.
     pub severity: Severity,
-    /// The file it is about.
+    /// File with the problem.
     pub path: Option<PathBuf>,
-    /// What is wrong, and what to do.
+    /// Description of the problem, and what to do.
     pub message: String,
 }
 
 impl Diagnostic {
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(path: impl Into<Option<PathBuf>>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, path: path.into(), message: message.into() }
     }
@@ -35,7 +36,7 @@ impl Diagnostic {
         Self::warning(None, format!("Extension error ({extension}) in {event}: {error}"))
     }
 
-    /// An error.
+    /// Creates an error.
     pub fn error(path: impl Into<Option<PathBuf>>, message: impl Into<String>) -> Self {
         Self { severity: Severity::Error, path: path.into(), message: message.into() }
     }

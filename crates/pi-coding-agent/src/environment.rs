@@ -1,27 +1,27 @@
-//! What the program was told about the world. Read once at the start and passed down, so that
-//! nothing below looks for itself, and tests need no process of their own.
+//! The directories and variables of the process. They are read once at the start and passed down, so
+//! that the library does not read them itself and tests need no separate process.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Places and variables.
+/// The directories and variables of the process.
 #[derive(Debug, Clone)]
 pub struct Environment {
-    /// The directory that the agent works in; absolute.
+    /// Working directory of the agent, as an absolute path.
     pub cwd: PathBuf,
-    /// The user's home, where there is one.
+    /// Home directory of the user.
     pub home: Option<PathBuf>,
-    /// Where the user's settings, credentials and sessions are: usually `~/.pi/agent`.
+    /// Directory of the user's settings, credentials and sessions, usually `~/.pi/agent`.
     pub agent_directory: PathBuf,
-    /// Where the machine's own rules are: usually `/etc/pi`.
+    /// Directory of the machine's rules, usually `/etc/pi`.
     pub system_directory: Option<PathBuf>,
-    /// The variables of the process, as far as they are text.
+    /// Environment variables that are valid UTF-8.
     pub variables: Arc<BTreeMap<String, String>>,
 }
 
 impl Environment {
-    /// A place and nothing else: no home, no variables.
+    /// Creates an environment without home and variables.
     pub fn new(cwd: impl Into<PathBuf>, agent_directory: impl Into<PathBuf>) -> Self {
         Self {
             cwd: cwd.into(),
@@ -32,23 +32,23 @@ impl Environment {
         }
     }
 
-    /// A variable that is set and not empty.
+    /// Returns a variable if it is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Where files go that nobody will miss.
+    /// Returns the directory for temporary files.
     pub fn temporary(&self) -> PathBuf {
         self.variable("TMPDIR").map_or_else(|| PathBuf::from("/tmp"), PathBuf::from)
     }
 
-    /// A directory of the project for settings and resources: `.pi` in the working directory.
+    /// Returns the project's directory of settings and resources: `.pi` in the working directory.
     pub fn project_directory(&self) -> PathBuf {
         self.cwd.join(".pi")
     }
 
-    /// A path as users write it in settings and on the command line: `~` is their home, and what
-    /// is relative is seen from `base`.
+    /// Expands a path of the settings or the command line: `~` is the home directory, and a relative
+    /// path is resolved against `base`.
     pub fn expand(&self, path: &str, base: &Path) -> PathBuf {
         match (path, path.strip_prefix("~/"), &self.home) {
             ("~", _, Some(home)) => home.clone(),

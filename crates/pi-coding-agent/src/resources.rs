@@ -1,9 +1,8 @@
-//! What users put beside the program to make it theirs: context files, skills, prompt templates,
-//! and their own words for the system prompt.
+//! Resources: context files, skills, prompt templates, and texts for the system prompt.
 //!
-//! [`Resources::load`] finds everything once, reading only what is needed to list it; bodies are
-//! read when they are used ([`Resources::expand`]). Whatever is wrong with a file is a
-//! [`Diagnostic`], and the rest still loads. [`system_prompt`] makes the prompt of it.
+//! [`Resources::load`] finds everything once and reads only what is needed to list it; bodies are
+//! read when they are used ([`Resources::expand`]). A problem with a file is a [`Diagnostic`], and
+//! the rest still loads. [`SystemPromptOptions`] builds the system prompt from them.
 
 mod context_files;
 mod discover;
@@ -16,8 +15,8 @@ mod scan;
 mod skills;
 mod source;
 mod system_files;
-pub mod system_prompt;
-pub mod template;
+mod system_prompt;
+mod template;
 mod text;
 
 use std::collections::{HashMap, HashSet};
@@ -31,98 +30,102 @@ pub use packages::PackageRoot;
 pub use prompt_options::SystemPromptOptions;
 pub use prompts::PromptTemplate;
 pub use skills::Skill;
-pub use source::{Origin, ResourceScope, SourceInfo};
+pub use source::{ResourceOrigin, ResourceScope, SourceInfo};
 pub use system_files::SystemText;
+pub use system_prompt::{Section, SectionNameError, ToolPrompt};
 
 use crate::{Diagnostic, Environment};
 use discover::{Candidate, Kind, candidates};
 
-/// The lists of one settings file that name resources.
+/// The resources that a settings file names.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSettings {
-    /// `skills`.
+    /// Entries of `skills`.
     pub skills: Vec<String>,
-    /// `prompts`.
+    /// Entries of `prompts`.
     pub prompts: Vec<String>,
 }
 
-/// What the command line says about resources.
+/// The resources of one run, for example from the command line.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceFlags {
-    /// More skills: files or directories.
+    /// Additional skills: files or directories.
     pub skills: Vec<String>,
-    /// More templates: files or directories.
+    /// Additional templates: files or directories.
     pub prompts: Vec<String>,
-    /// No skills but those named by flags.
+    /// Loads no skills but those in `skills`.
     pub no_skills: bool,
-    /// No templates but those named by flags.
+    /// Loads no templates but those in `prompts`.
     pub no_prompts: bool,
-    /// No context files.
+    /// Loads no context files.
     pub no_context_files: bool,
-    /// Instead of the default prompt: a text or the name of a file.
+    /// Replaces the default prompt: a text or the path of a file.
     pub system_prompt: Option<String>,
-    /// Added to the prompt: texts or names of files. `None` leaves it to `APPEND_SYSTEM.md`.
+    /// Additions to the prompt: texts or paths of files. `None` uses `APPEND_SYSTEM.md`.
     pub append_system_prompt: Option<Vec<String>>,
 }
 
-/// What to load, and from where.
+/// The sources of [`Resources`].
 #[derive(Debug, Clone)]
 pub struct ResourceOptions {
-    /// Places.
+    /// Directories and variables.
     pub environment: Environment,
-    /// Whether the project's own resources may be used. Context files always are.
+    /// The project is trusted. Its context files are loaded in any case.
     pub trusted: bool,
-    /// The user's settings.
+    /// Settings of the user.
     pub user: ResourceSettings,
-    /// The project's settings.
+    /// Settings of the project.
     pub project: ResourceSettings,
     /// Installed packages.
     pub packages: Vec<PackageRoot>,
-    /// The command line.
+    /// Resources of this run.
     pub flags: ResourceFlags,
 }
 
-/// Everything that was found.
+/// The loaded resources.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Resources {
-    /// Instructions, the most general first.
+    /// Context files, from general to specific.
     pub context_files: Vec<ContextFile>,
-    /// Skills, each name once.
+    /// Skills with unique names.
     pub skills: Vec<Skill>,
-    /// Templates, each name once.
+    /// Templates with unique names.
     pub prompts: Vec<PromptTemplate>,
-    /// What replaces the default system prompt.
+    /// Replacement of the default system prompt.
     pub system_prompt: Option<SystemText>,
-    /// What is added to the system prompt.
+    /// Additions to the system prompt.
     pub append_system_prompt: Vec<SystemText>,
-    /// What is wrong with any of it.
+    /// Problems with the files.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A resource that is a command, as the RPC command `get_commands` lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Command {
-    /// What is typed after the slash.
+#[non_exhaustive]
+pub struct ResourceCommand {
+    /// Name after the slash.
     pub name: String,
-    /// What it is for.
+    /// Description for the user.
     pub description: String,
-    /// `prompt` or `skill`.
+    /// Kind of the resource: `prompt` or `skill`.
     pub source: &'static str,
-    /// Where it comes from.
+    /// Origin of the file.
     pub source_info: SourceInfo,
 }
 
-/// A command line that was a skill or a template.
+/// The expansion of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Expanded {
-    /// What the model gets instead.
+    /// Text that the model gets instead of the command.
     pub text: String,
-    /// The file it is from.
+    /// File of the skill or template.
     pub path: PathBuf,
 }
 
-/// A skill or template that is there but cannot be used now.
+/// A skill or template was found at the start but cannot be read any more.
 #[derive(Debug, thiserror::Error)]
 #[error("/{command} cannot be used: {path}: {error}; restore the file or reload", path = path.display())]
 pub struct ExpandError {
@@ -133,7 +136,7 @@ pub struct ExpandError {
 }
 
 impl Resources {
-    /// Finds everything.
+    /// Loads all resources.
     pub fn load(options: &ResourceOptions) -> Self {
         let mut resources = Self::default();
         let diagnostics = &mut resources.diagnostics;
@@ -149,15 +152,15 @@ impl Resources {
         resources
     }
 
-    /// Templates and skills as commands.
-    pub fn commands(&self) -> Vec<Command> {
-        let prompts = self.prompts.iter().map(|prompt| Command {
+    /// Returns the templates and skills as commands.
+    pub fn commands(&self) -> Vec<ResourceCommand> {
+        let prompts = self.prompts.iter().map(|prompt| ResourceCommand {
             name: prompt.name.clone(),
             description: prompt.description.clone(),
             source: "prompt",
             source_info: prompt.source.clone(),
         });
-        let skills = self.skills.iter().map(|skill| Command {
+        let skills = self.skills.iter().map(|skill| ResourceCommand {
             name: format!("skill:{}", skill.name),
             description: skill.description.clone(),
             source: "skill",
@@ -166,12 +169,12 @@ impl Resources {
         prompts.chain(skills).collect()
     }
 
-    /// What `/skill:name …` or `/template …` stands for. Anything else is `None`, also the names
-    /// of skills and templates that do not exist.
+    /// Expands `/skill:name …` or `/template …`. Returns `None` for any other text, and for unknown
+    /// skills and templates.
     ///
     /// # Errors
     ///
-    /// When the file was there at the start and cannot be read now.
+    /// Fails if the file was found at the start but cannot be read any more.
     pub fn expand(&self, text: &str) -> Result<Option<Expanded>, ExpandError> {
         let Some(line) = text.strip_prefix('/') else { return Ok(None) };
         let (name, arguments) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -190,7 +193,7 @@ impl Resources {
     }
 }
 
-/// The message that hands a skill's instructions to the model.
+/// Returns the message with the instructions of a skill.
 fn invoke_skill(skill: &Skill, body: &str, arguments: &str) -> String {
     let mut text = format!(
         "<skill name=\"{}\" location=\"{}\">\nReferences are relative to {}.\n\n{}\n</skill>",
@@ -206,16 +209,16 @@ fn invoke_skill(skill: &Skill, body: &str, arguments: &str) -> String {
     text
 }
 
-/// A file without its front matter.
+/// Reads a file without its front matter.
 fn read_body(command: &str, path: &Path) -> Result<String, ExpandError> {
     let failed =
         |error| ExpandError { command: command.to_owned(), path: path.to_path_buf(), error };
     let bytes = fs::read(path).map_err(failed)?;
     let text = String::from_utf8_lossy(&bytes);
-    Ok(front_matter::split(&front_matter::normalise(&text)).1.to_owned())
+    Ok(front_matter::split(&front_matter::normalize(&text)).1.to_owned())
 }
 
-/// Loads every candidate whose file was not loaded under another path.
+/// Loads the candidates, each file once even if it has several paths.
 fn load_unique<T>(
     kind: Kind,
     options: &ResourceOptions,
@@ -230,7 +233,7 @@ fn load_unique<T>(
     candidates.into_iter().filter_map(|candidate| load(candidate, diagnostics)).collect()
 }
 
-/// Where a name is taken twice, the first keeps it and the other is reported.
+/// Keeps the first item of each name and reports the others.
 fn first_of_each_name<T>(
     items: Vec<T>,
     diagnostics: &mut Vec<Diagnostic>,
@@ -242,7 +245,8 @@ fn first_of_each_name<T>(
         let (name, path) = key(&item);
         if let Some(winner) = taken.get(name) {
             let message = format!(
-                "the name \"{name}\" is taken by {}, so this one is not used; rename one of them",
+                "the name \"{name}\" is already used by {}, so this one is ignored; rename one of \
+                 them",
                 winner.display()
             );
             diagnostics.push(Diagnostic::warning(path.clone(), message));

@@ -1,4 +1,4 @@
-//! What must not leave: the keys that this program itself was given, and sessions without them.
+//! The secrets of this program, and redacted copies of sessions.
 
 use pi_guard::secrets::{Secrets, environment_secrets};
 use pi_session::{Session, SessionError};
@@ -8,10 +8,10 @@ use crate::Environment;
 use crate::config::{AuthStore, StoredCredential};
 use crate::models::ModelsFile;
 
-/// The secrets of the environment, of `auth.json` and of `models.json`. Runs no commands; files
-/// that cannot be read have none.
+/// Collects the secrets of the environment, of `auth.json` and of `models.json`. Runs no commands;
+/// a file that cannot be read has no secrets.
 pub fn configured_secrets(environment: &Environment) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = Collector::default();
     for (name, value) in environment.variables.iter() {
         found.named(name, value);
     }
@@ -42,47 +42,48 @@ pub fn configured_secrets(environment: &Environment) -> Vec<String> {
         }
     }
     let mut values = found.values;
-    // How to get a key is no key.
+    // A command that returns a key is not a secret.
     values.retain(|value| !value.starts_with('!'));
     values
 }
 
-/// The secrets among the headers of a request.
+/// Returns the secrets among the headers of a request.
 pub(crate) fn header_secrets<'a>(
     headers: impl IntoIterator<Item = (&'a String, &'a String)>,
 ) -> Vec<String> {
-    let mut found = Found::default();
+    let mut found = Collector::default();
     headers.into_iter().for_each(|(name, value)| found.header(name, value));
     found.values
 }
 
+/// Collects secrets from named values.
 #[derive(Default)]
-struct Found {
+struct Collector {
     values: Vec<String>,
 }
 
-impl Found {
+impl Collector {
     fn named(&mut self, name: &str, value: &str) {
         self.values.extend(environment_secrets(&[(name.to_owned(), value.to_owned())]));
     }
 
     fn header(&mut self, name: &str, value: &str) {
         if name.to_ascii_lowercase().ends_with("authorization") {
-            // Without the scheme before it.
+            // The key follows the scheme.
             self.values.push(value.split_once(' ').map_or(value, |(_, key)| key).to_owned());
         } else {
             self.named(&name.replace('-', "_"), value);
         }
     }
 
-    /// What a login keeps beside its tokens: other tokens, and short things that are none.
+    /// Adds long strings: a login may store other tokens too, but short strings are none.
     fn long_strings<'a>(&mut self, values: impl Iterator<Item = &'a Value>) {
         let strings = values.filter_map(Value::as_str).filter(|text| text.len() >= 24);
         self.values.extend(strings.map(str::to_owned));
     }
 }
 
-/// A copy of a session without secrets; `None` if there are none in it.
+/// Returns a copy of a session in which the secrets are redacted; `None` if it contains none.
 pub fn redacted_session(
     session: &Session,
     secrets: &Secrets,

@@ -153,7 +153,7 @@ pub struct CompactionGroup {
     /// Tokens of recent history that are kept.
     #[serde(deserialize_with = "number::whole")]
     pub keep_recent_tokens: Option<u64>,
-    /// Other values for single models, by `provider/id`.
+    /// Overrides for single models, by `provider/id`.
     pub model_overrides: Option<BTreeMap<String, CompactionOverride>>,
 }
 

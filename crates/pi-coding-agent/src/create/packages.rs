@@ -1,5 +1,4 @@
-//! Where installed packages are. Installing them is not done here; what is installed already, by
-//! whatever program, is used.
+//! Locating installed packages. Packages are installed by other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -8,25 +7,25 @@ use crate::config::{SettingsScope, SettingsStore};
 use crate::resources::{PackageRoot, ResourceScope};
 use crate::{Diagnostic, Environment};
 
-/// The packages that the settings name and that are there. The project's come first, so that they
-/// win; what is named and not there is reported.
+/// Returns the installed packages of the settings, those of the project first, which take
+/// precedence. A package that is not installed is reported.
 pub(super) fn installed(
     environment: &Environment,
     settings: &SettingsStore,
     problems: &mut Vec<Diagnostic>,
 ) -> Vec<PackageRoot> {
-    let places = [
+    let scopes = [
         (SettingsScope::Project, ResourceScope::Project, environment.project_directory()),
         (SettingsScope::User, ResourceScope::User, environment.agent_directory.clone()),
     ];
     let mut roots: Vec<PackageRoot> = Vec::new();
-    for (scope, resource_scope, base) in places {
+    for (scope, resource_scope, base) in scopes {
         for package in settings.scope(scope).packages.unwrap_or_default() {
             let (source, skills, prompts) = match package {
                 PackageSource::Whole(source) => (source, None, None),
                 PackageSource::Part { source, autoload, skills, prompts, .. } => {
-                    // Without autoload, only what is named.
-                    let none = || (autoload == Some(false)).then(Vec::new);
+                    // Without autoload, only the selected resources are loaded.
+                    let none = || if autoload == Some(false) { Some(Vec::new()) } else { None };
                     (source, skills.or_else(none), prompts.or_else(none))
                 }
             };
@@ -44,7 +43,7 @@ pub(super) fn installed(
                 });
             } else {
                 let message = format!(
-                    "the package {source} is not installed; this version cannot install packages, so what is in it is not used"
+                    "the package {source} is not installed, so its resources are ignored; this version cannot install packages"
                 );
                 problems.push(Diagnostic::warning(directory, message));
             }
@@ -53,10 +52,10 @@ pub(super) fn installed(
     roots
 }
 
-/// Where a package is, by how it is named.
+/// Returns the directory of a package from its source.
 fn directory(source: &str, base: &Path, environment: &Environment) -> PathBuf {
     if let Some(name) = source.strip_prefix("npm:") {
-        // `@scope/name@version`: the version is what follows an `@` that is not the first letter.
+        // `@scope/name@version`: the version follows an `@` that is not the first character.
         let end =
             name.char_indices().skip(1).find(|(_, c)| *c == '@').map_or(name.len(), |(at, _)| at);
         return base.join("npm/node_modules").join(&name[..end]);
@@ -67,7 +66,7 @@ fn directory(source: &str, base: &Path, environment: &Environment) -> PathBuf {
         let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
         let rest =
             rest.split_once('@').filter(|(user, _)| !user.contains('/')).map_or(rest, |(_, r)| r);
-        // `host:path` is how ssh writes it; what follows an `@` is a version.
+        // `host:path` is the notation of ssh; a version follows an `@`.
         let rest = rest.split_once('@').map_or(rest, |(rest, _)| rest).replacen(':', "/", 1);
         return base.join("git").join(rest.trim_end_matches(".git"));
     }
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn packages_are_where_the_typescript_pi_puts_them() {
+    fn package_directories_are_those_of_the_typescript_pi() {
         let environment = Environment::new("/proj", "/agent");
         for (source, expected) in [
             ("npm:pi-tools", "/agent/npm/node_modules/pi-tools"),

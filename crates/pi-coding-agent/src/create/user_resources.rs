@@ -12,9 +12,8 @@ use super::session_settings::stream_options;
 use crate::Environment;
 use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::extension::NotifyKind;
-use crate::resources::system_prompt::ToolPrompt;
 use crate::resources::{
-    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SystemPromptOptions,
+    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SystemPromptOptions, ToolPrompt,
 };
 use crate::session::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SettingChange,

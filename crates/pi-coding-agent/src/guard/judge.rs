@@ -15,7 +15,7 @@ use super::plan::GuardPlan;
 use super::{Approvals, Guard, real_path};
 use crate::config::settings::{ApprovalPolicy, Profile};
 
-/// One tool call, as the guard judges it.
+/// A tool call, as the guard judges it.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'a> {
     /// Name of the tool; only rules look at it.

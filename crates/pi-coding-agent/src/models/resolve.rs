@@ -60,7 +60,7 @@ pub(super) enum Resolution<'a> {
     },
     /// Several providers have the model, and credentials do not decide between them.
     Ambiguous {
-        /// One model of each provider.
+        /// The matching models, one of each provider.
         candidates: Vec<ModelName<'a>>,
         /// Number of candidates whose provider has credentials.
         usable: usize,

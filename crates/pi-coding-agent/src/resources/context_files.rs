@@ -1,5 +1,5 @@
-//! Instructions that apply wherever the agent works: `AGENTS.md` and its relatives, from the
-//! user's directory and from every directory between the root and the working directory.
+//! Context files: `AGENTS.md` and similar instructions from the user's directory and from every
+//! directory between the root and the working directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,19 +7,20 @@ use std::path::{Path, PathBuf};
 use super::text;
 use crate::{Diagnostic, Environment};
 
-/// The first that a directory has is its context file.
+/// Names of context files. The first one that exists in a directory is used.
 const NAMES: [&str; 5] = ["AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD"];
 
-/// One file of instructions.
+/// A file of instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ContextFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// What it says.
+    /// Text of the file.
     pub content: String,
 }
 
-/// All of them, the most general first.
+/// Loads all context files, from general to specific.
 pub(super) fn load(
     environment: &Environment,
     diagnostics: &mut Vec<Diagnostic>,
@@ -31,8 +32,8 @@ pub(super) fn load(
     let mut files: Vec<ContextFile> =
         directories.into_iter().filter_map(|directory| find(directory, diagnostics)).collect();
 
-    // A worktree inside its own repository has copies of the repository's files: the copy at its
-    // top speaks for both.
+    // A worktree inside of its own repository has copies of the repository's files. The copy at the
+    // top of the worktree replaces the original.
     if let Some((main, worktree)) = nested_worktree(&environment.cwd) {
         let copy = files.iter().find(|file| file.path.parent() == Some(&worktree));
         if let Some(name) = copy.and_then(|file| file.path.file_name()) {
@@ -46,14 +47,15 @@ pub(super) fn load(
 fn find(directory: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<ContextFile> {
     for name in NAMES {
         let path = directory.join(name);
-        // Something else of that name, a directory or a pipe, is not what we look for.
+        // A directory or a pipe of that name is not a context file.
         if !path.is_file() {
             continue;
         }
         return match text::read(&path, diagnostics) {
             Ok(content) => Some(ContextFile { path, content }),
             Err(error) => {
-                let message = format!("these instructions are not used: {error}; make it readable");
+                let message =
+                    format!("these instructions are ignored: {error}; make the file readable");
                 diagnostics.push(Diagnostic::warning(path, message));
                 None
             }
@@ -62,7 +64,7 @@ fn find(directory: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<ContextFi
     None
 }
 
-/// The main repository and the linked worktree within it that a directory belongs to.
+/// Returns the main repository and the linked worktree inside of it that contain a directory.
 fn nested_worktree(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
     let worktree = repository_root(cwd)?;
     let link = fs::read_to_string(worktree.join(".git")).ok()?;
@@ -70,14 +72,16 @@ fn nested_worktree(cwd: &Path) -> Option<(PathBuf, PathBuf)> {
     let common = fs::read_to_string(git_directory.join("commondir")).ok()?;
     let common = fs::canonicalize(git_directory.join(common.trim())).ok()?;
     let main = common.parent()?;
-    // The real place decides whether it is inside; the name it is known by here is what we drop.
+    // The real path decides whether the worktree is inside; the result has the paths as given.
     let real = fs::canonicalize(worktree).ok()?;
     let levels = real.strip_prefix(main).ok()?.components().count();
-    let main = worktree.ancestors().nth(levels).filter(|_| levels > 0)?;
-    Some((main.to_path_buf(), worktree.to_path_buf()))
+    if levels == 0 {
+        return None;
+    }
+    Some((worktree.ancestors().nth(levels)?.to_path_buf(), worktree.to_path_buf()))
 }
 
-/// The nearest directory with a `.git`, from a directory up.
+/// Returns the nearest ancestor with a `.git`.
 pub(super) fn repository_root(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(|directory| directory.join(".git").exists())
 }

@@ -1,18 +1,17 @@
-//! Where skills and templates are looked for, in the order in which they win: the project's
-//! settings and directories, the user's, packages (the project's first), and what the command
-//! line names.
+//! Finding skills and templates, in order of precedence: settings and directories of the project,
+//! those of the user, packages (those of the project first), and files of this run.
 
 use std::path::{Path, PathBuf};
 
 use super::context_files::repository_root;
 use super::patterns::Entries;
-use super::scan::markdown_files;
+use super::scan::{Depth, markdown_files};
 use super::skills::{Layout, skill_files};
 use super::source::{ResourceScope, SourceInfo};
 use super::{ResourceOptions, ResourceSettings};
 use crate::Diagnostic;
 
-/// What is looked for.
+/// The kind of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Skills,
@@ -20,7 +19,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The usual directory, and the key in settings and manifests.
+    /// Returns the name of the standard directory, which is also the key in settings and manifests.
     pub(super) fn directory(self) -> &'static str {
         match self {
             Self::Skills => "skills",
@@ -47,19 +46,19 @@ impl Kind {
 #[derive(Debug)]
 pub(super) struct Candidate {
     pub(super) source: SourceInfo,
-    /// Whether a setting or flag names the file itself, so that it must not be skipped in silence.
+    /// A setting or flag names the file itself, so it must not be skipped silently.
     pub(super) named: bool,
 }
 
-/// The files of a kind in a directory that was named: templates are also looked for below it.
+/// Returns the files of a kind in a configured directory, templates also in its subdirectories.
 pub(super) fn files_of(kind: Kind, directory: &Path) -> Vec<PathBuf> {
     match kind {
         Kind::Skills => skill_files(directory, Layout::Pi),
-        Kind::Prompts => markdown_files(directory, true),
+        Kind::Prompts => markdown_files(directory, Depth::Tree),
     }
 }
 
-/// All candidates, those that win first.
+/// Returns all candidates in order of precedence.
 pub(super) fn candidates(
     kind: Kind,
     options: &ResourceOptions,
@@ -84,13 +83,13 @@ pub(super) fn candidates(
             }
             agents.retain(|directory| Some(directory) != home.as_ref());
             let base = environment.project_directory();
-            let place = Place { kind, scope: ResourceScope::Project, base, agents };
-            found.extend(place.candidates(&options.project, options, diagnostics));
+            let source = Source { kind, scope: ResourceScope::Project, base, agents };
+            found.extend(source.candidates(&options.project, options, diagnostics));
         }
         let base = environment.agent_directory.clone();
-        let place =
-            Place { kind, scope: ResourceScope::User, base, agents: home.into_iter().collect() };
-        found.extend(place.candidates(&options.user, options, diagnostics));
+        let agents = home.into_iter().collect();
+        let source = Source { kind, scope: ResourceScope::User, base, agents };
+        found.extend(source.candidates(&options.user, options, diagnostics));
         for scope in [ResourceScope::Project, ResourceScope::User, ResourceScope::Temporary] {
             let usable = scope != ResourceScope::Project || options.trusted;
             for package in options.packages.iter().filter(|p| usable && p.scope == scope) {
@@ -106,16 +105,16 @@ pub(super) fn candidates(
     found
 }
 
-/// The directories of the user or of the project.
-struct Place {
+/// The directories and settings of the user or of the project.
+struct Source {
     kind: Kind,
     scope: ResourceScope,
     base: PathBuf,
-    /// The `.agents` directories, which have skills.
+    /// Directories named `.agents`, which have skills.
     agents: Vec<PathBuf>,
 }
 
-impl Place {
+impl Source {
     fn candidates(
         &self,
         settings: &ResourceSettings,
@@ -126,12 +125,15 @@ impl Place {
         let entries = Entries::parse(self.kind.settings(settings), environment, diagnostics);
         let mut found = Vec::new();
         for plain in &entries.plain {
-            let path = tidy(&environment.expand(plain, &self.base));
-            let what = format!("the settings name the {} `{plain}`", self.kind.noun());
-            let (files, named) = match named_files(self.kind, &path, true) {
+            let path = normalize(&environment.expand(plain, &self.base));
+            let (files, named) = match named_files(self.kind, &path, Depth::Tree) {
                 Ok(files) => files,
                 Err(problem) => {
-                    let message = format!("{what}, but {problem}; correct or remove the entry");
+                    let kind = self.kind.noun();
+                    let message = format!(
+                        "the {kind} `{plain}` of the settings is ignored: {problem}; correct or \
+                         remove the entry"
+                    );
                     diagnostics.push(Diagnostic::warning(path, message));
                     continue;
                 }
@@ -148,7 +150,7 @@ impl Place {
         };
         let directory = self.base.join(self.kind.directory());
         match self.kind {
-            Kind::Prompts => discovered(&self.base, markdown_files(&directory, false)),
+            Kind::Prompts => discovered(&self.base, markdown_files(&directory, Depth::Top)),
             Kind::Skills => {
                 discovered(&self.base, skill_files(&directory, Layout::Pi));
                 for agents in &self.agents {
@@ -171,14 +173,14 @@ fn from_flags(
     };
     let mut found = Vec::new();
     for flag in flags {
-        let path = tidy(&options.environment.expand(flag, &options.environment.cwd));
-        match named_files(kind, &path, false) {
+        let path = normalize(&options.environment.expand(flag, &options.environment.cwd));
+        match named_files(kind, &path, Depth::Top) {
             Ok((files, named)) => {
                 let sources = files.iter().map(|file| SourceInfo::flag(file));
                 found.extend(sources.map(|source| Candidate { source, named }));
             }
             Err(problem) => {
-                let message = format!("the {} `{flag}` is not used: {problem}", kind.noun());
+                let message = format!("the {} `{flag}` is ignored: {problem}", kind.noun());
                 diagnostics.push(Diagnostic::error(path, message));
             }
         }
@@ -186,35 +188,35 @@ fn from_flags(
     found
 }
 
-/// The files behind a name, and whether it is the name of one file.
-fn named_files(kind: Kind, path: &Path, below: bool) -> Result<(Vec<PathBuf>, bool), &'static str> {
+/// Returns the files of a configured path, and true if the path is that of one file.
+fn named_files(
+    kind: Kind,
+    path: &Path,
+    depth: Depth,
+) -> Result<(Vec<PathBuf>, bool), &'static str> {
     if path.is_dir() {
         let files = match kind {
-            Kind::Prompts => markdown_files(path, below),
+            Kind::Prompts => markdown_files(path, depth),
             Kind::Skills => skill_files(path, Layout::Pi),
         };
         return Ok((files, false));
     }
     if !path.exists() {
-        return Err("there is no such file or directory");
+        return Err("no such file or directory");
     }
     let markdown = path.is_file() && path.extension().is_some_and(|extension| extension == "md");
-    if markdown {
-        Ok((vec![path.to_path_buf()], true))
-    } else {
-        Err("it is not a Markdown file (`.md`)")
-    }
+    if markdown { Ok((vec![path.to_path_buf()], true)) } else { Err("not a Markdown file (`.md`)") }
 }
 
-/// A path without `.` and `..`, as clients are shown it.
-fn tidy(path: &Path) -> PathBuf {
-    let mut tidy = PathBuf::new();
+/// Removes `.` and `..` from a path, as clients see it.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
     for part in path.components() {
         match part {
             std::path::Component::CurDir => {}
-            std::path::Component::ParentDir => drop(tidy.pop()),
-            part => tidy.push(part),
+            std::path::Component::ParentDir => drop(normal.pop()),
+            part => normal.push(part),
         }
     }
-    tidy
+    normal
 }

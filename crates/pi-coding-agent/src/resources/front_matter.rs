@@ -1,8 +1,8 @@
 //! The YAML block between `---` lines at the top of skills and templates.
 //!
-//! Only the scalars of the outermost mapping matter to us, so the block is read as a stream of
-//! events and never becomes a tree: depth costs nothing, and the rest of the block is checked but
-//! not kept. Discovery reads files only as far as the block goes.
+//! Only the scalars of the outermost mapping are used, so the block is read as a stream of events
+//! and never becomes a tree: depth costs nothing, and the rest of the block is checked but not kept.
+//! Discovery reads files only up to the end of the block.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -12,8 +12,9 @@ use std::path::Path;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-/// How much of a file is looked at in one go, and how long a block may be.
+/// Number of bytes that are read at a time.
 const CHUNK: usize = 4096;
+/// Size limit of a block.
 const LONGEST_BLOCK: usize = 256 * 1024;
 
 /// The scalar fields of a block.
@@ -24,24 +25,24 @@ pub(super) struct Fields(BTreeMap<String, Scalar>);
 enum Scalar {
     Text(String),
     Boolean(bool),
-    /// A number, a null, or something that is not a scalar.
+    /// A number, null, or a value that is not a scalar.
     Other,
 }
 
-/// A block that is not YAML. Lines count from the top of the file.
+/// A block that is not valid YAML. Lines are counted from the top of the file.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error(
     "the front matter is not valid YAML at line {line}, column {column}: {reason}; \
      correct it (a value that contains `: ` needs quotes)"
 )]
-pub(super) struct Broken {
+pub(super) struct InvalidFrontMatter {
     pub(super) line: usize,
     pub(super) column: usize,
     reason: String,
 }
 
 impl Fields {
-    /// A field that is text. Numbers and the like are not.
+    /// Returns a field if it is a string.
     pub(super) fn text(&self, name: &str) -> Option<&str> {
         match self.0.get(name) {
             Some(Scalar::Text(text)) => Some(text),
@@ -49,50 +50,54 @@ impl Fields {
         }
     }
 
-    /// Whether a field is `true`, the boolean.
+    /// Returns true if a field is the boolean `true`.
     pub(super) fn is_true(&self, name: &str) -> bool {
         self.0.get(name) == Some(&Scalar::Boolean(true))
     }
 
-    /// Reads the block's YAML.
-    pub(super) fn parse(yaml: &str) -> Result<Self, Broken> {
+    /// Parses the YAML of a block.
+    pub(super) fn parse(yaml: &str) -> Result<Self, InvalidFrontMatter> {
         let mut fields = BTreeMap::new();
         let mut depth = 0usize;
         let mut documents = 0;
         let mut key: Option<String> = None;
-        // A tab may stand between a key and its value, but the parser does not know that. One
-        // character for another, so that columns stay right.
+        // YAML allows a tab between a key and its value, but the parser does not. Replaced by one
+        // character, so that columns stay correct.
         let yaml = yaml.replace(":\t", ": ");
         for event in Parser::new_from_str(&yaml) {
             let (event, span) = event.map_err(|error| {
-                Broken::at(error.marker().line(), error.marker().col(), error.info())
+                InvalidFrontMatter::at(error.marker().line(), error.marker().col(), error.info())
             })?;
             let position = (span.start.line(), span.start.col());
-            // In a mapping, keys and values take turns; only those of the outermost count.
+            // In a mapping, keys and values alternate. Only those of the outermost one are kept.
             let mut value = None;
             match event {
                 Event::DocumentStart(_) => {
                     documents += 1;
                     if documents > 1 {
-                        return Err(Broken::at(position.0, position.1, "a second document starts"));
+                        return Err(InvalidFrontMatter::at(
+                            position.0,
+                            position.1,
+                            "a second document starts",
+                        ));
                     }
                 }
                 Event::MappingStart(..) | Event::SequenceStart(..) => {
                     if depth == 1 {
                         value = Some(Scalar::Other);
                     }
-                    // A list on the outside has no fields: one level deeper nothing counts.
+                    // An outermost list has no fields, so it counts as one level deeper.
                     let list = depth == 0 && matches!(event, Event::SequenceStart(..));
                     depth += if list { 2 } else { 1 };
                 }
-                // The same number was added, and nothing follows the outermost end.
+                // An outermost list added two levels, but no event follows its end.
                 Event::MappingEnd | Event::SequenceEnd => depth = depth.saturating_sub(1),
                 Event::Alias(_) if depth == 1 => value = Some(Scalar::Other),
                 Event::Scalar(text, style, _, tag) if depth == 1 => {
                     if key.is_none() {
                         if fields.contains_key(text.as_ref()) {
-                            let reason = format!("`{text}` is there twice");
-                            return Err(Broken::at(position.0, position.1, &reason));
+                            let reason = format!("duplicate key `{text}`");
+                            return Err(InvalidFrontMatter::at(position.0, position.1, &reason));
                         }
                         key = Some(text.into_owned());
                         continue;
@@ -104,7 +109,7 @@ impl Fields {
                 _ => {}
             }
             if let Some(value) = value {
-                // A key that is no scalar gets no name, and its value is ignored with it.
+                // A key that is not a scalar has no name, and its value is ignored.
                 let name = key.take();
                 match name {
                     Some(name) => drop(fields.insert(name, value)),
@@ -117,14 +122,14 @@ impl Fields {
     }
 }
 
-impl Broken {
+impl InvalidFrontMatter {
     fn at(line: usize, column: usize, reason: &str) -> Self {
-        // The opening `---` is a line of the file but not of the block.
+        // The line of the opening `---` is not part of the block.
         Self { line: line + 1, column: column + 1, reason: reason.to_owned() }
     }
 }
 
-/// What an unquoted scalar is by the core schema of YAML 1.2.
+/// Returns the type of an unquoted scalar in the core schema of YAML 1.2.
 fn plain_scalar(text: Cow<'_, str>) -> Scalar {
     match text.as_ref() {
         "true" | "True" | "TRUE" => return Scalar::Boolean(true),
@@ -141,8 +146,8 @@ fn plain_scalar(text: Cow<'_, str>) -> Scalar {
     if number { Scalar::Other } else { Scalar::Text(text.into_owned()) }
 }
 
-/// A text without byte-order mark and with `\n` at the end of every line.
-pub(super) fn normalise(text: &str) -> Cow<'_, str> {
+/// Removes the byte order mark and converts line ends to `\n`.
+pub(super) fn normalize(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n").into()
@@ -151,7 +156,7 @@ pub(super) fn normalise(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The YAML of the block, if there is one, and the body. The text is normalised.
+/// Splits a normalized text into the YAML of the block, if there is one, and the body.
 pub(super) fn split(text: &str) -> (Option<&str>, &str) {
     let Some(first) = text.lines().next() else { return (None, text) };
     if !first.starts_with("---") || !first.trim_end().bytes().all(|byte| byte == b'-') {
@@ -163,8 +168,8 @@ pub(super) fn split(text: &str) -> (Option<&str>, &str) {
     (Some(yaml), text[end + 4..].trim_start_matches('-').trim())
 }
 
-/// The beginning of a file: all of its block, or at least its first line with text in it. What is
-/// not UTF-8 is replaced.
+/// Reads the beginning of a file: the whole block, and at least the first line with text. Invalid
+/// UTF-8 is replaced.
 pub(super) fn read_head(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut bytes = Vec::with_capacity(CHUNK);
@@ -173,14 +178,14 @@ pub(super) fn read_head(path: &Path) -> io::Result<String> {
         file.by_ref().take(CHUNK as u64).read_to_end(&mut bytes)?;
         let ended = bytes.len() == before;
         let text = String::from_utf8_lossy(&bytes);
-        let text = normalise(&text);
+        let text = normalize(&text);
         if ended || bytes.len() >= LONGEST_BLOCK || is_enough(&text) {
             return Ok(text.into_owned());
         }
     }
 }
 
-/// Whether a head can be judged without the rest: the block is closed and something follows it.
+/// Returns true if the block is closed and text follows it.
 fn is_enough(text: &str) -> bool {
     let (yaml, body) = split(text);
     let open = yaml.is_none() && text.starts_with("---");

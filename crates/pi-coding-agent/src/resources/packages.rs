@@ -1,5 +1,4 @@
-//! Skills and templates that came in packages. Installing packages is somebody else's work; here
-//! is only what an installed one offers.
+//! Skills and templates of installed packages. Packages are installed elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -14,20 +13,20 @@ use crate::{Diagnostic, Environment};
 /// An installed package.
 #[derive(Debug, Clone)]
 pub struct PackageRoot {
-    /// Where it is.
+    /// Directory of the package.
     pub directory: PathBuf,
-    /// Whose settings name it.
+    /// Owner of the settings that name the package.
     pub scope: ResourceScope,
-    /// How they name it: `npm:name`, a git address, a path.
+    /// Source in the settings: `npm:name`, a git address or a path.
     pub source: String,
-    /// Which of its skills are wanted: all, or what these entries choose.
+    /// Entries that select its skills; `None` for all.
     pub skills: Option<Vec<String>>,
-    /// Which of its templates are wanted.
+    /// Entries that select its templates; `None` for all.
     pub prompts: Option<Vec<String>>,
 }
 
 impl PackageRoot {
-    /// The files of a kind that the package offers and the settings want.
+    /// Returns the files of a kind that the package contains and the settings select.
     pub(super) fn files(
         &self,
         kind: Kind,
@@ -52,7 +51,7 @@ impl PackageRoot {
         files
     }
 
-    /// What the manifest's entries name.
+    /// Returns the files that the entries of the manifest name.
     fn listed(
         &self,
         kind: Kind,
@@ -61,7 +60,7 @@ impl PackageRoot {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<PathBuf> {
         let root = &self.directory;
-        // `./skills` and `skills` are the same place, and only the second matches as a pattern.
+        // `./skills` and `skills` are the same path, but only the second works as a pattern.
         let list: Vec<String> =
             list.iter().map(|entry| entry.strip_prefix("./").unwrap_or(entry).to_owned()).collect();
         let entries = Entries::parse(&list, environment, diagnostics);
@@ -83,10 +82,11 @@ impl PackageRoot {
     }
 }
 
+/// The entries of a manifest for one kind of resource.
 enum Manifest {
-    /// No `pi` in `package.json`: the usual directories count.
+    /// There is no `pi` in `package.json`: the standard directories are used.
     Absent,
-    /// What it lists of this kind.
+    /// Paths and patterns of the resources.
     Lists(Vec<String>),
 }
 
@@ -96,7 +96,7 @@ fn manifest(root: &Path, kind: Kind, diagnostics: &mut Vec<Diagnostic>) -> Manif
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Manifest::Absent,
         Err(error) => {
-            let message = format!("the package's manifest cannot be read: {error}");
+            let message = format!("the manifest of the package cannot be read: {error}");
             diagnostics.push(Diagnostic::warning(path, message));
             return Manifest::Absent;
         }
@@ -104,7 +104,8 @@ fn manifest(root: &Path, kind: Kind, diagnostics: &mut Vec<Diagnostic>) -> Manif
     let package: Value = match serde_json::from_slice(&bytes) {
         Ok(package) => package,
         Err(error) => {
-            let message = format!("the package's manifest is broken ({error}); reinstall it");
+            let message =
+                format!("the manifest of the package is invalid ({error}); reinstall the package");
             diagnostics.push(Diagnostic::warning(path, message));
             return Manifest::Absent;
         }

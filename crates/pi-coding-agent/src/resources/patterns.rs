@@ -1,7 +1,7 @@
-//! Settings entries that name resources: plain paths, and patterns that choose among what is found.
+//! Settings entries for resources: plain paths, and patterns that filter files.
 //!
-//! `!glob` leaves out, `+path` brings back, `-path` leaves out for good, and a glob without a mark
-//! chooses among the files that the plain entries of the same list name.
+//! `!glob` excludes files, `+path` includes a file again, `-path` excludes it finally, and a glob
+//! without a prefix selects among the files of the plain entries in the same list.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -9,7 +9,7 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::{Diagnostic, Environment};
 
-/// The entries of one list, taken apart.
+/// The parsed entries of one list.
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     /// Files and directories to load.
@@ -21,7 +21,7 @@ pub(super) struct Entries {
 }
 
 impl Entries {
-    /// Takes a list apart. A glob that is none is reported and left out.
+    /// Parses a list. An invalid glob is reported and left out.
     pub(super) fn parse(
         list: &[String],
         environment: &Environment,
@@ -33,9 +33,8 @@ impl Entries {
             let mut pattern = |text: &str| match glob(&home(text, environment)) {
                 Ok(pattern) => Some(pattern),
                 Err(error) => {
-                    let message = format!(
-                        "the settings entry `{entry}` is not a usable pattern: {error}; correct it"
-                    );
+                    let message =
+                        format!("invalid pattern `{entry}` in the settings: {error}; correct it");
                     diagnostics.push(Diagnostic::warning(None, message));
                     None
                 }
@@ -51,7 +50,7 @@ impl Entries {
         entries
     }
 
-    /// The filter of a package, where a plain entry chooses among the package's files.
+    /// Parses the filter of a package, in which a plain entry selects files of the package.
     pub(super) fn parse_filter(
         list: &[String],
         environment: &Environment,
@@ -64,24 +63,24 @@ impl Entries {
         entries
     }
 
-    /// Whether a file named by this list's plain entries is used.
+    /// Returns true if a file of the plain entries is used.
     pub(super) fn keep_named(&self, file: &Path, base: &Path) -> bool {
         let names = Names::of(file, base);
         let included = self.include.is_empty() || names.any(&self.include);
         self.decide(&names, included)
     }
 
-    /// Whether a discovered file is used. Globs without a mark say nothing about those.
+    /// Returns true if a discovered file is used. Globs without a prefix do not apply to it.
     pub(super) fn keep_discovered(&self, file: &Path, base: &Path) -> bool {
         self.decide(&Names::of(file, base), true)
     }
 
-    /// Whether one of the globs without a mark names the file.
+    /// Returns true if a glob without a prefix matches the file.
     pub(super) fn includes(&self, file: &Path, base: &Path) -> bool {
         Names::of(file, base).any(&self.include)
     }
 
-    /// Whether there are globs without a mark.
+    /// Returns true if the list has globs without a prefix.
     pub(super) fn has_includes(&self) -> bool {
         !self.include.is_empty()
     }
@@ -92,24 +91,27 @@ impl Entries {
     }
 }
 
-/// `*` stays within a directory, `**` does not.
+/// Compiles a glob in which `*` does not match `/`.
 fn glob(text: &str) -> Result<GlobMatcher, globset::Error> {
     Ok(GlobBuilder::new(text).literal_separator(true).build()?.compile_matcher())
 }
 
-/// The names that a pattern may know a file by: a skill's file also goes by its directory.
+/// The names of a file that patterns match. The file of a skill also has the name of its directory.
 struct Names {
-    /// From the base, and absolute.
+    /// Paths relative to the base, and absolute.
     exact: Vec<PathBuf>,
-    /// The last part alone; only globs may use it.
+    /// File names, for globs only.
     last: Vec<PathBuf>,
 }
 
 impl Names {
     fn of(file: &Path, base: &Path) -> Self {
         let mut names = Self { exact: Vec::new(), last: Vec::new() };
-        let skill = file.file_name().is_some_and(|name| name == "SKILL.md");
-        for path in [Some(file), file.parent().filter(|_| skill)].into_iter().flatten() {
+        let mut paths = vec![file];
+        if file.file_name().is_some_and(|name| name == "SKILL.md") {
+            paths.extend(file.parent());
+        }
+        for path in paths {
             names.exact.push(path.to_path_buf());
             names.exact.extend(path.strip_prefix(base).map(Path::to_path_buf));
             names.last.extend(path.file_name().map(PathBuf::from));
@@ -127,14 +129,14 @@ impl Names {
     }
 }
 
-/// Whether two paths are written alike, `./` apart.
+/// Returns true if two paths are equal except for `./`.
 fn same(a: &Path, b: &Path) -> bool {
     a.components()
         .filter(|part| *part != Component::CurDir)
         .eq(b.components().filter(|part| *part != Component::CurDir))
 }
 
-/// `~` is the home, also inside a pattern.
+/// Expands `~/` at the beginning of a path or pattern.
 fn home(text: &str, environment: &Environment) -> String {
     match (text.strip_prefix("~/"), &environment.home) {
         (Some(rest), Some(home)) => home.join(rest).to_string_lossy().into_owned(),

@@ -5,44 +5,35 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::system_prompt::{self, PromptInput, Section, ToolPrompt};
+use super::system_prompt::{self, Section, ToolPrompt};
 use super::{ContextFile, Skill};
 
 /// The parts of a system prompt.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct SystemPromptOptions {
-    /// Replaces the introduction and the rules.
+    /// Replaces the preamble, the tools and the rules. An empty text is ignored.
     pub custom_prompt: Option<String>,
     /// Active tools with their snippets and guidelines.
     pub tools: Vec<ToolPrompt>,
-    /// More guidelines.
+    /// Additional rules.
     pub guidelines: Vec<String>,
     /// Texts that the user adds.
     pub append: Vec<String>,
-    /// Instructions of the user and the project.
+    /// Instruction files of the user and the project.
     pub context_files: Arc<[ContextFile]>,
-    /// Skills.
+    /// Skills. Those that are hidden from the model are left out of the prompt.
     pub skills: Arc<[Skill]>,
     /// Working directory; an empty path leaves the section out.
     pub cwd: PathBuf,
-    /// More sections. A section with a standard name replaces that section.
+    /// Additional sections. A section with a standard name replaces that section.
     pub sections: Vec<Section>,
 }
 
 impl SystemPromptOptions {
     /// Builds the named sections of the prompt.
     pub fn build(&self) -> Map<String, Value> {
-        system_prompt::build(&PromptInput {
-            custom_prompt: self.custom_prompt.as_deref(),
-            tools: &self.tools,
-            guidelines: &self.guidelines,
-            append: &self.append,
-            context_files: &self.context_files,
-            skills: &self.skills,
-            cwd: &self.cwd,
-            sections: &self.sections,
-        })
+        system_prompt::build(self)
     }
 
     /// Returns the prompt as one text.

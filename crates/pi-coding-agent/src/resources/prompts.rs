@@ -1,5 +1,4 @@
-//! Prompt templates: Markdown files that are commands. Found here; filled in by
-//! [`super::template`].
+//! Prompt templates: Markdown files that are commands. [`super::template`] expands them.
 
 use std::path::PathBuf;
 
@@ -8,36 +7,37 @@ use super::front_matter::{self, Fields};
 use super::source::SourceInfo;
 use crate::Diagnostic;
 
-/// How much of a first line stands in for a description.
+/// Characters of the first line that are used as description.
 const DESCRIPTION_LENGTH: usize = 60;
 
-/// A template, without its text.
+/// A prompt template without its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct PromptTemplate {
-    /// What `/name` calls it: the file's name without `.md`.
+    /// Name for `/name`: the name of the file without `.md`.
     pub name: String,
-    /// From the front matter, else the first line with text.
+    /// Description from the front matter, else the first line with text.
     pub description: String,
-    /// What arguments it takes, for people.
+    /// Description of the arguments for the user.
     pub argument_hint: Option<String>,
-    /// The file.
+    /// File of the template.
     pub path: PathBuf,
-    /// Where it comes from.
+    /// Origin of the file.
     pub source: SourceInfo,
 }
 
 impl PromptTemplate {
-    /// Reads the head of a file.
+    /// Reads the front matter of a file.
     pub(super) fn load(candidate: Candidate, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let source = candidate.source;
-        let mut refuse = |reason: String| {
-            let message = format!("this prompt template is not used: {reason}");
+        let mut warn = |reason: String| {
+            let message = format!("this prompt template is ignored: {reason}");
             diagnostics.push(Diagnostic::warning(source.path.clone(), message));
         };
         let head = match front_matter::read_head(&source.path) {
             Ok(head) => head,
             Err(error) => {
-                refuse(format!("it cannot be read: {error}"));
+                warn(format!("it cannot be read: {error}"));
                 return None;
             }
         };
@@ -45,7 +45,7 @@ impl PromptTemplate {
         let fields = match Fields::parse(yaml.unwrap_or_default()) {
             Ok(fields) => fields,
             Err(error) => {
-                refuse(error.to_string());
+                warn(error.to_string());
                 return None;
             }
         };

@@ -1,5 +1,5 @@
-//! Directories of resources, walked: in the order of names, without what ignore files name, and
-//! through symbolic links but never in circles.
+//! Walking directories of resources: sorted by name, without ignored files, through symbolic links
+//! but never in circles.
 
 use std::collections::HashSet;
 use std::fs;
@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Files that say what to leave out, here and below.
+/// Names of ignore files, which apply to their directory and everything below it.
 const IGNORE_FILES: [&str; 3] = [".gitignore", ".ignore", ".fdignore"];
 
-/// What makes two paths the same file: one look at it, where the system numbers its files.
+/// Identifies a file that may have several paths. Where files have numbers, one system call.
 #[cfg(unix)]
 pub(super) type Identity = (u64, u64);
 #[cfg(not(unix))]
 pub(super) type Identity = PathBuf;
 
-/// The file behind a path, through links.
+/// Returns the identity of the file at a path, through links.
 pub(super) fn identity(path: &Path) -> Option<Identity> {
     #[cfg(unix)]
     {
@@ -27,7 +27,7 @@ pub(super) fn identity(path: &Path) -> Option<Identity> {
     fs::canonicalize(path).ok()
 }
 
-/// One step of a walk.
+/// An entry of a directory.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) path: PathBuf,
@@ -35,24 +35,24 @@ pub(super) struct Entry {
     pub(super) is_directory: bool,
 }
 
-/// The state of one walk, from a root down.
+/// The state of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// One per directory on the way down that has ignore files.
+    /// Rules of the ignore files from the root to the current directory.
     rules: Vec<Gitignore>,
-    /// The directories that were walked: links that lead back to one end here.
+    /// Directories that were walked already.
     seen: HashSet<Identity>,
 }
 
 impl Scan {
-    /// The visible entries of a directory, or none if it cannot be read or was walked before.
-    /// Whoever goes down into them calls [`Scan::leave`] with the answer's mark afterwards.
+    /// Returns the visible entries of a directory; none if it cannot be read or was walked before.
+    /// After walking them, the caller passes the returned mark to [`Scan::leave`].
     pub(super) fn enter(&mut self, directory: &Path) -> (Vec<Entry>, usize) {
         let mark = self.rules.len();
-        let fresh = identity(directory).is_some_and(|real| self.seen.insert(real));
-        let Some(listing) = fresh.then(|| fs::read_dir(directory).ok()).flatten() else {
+        if !identity(directory).is_some_and(|real| self.seen.insert(real)) {
             return (Vec::new(), mark);
-        };
+        }
+        let Ok(listing) = fs::read_dir(directory) else { return (Vec::new(), mark) };
         let mut entries = Vec::new();
         let mut ignores = Vec::new();
         for entry in listing.flatten() {
@@ -62,12 +62,12 @@ impl Scan {
             } else if !name.starts_with('.') && name != "node_modules" {
                 let Ok(mut kind) = entry.file_type() else { continue };
                 let path = entry.path();
-                // Only links cost a second look.
+                // Only links need a second system call.
                 if kind.is_symlink() {
                     let Ok(target) = fs::metadata(&path) else { continue };
                     kind = target.file_type();
                 }
-                // Reading a pipe would wait for its writer.
+                // Reading a pipe would block.
                 if kind.is_dir() || kind.is_file() {
                     entries.push(Entry { path, name, is_directory: kind.is_dir() });
                 }
@@ -77,7 +77,7 @@ impl Scan {
             ignores.sort_by_key(|path| IGNORE_FILES.iter().position(|name| path.ends_with(name)));
             let mut builder = GitignoreBuilder::new(directory);
             for path in ignores {
-                // A line that is no pattern is skipped, as git does.
+                // An invalid line is skipped, as git does.
                 builder.add(path);
             }
             self.rules.extend(builder.build());
@@ -87,25 +87,34 @@ impl Scan {
         (entries, mark)
     }
 
-    /// Back to where [`Scan::enter`] was called.
+    /// Leaves a directory.
     pub(super) fn leave(&mut self, mark: usize) {
         self.rules.truncate(mark);
     }
 
-    /// The nearest rule that says something decides.
+    /// Returns true if the nearest matching rule ignores the path.
     fn is_ignored(&self, path: &Path, is_directory: bool) -> bool {
         let verdicts = self.rules.iter().rev().map(|rules| rules.matched(path, is_directory));
         verdicts.into_iter().find(|verdict| !verdict.is_none()).is_some_and(|v| v.is_ignore())
     }
 }
 
-/// The Markdown files of a directory, and of those below it if asked.
-pub(super) fn markdown_files(directory: &Path, below: bool) -> Vec<PathBuf> {
-    fn collect(scan: &mut Scan, directory: &Path, below: bool, files: &mut Vec<PathBuf>) {
+/// The depth of a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// Only the directory itself.
+    Top,
+    /// The directory and everything below it.
+    Tree,
+}
+
+/// Returns the Markdown files of a directory.
+pub(super) fn markdown_files(directory: &Path, depth: Depth) -> Vec<PathBuf> {
+    fn collect(scan: &mut Scan, directory: &Path, depth: Depth, files: &mut Vec<PathBuf>) {
         let (entries, mark) = scan.enter(directory);
         for entry in entries {
-            if entry.is_directory && below {
-                collect(scan, &entry.path, below, files);
+            if entry.is_directory && depth == Depth::Tree {
+                collect(scan, &entry.path, depth, files);
             } else if !entry.is_directory && entry.name.ends_with(".md") {
                 files.push(entry.path);
             }
@@ -113,6 +122,6 @@ pub(super) fn markdown_files(directory: &Path, below: bool) -> Vec<PathBuf> {
         scan.leave(mark);
     }
     let mut files = Vec::new();
-    collect(&mut Scan::default(), directory, below, &mut files);
+    collect(&mut Scan::default(), directory, depth, &mut files);
     files
 }

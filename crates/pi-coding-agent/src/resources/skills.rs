@@ -1,6 +1,6 @@
-//! Skills: instructions that are advertised by a line and read when they are needed.
+//! Skills: instructions that the system prompt lists and the model reads when it needs them.
 //!
-//! Discovery reads the front matter of each and nothing more.
+//! Discovery reads only the front matter of each file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,29 +13,30 @@ use crate::Diagnostic;
 const LONGEST_NAME: usize = 64;
 const LONGEST_DESCRIPTION: usize = 1024;
 
-/// A skill, without its instructions.
+/// A skill without its instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Skill {
-    /// What `/skill:name` calls it.
+    /// Name for `/skill:name`.
     pub name: String,
-    /// What it is for and when; the model decides by it.
+    /// Purpose of the skill, by which the model decides when to use it.
     pub description: String,
-    /// The file with the instructions.
+    /// File with the instructions.
     pub path: PathBuf,
-    /// Only used when asked for by name, not advertised.
+    /// The skill is not listed in the system prompt, only used by name.
     pub disable_model_invocation: bool,
-    /// Where it comes from.
+    /// Origin of the file.
     pub source: SourceInfo,
 }
 
 impl Skill {
-    /// The directory that paths in the instructions are relative to.
+    /// Returns the directory that paths in the instructions are relative to.
     pub fn directory(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// Reads the head of a file. Plain Markdown without a description is no skill and no mistake,
-    /// unless somebody named it.
+    /// Reads the front matter of a file. Plain Markdown without a description is silently skipped,
+    /// unless a setting or flag names the file.
     pub(super) fn load(candidate: Candidate, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
         let Candidate { source, named } = candidate;
         let path = source.path.clone();
@@ -55,14 +56,14 @@ impl Skill {
         let fields = match Fields::parse(front_matter::split(&head).0.unwrap_or_default()) {
             Ok(fields) => fields,
             Err(error) => {
-                warn(format!("this skill is not used: {error}"));
+                warn(format!("this skill is ignored: {error}"));
                 return None;
             }
         };
         let Some(description) = fields.text("description").filter(|text| !text.trim().is_empty())
         else {
             warn(
-                "this skill is not used: it has no description; add `description: …` to the \
+                "this skill is ignored: it has no description; add `description: …` to the \
                  front matter between `---` lines at its top"
                     .to_owned(),
             );
@@ -90,7 +91,8 @@ impl Skill {
     }
 }
 
-/// What is wrong with a name, for other programs that share the skill; here it works.
+/// Returns the problems that a name has in other programs that share the skill. This program
+/// accepts any name.
 fn name_problems(name: &str) -> impl Iterator<Item = String> {
     let length = name.chars().count();
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -105,16 +107,16 @@ fn name_problems(name: &str) -> impl Iterator<Item = String> {
     .map(|(_, problem)| format!("the name {problem}; rename the skill"))
 }
 
-/// How a directory of skills is laid out.
+/// The layout of a directory of skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// Ours: Markdown files at the top are skills too.
+    /// Layout of pi: Markdown files at the top level are skills too.
     Pi,
-    /// `.agents/skills`: Markdown files count below the top, not at it.
+    /// Layout of `.agents/skills`: Markdown files are skills only below the top level.
     Agents,
 }
 
-/// The files of skills in a directory. One with a `SKILL.md` is a skill as a whole.
+/// Returns the skill files in a directory. A directory with a `SKILL.md` is one skill.
 pub(super) fn skill_files(root: &Path, layout: Layout) -> Vec<PathBuf> {
     fn collect(
         scan: &mut Scan,

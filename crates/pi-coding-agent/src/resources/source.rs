@@ -1,75 +1,75 @@
-//! Where a resource comes from, as clients are told it.
+//! The origin of a resource, as RPC clients see it.
 
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-/// Whose resource it is.
+/// The owner of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResourceScope {
-    /// The user's, in every project.
+    /// The user; the resource is available in every project.
     User,
-    /// The project's; only used when the project is trusted.
+    /// A trusted project.
     Project,
-    /// Named on the command line, for this run.
+    /// This run, for example a file of the command line.
     Temporary,
 }
 
-/// Whether it came in a package.
+/// The kind of location in which a resource was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Origin {
-    /// From an installed package.
+pub enum ResourceOrigin {
+    /// An installed package.
     Package,
-    /// From a directory of the user or the project, or from a setting.
+    /// A directory of the user or the project, or a setting.
     TopLevel,
 }
 
-/// The provenance of a resource; serialised as the RPC command `get_commands` shows it.
+/// The origin of a resource, serialized for the RPC command `get_commands`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SourceInfo {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// `auto` for what was discovered, `local` for what a setting or a flag names, else the
-    /// package as the settings name it.
+    /// `auto` for a discovered file, `local` for one that a setting or a flag names, else the source
+    /// of the package in the settings.
     pub source: String,
-    /// Whose it is.
+    /// Owner of the resource.
     pub scope: ResourceScope,
-    /// Whether it came in a package.
-    pub origin: Origin,
-    /// The directory that patterns in settings are relative to.
+    /// Kind of location.
+    pub origin: ResourceOrigin,
+    /// Directory that patterns in settings are relative to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_dir: Option<PathBuf>,
 }
 
 impl SourceInfo {
-    /// Found in one of the usual directories.
+    /// Creates the origin of a file in a standard directory.
     pub(super) fn discovered(path: &Path, scope: ResourceScope, base: &Path) -> Self {
-        Self::new(path, "auto", scope, Origin::TopLevel, Some(base))
+        Self::new(path, "auto", scope, ResourceOrigin::TopLevel, Some(base))
     }
 
-    /// Named by a setting.
+    /// Creates the origin of a file that a setting names.
     pub(super) fn configured(path: &Path, scope: ResourceScope) -> Self {
-        Self::new(path, "local", scope, Origin::TopLevel, None)
+        Self::new(path, "local", scope, ResourceOrigin::TopLevel, None)
     }
 
-    /// Named on the command line.
+    /// Creates the origin of a file that a flag names.
     pub(super) fn flag(path: &Path) -> Self {
-        Self::new(path, "local", ResourceScope::Temporary, Origin::TopLevel, path.parent())
+        Self::new(path, "local", ResourceScope::Temporary, ResourceOrigin::TopLevel, path.parent())
     }
 
-    /// Part of a package.
+    /// Creates the origin of a file in a package.
     pub(super) fn package(path: &Path, source: &str, scope: ResourceScope, root: &Path) -> Self {
-        Self::new(path, source, scope, Origin::Package, Some(root))
+        Self::new(path, source, scope, ResourceOrigin::Package, Some(root))
     }
 
     fn new(
         path: &Path,
         source: &str,
         scope: ResourceScope,
-        origin: Origin,
+        origin: ResourceOrigin,
         base: Option<&Path>,
     ) -> Self {
         let (path, base_dir) = (path.to_path_buf(), base.map(Path::to_path_buf));

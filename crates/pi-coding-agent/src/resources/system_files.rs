@@ -1,20 +1,21 @@
-//! `SYSTEM.md` and `APPEND_SYSTEM.md`, and the flags that stand above them.
+//! `SYSTEM.md` and `APPEND_SYSTEM.md`, and the flags that replace them.
 
 use std::path::{Path, PathBuf};
 
 use super::{ResourceOptions, text};
 use crate::Diagnostic;
 
-/// A piece of the system prompt that the user wrote.
+/// A text of the user for the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SystemText {
-    /// What it says.
+    /// The text itself.
     pub text: String,
-    /// The file it is from, unless it was given as it is.
+    /// File of the text; `None` if the text was given directly.
     pub path: Option<PathBuf>,
 }
 
-/// What replaces the default prompt. An empty flag asks for the default.
+/// Returns the replacement of the default prompt. An empty flag selects the default.
 pub(super) fn system_prompt(
     options: &ResourceOptions,
     diagnostics: &mut Vec<Diagnostic>,
@@ -26,7 +27,7 @@ pub(super) fn system_prompt(
     }
 }
 
-/// What is added to the prompt. Flags replace the file.
+/// Returns the additions to the prompt. Flags replace the file.
 pub(super) fn append_system_prompt(
     options: &ResourceOptions,
     diagnostics: &mut Vec<Diagnostic>,
@@ -41,7 +42,7 @@ pub(super) fn append_system_prompt(
     }
 }
 
-/// The project's file if there is one and it may be used, else the user's.
+/// Returns the file of the project if it exists and is trusted, else that of the user.
 fn discover(
     name: &str,
     options: &ResourceOptions,
@@ -62,7 +63,7 @@ fn text_or_file(
     let literal = || SystemText { text: flag.to_owned(), path: None };
     let path = options.environment.cwd.join(flag);
     if path.is_dir() {
-        let message = format!("`{flag}` is a directory, so it is used as text; name a file");
+        let message = format!("`{flag}` is a directory, so the name is used as text; give a file");
         diagnostics.push(Diagnostic::warning(path, message));
         return literal();
     }

@@ -6,11 +6,10 @@
 //! and shared with other programs; the text is not.
 
 use std::fmt::Write as _;
-use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{ContextFile, Skill};
+use super::{ContextFile, Skill, SystemPromptOptions};
 
 /// The prompt text of an active tool, in addition to its declaration.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -65,27 +64,6 @@ impl Section {
     }
 }
 
-/// The parts of a system prompt.
-#[derive(Debug, Clone, Copy)]
-pub struct PromptInput<'a> {
-    /// Replaces the preamble, the tools and the rules. An empty text is ignored.
-    pub custom_prompt: Option<&'a str>,
-    /// Active tools, in order.
-    pub tools: &'a [ToolPrompt],
-    /// Additional rules.
-    pub guidelines: &'a [String],
-    /// Texts that the user adds.
-    pub append: &'a [String],
-    /// Instruction files of the user and the project.
-    pub context_files: &'a [ContextFile],
-    /// Skills. Those that are hidden from the model are left out.
-    pub skills: &'a [Skill],
-    /// Working directory of the session.
-    pub cwd: &'a Path,
-    /// Additional sections. A built-in section of the same name is replaced.
-    pub sections: &'a [Section],
-}
-
 const PREAMBLE: &str = "You are pi, a coding agent. You work on the user's machine with tools: \
     you read code, run commands, edit files and verify the result.";
 
@@ -99,9 +77,9 @@ const RULES: [&str; 5] = [
 ];
 
 /// Builds the sections, in order.
-pub fn build(input: &PromptInput<'_>) -> Map<String, Value> {
+pub(super) fn build(input: &SystemPromptOptions) -> Map<String, Value> {
     let mut prompt = Map::new();
-    let custom = input.custom_prompt.filter(|text| !text.trim().is_empty());
+    let custom = input.custom_prompt.as_deref().filter(|text| !text.trim().is_empty());
     prompt.insert("preamble".to_owned(), custom.unwrap_or(PREAMBLE).trim_end().into());
     let mut add = |name: &str, text: String| {
         let text = text.trim_end();
@@ -110,19 +88,19 @@ pub fn build(input: &PromptInput<'_>) -> Map<String, Value> {
         }
     };
     if custom.is_none() {
-        add("tools", tools(input.tools));
+        add("tools", tools(&input.tools));
         add("rules", rules(input));
-        if let Some(shell) = shell(input.tools) {
+        if let Some(shell) = shell(&input.tools) {
             add("docs", docs(shell));
         }
     }
     add("addendum", input.append.join("\n\n"));
-    add("project_context", project_context(input.context_files));
-    if let Some(reader) = reader(input.tools) {
-        add("skills", skills(input.skills, reader));
+    add("project_context", project_context(&input.context_files));
+    if let Some(reader) = reader(&input.tools) {
+        add("skills", skills(&input.skills, reader));
     }
     add("cwd", input.cwd.display().to_string().replace(std::path::MAIN_SEPARATOR, "/"));
-    for section in input.sections {
+    for section in &input.sections {
         add(&section.name, section.text.clone());
     }
     prompt
@@ -142,10 +120,10 @@ fn tools(tools: &[ToolPrompt]) -> String {
     text
 }
 
-fn rules(input: &PromptInput<'_>) -> String {
+fn rules(input: &SystemPromptOptions) -> String {
     let has = |name: &str| input.tools.iter().any(|tool| tool.name == name);
     let searching = ["grep", "find", "ls"].into_iter().any(has);
-    let by_shell = match shell(input.tools) {
+    let by_shell = match shell(&input.tools) {
         Some(shell) if !searching => {
             Some(format!("List and search files with {shell}. Prefer `rg` for searching."))
         }
@@ -157,7 +135,7 @@ fn rules(input: &PromptInput<'_>) -> String {
     for rule in by_shell
         .iter()
         .chain(of_tools)
-        .chain(input.guidelines)
+        .chain(&input.guidelines)
         .map(|rule| rule.trim())
         .chain(RULES)
         .filter(|rule| !rule.is_empty())

@@ -1,11 +1,11 @@
-//! Filling in templates: `$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:2}`, `${@:2:1}`.
+//! Expanding templates: `$1`, `$@`, `$ARGUMENTS`, `${1:-default}`, `${@:2}`, `${@:2:1}`.
 //!
-//! One pass over the template: what comes from an argument or a default is never looked at again,
-//! so an argument may contain anything.
+//! The template is read once, and the text of arguments and defaults is not expanded again, so an
+//! argument may contain any text.
 
-/// Splits what follows a command: at white space, with quotes around what belongs together. There
-/// are no escapes, a quote that is never closed reaches to the end, and `""` is an argument.
-pub fn split_arguments(text: &str) -> Vec<String> {
+/// Splits the arguments of a command at white space, except in quotes. There are no escapes, an open
+/// quote extends to the end, and `""` is an argument.
+pub(super) fn split_arguments(text: &str) -> Vec<String> {
     let mut arguments = Vec::new();
     let mut current: Option<String> = None;
     let mut quote = None;
@@ -26,7 +26,7 @@ pub fn split_arguments(text: &str) -> Vec<String> {
 }
 
 /// Replaces the placeholders of a template.
-pub fn substitute(template: &str, arguments: &[String]) -> String {
+pub(super) fn substitute(template: &str, arguments: &[String]) -> String {
     let mut filled = String::with_capacity(template.len());
     let mut rest = template;
     while let Some(dollar) = rest.find('$') {
@@ -48,7 +48,8 @@ pub fn substitute(template: &str, arguments: &[String]) -> String {
     filled
 }
 
-/// What stands after `${`: a value with a default, or a slice.
+/// Expands the text after `${`: a value with a default, or a slice. Returns the length of the
+/// placeholder too.
 fn braced(inner: &str, arguments: &[String]) -> Option<(String, usize)> {
     let (found, used) = value(inner, arguments)?;
     if let Some(default) = inner[used..].strip_prefix(":-") {
@@ -67,7 +68,7 @@ fn braced(inner: &str, arguments: &[String]) -> Option<(String, usize)> {
     Some((text, 2 + length + 1))
 }
 
-/// The value that a name stands for, and the length of the name. What was not given is empty.
+/// Returns the value of a name and the length of the name. A missing argument is empty.
 fn value(name: &str, arguments: &[String]) -> Option<(String, usize)> {
     for all in ["ARGUMENTS", "@"] {
         if name.starts_with(all) {
@@ -80,8 +81,43 @@ fn value(name: &str, arguments: &[String]) -> Option<(String, usize)> {
     Some((text.cloned().unwrap_or_default(), digits))
 }
 
-/// A number of any length; one that is too large is larger than any list.
+/// Parses a number. A number that is too large for the type is larger than any list.
 fn number(digits: &str) -> Option<usize> {
     let valid = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     valid.then(|| digits.parse().unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    struct Case {
+        template: String,
+        args: String,
+        result: String,
+    }
+
+    #[test]
+    fn templates_are_expanded_as_by_pi() {
+        for line in include_str!("../../tests/fixtures/resources/expansion.jsonl").lines() {
+            let case: Case = serde_json::from_str(line).unwrap();
+            let ours = substitute(&case.template, &split_arguments(&case.args));
+            assert_eq!(ours, case.result, "{line}");
+        }
+    }
+
+    proptest! {
+        /// Every template is expanded, and arguments are never taken for placeholders.
+        #[test]
+        fn arguments_are_not_expanded(template in "[$@{}:0-9A-Z a-]{0,40}") {
+            let marker = "$1${@:1}$ARGUMENTS".to_owned();
+            let filled = substitute(&template, &[marker.clone(), marker.clone()]);
+            let other = substitute(&template, &["\u{1}".to_owned(), "\u{1}".to_owned()]);
+            prop_assert_eq!(filled.replace(&marker, "\u{1}"), other);
+        }
+    }
 }

@@ -1,41 +1,22 @@
-//! Lines that are commands: what the model gets instead of them.
+//! Expanding commands to skills and templates.
 
 use std::fs;
 
 use pi_coding_agent::resources::Resources;
-use pi_coding_agent::resources::template::{split_arguments, substitute};
-use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::json;
 
 use crate::env::TestEnv;
 
 #[derive(Deserialize)]
-struct Filled {
-    template: String,
-    args: String,
-    result: String,
-}
-
-#[test]
-fn fills_templates_as_pi_does() {
-    for line in include_str!("../fixtures/resources/expansion.jsonl").lines() {
-        let case: Filled = serde_json::from_str(line).unwrap();
-        let ours = substitute(&case.template, &split_arguments(&case.args));
-        assert_eq!(ours, case.result, "{line}");
-    }
-}
-
-#[derive(Deserialize)]
 struct Line {
     line: String,
     text: String,
-    /// What we do instead, on purpose: the name of a skill ends at any white space, as that of a
-    /// template does.
+    /// Intended difference: the name of a skill ends at any white space, as that of a template does.
     ours: Option<String>,
 }
 
-/// The files that the lines were observed with.
+/// Writes the files with which the lines were observed.
 fn observed_files(env: &TestEnv) {
     let agent = |name: &str| format!("home/.pi/agent/{name}");
     let skill = "---\nname: sk\ndescription: a <b> & \"c\" 'd'\n---\n\n# Head\n\nbody <x> & y\n\n";
@@ -49,7 +30,7 @@ fn observed_files(env: &TestEnv) {
 }
 
 #[test]
-fn expands_the_lines_that_pi_expands() {
+fn commands_are_expanded_as_by_pi() {
     let env = TestEnv::new();
     observed_files(&env);
     let resources = Resources::load(&env.options());
@@ -63,7 +44,7 @@ fn expands_the_lines_that_pi_expands() {
 }
 
 #[test]
-fn lists_commands_as_rpc_shows_them() {
+fn commands_are_listed_for_rpc() {
     let env = TestEnv::new();
     observed_files(&env);
     let commands = Resources::load(&env.options()).commands();
@@ -81,7 +62,7 @@ fn lists_commands_as_rpc_shows_them() {
 }
 
 #[test]
-fn a_body_is_read_when_it_is_used() {
+fn bodies_are_read_when_they_are_used() {
     let env = TestEnv::new();
     let skill = env.write("home/.pi/agent/skills/s/SKILL.md", "---\ndescription: d\n---\nold");
     let prompt = env.write("home/.pi/agent/prompts/p.md", "old");
@@ -96,15 +77,4 @@ fn a_body_is_read_when_it_is_used() {
     let error = resources.expand("/skill:s").unwrap_err().to_string();
     assert!(error.starts_with("/skill:s cannot be used: "), "{error}");
     assert!(error.contains("SKILL.md") && error.ends_with("restore the file or reload"), "{error}");
-}
-
-proptest! {
-    /// Whatever the template: it ends, and what arguments say is never taken for a placeholder.
-    #[test]
-    fn arguments_are_never_looked_at_twice(template in "[$@{}:0-9A-Z a-]{0,40}") {
-        let marker = "$1${@:1}$ARGUMENTS".to_owned();
-        let filled = substitute(&template, &[marker.clone(), marker.clone()]);
-        let other = substitute(&template, &["\u{1}".to_owned(), "\u{1}".to_owned()]);
-        prop_assert_eq!(filled.replace(&marker, "\u{1}"), other);
-    }
 }

@@ -1,4 +1,4 @@
-//! Packages that are installed are used; those that are not are named.
+//! Resources of installed packages.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pi_coding_agent::{
 };
 
 #[tokio::test]
-async fn what_installed_packages_offer_can_be_called() {
+async fn installed_packages_are_used_and_missing_ones_reported() {
     let directory = tempfile::tempdir().unwrap();
     let (project, agent) = (directory.path().join("project"), directory.path().join("agent"));
     let package = agent.join("npm/node_modules/@me/pack");
@@ -27,7 +27,7 @@ async fn what_installed_packages_offer_can_be_called() {
     let commands = created.runtime.session().commands();
     let names: Vec<&str> = commands.iter().map(|command| command.name.as_str()).collect();
     assert_eq!(names, ["review", "skill:greet"]);
-    let told: Vec<String> = created.diagnostics.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("npm:missing is not installed"), "{told:?}");
+    let messages: Vec<String> = created.diagnostics.iter().map(ToString::to_string).collect();
+    assert_eq!(messages.len(), 1, "{messages:?}");
+    assert!(messages[0].contains("npm:missing is not installed"), "{messages:?}");
 }

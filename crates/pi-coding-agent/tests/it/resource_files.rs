@@ -1,5 +1,4 @@
-//! Files as they are found in the wild: broken, endless, not text. Each is reported, with what to
-//! do, and the rest still loads.
+//! Broken files: each is reported with advice, and the rest still loads.
 
 use std::fmt::Write as _;
 
@@ -12,17 +11,16 @@ fn messages(resources: &Resources, env: &TestEnv) -> Vec<String> {
     resources.diagnostics.iter().map(|problem| env.placeholder(&problem.to_string())).collect()
 }
 
-/// What is said about one skill, by what its file has.
 #[test]
-fn says_what_is_wrong_with_a_skill() {
+fn problems_of_a_skill_are_reported() {
     let long = "x".repeat(65);
     let cases: [(&str, &[&str]); 8] = [
         ("name: ok\ndescription: fine", &[]),
         (
             "name: a\ndescription: Use when: asked",
-            &["line 3, column", "needs quotes", "this skill is not used"],
+            &["line 3, column", "needs quotes", "this skill is ignored"],
         ),
-        ("name: a\nname: b\ndescription: d", &["line 3, column 1", "`name` is there twice"]),
+        ("name: a\nname: b\ndescription: d", &["line 3, column 1", "duplicate key `name`"]),
         ("name: a\ndescription: 5", &["it has no description; add `description: …`"]),
         ("name: -A--b\ndescription: d", &["may only have", "starts or ends", "two hyphens"]),
         (&format!("name: {long}\ndescription: d"), &["has 65 characters, more than 64"]),
@@ -30,35 +28,35 @@ fn says_what_is_wrong_with_a_skill() {
             &format!("description: {}", "d".repeat(1025)),
             &["the description has 1025 characters; keep it within 1024"],
         ),
-        ("name: a\n...\ndescription: d", &["line 4, column 1", "a second document", "not used"]),
+        ("name: a\n...\ndescription: d", &["line 4, column 1", "a second document", "ignored"]),
     ];
     for (yaml, expected) in cases {
         let env = TestEnv::new();
         env.write("home/.pi/agent/skills/ok/SKILL.md", format!("---\n{yaml}\n---\nbody"));
-        let said = messages(&Resources::load(&env.options()), &env).join("\n");
-        assert_eq!(said.is_empty(), expected.is_empty(), "{yaml}: {said}");
+        let reported = messages(&Resources::load(&env.options()), &env).join("\n");
+        assert_eq!(reported.is_empty(), expected.is_empty(), "{yaml}: {reported}");
         for part in expected {
-            assert!(said.contains(part), "{yaml}: {said}");
+            assert!(reported.contains(part), "{yaml}: {reported}");
         }
     }
 }
 
 #[test]
-fn a_name_that_is_taken_says_by_what() {
+fn a_duplicate_name_is_reported_with_the_other_file() {
     let env = TestEnv::new();
     env.write("home/.pi/agent/prompts/p.md", "user");
     env.write("home/proj/.pi/prompts/p.md", "project");
     let resources = Resources::load(&env.options());
     assert_eq!(
         messages(&resources, &env),
-        ["$ROOT/home/.pi/agent/prompts/p.md: the name \"p\" is taken by \
-          $ROOT/home/proj/.pi/prompts/p.md, so this one is not used; rename one of them"]
+        ["$ROOT/home/.pi/agent/prompts/p.md: the name \"p\" is already used by \
+          $ROOT/home/proj/.pi/prompts/p.md, so this one is ignored; rename one of them"]
     );
     assert_eq!(resources.prompts[0].description, "project");
 }
 
 #[test]
-fn what_was_named_and_is_missing_is_said() {
+fn missing_files_of_settings_and_flags_are_reported() {
     let env = TestEnv::new();
     env.write("home/note.txt", "x");
     env.write("home/plain.md", "no front matter");
@@ -68,67 +66,67 @@ fn what_was_named_and_is_missing_is_said() {
     options.flags.prompts = vec!["../gone.md".to_owned()];
     let resources = Resources::load(&options);
     let severities: Vec<Severity> = resources.diagnostics.iter().map(|p| p.severity).collect();
-    let said = messages(&resources, &env);
+    let reported = messages(&resources, &env);
     let expected = [
-        "the settings entry `![` is not a usable pattern",
-        "$ROOT/home/.pi/agent/gone: the settings name the skill `gone`, but there is no such file",
-        "$ROOT/home/note.txt: the skill `~/note.txt` is not used: it is not a Markdown file",
-        "$ROOT/home/plain.md: this skill is not used: it has no description",
-        "the prompt template `../gone.md` is not used: there is no such file or directory",
+        "invalid pattern `![` in the settings",
+        "$ROOT/home/.pi/agent/gone: the skill `gone` of the settings is ignored: no such file",
+        "$ROOT/home/note.txt: the skill `~/note.txt` is ignored: not a Markdown file",
+        "$ROOT/home/plain.md: this skill is ignored: it has no description",
+        "the prompt template `../gone.md` is ignored: no such file or directory",
     ];
-    assert_eq!(said.len(), expected.len(), "{said:#?}");
-    for (said, expected) in said.iter().zip(expected) {
-        assert!(said.contains(expected), "{said}");
+    assert_eq!(reported.len(), expected.len(), "{reported:#?}");
+    for (reported, expected) in reported.iter().zip(expected) {
+        assert!(reported.contains(expected), "{reported}");
     }
     use Severity::{Error, Warning};
     assert_eq!(severities, [Warning, Warning, Error, Warning, Error]);
 }
 
 #[test]
-fn instructions_that_are_not_text_are_used_as_far_as_they_are() {
+fn invalid_utf8_in_instructions_is_replaced_and_reported() {
     let env = TestEnv::new();
     env.write("home/proj/AGENTS.md", b"one\ntwo \xff\nthree");
     env.write("home/proj/.pi/SYSTEM.md", b"\xffsystem");
     let resources = Resources::load(&env.options());
     assert_eq!(resources.context_files[0].content, "one\ntwo \u{fffd}\nthree");
     assert_eq!(resources.system_prompt.as_ref().unwrap().text, "\u{fffd}system");
-    let said = messages(&resources, &env);
-    let (first, second) = (&said[0], &said[1]);
+    let reported = messages(&resources, &env);
+    let (first, second) = (&reported[0], &reported[1]);
     let start = "$ROOT/home/proj/AGENTS.md: this file is not UTF-8 (first at line 2)";
     assert!(first.starts_with(start), "{first}");
     assert!(
         second.starts_with("$ROOT/home/proj/.pi/SYSTEM.md: this file is not UTF-8"),
         "{second}"
     );
-    assert_eq!(said.len(), 2);
+    assert_eq!(reported.len(), 2);
 }
 
-/// A file that opens and cannot be read, also by root.
+/// The file can be opened but not read, even by root.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_cannot_be_read_is_said() {
+fn unreadable_files_are_reported() {
     let env = TestEnv::new();
     for name in ["AGENTS.md", ".pi/SYSTEM.md", ".pi/skills/s/SKILL.md", ".pi/prompts/p.md"] {
         link("/proc/self/mem", &env.path("home/proj").join(name));
     }
     env.write("home/AGENTS.md", "still here");
     let resources = Resources::load(&env.options());
-    let said = messages(&resources, &env);
+    let reported = messages(&resources, &env);
     let expected = [
-        "$ROOT/home/proj/AGENTS.md: these instructions are not used",
+        "$ROOT/home/proj/AGENTS.md: these instructions are ignored",
         "$ROOT/home/proj/.pi/skills/s/SKILL.md: this skill cannot be read",
-        "$ROOT/home/proj/.pi/prompts/p.md: this prompt template is not used: it cannot be read",
+        "$ROOT/home/proj/.pi/prompts/p.md: this prompt template is ignored: it cannot be read",
         "$ROOT/home/proj/.pi/SYSTEM.md: this part of the system prompt cannot be read",
     ];
-    assert_eq!(said.len(), expected.len(), "{said:#?}");
-    for (said, expected) in said.iter().zip(expected) {
-        assert!(said.starts_with(expected), "{said}");
+    assert_eq!(reported.len(), expected.len(), "{reported:#?}");
+    for (reported, expected) in reported.iter().zip(expected) {
+        assert!(reported.starts_with(expected), "{reported}");
     }
     assert_eq!(resources.context_files.len(), 1);
 }
 
 #[test]
-fn links_in_circles_end() {
+fn circular_links_are_followed_once() {
     let env = TestEnv::new();
     let skill = "---\ndescription: d\n---\n";
     env.write("home/.pi/agent/skills/group/deep/one/SKILL.md", skill);
@@ -146,9 +144,9 @@ fn links_in_circles_end() {
     assert_eq!(names, ["one", "two"]);
 }
 
-/// Blocks that are long, deep or never end cost what they cost once and break nothing.
+/// Blocks that are long, deep or never closed are read once and break nothing.
 #[test]
-fn hostile_front_matter() {
+fn hostile_front_matter_is_harmless() {
     let deep_flow = format!("a: {}", "[".repeat(100_000));
     let mut deep_block = String::new();
     for level in 0..500 {
@@ -179,7 +177,7 @@ fn hostile_front_matter() {
 }
 
 #[test]
-fn nothing_there_is_nothing_wrong() {
+fn missing_directories_are_not_reported() {
     let env = TestEnv::new();
     let mut options = env.options();
     options.environment.home = None;

@@ -1,4 +1,4 @@
-//! What is loaded from which files: the same as the TypeScript pi loads, case by case.
+//! Loading resources as the TypeScript pi does, case by case.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ struct Case {
     flags: Flags,
     trusted: Option<bool>,
     observed: Map<String, Value>,
-    /// Part of the observation, and why ours is another; with what it is.
+    /// Intended differences from the observation.
     #[serde(default)]
     differs: BTreeMap<String, Difference>,
 }
@@ -61,7 +61,7 @@ struct Flags {
 }
 
 #[test]
-fn loads_what_pi_loads() {
+fn resources_are_loaded_as_by_pi() {
     let cases = include_str!("../fixtures/resources/loading.jsonl");
     let mut wrong = Vec::new();
     for line in cases.lines() {
@@ -132,7 +132,7 @@ fn load(case: &Case) -> Map<String, Value> {
     serde_json::from_str(&env.placeholder(&text)).unwrap()
 }
 
-/// A package as settings name it, where its installer would have put it.
+/// Returns a package of the settings in the directory of its installer.
 fn package(entry: &Value, scope: ResourceScope, base: &std::path::Path) -> PackageRoot {
     let source = entry.as_str().unwrap_or_else(|| entry["source"].as_str().unwrap()).to_owned();
     let list = |key: &str| -> Option<Vec<String>> {

@@ -1,25 +1,15 @@
 //! The assembled system prompt.
 
-use std::path::Path;
-
-use pi_coding_agent::resources::Resources;
-use pi_coding_agent::resources::system_prompt::{PromptInput, Section, ToolPrompt, build};
+use pi_coding_agent::resources::{Resources, Section, SystemPromptOptions, ToolPrompt};
 use serde_json::{Map, Value};
 
 use crate::env::TestEnv;
 
-/// Returns the input for a prompt of nothing but the defaults.
-fn bare() -> PromptInput<'static> {
-    PromptInput {
-        custom_prompt: None,
-        tools: &[],
-        guidelines: &[],
-        append: &[],
-        context_files: &[],
-        skills: &[],
-        cwd: Path::new("/work"),
-        sections: &[],
-    }
+/// Returns the options of a prompt of nothing but the defaults.
+fn bare() -> SystemPromptOptions {
+    let mut options = SystemPromptOptions::default();
+    options.cwd = "/work".into();
+    options
 }
 
 fn tool(name: &str, snippet: Option<&str>, guidelines: &[&str]) -> ToolPrompt {
@@ -52,22 +42,19 @@ fn the_whole_prompt() {
     let options = env.options();
     let resources = Resources::load(&options);
     assert_eq!(resources.diagnostics, []);
-    let append: Vec<String> =
-        resources.append_system_prompt.iter().map(|text| text.text.clone()).collect();
-    let prompt = build(&PromptInput {
-        tools: &[
-            tool("read", Some("Read files"), &["Use read, not cat.", " Twice. "]),
-            tool("bash", Some("Run commands"), &["Twice."]),
-            tool("quiet", None, &[]),
-        ],
-        guidelines: &["Extra.".to_owned(), String::new()],
-        append: &append,
-        context_files: &resources.context_files,
-        skills: &resources.skills,
-        cwd: &options.environment.cwd,
-        sections: &[Section::new("mcp_servers", "- none yet").unwrap()],
-        ..bare()
-    });
+    let mut input = bare();
+    input.tools = vec![
+        tool("read", Some("Read files"), &["Use read, not cat.", " Twice. "]),
+        tool("bash", Some("Run commands"), &["Twice."]),
+        tool("quiet", None, &[]),
+    ];
+    input.guidelines = vec!["Extra.".to_owned(), String::new()];
+    input.append = resources.append_system_prompt.iter().map(|text| text.text.clone()).collect();
+    input.context_files = resources.context_files.into();
+    input.skills = resources.skills.into();
+    input.cwd = options.environment.cwd;
+    input.sections = vec![Section::new("mcp_servers", "- none yet").unwrap()];
+    let prompt = input.build();
     insta::assert_snapshot!(env.placeholder(&text(&prompt)));
     let expected = [
         "preamble",
@@ -125,8 +112,11 @@ fn empty_sections_are_left_out() {
         (Some(" "), &[], "preamble tools rules cwd", &["You are pi"], &[]),
     ];
     for (custom_prompt, tools, sections, contained, absent) in cases {
-        let prompt =
-            build(&PromptInput { custom_prompt, tools, skills: &resources.skills, ..bare() });
+        let mut input = bare();
+        input.custom_prompt = custom_prompt.map(str::to_owned);
+        input.tools = tools.to_vec();
+        input.skills = resources.skills.clone().into();
+        let prompt = input.build();
         let text = text(&prompt);
         assert_eq!(names(&prompt).join(" "), sections, "{text}");
         for part in contained {
@@ -147,8 +137,10 @@ fn section_names_work_as_tags() {
         let error = Section::new(name, "t").unwrap_err().to_string();
         assert!(error.contains(&format!("`{name}`")), "{error}");
     }
-    let own = [Section::new("cwd", "elsewhere").unwrap(), Section::new("empty", " \n").unwrap()];
-    let prompt = build(&PromptInput { sections: &own, ..bare() });
+    let mut input = bare();
+    input.sections =
+        vec![Section::new("cwd", "elsewhere").unwrap(), Section::new("empty", " \n").unwrap()];
+    let prompt = input.build();
     assert_eq!(prompt["cwd"], "<cwd>\nelsewhere\n</cwd>");
     assert!(!prompt.contains_key("empty"));
 }

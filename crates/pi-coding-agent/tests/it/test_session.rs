@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use pi_ai::faux::Faux;
+use pi_coding_agent::resources::Section;
 use pi_coding_agent::resources::SystemPromptOptions;
-use pi_coding_agent::resources::system_prompt::Section;
 use pi_coding_agent::session::{AgentSession, SessionParts};
 use pi_session::{NewSession, Session};
 use pi_tools::{Host, Workspace, toolset};

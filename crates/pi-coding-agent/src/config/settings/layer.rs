@@ -1,4 +1,4 @@
-//! One settings file as JSON: migrating old keys, removing invalid values, merging layers.
+//! Settings files as JSON: migrating old keys, removing invalid values, merging layers.
 //!
 //! Pure functions over JSON. The file keeps keys that are not understood, so the typed view is
 //! derived last.

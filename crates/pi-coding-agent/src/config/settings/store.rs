@@ -18,7 +18,7 @@ const STALE: Duration = Duration::from_secs(10);
 pub enum SettingsScope {
     /// The user: the settings apply to all projects.
     User,
-    /// One project.
+    /// A single project.
     Project,
 }
 
@@ -69,7 +69,7 @@ impl SettingsChanges {
     }
 }
 
-/// One settings file.
+/// A settings file with its problems.
 #[derive(Debug, Default)]
 struct Layer {
     file: Option<JsonFile>,

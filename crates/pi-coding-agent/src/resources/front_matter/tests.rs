@@ -1,4 +1,4 @@
-//! The same fields and bodies as the TypeScript pi sees.
+//! Fields and bodies as the TypeScript pi reads them.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -12,16 +12,16 @@ struct Case {
     frontmatter: Value,
     body: Option<String>,
     error: Option<String>,
-    /// Why ours is not the same.
+    /// Reason for a different result.
     deviation: Option<String>,
     ours: Option<String>,
 }
 
 #[test]
-fn reads_what_pi_reads() {
+fn front_matter_is_read_as_by_pi() {
     for line in include_str!("../../../tests/fixtures/resources/front_matter.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
-        let text = normalise(&case.input);
+        let text = normalize(&case.input);
         let (yaml, body) = split(&text);
         let fields = Fields::parse(yaml.unwrap_or_default());
         if case.error.is_some() {

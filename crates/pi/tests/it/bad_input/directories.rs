@@ -31,7 +31,7 @@ fn unreadable_context_files_are_reported() {
     finish(command, &[]).assert_answered(&[
         path.to_str().unwrap(),
         "Permission denied",
-        "make it readable",
+        "make the file readable",
     ]);
 }
 
