@@ -1,4 +1,4 @@
-//! Where keys come from: given by the program, stored by the user, or in the environment.
+//! Sources of keys: given by the program, stored by the user, or in the environment.
 //!
 //!     cargo run -p pi-coding-agent --example api_keys
 //!

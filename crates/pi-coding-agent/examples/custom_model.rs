@@ -1,4 +1,4 @@
-//! Which model, how much it thinks, and changing both.
+//! Selecting the model and its thinking level, and changing both.
 //!
 //!     cargo run -p pi-coding-agent --example custom_model
 //!

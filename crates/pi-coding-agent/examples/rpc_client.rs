@@ -31,7 +31,7 @@ pub async fn run(mut program: tokio::process::Command) -> Result<Vec<String>, Bo
         return Err("no pipes".into());
     };
     let (client, mut events) = Client::new(BufReader::new(output), input);
-    // Whoever does not read events holds the agent back.
+    // A client that does not read events stops the agent.
     let listening = tokio::spawn(async move {
         let mut kinds = Vec::new();
         while let Some(record) = events.recv().await {
@@ -50,7 +50,7 @@ pub async fn run(mut program: tokio::process::Command) -> Result<Vec<String>, Bo
     said.push(format!("{:?} with code {:?}", bash.output, bash.exit_code));
     let state = client.state().await?;
     said.push(format!("{} message(s), busy: {}", state.message_count, state.is_streaming));
-    let refused = client.set_model("nobody", "nothing").await;
+    let refused = client.set_model("unknown", "model").await;
     said.extend(refused.err().map(|error| error.to_string()));
 
     // The end of its input is the end of the program.

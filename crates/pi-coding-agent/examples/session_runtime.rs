@@ -1,4 +1,4 @@
-//! One conversation in the place of another: new, forked, gone back to.
+//! Replacing a session: new, forked, resumed.
 //!
 //!     cargo run -p pi-coding-agent --example session_runtime
 

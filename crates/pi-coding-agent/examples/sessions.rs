@@ -32,7 +32,7 @@ pub async fn run() -> Result<Vec<String>, Box<dyn Error>> {
     let mut seen = Vec::new();
 
     let memory = open(&options, SessionSelector::InMemory).await?;
-    memory.prompt("Nobody will know.", PromptOptions::default()).await?;
+    memory.prompt("This is not stored.", PromptOptions::default()).await?;
     seen.push(format!("in memory: {:?}", memory.file()));
 
     let id = {

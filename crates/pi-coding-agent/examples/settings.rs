@@ -26,7 +26,7 @@ pub async fn run() -> Result<(u32, bool, String), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let environment = Environment::new(directory.path(), directory.path().join("agent"));
 
-    // Only the fields that are set are changed; whatever else is in the file stays.
+    // Only the fields that are set are changed; the rest of the file stays.
     let mut user = SettingsStore::load(&environment, false);
     user.update(SettingsScope::User, |changes| changes.set(&["retry", "maxRetries"], 7))?;
 

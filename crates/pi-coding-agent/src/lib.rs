@@ -7,8 +7,8 @@
 //!
 //! # What this crate must not know
 //!
-//! Terminals, arguments, standard streams, the process environment and the user's home: whoever
-//! uses it says where things are ([`Environment`]).
+//! Terminals, arguments, standard streams, the process environment and the user's home directory:
+//! the program passes them in ([`Environment`]).
 //!
 //! # Where to start reading
 //!

@@ -17,8 +17,7 @@ use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
 };
 
-/// The guard that a session in this place would have, for those who only want to know what it
-/// says. Nobody is there to be asked.
+/// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let settings = load_settings(options, None, &mut Vec::new());
     if let Some(problem) = settings.guard_error() {

@@ -19,7 +19,7 @@ use super::questions::{
     UserBash, UserBashHandling,
 };
 
-/// One question type with its answer type and merge rule.
+/// A question type with its answer type and merge rule.
 pub trait Ask: Clone + Send + Sync + Sized + 'static {
     /// The combined answer of all extensions. The default changes nothing.
     type Answer: Default + Send + 'static;

@@ -136,11 +136,11 @@ impl std::fmt::Debug for InputSubscription {
 #[non_exhaustive]
 #[allow(missing_docs)] // The fields say it.
 pub enum Dialog {
-    /// One of several options.
+    /// A choice among several options.
     Select { title: String, options: Vec<String> },
-    /// Yes or no.
+    /// A yes-or-no question.
     Confirm { title: String, message: String },
-    /// One line of text.
+    /// A line of text.
     Input { title: String, placeholder: Option<String> },
     /// Several lines of text.
     Editor { title: String, prefill: Option<String> },

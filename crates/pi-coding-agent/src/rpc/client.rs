@@ -1,6 +1,7 @@
-//! Asking an agent that runs elsewhere: ours or the TypeScript pi, over any pair of streams.
+//! A client of the protocol: it drives this agent or the TypeScript pi over any pair of streams.
 //!
-//! A background task reads what comes: answers go to whoever asked, everything else is an event.
+//! A background task reads the output of the agent: responses go to the callers that wait for them,
+//! all other records are events.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,88 +17,80 @@ use tokio::sync::{mpsc, oneshot};
 use super::Command;
 use crate::session::StreamingBehavior;
 
-/// Events that nobody has taken yet; beyond that, the agent is held back.
+/// Events that may wait to be received; with more, the client stops reading.
 const EVENTS: usize = 1024;
 
-/// Why there is no answer.
+/// Reasons why a request has no result.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ClientError {
-    /// The agent refused.
+    /// The agent answered with an error.
     #[error("{command}: {error}")]
     Refused {
-        /// What was asked.
+        /// Name of the command.
         command: String,
-        /// What it says.
+        /// Message of the agent.
         error: String,
     },
-    /// The agent is gone.
+    /// The agent ended or closed its output.
     #[error("the agent has ended or closed its output")]
     Gone,
-    /// The question could not be sent.
+    /// The request could not be sent.
     #[error("could not write to the agent: {0}")]
     Write(#[from] std::io::Error),
-    /// The answer makes no sense.
+    /// The response does not have the expected form.
     #[error("unexpected answer to {command}: {source}")]
     Unexpected {
-        /// What was asked.
+        /// Name of the command.
         command: String,
-        /// Why.
+        /// Error of the conversion.
         source: serde_json::Error,
     },
 }
 
-/// Something that is not an answer: an event, or a question for the user.
+/// A record that is not a response: an event, or a request to the user interface.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record(pub Value);
 
 impl Record {
-    /// Its `type`.
+    /// Returns the `type` of the record.
     pub fn kind(&self) -> &str {
         self.0["type"].as_str().unwrap_or_default()
     }
 
-    /// More text of the answer, if that is what it is.
+    /// Returns the new text of the answer, if the record is a text delta.
     pub fn text_delta(&self) -> Option<&str> {
         let event = &self.0["assistantMessageEvent"];
         (event["type"] == "text_delta").then(|| event["delta"].as_str()).flatten()
     }
 }
 
-/// What `get_state` answers.
+/// The state of an agent, as `get_state` reports it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields are those of docs/rpc.md.
 pub struct RemoteState {
-    /// The model.
     pub model: Option<Model>,
-    /// How much it thinks.
     pub thinking_level: ThinkingLevel,
-    /// A run is going on.
     pub is_streaming: bool,
-    /// The session is being compacted.
     pub is_compacting: bool,
-    /// The file of the conversation.
     pub session_file: Option<String>,
-    /// Its id.
     pub session_id: String,
-    /// Its name.
     pub session_name: Option<String>,
-    /// How many messages there are.
     pub message_count: usize,
-    /// How many wait.
     pub pending_message_count: usize,
 }
 
-/// What `bash` answers.
+/// The result of a shell command, as `bash` reports it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+#[allow(missing_docs)] // The fields are those of docs/rpc.md.
 pub struct RemoteBash {
-    /// What it printed.
     pub output: String,
-    /// How it ended.
     pub exit_code: Option<i32>,
-    /// It was stopped.
     pub cancelled: bool,
-    /// There was more output.
     pub truncated: bool,
 }
 
@@ -106,16 +99,16 @@ type Waiting = Mutex<Option<HashMap<String, oneshot::Sender<Value>>>>;
 /// A connection to an agent. Clones share it.
 #[derive(Clone)]
 pub struct Client {
-    /// `None` when it was closed.
+    /// `None` after the connection was closed.
     writer: Arc<tokio::sync::Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>>,
     waiting: Arc<Waiting>,
     next: Arc<AtomicU64>,
 }
 
 impl Client {
-    /// Speaks with an agent whose output is `from` and whose input is `to`. What is not an answer
-    /// arrives at the receiver; one that is not read holds the agent back, one that is dropped
-    /// does not.
+    /// Connects to an agent whose output is `from` and whose input is `to`. The receiver gets all
+    /// records that are not responses; a receiver that is not read stops the agent, one that is
+    /// dropped does not.
     pub fn new(
         from: impl AsyncBufRead + Send + Unpin + 'static,
         to: impl AsyncWrite + Send + Unpin + 'static,
@@ -128,7 +121,7 @@ impl Client {
         (Self { writer, waiting, next: Arc::default() }, receiver)
     }
 
-    /// Asks, and waits for the answer's `data`; null if it has none.
+    /// Sends a command and waits for the `data` of the response; null if it has none.
     pub async fn request(&self, command: &Command) -> Result<Value, ClientError> {
         let id = format!("pi-{}", self.next.fetch_add(1, Ordering::Relaxed));
         let mut record = serde_json::to_value(command)
@@ -164,12 +157,12 @@ impl Client {
         Ok(writer.flush().await?)
     }
 
-    /// Says something. Returns `started`, `queued` or `handled`; wait for `agent_settled`.
+    /// Submits a prompt. Returns `started`, `queued` or `handled`; wait for `agent_settled`.
     pub async fn prompt(&self, message: &str) -> Result<String, ClientError> {
         self.prompt_with(message, Vec::new(), None).await
     }
 
-    /// Says something with images, or during a run.
+    /// Submits a prompt with images, or during a run.
     pub async fn prompt_with(
         &self,
         message: &str,
@@ -180,12 +173,12 @@ impl Client {
         self.disposition(&Command::Prompt { message, images, streaming_behavior }).await
     }
 
-    /// Queues something for as soon as possible.
+    /// Queues a prompt that reaches the model as soon as possible.
     pub async fn steer(&self, message: &str) -> Result<String, ClientError> {
         self.disposition(&Command::Steer { message: message.to_owned(), images: Vec::new() }).await
     }
 
-    /// Queues something for when the run would end.
+    /// Queues a prompt that waits for the end of the run.
     pub async fn follow_up(&self, message: &str) -> Result<String, ClientError> {
         let command = Command::FollowUp { message: message.to_owned(), images: Vec::new() };
         self.disposition(&command).await
@@ -196,17 +189,17 @@ impl Client {
         Ok(data["disposition"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Stops what is going on, and waits until it has stopped.
+    /// Aborts the run and waits until the session is idle.
     pub async fn abort(&self) -> Result<(), ClientError> {
         self.request(&Command::Abort).await.map(drop)
     }
 
-    /// How things are.
+    /// Returns the state of the session.
     pub async fn state(&self) -> Result<RemoteState, ClientError> {
         self.ask(&Command::GetState).await
     }
 
-    /// The models that can be asked.
+    /// Returns the models whose providers have credentials.
     pub async fn models(&self) -> Result<Vec<Model>, ClientError> {
         #[derive(Deserialize)]
         struct Models {
@@ -215,32 +208,32 @@ impl Client {
         Ok(self.ask::<Models>(&Command::GetAvailableModels).await?.models)
     }
 
-    /// Chooses a model.
+    /// Selects the model of the session.
     pub async fn set_model(&self, provider: &str, id: &str) -> Result<Model, ClientError> {
         let (provider, model_id) = (provider.to_owned(), id.to_owned());
         self.ask(&Command::SetModel { provider, model_id }).await
     }
 
-    /// Chooses how much the model thinks.
+    /// Selects the thinking level.
     pub async fn set_thinking_level(&self, level: ThinkingLevel) -> Result<(), ClientError> {
         let level = level.as_str().to_owned();
         self.request(&Command::SetThinkingLevel { level }).await.map(drop)
     }
 
-    /// Compacts the conversation; the summary.
+    /// Compacts the session and returns the summary.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<String, ClientError> {
         let custom_instructions = instructions.map(str::to_owned);
         let data = self.request(&Command::Compact { custom_instructions }).await?;
         Ok(data["summary"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Runs a command.
+    /// Runs a shell command of the user.
     pub async fn bash(&self, command: &str) -> Result<RemoteBash, ClientError> {
         let command = command.to_owned();
         self.ask(&Command::Bash { command, exclude_from_context: None }).await
     }
 
-    /// The messages that the model reads.
+    /// Returns the messages that the model reads.
     pub async fn messages(&self) -> Result<Vec<AgentMessage>, ClientError> {
         #[derive(Deserialize)]
         struct Messages {
@@ -249,13 +242,13 @@ impl Client {
         Ok(self.ask::<Messages>(&Command::GetMessages).await?.messages)
     }
 
-    /// The text of the last answer.
+    /// Returns the text of the last answer.
     pub async fn last_text(&self) -> Result<Option<String>, ClientError> {
         let data = self.request(&Command::GetLastAssistantText).await?;
         Ok(data["text"].as_str().map(str::to_owned))
     }
 
-    /// Ends the agent's input, which ends the agent.
+    /// Closes the input of the agent, which ends the agent.
     pub async fn close(&self) -> Result<(), ClientError> {
         // A pipe is closed by dropping it and by nothing else.
         match self.writer.lock().await.take() {
@@ -264,7 +257,7 @@ impl Client {
         }
     }
 
-    /// Answers a question of an extension: the fields of an `extension_ui_response` beside its id.
+    /// Answers a dialog: the fields of an `extension_ui_response` beside its id.
     pub async fn answer_ui(&self, id: &str, mut fields: Value) -> Result<(), ClientError> {
         if !fields.is_object() {
             fields = json!({ "cancelled": true });
@@ -282,7 +275,7 @@ async fn read(
     events: mpsc::Sender<Record>,
 ) {
     let mut line = Vec::new();
-    // What cannot be read is as good as closed.
+    // An output that cannot be read counts as closed.
     while let Ok(1..) = from.read_until(b'\n', &mut line).await {
         let record = serde_json::from_slice::<Value>(&line);
         line.clear();
@@ -291,12 +284,12 @@ async fn read(
         let sender =
             asked.and_then(|id| lock(&waiting).as_mut().and_then(|waiting| waiting.remove(id)));
         match sender {
-            // Whoever asked may have given up.
+            // The caller may not wait any more.
             Some(sender) => drop(sender.send(record)),
             None => drop(events.send(Record(record)).await),
         }
     }
-    // Dropping the senders tells all who wait.
+    // Dropping the senders ends all requests that wait.
     lock(&waiting).take();
 }
 

@@ -23,7 +23,7 @@ const MAX_LINE: usize = 64 * 1024 * 1024;
 /// Reasons why the server ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// The input ended.
+    /// The end of the input.
     Input,
     /// The output was closed.
     Output,
@@ -31,7 +31,7 @@ pub enum Ended {
     Failed(std::io::Error),
 }
 
-/// A response.
+/// A response to a command.
 #[derive(Debug, Serialize)]
 struct Response<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -177,7 +177,7 @@ struct Lines<R> {
     too_long: bool,
 }
 
-/// One line of the input.
+/// The kinds of lines of the input.
 enum Line {
     Text(String),
     /// The line exceeds [`MAX_LINE`] and was skipped.

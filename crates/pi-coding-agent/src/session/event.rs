@@ -237,14 +237,14 @@ pub enum ShutdownReason {
     Fork,
 }
 
-/// How a model was selected.
+/// The way in which a model was selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum ModelSource {
-    /// By name.
+    /// Selected by name.
     Set,
-    /// As the next one in the list.
+    /// Selected as the next one in the list.
     Cycle,
 }
 

@@ -33,7 +33,7 @@ pub type SaveSettingFn = Arc<dyn Fn(&SettingChange) + Send + Sync>;
 pub struct CommandInfo {
     /// Name without the slash.
     pub name: String,
-    /// One line for the user.
+    /// Description for the user, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// Kind of the command.
@@ -52,7 +52,7 @@ pub enum CommandSource {
     Skill,
 }
 
-/// What a reload reads anew: resources of the user and settings of requests.
+/// Resources of the user and settings of requests, which a reload reads anew.
 #[derive(Clone)]
 pub struct LoadedResources {
     /// Parts of the system prompt.
@@ -86,7 +86,7 @@ pub struct SessionParts {
     pub provider: Arc<dyn Provider>,
     /// All models; without a registry, the given model is the only one.
     pub models: Option<Arc<ModelRegistry>>,
-    /// The log.
+    /// The log of the session.
     pub session: Session,
     /// The model; without one, prompts fail.
     pub model: Option<Arc<Model>>,

@@ -80,7 +80,7 @@ impl PromptOptions {
     }
 }
 
-/// What became of a prompt. `R` is the run that it started: [`Run`] before it is finished, `()`
+/// The outcome of submitting a prompt. `R` is the run that it started: [`Run`] before it is finished, `()`
 /// afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disposition<R = ()> {

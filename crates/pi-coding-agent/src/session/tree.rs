@@ -63,7 +63,7 @@ pub struct UserMessageInfo {
     pub text: String,
 }
 
-/// What is kept of the branch that is left.
+/// The parts that are kept of the branch that is left.
 #[derive(Default)]
 struct Departure {
     summary: Option<BranchSummary>,

@@ -1,4 +1,4 @@
-//! An extension that puts its own prompt in the place of the system prompt, for one run.
+//! An extension that replaces the system prompt for one run.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ fn system_messages(messages: &History<Message>) -> Vec<Arc<SystemMessage>> {
 }
 
 #[tokio::test]
-async fn every_request_of_the_run_has_the_forced_prompt_and_nothing_else_has() {
+async fn only_the_requests_of_the_run_have_the_forced_prompt() {
     let (extensions, failures) = Extensions::load(vec![Arc::new(pirate())]).await;
     assert_eq!(failures, []);
     let test = TestSession::with(|parts| parts.extensions = extensions);

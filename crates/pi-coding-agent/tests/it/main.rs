@@ -1,8 +1,7 @@
-//! What the coding agent does, seen from outside.
+//! Tests of the public behavior of the coding agent.
 
 #![allow(clippy::unwrap_used)]
 
-mod beginnings;
 mod config;
 mod env;
 mod examples;
@@ -22,6 +21,7 @@ mod rpc;
 mod rpc_document;
 mod runtime;
 mod session;
+mod session_start;
 mod socket;
 mod summaries;
 mod system_prompt;

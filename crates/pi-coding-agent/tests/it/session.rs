@@ -1,4 +1,4 @@
-//! Sessions: what is told, in which order, and what is kept.
+//! Sessions: the order of events, retries, queues, compaction, navigation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +33,7 @@ fn user_texts(test: &TestSession) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_prompt_is_told_and_kept_in_order() {
+async fn a_prompt_emits_and_stores_in_order() {
     let test = TestSession::new();
     test.model.push(Reply::new().tool_call("bash", &json!({"command": "echo hi"})));
     test.model.push(Reply::new().text("Done."));
@@ -85,7 +85,7 @@ async fn a_prompt_is_told_and_kept_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again_and_hidden_from_the_model() {
+async fn transient_failures_are_retried_and_hidden_from_the_model() {
     let test = TestSession::new();
     test.model.push(Reply::new().fail("503: overloaded"));
     test.model.push(Reply::new().text("Better."));
@@ -128,7 +128,7 @@ async fn what_may_pass_is_tried_again_and_hidden_from_the_model() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_abort_reaches_a_pause_and_keeps_the_queue() {
+async fn an_abort_ends_a_retry_pause_and_keeps_the_queue() {
     let test = TestSession::new();
     test.model.push(Reply::new().fail("503: overloaded"));
     let Disposition::Started(run) =
@@ -160,7 +160,7 @@ async fn an_abort_reaches_a_pause_and_keeps_the_queue() {
 }
 
 #[tokio::test]
-async fn messages_queue_during_a_run_and_are_taken_off_the_list() {
+async fn queued_messages_leave_the_list_when_they_are_delivered() {
     let test = TestSession::new();
     let session = test.session.clone();
     test.model.push(Reply::new().tool_call("bash", &json!({"command": "true"})));
@@ -230,7 +230,7 @@ async fn a_full_context_is_compacted_after_the_run() {
 }
 
 #[tokio::test]
-async fn a_request_that_does_not_fit_is_made_again_after_compaction() {
+async fn a_request_that_does_not_fit_is_retried_after_compaction() {
     let test = TestSession::with(small_window);
     test.model.push(Reply::new().text("word ".repeat(2_000)).usage(usage(1_000)));
     test.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
@@ -268,7 +268,7 @@ async fn an_overflow_with_nothing_to_compact_stays_visible() {
 }
 
 #[tokio::test]
-async fn compacting_too_little_is_refused_with_events() {
+async fn compacting_a_small_session_is_refused_with_events() {
     let test = TestSession::new();
     let error = test.session.compact(None).await.unwrap_err();
     assert_eq!(error.to_string(), "Nothing to compact (session too small)");
@@ -282,7 +282,7 @@ async fn compacting_too_little_is_refused_with_events() {
 }
 
 #[tokio::test]
-async fn commands_of_the_user_are_told_kept_and_shown_to_the_model() {
+async fn user_commands_are_emitted_stored_and_shown_to_the_model() {
     let test = TestSession::new();
     let options = BashOptions::default().id(Some("7".to_owned()));
     let result =
@@ -302,7 +302,7 @@ async fn commands_of_the_user_are_told_kept_and_shown_to_the_model() {
 }
 
 #[tokio::test]
-async fn going_back_returns_the_text_and_leaves_a_summary() {
+async fn navigating_back_returns_the_text_and_leaves_a_summary() {
     let test = TestSession::new();
     for answer in ["one", "two"] {
         test.model.push(Reply::new().text(answer));
@@ -321,7 +321,7 @@ async fn going_back_returns_the_text_and_leaves_a_summary() {
 }
 
 #[tokio::test]
-async fn settings_that_change_are_saved() {
+async fn changed_settings_are_saved() {
     let saved = Arc::new(std::sync::Mutex::new(Vec::new()));
     let heard = Arc::clone(&saved);
     let test = TestSession::with(move |parts| {

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) enum Reply {
     /// Successful response with this body.
     Json(String),
-    /// These bytes, then the end of the connection.
+    /// Sends bytes, then closes the connection.
     Raw(Vec<u8>),
     /// No response, with the connection left open.
     Silence,

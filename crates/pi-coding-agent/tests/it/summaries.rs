@@ -1,4 +1,4 @@
-//! Requests for summaries that fail: tried again as turns are, told, and stopped on demand.
+//! Retries of requests for summaries.
 
 use pi_ai::faux::Reply;
 use pi_coding_agent::session::{
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::session::{small_window, summary};
 use crate::test_session::TestSession;
 
-async fn talk(test: &TestSession) {
+async fn converse(test: &TestSession) {
     test.model.push(Reply::new().text("word ".repeat(2_000)));
     test.session.prompt(&"hello ".repeat(500), PromptOptions::default()).await.unwrap();
     test.model.push(Reply::new().text("two"));
@@ -17,7 +17,7 @@ async fn talk(test: &TestSession) {
     test.records();
 }
 
-fn about_summaries(test: &TestSession) -> Vec<Value> {
+fn summary_records(test: &TestSession) -> Vec<Value> {
     let is = |record: &Value| record["type"].as_str().unwrap().starts_with("summarization");
     test.records().into_iter().filter(is).collect()
 }
@@ -33,9 +33,9 @@ fn scheduled(attempt: u32, delay: u64) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_compaction_asks_again() {
+async fn a_compaction_retries() {
     let test = TestSession::with(small_window);
-    talk(&test).await;
+    converse(&test).await;
     test.model.push(Reply::new().fail("503: overloaded"));
     test.model.push(Reply::new().fail("503: overloaded"));
     test.model.push(summary());
@@ -48,15 +48,15 @@ async fn a_compaction_asks_again() {
     });
     let finished = json!({ "type": "summarization_retry_finished" });
     assert_eq!(
-        about_summaries(&test),
+        summary_records(&test),
         [scheduled(1, 2_000), start.clone(), scheduled(2, 4_000), start, finished]
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_branch_summary_asks_again() {
+async fn a_branch_summary_retries() {
     let test = TestSession::new();
-    talk(&test).await;
+    converse(&test).await;
     test.model.push(Reply::new().fail("503: overloaded"));
     test.model.push(Reply::new().text("They said two."));
     let messages = test.session.user_messages().unwrap();
@@ -65,13 +65,13 @@ async fn a_branch_summary_asks_again() {
     assert!(went.summary.is_some());
     let start = json!({ "type": "summarization_retry_attempt_start", "source": "branchSummary" });
     let finished = json!({ "type": "summarization_retry_finished" });
-    assert_eq!(about_summaries(&test), [scheduled(1, 2_000), start, finished]);
+    assert_eq!(summary_records(&test), [scheduled(1, 2_000), start, finished]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_gives_up_after_the_last_try_and_at_once_if_told_so() {
+async fn retries_end_after_the_last_attempt_and_can_be_disabled() {
     let test = TestSession::with(small_window);
-    talk(&test).await;
+    converse(&test).await;
     for _ in 0..4 {
         test.model.push(Reply::new().fail("503: overloaded"));
     }
@@ -79,18 +79,18 @@ async fn it_gives_up_after_the_last_try_and_at_once_if_told_so() {
     let error = test.session.compact(None).await.unwrap_err();
     assert!(error.to_string().contains("503: overloaded"), "{error}");
     assert_eq!(test.model.requests().len() - before, 4);
-    assert_eq!(about_summaries(&test).len(), 3 + 3 + 1);
+    assert_eq!(summary_records(&test).len(), 3 + 3 + 1);
 
     test.session.change_setting(&SettingChange::AutoRetry(false));
     test.model.push(Reply::new().fail("503: overloaded"));
     test.session.compact(None).await.unwrap_err();
-    assert_eq!(about_summaries(&test), [] as [Value; 0]);
+    assert_eq!(summary_records(&test), [] as [Value; 0]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_pause_can_be_ended() {
+async fn the_retry_pause_can_be_cancelled() {
     let test = TestSession::with(small_window);
-    talk(&test).await;
+    converse(&test).await;
     test.model.push(Reply::new().fail("503: overloaded"));
     let session = test.session.downgrade();
     let _subscription = test.session.subscribe(move |event| {
@@ -103,5 +103,5 @@ async fn the_pause_can_be_ended() {
     assert!(matches!(error, CompactError::Cancelled), "{error}");
     assert_eq!(test.model.requests().len() - before, 1);
     let finished = json!({ "type": "summarization_retry_finished" });
-    assert_eq!(about_summaries(&test).last(), Some(&finished));
+    assert_eq!(summary_records(&test).last(), Some(&finished));
 }

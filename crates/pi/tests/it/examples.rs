@@ -17,7 +17,7 @@ fn the_rpc_client_example_works() {
         "hello from \"pi\"",
         "\"from a command\\n\" with code Some(0)",
         "1 message(s), busy: false",
-        "set_model: Model not found: nobody/nothing",
+        "set_model: Model not found: unknown/model",
         "events: [\"bash_execution_update\"]",
     ];
     assert_eq!(output, expected);

@@ -26,7 +26,7 @@ pub struct ContextWithSystem {
     pub messages: History<AgentMessage>,
 }
 
-/// Other messages for one request; `None` leaves them as they are.
+/// Replacement for the messages of one request; `None` leaves them as they are.
 #[derive(Debug, Clone, Default)]
 pub struct ContextMessages(pub Option<History<AgentMessage>>);
 
@@ -126,7 +126,7 @@ impl BeforeProviderHeaders {
     }
 }
 
-/// Other headers for one request; `None` leaves them as they are.
+/// Replacement for the headers of one request; `None` leaves them as they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Headers(pub Option<HeaderMap>);
 

@@ -57,7 +57,7 @@ pub struct RunStart {
     pub messages: Vec<ExtensionMessage>,
     /// The whole system prompt of this run.
     pub system_prompt: Option<String>,
-    /// Other parts of the system prompt.
+    /// Replacement for the parts of the system prompt.
     pub options: Option<Arc<SystemPromptOptions>>,
 }
 

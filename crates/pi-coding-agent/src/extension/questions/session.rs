@@ -261,7 +261,7 @@ pub struct TreeDecision {
     pub summary: Option<BranchSummaryText>,
     /// Instructions instead of those of the user.
     pub instructions: Option<String>,
-    /// Whether the instructions replace the standard ones.
+    /// True if the instructions replace the standard ones.
     pub replace_instructions: Option<bool>,
     /// Label for the place of arrival.
     pub label: Option<String>,

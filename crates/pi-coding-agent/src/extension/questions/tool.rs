@@ -47,7 +47,7 @@ impl ToolCall {
 pub enum ToolDecision {
     /// The call may run.
     Allow {
-        /// Other arguments, which are not validated again.
+        /// Replacement for the arguments, which is not validated again.
         input: Option<Map<String, Value>>,
     },
     /// The call does not run.

@@ -25,7 +25,7 @@ pub type ArgumentCompleter =
 pub struct Command {
     /// Name without the slash.
     pub name: String,
-    /// One line for the user.
+    /// Description for the user, in one line.
     pub description: Option<String>,
     /// Runs the command.
     pub handler: CommandHandler,

@@ -11,7 +11,7 @@ pub struct Flag {
     pub kind: FlagKind,
     /// Value of a flag that is not given.
     pub default: Option<FlagValue>,
-    /// One line for the help text.
+    /// Description for the help text, in one line.
     pub description: Option<String>,
 }
 

@@ -17,7 +17,7 @@ use crate::models::ProviderRecord;
 pub struct ToolRegistration {
     /// The tool.
     pub tool: Arc<dyn AgentTool>,
-    /// Who can call the tool.
+    /// The callers that can reach the tool.
     pub exposure: Exposure,
     /// Group of the tool, for tools of servers.
     pub namespace: Option<String>,
@@ -44,7 +44,7 @@ impl ToolRegistration {
         Self { tool, exposure: Exposure::Direct, namespace: None }
     }
 
-    /// Sets who can call the tool.
+    /// Sets the callers that can reach the tool.
     #[must_use]
     pub fn exposure(mut self, exposure: Exposure) -> Self {
         self.exposure = exposure;
@@ -73,7 +73,7 @@ impl fmt::Debug for ToolRegistration {
 pub struct Shortcut {
     /// Key in the notation of the key bindings, such as `ctrl+x`.
     pub key: String,
-    /// One line for the user.
+    /// Description for the user, in one line.
     pub description: Option<String>,
     /// Runs the shortcut; the text is empty.
     pub handler: CommandHandler,
@@ -129,7 +129,7 @@ impl fmt::Debug for ProviderRegistration {
     }
 }
 
-/// What a renderer draws.
+/// The subjects of a renderer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RenderTarget {
@@ -143,7 +143,7 @@ pub enum RenderTarget {
     Markdown,
 }
 
-/// One thing to draw.
+/// A subject to draw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RenderRequest {
     /// The message, entry, call or text as JSON.
@@ -170,14 +170,14 @@ pub struct CompletionRequest {
     pub cursor: usize,
 }
 
-/// One completion.
+/// A completion of the text in the editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
     /// Text that is inserted.
     pub value: String,
     /// Text that is shown.
     pub label: String,
-    /// One line beside the label.
+    /// Text beside the label, in one line.
     pub description: Option<String>,
 }
 

@@ -71,7 +71,7 @@ pub enum ComponentSlot {
     Widget { key: String, placement: WidgetPlacement },
 }
 
-/// How a custom component is shown.
+/// The presentation of a custom component.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CustomOptions {
     /// The component is drawn over the screen instead of in place of the editor.

@@ -1,4 +1,4 @@
-//! One step of an answer that grows, with what a client needs to build the message.
+//! A step of an answer that grows, with everything that a client needs to build the message.
 //!
 //! The end of a block carries its content, since a provider may correct itself there. Each byte of
 //! an answer is copied once as a delta and once at the end of its block.
@@ -6,7 +6,7 @@
 use pi_protocol::{AssistantBlock, AssistantEvent, AssistantMessage, StopReason};
 use serde::Serialize;
 
-/// One step of an answer that grows. `content_index` is the place of the block in the message.
+/// A step of an answer that grows. `content_index` is the place of the block in the message.
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 #[non_exhaustive]

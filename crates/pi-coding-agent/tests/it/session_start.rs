@@ -1,4 +1,4 @@
-//! How conversations begin and go on: what is written first, what is said, what is refused.
+//! Starting and resuming sessions: first entries, diagnostics and refusals.
 
 use std::fs;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn kinds(entries: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_new_conversation_says_its_model_and_level_also_if_it_has_a_name() {
+async fn a_new_session_records_its_model_and_level() {
     let beginning = ["model_change", "thinking_level_change", "system", "user", "assistant"];
     for (name, first) in [(None, &["session"][..]), (Some("Mine"), &["session", "session_info"])] {
         let (scratch, model) = (Scratch::new(), Faux::new());
@@ -63,7 +63,7 @@ fn old_session(scratch: &Scratch, cwd: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_conversation_that_goes_on_gets_the_level_it_lacks_and_gets_it_once() {
+async fn a_resumed_session_without_a_level_gets_one_once() {
     let (scratch, model) = (Scratch::new(), Faux::new());
     let conversation = SessionSelector::Existing(old_session(&scratch, "home/proj"));
     let created = create_agent_session(options(&scratch, &model, conversation.clone())).await;
@@ -76,7 +76,7 @@ async fn a_conversation_that_goes_on_gets_the_level_it_lacks_and_gets_it_once() 
 }
 
 #[tokio::test]
-async fn a_conversation_whose_directory_is_gone_is_refused_and_untouched() {
+async fn a_session_whose_directory_is_gone_is_refused_and_unchanged() {
     let (scratch, model) = (Scratch::new(), Faux::new());
     let file = old_session(&scratch, "gone");
     let before = fs::read_to_string(&file).unwrap();
@@ -94,7 +94,7 @@ async fn a_conversation_whose_directory_is_gone_is_refused_and_untouched() {
 }
 
 #[tokio::test]
-async fn an_id_that_nobody_has_is_said_and_used() {
+async fn an_unknown_id_is_reported_and_used() {
     let (scratch, model) = (Scratch::new(), Faux::new());
     let conversation = SessionSelector::WithId("mine".to_owned());
     let created = create_agent_session(options(&scratch, &model, conversation.clone())).await;
