@@ -1,9 +1,25 @@
 //! The coding agent as a library.
 //!
-//! Composes the layers below it: a model from `pi-ai`, the loop of `pi-agent`, the tools of
-//! `pi-tools`, the memory of `pi-session`; and adds what makes them one program: settings,
-//! credentials, models, resources, and the order in which things are persisted, announced,
+//! This crate composes the layers below it: models from `pi-ai`, the loop of `pi-agent`, the tools
+//! of `pi-tools`, the session logs of `pi-session`, the guard of `pi-guard`. It adds settings,
+//! credentials, resources and extensions, and the order in which things are stored, emitted,
 //! retried and compacted.
+//!
+//! ```no_run
+//! use pi_coding_agent::session::PromptOptions;
+//! use pi_coding_agent::{AgentOptions, Environment, create_agent_session};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let environment = Environment::new("/path/to/project", "/home/me/.pi/agent");
+//! let created = create_agent_session(AgentOptions::new(environment)).await?;
+//! let _subscription = created.runtime.subscribe(|event| {
+//!     print!("{}", event.text_delta().unwrap_or_default());
+//! });
+//! let session = created.runtime.session();
+//! session.prompt("What does this project do?", PromptOptions::default()).await?;
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! # What this crate must not know
 //!
@@ -12,40 +28,52 @@
 //!
 //! # Where to start reading
 //!
-//! [`create_agent_session`] puts an agent together, [`session::AgentSession`] is one, and
-//! [`extension::Extension`] is how to take part in it. [`Environment`] is what the program was told
-//! about the world, [`config`] the files of the user, [`resources`] what users put beside the program
-//! to make it theirs, [`guard`] what the agent may do, [`models`] which models there are and which one is meant, [`rpc`] how other
-//! programs drive an agent.
+//! [`create_agent_session`] puts an agent together from [`AgentOptions`]. [`AgentRuntime`] holds
+//! the current session and replaces it; [`AgentSession`] is one session. [`extension`] is the
+//! interface of code that takes part in a session, [`guard`] decides what tools may do, and
+//! [`rpc`] is the protocol with which other programs drive an agent.
+//!
+//! The modules `config`, `models` and `resources` exist for the `pi` program and are not part of
+//! the API; the types of them that a program needs are at the root.
+
+/// The examples of the README, compiled and run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
 
 mod checkpoints;
+#[doc(hidden)]
 pub mod config;
 mod create;
 mod diagnostic;
 mod environment;
 pub mod extension;
 pub mod guard;
+#[doc(hidden)]
 pub mod models;
+#[doc(hidden)]
 pub mod resources;
 pub mod rpc;
-pub mod runtime;
+mod runtime;
 mod secrets;
 pub mod session;
 mod session_selector;
 
-pub use checkpoints::checkpoint_directory;
 pub use create::{
     AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, ToolChange,
-    ToolChoice, ToolFilter, ToolSelection, create_agent_session, load_guard, load_resources,
+    ToolChoice, ToolFilter, ToolSelection, create_agent_session,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
-pub use runtime::AgentRuntime;
-pub use secrets::{configured_secrets, redacted_session};
+pub use models::{CredentialError, ModelRegistry, SelectModelError};
+pub use resources::{ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt};
+pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector};
 
-/// The examples of the README, compiled as tests.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct ReadmeDoctests;
+#[doc(hidden)]
+pub use checkpoints::checkpoint_directory;
+#[doc(hidden)]
+pub use create::{load_guard, load_resources};
+#[doc(hidden)]
+pub use secrets::{configured_secrets, redacted_session};
