@@ -17,5 +17,6 @@ fn default_and_all_tools_are_listed() {
     };
     assert_eq!(names(toolset::coding(&workspace)), ["read", "bash", "edit", "write"]);
     let all = names(toolset::all(&workspace));
-    assert_eq!(all, ["read", "bash", "edit", "write", "grep", "find", "ls"]);
+    // Tools that the TypeScript pi does not have follow.
+    assert_eq!(all[..7], ["read", "bash", "edit", "write", "grep", "find", "ls"]);
 }
