@@ -19,6 +19,7 @@ mod bash;
 mod call;
 mod change;
 pub mod checkpoint;
+mod clock;
 pub mod collation;
 mod edit;
 mod executor;
