@@ -19,7 +19,6 @@ mod bash;
 mod call;
 mod change;
 pub mod checkpoint;
-mod clock;
 pub mod collation;
 mod edit;
 mod executor;

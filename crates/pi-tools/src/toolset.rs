@@ -7,7 +7,7 @@ use pi_protocol::{ConstrainedSampling, Effects, StrictMode};
 use serde_json::{Map, Value};
 
 use crate::workspace::Workspace;
-use crate::{bash, clock, edit, find, grep, ls, process, read, write};
+use crate::{bash, edit, find, grep, ls, process, read, write};
 
 /// All built-in tools, in the order of the system prompt. `process` is only built for workspaces
 /// with background processes ([`Workspace::with_background`]).
@@ -20,7 +20,6 @@ pub const BUILTIN_TOOLS: &[Builtin] = &[
     find::BUILTIN,
     ls::BUILTIN,
     process::BUILTIN,
-    clock::BUILTIN,
 ];
 
 /// Constrains the model to the schema if the provider can. For tools that change files or are
