@@ -120,8 +120,6 @@ pub enum SessionEvent {
     },
     /// The queues of waiting messages changed.
     QueueUpdate { steering: Vec<String>, follow_up: Vec<String> },
-    /// The queues were emptied by the user.
-    QueueCleared { count: usize },
     /// An entry that is not a message was appended to the log.
     EntryAppended { entry: Arc<Entry> },
     /// Another model was selected.
@@ -366,7 +364,6 @@ impl SessionEvent {
             | Self::MessageEnd { .. }
             | Self::Guard { .. }
             | Self::QueueUpdate { .. }
-            | Self::QueueCleared { .. }
             | Self::EntryAppended { .. }
             | Self::CompactionStart { .. }
             | Self::AutoRetryStart { .. }

@@ -78,8 +78,6 @@ impl AgentSession {
     /// Empties the queues and returns what was in them.
     pub async fn clear_queue(&self) -> QueuedTexts {
         let texts = self.pending().clear(&self.0.agent);
-        let count = texts.steering.len() + texts.follow_up.len();
-        self.emit(SessionEvent::QueueCleared { count }).await;
         self.queue_changed().await;
         texts
     }
