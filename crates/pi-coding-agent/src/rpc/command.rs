@@ -96,6 +96,8 @@ pub enum Command {
         name: String,
     },
     GetMessages,
+    /// Addition: the working directory of the tools.
+    GetCwd,
     GetCommands,
     /// Addition: name, version and capabilities of the agent.
     Hello {
