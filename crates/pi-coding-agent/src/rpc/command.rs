@@ -96,8 +96,6 @@ pub enum Command {
         name: String,
     },
     GetMessages,
-    /// Addition: the working directory of the tools.
-    GetCwd,
     GetCommands,
     /// Addition: name, version and capabilities of the agent.
     Hello {

@@ -171,7 +171,6 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
             nothing()
         }
         Command::GetMessages => with(&Messages { messages: session.messages() }),
-        Command::GetCwd => with(&json!({ "cwd": session.workspace().cwd() })),
         Command::GetCommands => with(&json!({ "commands": session.commands() })),
         Command::Hello { .. } => with(&json!({
             "name": "pi",
