@@ -7,7 +7,6 @@ use crate::Decision;
 /// The kind of access to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum PathAccess {
     /// The file is read.
     Read,
