@@ -5,8 +5,9 @@ use std::path::PathBuf;
 fn main() -> std::io::Result<()> {
     let directory = std::env::args_os().nth(1).map_or_else(|| "docs/schemas".into(), PathBuf::from);
     std::fs::create_dir_all(&directory)?;
-    for (name, schema) in pi_coding_agent::config::schemas() {
-        std::fs::write(directory.join(format!("{name}.schema.json")), format!("{schema:#}\n"))?;
+    for file in pi_coding_agent::config::schemas() {
+        let path = directory.join(format!("{}.schema.json", file.name));
+        std::fs::write(path, format!("{:#}\n", file.schema))?;
     }
     Ok(())
 }

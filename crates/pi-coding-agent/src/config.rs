@@ -19,6 +19,6 @@ pub use directories::{SessionDirectory, agent_directory, resolve_session_directo
 pub use error::ConfigError;
 pub(crate) use lock::with_lock;
 pub use resolver::{CommandRuns, ValueResolver};
-pub use schemas::schemas;
+pub use schemas::{FileSchema, schemas};
 pub use settings::{Settings, SettingsChanges, SettingsScope, SettingsStore};
 pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, needs_trust};

@@ -38,7 +38,7 @@ pub use rules::RulesError;
 pub use sandbox::SandboxError;
 pub use status::GuardStatus;
 pub(crate) use tool::Guarded;
-pub use ui::UiApprover;
+pub(crate) use ui::UiApprover;
 
 use crate::{Diagnostic, Environment};
 use sandbox::Sandbox;

@@ -9,15 +9,28 @@ use super::settings::add_idle_keys;
 use super::{Settings, StoredCredential};
 use crate::models::ModelsFile;
 
-/// Returns the name of each file with its schema.
-pub fn schemas() -> Vec<(&'static str, Value)> {
+/// The JSON Schema of a file.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FileSchema {
+    /// Name of the file without `.json`.
+    pub name: &'static str,
+    /// The schema itself.
+    pub schema: Value,
+}
+
+/// Returns the schemas of the user's files.
+pub fn schemas() -> Vec<FileSchema> {
     let mut settings = schema::<Settings>("pi settings");
     add_idle_keys(&mut settings);
+    let auth = schema::<BTreeMap<String, StoredCredential>>("pi credentials, by provider");
+    let models = schema::<ModelsFile>("pi models, by provider");
+    let trust = schema::<BTreeMap<String, Option<bool>>>("pi trust, by directory");
     vec![
-        ("settings", settings),
-        ("auth", schema::<BTreeMap<String, StoredCredential>>("pi credentials, by provider")),
-        ("models", schema::<ModelsFile>("pi models, by provider")),
-        ("trust", schema::<BTreeMap<String, Option<bool>>>("pi trust, by directory")),
+        FileSchema { name: "settings", schema: settings },
+        FileSchema { name: "auth", schema: auth },
+        FileSchema { name: "models", schema: models },
+        FileSchema { name: "trust", schema: trust },
     ]
 }
 

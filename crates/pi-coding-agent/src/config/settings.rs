@@ -25,10 +25,8 @@ pub(crate) use choices::PackageSource;
 pub use choices::ProjectTrustDefault;
 pub(crate) use effective::default_tools;
 pub use executor::ExecutorSetting;
-pub use guard::{
-    ApprovalPolicy, GuardSettings, InvalidValue, NetworkSetting, NetworkSwitch, Profile,
-    RequiredLevel, ReviewerSettings, SandboxMode,
-};
+pub use guard::{ApprovalPolicy, InvalidValue, Profile, RequiredLevel, SandboxMode};
+pub(crate) use guard::{GuardSettings, NetworkSetting, NetworkSwitch};
 pub(crate) use keys::add_idle_keys;
 pub use keys::{KEYS, SettingKey};
 use number::Timeout;
@@ -55,7 +53,7 @@ pub struct Settings {
     #[schemars(with = "Option<BTreeMap<String, choices::ThinkingLevelName>>")]
     pub model_thinking_levels: Option<BTreeMap<String, ThinkingLevel>>,
     /// Token budgets of thinking levels.
-    pub thinking_budgets: Option<ThinkingBudgets>,
+    pub(crate) thinking_budgets: Option<ThinkingBudgets>,
     /// Patterns of the models to cycle through.
     pub enabled_models: Option<Vec<String>>,
 
@@ -87,23 +85,23 @@ pub struct Settings {
     pub executor: Option<ExecutorSetting>,
 
     /// Restrictions on tools and commands. Only in the user's file.
-    pub guard: Option<GuardSettings>,
+    pub(crate) guard: Option<GuardSettings>,
 
     /// Directory of session files. In a project's file, this applies before the project is
     /// trusted.
     pub session_dir: Option<String>,
     /// Compaction of full contexts.
-    pub compaction: Option<CompactionGroup>,
+    pub(crate) compaction: Option<CompactionGroup>,
     /// Summaries of abandoned branches.
-    pub branch_summary: Option<BranchSummaryGroup>,
+    pub(crate) branch_summary: Option<BranchSummaryGroup>,
     /// Images for models.
-    pub images: Option<ImagesGroup>,
+    pub(crate) images: Option<ImagesGroup>,
 
     /// Milliseconds without data after which a connection counts as dead; 0 or "disabled" for no
     /// limit.
-    pub http_idle_timeout_ms: Option<Timeout>,
+    pub(crate) http_idle_timeout_ms: Option<Timeout>,
     /// Retries of failed requests.
-    pub retry: Option<RetryGroup>,
+    pub(crate) retry: Option<RetryGroup>,
 
     /// Shell that runs commands.
     pub shell_path: Option<String>,
@@ -124,107 +122,100 @@ pub struct Settings {
 /// Token budgets of thinking levels.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct ThinkingBudgets {
+pub(crate) struct ThinkingBudgets {
     /// Budget of `minimal`.
     #[serde(deserialize_with = "number::whole")]
-    pub minimal: Option<u64>,
+    pub(crate) minimal: Option<u64>,
     /// Budget of `low`.
     #[serde(deserialize_with = "number::whole")]
-    pub low: Option<u64>,
+    pub(crate) low: Option<u64>,
     /// Budget of `medium`.
     #[serde(deserialize_with = "number::whole")]
-    pub medium: Option<u64>,
+    pub(crate) medium: Option<u64>,
     /// Budget of `high` and above.
     #[serde(deserialize_with = "number::whole")]
-    pub high: Option<u64>,
+    pub(crate) high: Option<u64>,
 }
 
 /// The group `compaction`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct CompactionGroup {
+pub(crate) struct CompactionGroup {
     /// Enables automatic compaction.
-    pub enabled: Option<bool>,
+    pub(crate) enabled: Option<bool>,
     /// Tokens that stay free.
     #[serde(deserialize_with = "number::whole")]
-    pub reserve_tokens: Option<u64>,
+    pub(crate) reserve_tokens: Option<u64>,
     /// Tokens of recent history that are kept.
     #[serde(deserialize_with = "number::whole")]
-    pub keep_recent_tokens: Option<u64>,
+    pub(crate) keep_recent_tokens: Option<u64>,
     /// Overrides for single models, by `provider/id`.
-    pub model_overrides: Option<BTreeMap<String, CompactionOverride>>,
+    pub(crate) model_overrides: Option<BTreeMap<String, CompactionOverride>>,
 }
 
 /// Compaction settings of one model.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct CompactionOverride {
+pub(crate) struct CompactionOverride {
     /// Tokens that stay free.
     #[serde(deserialize_with = "number::whole")]
-    pub reserve_tokens: Option<u64>,
+    pub(crate) reserve_tokens: Option<u64>,
     /// Tokens of recent history that are kept.
     #[serde(deserialize_with = "number::whole")]
-    pub keep_recent_tokens: Option<u64>,
+    pub(crate) keep_recent_tokens: Option<u64>,
 }
 
 /// The group `branchSummary`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct BranchSummaryGroup {
+pub(crate) struct BranchSummaryGroup {
     /// Tokens that stay free for the prompt and the summary.
     #[serde(deserialize_with = "number::whole")]
-    pub reserve_tokens: Option<u64>,
+    pub(crate) reserve_tokens: Option<u64>,
     /// Leaves a branch without a summary and without asking. Without effect in this version.
-    pub skip_prompt: Option<bool>,
+    pub(crate) skip_prompt: Option<bool>,
 }
 
 /// The group `images`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct ImagesGroup {
+pub(crate) struct ImagesGroup {
     /// Resizes images to the limits of the model.
-    pub auto_resize: Option<bool>,
+    pub(crate) auto_resize: Option<bool>,
     /// Sends no images to models.
-    pub block_images: Option<bool>,
+    pub(crate) block_images: Option<bool>,
 }
 
 /// The group `retry`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct RetryGroup {
+pub(crate) struct RetryGroup {
     /// Enables retries of failed turns.
-    pub enabled: Option<bool>,
+    pub(crate) enabled: Option<bool>,
     /// Maximum number of retries.
     #[serde(deserialize_with = "number::whole")]
-    pub max_retries: Option<u64>,
+    pub(crate) max_retries: Option<u64>,
     /// First pause in milliseconds; each following pause is twice as long.
     #[serde(deserialize_with = "number::whole")]
-    pub base_delay_ms: Option<u64>,
+    pub(crate) base_delay_ms: Option<u64>,
     /// Longest pause in milliseconds.
     #[serde(deserialize_with = "number::whole")]
-    pub max_agent_delay_ms: Option<u64>,
+    pub(crate) max_agent_delay_ms: Option<u64>,
     /// Retries of single requests.
-    pub provider: Option<ProviderRetryGroup>,
+    pub(crate) provider: Option<ProviderRetryGroup>,
 }
 
 /// The group `retry.provider`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
-#[non_exhaustive]
-pub struct ProviderRetryGroup {
+pub(crate) struct ProviderRetryGroup {
     /// Time limit of a request in milliseconds.
     #[serde(deserialize_with = "number::whole")]
-    pub timeout_ms: Option<u64>,
+    pub(crate) timeout_ms: Option<u64>,
     /// Maximum number of retries.
     #[serde(deserialize_with = "number::whole")]
-    pub max_retries: Option<u64>,
+    pub(crate) max_retries: Option<u64>,
     /// Longest pause in milliseconds that a server may request; 0 for no limit.
     #[serde(deserialize_with = "number::whole")]
-    pub max_retry_delay_ms: Option<u64>,
+    pub(crate) max_retry_delay_ms: Option<u64>,
 }

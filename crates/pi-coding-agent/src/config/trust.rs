@@ -112,17 +112,15 @@ impl TrustStore {
         Ok(found)
     }
 
-    /// Stores decisions; `None` removes one.
-    pub fn record(&self, decisions: &[(&Path, Option<bool>)]) -> Result<(), ConfigError> {
+    /// Stores the decision for a directory; `None` removes it.
+    pub fn record(&self, directory: &Path, trusted: Option<bool>) -> Result<(), ConfigError> {
         let mut open = self.file.open()?;
         self.check(&open.content)?;
-        for (path, decision) in decisions {
-            let name = canonical(path).to_string_lossy().into_owned();
-            match decision {
-                Some(trusted) => open.content.insert(name, (*trusted).into()),
-                None => open.content.shift_remove(&name),
-            };
-        }
+        let name = canonical(directory).to_string_lossy().into_owned();
+        match trusted {
+            Some(trusted) => open.content.insert(name, trusted.into()),
+            None => open.content.shift_remove(&name),
+        };
         // JavaScript's sort order, so that both programs write the same file.
         let mut sorted: Vec<(String, Value)> =
             std::mem::take(&mut open.content).into_iter().collect();

@@ -44,7 +44,7 @@ pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -
     asked.trusted = Some(trusted);
     if remember {
         let store = TrustStore::new(&environment.agent_directory);
-        if let Err(error) = store.record(&[(&environment.cwd, Some(trusted))]) {
+        if let Err(error) = store.record(&environment.cwd, Some(trusted)) {
             asked.problems.push(error.diagnostic());
         }
     }

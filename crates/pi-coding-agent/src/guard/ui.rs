@@ -15,7 +15,7 @@ const NO: &str = "No";
 const NO_WITH_REASON: &str = "No, and give a reason";
 
 /// An approver that asks through the UI of the session.
-pub struct UiApprover(pub Arc<dyn Ui>);
+pub(crate) struct UiApprover(pub(crate) Arc<dyn Ui>);
 
 impl std::fmt::Debug for UiApprover {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

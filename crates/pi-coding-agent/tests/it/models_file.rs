@@ -186,7 +186,7 @@ fn missing_and_unreadable_files_are_empty() {
 
 #[test]
 fn the_schema_comes_from_the_types() {
-    let (_, schema) = schemas().into_iter().find(|(name, _)| *name == "models").unwrap();
+    let schema = schemas().into_iter().find(|file| file.name == "models").unwrap().schema;
     assert_eq!(schema["required"], json!(["providers"]));
     let model = &schema["$defs"]["ModelRecord"];
     assert_eq!(model["required"], json!(["id"]));

@@ -11,41 +11,41 @@ use serde::{Deserialize, Serialize};
 /// Settings of the guard. A setting that is absent follows from the profile.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct GuardSettings {
+pub(crate) struct GuardSettings {
     /// Safety profile.
-    pub profile: Option<Profile>,
+    pub(crate) profile: Option<Profile>,
     /// Policy for actions that need approval.
-    pub approval: Option<ApprovalPolicy>,
+    pub(crate) approval: Option<ApprovalPolicy>,
     /// Files that commands can write.
-    pub sandbox: Option<SandboxMode>,
+    pub(crate) sandbox: Option<SandboxMode>,
     /// Hosts that commands can reach: `off`, `on`, or a list of hosts.
-    pub network: Option<NetworkSetting>,
+    pub(crate) network: Option<NetworkSetting>,
     /// The least confinement that the machine must support; otherwise no session starts.
-    pub require: Option<RequiredLevel>,
+    pub(crate) require: Option<RequiredLevel>,
     /// Directories that commands can write besides the working directory.
-    pub writable_roots: Option<Vec<String>>,
+    pub(crate) writable_roots: Option<Vec<String>>,
     /// Files that neither commands nor tools can read.
-    pub hidden: Option<Vec<String>>,
+    pub(crate) hidden: Option<Vec<String>>,
     /// Files in writable directories that stay read-only, besides the default ones.
-    pub protected: Option<Vec<String>>,
+    pub(crate) protected: Option<Vec<String>>,
     /// Additional rule files.
-    pub rules: Option<Vec<String>>,
+    pub(crate) rules: Option<Vec<String>>,
     /// Redacts credentials in everything that models and other readers see. Defaults to true.
     #[serde(rename = "maskSecrets")]
-    pub redact_secrets: Option<bool>,
+    pub(crate) redact_secrets: Option<bool>,
     /// The model that decides if the approval policy is `review`.
-    pub reviewer: Option<ReviewerSettings>,
+    pub(crate) reviewer: Option<ReviewerSettings>,
 }
 
 /// Settings of the model that decides about approvals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-pub struct ReviewerSettings {
+pub(crate) struct ReviewerSettings {
     /// Pattern of the model, as for `--model`. Defaults to the model of the session.
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Time limit of one review in milliseconds. Defaults to 30,000.
     #[serde(deserialize_with = "super::number::whole")]
-    pub timeout_ms: Option<u64>,
+    pub(crate) timeout_ms: Option<u64>,
 }
 
 /// A safety profile.
@@ -88,7 +88,7 @@ pub enum SandboxMode {
 /// The hosts that commands can reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
-pub enum NetworkSetting {
+pub(crate) enum NetworkSetting {
     /// No host or every host.
     Switch(NetworkSwitch),
     /// Names of hosts; `*.` in front of a name covers its subdomains.
@@ -98,7 +98,7 @@ pub enum NetworkSetting {
 /// No host or every host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum NetworkSwitch {
+pub(crate) enum NetworkSwitch {
     /// No host can be reached.
     Off,
     /// Every host can be reached.

@@ -23,11 +23,11 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 
 /// A timeout in milliseconds; 0 for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeout(pub u64);
+pub(crate) struct Timeout(pub(super) u64);
 
 impl Timeout {
     /// Returns the timeout; `None` for no limit.
-    pub fn duration(self) -> Option<Duration> {
+    pub(super) fn duration(self) -> Option<Duration> {
         if self.0 > 0 { Some(Duration::from_millis(self.0)) } else { None }
     }
 }

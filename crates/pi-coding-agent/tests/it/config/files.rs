@@ -27,7 +27,7 @@ fn write_all(env: &ConfigEnv) -> Vec<(&'static str, Result<(), ConfigError>)> {
     vec![
         ("settings.json", set_shell(env)),
         ("auth.json", AuthStore::new(env.agent()).set("p", &key)),
-        ("trust.json", TrustStore::new(env.agent()).record(&[(Path::new("/x"), Some(true))])),
+        ("trust.json", TrustStore::new(env.agent()).record(Path::new("/x"), Some(true))),
     ]
 }
 

@@ -219,13 +219,13 @@ fn trust(case: &Value) -> Value {
         Ok(Some(entry)) => json!({ "path": entry.path, "decision": entry.trusted }),
         Err(_) => json!("error"),
     };
-    let decisions: Vec<(&Path, Option<bool>)> = case["set"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|pair| (Path::new(pair[0].as_str().unwrap()), pair[1].as_bool()))
-        .collect();
-    let saved = store.record(&decisions).map_or(json!("error"), |()| Value::Null);
+    let mut saved = Value::Null;
+    for pair in case["set"].as_array().unwrap() {
+        let directory = Path::new(pair[0].as_str().unwrap());
+        if store.record(directory, pair[1].as_bool()).is_err() {
+            saved = json!("error");
+        }
+    }
     json!({ "found": found, "saved": saved, "written": written(&env, "trust.json") })
 }
 

@@ -79,12 +79,12 @@ fn decisions_apply_to_directories_and_not_to_names() {
     let link = env.path("link");
     std::os::unix::fs::symlink(&env.environment.cwd, &link).unwrap();
     let store = TrustStore::new(env.agent());
-    store.record(&[(&link, Some(true))]).unwrap();
+    store.record(&link, Some(true)).unwrap();
     for directory in [&link, &env.environment.cwd] {
         let entry = store.find(directory).unwrap().unwrap();
         assert_eq!((entry.path, entry.trusted), (env.environment.cwd.clone(), true));
     }
-    store.record(&[(&env.environment.cwd, None)]).unwrap();
+    store.record(&env.environment.cwd, None).unwrap();
     assert_eq!(store.find(&link).unwrap(), None);
     assert_eq!(fs::read_to_string(env.agent().join("trust.json")).unwrap(), "{}\n");
 }
