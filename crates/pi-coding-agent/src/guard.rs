@@ -22,7 +22,7 @@ mod tool;
 mod ui;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use pi_guard::confine::{Confined, ConfinementLevel, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
@@ -63,12 +63,20 @@ pub struct Guard {
     plan: GuardPlan,
     environment: Environment,
     policy: Arc<RwLock<Policy>>,
+    /// Directories of the tools, if they work on another machine.
+    remote: OnceLock<RemoteDirectories>,
     approvals: Approvals,
     approver: Option<Arc<dyn Approver>>,
     /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
     secrets: Secrets,
+}
+
+/// The directories of tools on another machine, to which rules refer there.
+struct RemoteDirectories {
+    cwd: PathBuf,
+    home: Option<PathBuf>,
 }
 
 impl Guard {
@@ -106,6 +114,7 @@ impl Guard {
             plan,
             environment: environment.clone(),
             policy,
+            remote: OnceLock::new(),
             approvals,
             approver,
             asking: tokio::sync::Mutex::default(),
@@ -144,6 +153,13 @@ impl Guard {
         Ok(Some(host))
     }
 
+    /// Sets the directories of tools on another machine, to which relative paths and `~` in rules
+    /// refer.
+    pub(crate) fn set_remote_directories(&self, cwd: PathBuf, home: Option<PathBuf>) {
+        // Set once, before the first call of a tool.
+        let _ = self.remote.set(RemoteDirectories { cwd, home });
+    }
+
     /// Returns a test for files whose content searches must leave out.
     pub(crate) fn unreadable(self: &Arc<Self>) -> Arc<dyn Fn(&Path) -> bool + Send + Sync> {
         let guard = Arc::downgrade(self);
@@ -154,13 +170,25 @@ impl Guard {
         self.policy.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Returns the path of a file without symbolic links. The links of another machine are not
+    /// known here, so its files are judged by their names.
+    fn real_path(&self, path: &Path) -> PathBuf {
+        if self.plan.is_local { real_path(path) } else { path.to_owned() }
+    }
+
     /// Calls `check` with the policy and the directories and programs that it refers to.
     fn with_policy<T>(&self, check: impl FnOnce(&Policy, &PolicyContext<'_>) -> T) -> T {
-        let resolve = |name: &str| resolve(&self.environment, name);
-        let context = PolicyContext::new(&self.environment.cwd)
-            .with_home(self.environment.home.as_deref())
+        let is_local = self.plan.is_local;
+        let resolve = |name: &str| if is_local { resolve(&self.environment, name) } else { None };
+        let real = |path: &Path| Some(self.real_path(path));
+        let (cwd, home) = match self.remote.get() {
+            Some(remote) => (&remote.cwd, &remote.home),
+            None => (&self.environment.cwd, &self.environment.home),
+        };
+        let context = PolicyContext::new(cwd)
+            .with_home(home.as_deref())
             .with_program_resolver(&resolve)
-            .with_real_paths(&|path| Some(real_path(path)));
+            .with_real_paths(&real);
         check(&self.policy(), &context)
     }
 }

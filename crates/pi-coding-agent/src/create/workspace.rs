@@ -48,6 +48,9 @@ impl Services {
         connecting.home.clone_from(&environment.home);
         connecting.environment.clone_from(&own);
         let connected = connect(&spec, connecting).await?;
+        if spec != ExecutorSpec::Local {
+            guard.set_remote_directories(connected.cwd.clone(), connected.home.clone());
+        }
 
         let mut bash = BashSettings::default();
         bash.base_environment = connected.base_environment;

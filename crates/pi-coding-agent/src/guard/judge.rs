@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::plan::GuardPlan;
-use super::{Approvals, Guard, real_path};
+use super::{Approvals, Guard};
 use crate::config::settings::{ApprovalPolicy, Profile};
 
 /// A tool call, as the guard judges it.
@@ -211,7 +211,7 @@ impl Guard {
             if let Some(part) = self.check_sandbox(&path, access) {
                 parts.push(part);
                 outside.push(OutsideFile {
-                    real: real_path(&path),
+                    real: self.real_path(&path),
                     path: file.path.clone(),
                     argument: file.argument.clone(),
                 });
@@ -225,7 +225,7 @@ impl Guard {
             self.with_policy(|policy, context| policy.check_path(path, access, context)).parts
         };
         let mut parts = check(path);
-        let real = real_path(path);
+        let real = self.real_path(path);
         if real != path {
             parts.extend(check(&real));
         }
@@ -234,7 +234,7 @@ impl Guard {
 
     /// Returns the approval that is needed for a file outside of the sandbox.
     fn check_sandbox(&self, path: &Path, access: PathAccess) -> Option<Part> {
-        let real = real_path(path);
+        let real = self.real_path(path);
         let denial = self.sandbox.check(&real, access).err()?;
         let what = real.display().to_string();
         let reason = format!("the sandbox does not permit it: {}", denial.rule);
@@ -315,6 +315,7 @@ impl Guard {
             return (Outcome::Run, Some(note.to_owned()));
         }
         let problem = match self.sandbox.confined() {
+            _ if !self.plan.is_local => "tools work on another machine".to_owned(),
             Ok(confined) if confined.level() == ConfinementLevel::None => {
                 "this machine does not support a sandbox".to_owned()
             }

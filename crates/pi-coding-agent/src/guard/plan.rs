@@ -6,6 +6,7 @@ use std::time::Duration;
 use pi_guard::confine::{ConfinementLevel, Network};
 use pi_guard::policy::Defaults;
 use pi_guard::protected::{self, Protection};
+use pi_tools::ExecutorSpec;
 
 use crate::Environment;
 use crate::config::Settings;
@@ -42,6 +43,8 @@ pub struct GuardPlan {
     pub redact_secrets: bool,
     /// The model that decides if the approval policy is `review`.
     pub reviewer: ReviewerPlan,
+    /// Tools work on this machine, so that it can sandbox them and resolve their paths.
+    pub(super) is_local: bool,
 }
 
 /// The model that decides about approvals.
@@ -58,6 +61,7 @@ impl GuardPlan {
     /// Derives the configuration from the settings. Anything that they leave open follows from the
     /// profile.
     pub fn new(settings: &Settings, environment: &Environment) -> Self {
+        let is_local = settings.executor() == ExecutorSpec::Local;
         let settings = settings.guard.clone().unwrap_or_default();
         let profile = settings.profile.unwrap_or_default();
         let unattended = profile == Profile::Unattended;
@@ -110,6 +114,7 @@ impl GuardPlan {
                 model: reviewer.model,
                 timeout: reviewer.timeout_ms.map_or(REVIEW_TIMEOUT, Duration::from_millis),
             },
+            is_local,
         }
     }
 

@@ -127,9 +127,7 @@ impl Guarded {
     fn rebuild(&self, escalation: Option<&Escalation>) -> Result<Arc<dyn AgentTool>, ToolError> {
         let unsupported =
             || ToolError::new(format!("The rights of the tool {} cannot be changed.", self.name()));
-        let cwd = self.workspace.cwd();
-        let is_local = self.workspace.executor().host_path(cwd).is_some_and(|path| path == cwd);
-        if self.origin == ToolOrigin::External || !is_local {
+        if self.origin == ToolOrigin::External || !self.guard.plan().is_local {
             return Err(unsupported());
         }
         let builtin = toolset::find_builtin(self.name()).ok_or_else(unsupported)?;

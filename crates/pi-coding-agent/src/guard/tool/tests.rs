@@ -42,6 +42,11 @@ impl Approver for Prepared {
 impl TestEnv {
     /// Creates a guard with the settings of the group `guard` and a rule file.
     fn new(settings: Value, rules: &str) -> Self {
+        Self::with_settings(json!({ "guard": settings }), rules)
+    }
+
+    /// Creates a guard with settings and a rule file.
+    fn with_settings(settings: Value, rules: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
         let real = root.path().canonicalize().unwrap();
         fs::create_dir_all(real.join("project")).unwrap();
@@ -50,7 +55,7 @@ impl TestEnv {
         let variables = [("PATH", "/usr/bin:/bin"), ("TMPDIR", real.to_str().unwrap())];
         environment.variables =
             Arc::new(BTreeMap::from(variables.map(|(name, value)| (name.into(), value.into()))));
-        let settings = Map::from_iter([("guard".to_owned(), settings)]);
+        let Value::Object(settings) = settings else { panic!("settings are an object") };
         let store = SettingsStore::in_memory(settings);
         assert!(store.guard_error().is_none());
         let plan = GuardPlan::new(store.settings(), &environment);
@@ -244,6 +249,25 @@ async fn an_approved_file_outside_of_the_sandbox_is_accessed_by_its_real_path() 
     let effects = Effects::none().write(path, "other");
     let error = env.call(tool(effects), ToolOrigin::Builtin, json!({"other": ["x"]})).await;
     assert!(error.unwrap_err().contains("outside of the sandbox"));
+}
+
+#[tokio::test]
+async fn tools_on_another_machine_are_judged_by_its_directories_and_never_run_on_this_one() {
+    let rules =
+        "[[path]]\npaths = [\"~/private\", \"secret\"]\naccess = \"any\"\ndecision = \"forbid\"\n";
+    let env = TestEnv::with_settings(json!({ "executor": "ssh:host" }), rules);
+    env.guard.set_remote_directories("/remote/work".into(), Some("/remote/home".into()));
+    for path in ["/remote/home/private/x", "/remote/work/secret/x"] {
+        let read = tool(Effects::none().read(path, "path", Extent::File));
+        let error = env.call(read, ToolOrigin::Builtin, json!({})).await.unwrap_err();
+        assert!(error.contains("rules.toml:1"), "{error}");
+    }
+    // Unknown effects need a sandbox, which only this machine has.
+    let bash = pi_tools::bash(Arc::clone(&env.workspace));
+    let arguments = json!({ "command": "$(echo touch) here" });
+    let error = env.call(bash, ToolOrigin::Builtin, arguments).await.unwrap_err();
+    assert!(error.contains("tools work on another machine"), "{error}");
+    assert!(!env.path("project/here").exists());
 }
 
 /// A tool that overrides every method of the trait.
