@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn made_up_messages_are_messages() {
+    fn generated_messages_are_valid() {
         for text in MESSAGES {
             let message: Result<pi_protocol::Message, _> = serde_json::from_str(text);
             assert!(message.is_ok(), "{text}: {message:?}");
