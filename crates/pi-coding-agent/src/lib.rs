@@ -41,6 +41,11 @@
 #[doc = include_str!("../README.md")]
 struct ReadmeExamples;
 
+/// The examples of the repository's README, compiled as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct RepositoryReadmeExamples;
+
 mod checkpoints;
 #[doc(hidden)]
 pub mod config;

@@ -1,8 +1,10 @@
+//! Decides what a program may do: policy, sandbox and redaction of secrets.
+//!
 #![doc = include_str!("../README.md")]
 //!
-//! # Boundaries
+//! # What this crate must not know
 //!
-//! This crate knows nothing of agents, sessions, models, terminals or async runtimes.
+//! Agents, sessions, models, terminals and async runtimes.
 //!
 //! # Where to start reading
 //!

@@ -41,7 +41,7 @@ impl Approver for Prepared {
 
 impl TestEnv {
     /// Creates a guard with the settings of the group `guard` and a rule file.
-    fn new(settings: Value, rules: &str) -> Self {
+    fn new(settings: &Value, rules: &str) -> Self {
         Self::with_settings(json!({ "guard": settings }), rules)
     }
 
@@ -115,7 +115,7 @@ const UNRELATED_RULE: &str = "[[command]]\nprefix = [\"git\", \"push\"]\ndecisio
 
 #[tokio::test]
 async fn a_builtin_tool_with_undeclared_effects_is_asked_about_in_careful() {
-    let env = TestEnv::new(json!({"profile": "careful"}), "");
+    let env = TestEnv::new(&json!({"profile": "careful"}), "");
     let undeclared = || tool(Effects::unknown());
     let error = env.call(undeclared(), ToolOrigin::Builtin, json!({})).await.unwrap_err();
     assert!(error.contains("the user denied it"), "{error}");
@@ -132,7 +132,7 @@ async fn a_builtin_tool_with_undeclared_effects_is_asked_about_in_careful() {
 async fn a_builtin_tool_with_undeclared_effects_is_refused_unattended() {
     let settings = json!({"profile": "unattended", "sandbox": "off", "network": "on",
         "require": "none"});
-    let env = TestEnv::new(settings, "");
+    let env = TestEnv::new(&settings, "");
     let error = env.call(tool(Effects::unknown()), ToolOrigin::Builtin, json!({})).await;
     let error = error.unwrap_err();
     assert!(error.contains("its effects are not declared"), "{error}");
@@ -143,15 +143,15 @@ async fn a_builtin_tool_with_undeclared_effects_is_refused_unattended() {
 #[tokio::test]
 async fn a_builtin_tool_with_undeclared_effects_is_confined_by_any_restricting_rule() {
     let undeclared = || tool(Effects::unknown());
-    let env = TestEnv::new(json!({}), "");
+    let env = TestEnv::new(&json!({}), "");
     assert_eq!(env.call(undeclared(), ToolOrigin::Builtin, json!({})).await.unwrap(), "ran");
     // Not in the list of built-in tools, so it cannot be rebuilt for the sandbox.
-    let env = TestEnv::new(json!({}), UNRELATED_RULE);
+    let env = TestEnv::new(&json!({}), UNRELATED_RULE);
     env.call(undeclared(), ToolOrigin::Builtin, json!({})).await.unwrap_err();
     assert_eq!(env.call(undeclared(), ToolOrigin::External, json!({})).await.unwrap(), "ran");
     // A rule for the tool decides instead.
     let rule = format!("{UNRELATED_RULE}\n[[tool]]\nname = \"dummy\"\ndecision = \"allow\"\n");
-    let env = TestEnv::new(json!({}), &rule);
+    let env = TestEnv::new(&json!({}), &rule);
     assert_eq!(env.call(undeclared(), ToolOrigin::Builtin, json!({})).await.unwrap(), "ran");
 }
 
@@ -160,7 +160,7 @@ async fn a_builtin_tool_without_effects_runs_in_every_profile() {
     for profile in ["explore", "careful", "unattended"] {
         let settings =
             json!({"profile": profile, "sandbox": "off", "network": "on", "require": "none"});
-        let env = TestEnv::new(settings, UNRELATED_RULE);
+        let env = TestEnv::new(&settings, UNRELATED_RULE);
         let ran = env.call(tool(Effects::none()), ToolOrigin::Builtin, json!({})).await;
         assert_eq!(ran.unwrap(), "ran", "{profile}");
     }
@@ -187,23 +187,23 @@ decision = "forbid"
         (fine().run("ls; shutdown now"), "rules.toml:6"),
         (fine().connect("evil.example"), "rules.toml:9"),
     ] {
-        let env = TestEnv::new(json!({}), rules);
+        let env = TestEnv::new(&json!({}), rules);
         for origin in [ToolOrigin::Builtin, ToolOrigin::External] {
             let error = env.call(tool(effects.clone()), origin, json!({})).await.unwrap_err();
             assert!(error.contains(reason), "{error}");
         }
         // A rule that allows the tool does not lift a restriction.
         let allowed = format!("{rules}[[tool]]\nname = \"dummy\"\ndecision = \"allow\"\n");
-        let env = TestEnv::new(json!({}), &allowed);
+        let env = TestEnv::new(&json!({}), &allowed);
         env.call(tool(effects), ToolOrigin::External, json!({})).await.unwrap_err();
     }
-    let env = TestEnv::new(json!({}), rules);
+    let env = TestEnv::new(&json!({}), rules);
     assert_eq!(env.call(tool(fine()), ToolOrigin::Builtin, json!({})).await.unwrap(), "ran");
 }
 
 #[tokio::test]
 async fn a_declaration_permits_nothing_to_an_external_tool() {
-    let env = TestEnv::new(json!({"profile": "careful"}), "");
+    let env = TestEnv::new(&json!({"profile": "careful"}), "");
     let error = env.call(tool(Effects::none()), ToolOrigin::External, json!({"a": 1})).await;
     error.unwrap_err();
     let requests = env.requests();
@@ -214,7 +214,7 @@ async fn a_declaration_permits_nothing_to_an_external_tool() {
 #[tokio::test]
 async fn a_declared_write_outside_of_the_workspace_is_asked_about() {
     let settings = json!({"sandbox": "workspace-write"});
-    let env = TestEnv::new(settings, "");
+    let env = TestEnv::new(&settings, "");
     // Commands have their own `/tmp`, so a new file in `/tmp` is inside of the sandbox.
     fs::write(env.path("outside/file"), "old").unwrap();
     let outside = env.path("outside/file").display().to_string();
@@ -234,7 +234,7 @@ async fn a_declared_write_outside_of_the_workspace_is_asked_about() {
 #[cfg(unix)]
 #[tokio::test]
 async fn an_approved_file_outside_of_the_sandbox_is_accessed_by_its_real_path() {
-    let env = TestEnv::new(json!({"sandbox": "workspace-write"}), "");
+    let env = TestEnv::new(&json!({"sandbox": "workspace-write"}), "");
     std::os::unix::fs::symlink(env.path("outside"), env.path("project/link")).unwrap();
     let arguments = || json!({"path": "link/file", "content": "new"});
     env.decide(ApprovalDecision::Once);
@@ -318,7 +318,7 @@ impl AgentTool for Everything {
 
 #[tokio::test]
 async fn every_method_of_a_tool_is_forwarded() {
-    let env = TestEnv::new(json!({}), "");
+    let env = TestEnv::new(&json!({}), "");
     let inner = Everything {
         declaration: Tool::new("everything", "Overrides all.", json!({"type": "object"})),
         guidelines: vec!["a guideline".to_owned()],
