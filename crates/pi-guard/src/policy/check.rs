@@ -158,7 +158,7 @@ impl<'a> Checker<'a> {
         self.variables = spelling::variables(analysis);
         for (name, value) in [("HOME", self.context.home), ("PWD", Some(self.context.cwd))] {
             let is_set = self.variables.iter().any(|variable| variable.name == name);
-            if let Some(value) = value.filter(|_| !is_set) {
+            if !is_set && let Some(value) = value {
                 self.variables.push(Variable::new(name, &value.to_string_lossy()));
             }
         }

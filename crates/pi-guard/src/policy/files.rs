@@ -245,7 +245,7 @@ impl<'a> Checker<'a> {
         let candidates = self.candidates(text);
         let is_in_proc = candidates.iter().any(|path| path.starts_with("/proc"));
         let is_certain = !is_in_proc && (!self.cwd_is_unknown || text.starts_with(['/', '~']));
-        if let Some(rule) = self.allowing_rule(&candidates, access).filter(|_| is_certain) {
+        if is_certain && let Some(rule) = self.allowing_rule(&candidates, access) {
             self.by_rule(text, rule.decision, &rule.origin, rule.justification.as_deref());
             return true;
         }
@@ -316,9 +316,10 @@ impl<'a> Checker<'a> {
 
 /// Returns the words of files that a command may write, and whether it certainly does.
 pub(super) fn written(command: &Command) -> (Vec<Word>, bool) {
-    let Some(base) = command.base().filter(|_| command.role != Role::Starts) else {
+    let Some(base) = command.base() else { return (vec![], false) };
+    if command.role == Role::Starts {
         return (vec![], false);
-    };
+    }
     let arguments = command.words.get(1..).unwrap_or_default();
     let operands = || arguments.iter().filter(|word| !word.literal().is_some_and(is_option));
     match programs::find(base).writes {

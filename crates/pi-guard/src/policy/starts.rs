@@ -13,9 +13,10 @@ use crate::shell::{self, Analysis, Command, RedirectAccess, Role, Word, base_nam
 impl Checker<'_> {
     /// Checks what a command may start. Returns true if that is unknown.
     pub(super) fn may_start(&mut self, command: &Command, text: &str) -> bool {
-        let Some(base) = command.base().filter(|_| command.role == Role::Plain) else {
+        let Some(base) = command.base() else { return false };
+        if command.role != Role::Plain {
             return false;
-        };
+        }
         let written = command.program().unwrap_or_default();
         let is_path = written.contains('/');
         if is_path && self.candidates(written).iter().any(|path| self.created.contains(path)) {

@@ -188,7 +188,7 @@ impl Launch<'_> {
                     }
                 }
             // Wrappers set any name, also those that the shell would not.
-            } else if let Some((name, value)) = text.split_once('=').filter(|_| assigns) {
+            } else if assigns && let Some((name, value)) = text.split_once('=') {
                 options = false;
                 let value = Word::plain(value);
                 assignments.push(Assignment { name: name.to_owned(), value });

@@ -56,9 +56,11 @@ pub(super) fn effect(assignment: &Assignment, program: Option<&Program>) -> Effe
     if !is_powerful(name) || program.is_some_and(|p| has(p.harmless_variables, name)) {
         return Effect::None;
     }
-    let Some(value) = assignment.value.literal().filter(|_| name == assignment.name) else {
+    let Some(value) = assignment.value.literal() else { return Effect::Unknown };
+    // `PATH+=x` and `PATH[0]=x` depend on the old value.
+    if name != assignment.name {
         return Effect::Unknown;
-    };
+    }
     if has(PROGRAM, name) {
         return match value {
             "" => Effect::None,
