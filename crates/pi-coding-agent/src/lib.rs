@@ -10,7 +10,7 @@
 //! use pi_coding_agent::{AgentOptions, Environment, create_agent_session};
 //!
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! let environment = Environment::new("/path/to/project", "/home/me/.pi/agent");
+//! let environment = Environment::new("project", "agent-directory");
 //! let created = create_agent_session(AgentOptions::new(environment)).await?;
 //! let _subscription = created.runtime.subscribe(|event| {
 //!     print!("{}", event.text_delta().unwrap_or_default());

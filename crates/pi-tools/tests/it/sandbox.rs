@@ -90,9 +90,7 @@ async fn denied_writes_name_the_rule_and_the_path() {
             assert!(answer.starts_with("error: "), "{answer}");
             if fs::metadata(project.base.join("ws").join(path)).is_ok() {
                 assert!(
-                    answer.contains(&format!(
-                        "Error code: EACCES. DenialTarget by the sandbox: {rule}."
-                    )),
+                    answer.contains(&format!("Error code: EACCES. Denied by the sandbox: {rule}.")),
                     "{answer}"
                 );
             }
