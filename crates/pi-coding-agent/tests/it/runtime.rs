@@ -9,7 +9,10 @@ use pi_coding_agent::extension::{
     TrustDecision,
 };
 use pi_coding_agent::session::{PromptOptions, SessionEvent};
-use pi_coding_agent::{AgentOptions, Created, CustomModel, SessionSelector, create_agent_session};
+use pi_coding_agent::{
+    AgentOptions, Created, CustomModel, SessionSelector, ToolChange, ToolChoice,
+    create_agent_session,
+};
 use serde_json::json;
 
 use crate::env::TestEnv;
@@ -200,4 +203,77 @@ async fn extensions_change_and_observe_requests() {
     assert_eq!(seen[1], "own {\"content\":\"Hi\"}");
     let failures = failures.lock().unwrap();
     assert_eq!(*failures, ["test:broken: panicked: in the request"]);
+}
+
+/// A stand-in for `docker exec`, which runs the command here with an environment of its own.
+const DOCKER: &str = r#"#!/bin/sh
+shift
+while [ "${1#-}" != "$1" ]; do
+    case $1 in
+    -u | -w | -e) shift 2 ;;
+    *) shift ;;
+    esac
+done
+shift
+exec env -i PATH="$PATH" "$@"
+"#;
+
+#[cfg(unix)]
+#[tokio::test]
+async fn tools_run_on_the_executor_of_the_settings() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = TestEnv::new();
+    let docker = env.write("bin/docker", DOCKER);
+    std::fs::set_permissions(&docker, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::create_dir_all(env.path("container")).unwrap();
+    let executor = format!("docker:box:{}", env.path("container").display());
+    env.write("home/.pi/agent/settings.json", json!({ "executor": executor }).to_string());
+    let model = Faux::new();
+    let mut options = options(&env, &model);
+    let path = format!("{}:/usr/bin:/bin", env.path("bin").display());
+    let variables = [("PATH", path.as_str()), ("LOCAL_SECRET", "hidden")];
+    options.environment.variables =
+        Arc::new(variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
+    options.session = SessionSelector::InMemory;
+    let created = create_agent_session(options).await.unwrap();
+    let session = created.runtime.session();
+    let command = "echo \"$PI_CODING_AGENT,$LOCAL_SECRET\" > made";
+    model.push(Reply::new().tool_call("bash", &json!({ "command": command })));
+    model.push(Reply::new().tool_call("write", &json!({ "path": "w", "content": "x" })));
+    model.push(Reply::new().text("Done."));
+    session.prompt("Go", PromptOptions::default()).await.unwrap();
+    let made = std::fs::read_to_string(env.path("container/made")).unwrap();
+    assert_eq!(made, "true,\n", "variables of this machine stay here");
+    assert_eq!(std::fs::read_to_string(env.path("container/w")).unwrap(), "x");
+    let container = env.path("container").display().to_string();
+    assert!(session.system_prompt().contains(&container), "the prompt names its directory");
+}
+
+#[tokio::test]
+async fn background_processes_are_switched_on_like_a_tool() {
+    let env = TestEnv::new();
+    let model = Faux::new();
+    let mut options = options(&env, &model);
+    let path = ("PATH".to_owned(), "/usr/bin:/bin".to_owned());
+    options.environment.variables = Arc::new([path].into());
+    options.session = SessionSelector::InMemory;
+    let plain = create_agent_session(options.clone()).await.unwrap().runtime.session();
+    assert!(plain.all_tools().iter().all(|tool| tool.declaration().name != "process"));
+    options.tools.choice = Some(ToolChoice::Change(vec![ToolChange::Add("process".to_owned())]));
+    let created = create_agent_session(options).await.unwrap();
+    let session = created.runtime.session();
+    let background = json!({ "command": "echo up; sleep 600", "background": true });
+    model.push(Reply::new().tool_call("bash", &background));
+    model.push(Reply::new().tool_call("process", &json!({ "action": "list" })));
+    model.push(Reply::new().tool_call("process", &json!({ "action": "stop", "id": 1 })));
+    model.push(Reply::new().text("Done."));
+    session.prompt("Go", PromptOptions::default()).await.unwrap();
+    let messages = session.messages();
+    let results: Vec<String> = messages
+        .iter()
+        .filter(|message| message.role() == "toolResult")
+        .map(|message| serde_json::to_string(message).unwrap())
+        .collect();
+    assert!(results.iter().all(|result| result.contains("\"isError\":false")), "{results:#?}");
+    assert!(results[1].contains("sleep 600"), "{}", results[1]);
 }
