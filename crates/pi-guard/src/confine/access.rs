@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::denial::{self, Origin};
-use super::{Confined, Confinement, ConfinementLevel, Denial, DenialTarget};
+use super::{Confined, ConfinementLevel, Denial, DenialTarget};
 
 /// The devices that tools may read, and those that they may write.
 const READABLE: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
@@ -61,7 +61,7 @@ impl Confined {
     pub fn host_path(&self, path: PathBuf) -> PathBuf {
         let Some(tmp) = self.confinement.private_tmp() else { return path };
         let is_private = self.level == ConfinementLevel::Bubblewrap
-            && self.confinement.is_private_tmp(&path)
+            && self.is_private_tmp(&path)
             && !path.starts_with(tmp);
         let inside = match path.strip_prefix("/tmp") {
             Ok(inside) if is_private => tmp.join(inside),
@@ -77,13 +77,17 @@ impl Confined {
     }
 }
 
-impl Confinement {
+impl Confined {
     /// Returns true if commands with a private `/tmp` see that one at `path`.
     pub(super) fn is_private_tmp(&self, path: &Path) -> bool {
-        let roots = self.roots();
-        path.starts_with("/tmp")
-            && !roots.iter().any(|root| path.starts_with(root))
-            && !shown_in_tmp(roots.into_iter()).iter().any(|shown| path.starts_with(shown))
+        let roots = self.confinement.roots();
+        if !path.starts_with("/tmp") || roots.iter().any(|root| path.starts_with(root)) {
+            return false;
+        }
+        // The helper starts inside, so its surroundings are shown, too.
+        let helper = self.helper.canonicalize().unwrap_or_else(|_| self.helper.clone());
+        let shown = shown_in_tmp(roots.into_iter().chain([helper.as_path()]));
+        !shown.iter().any(|shown| path.starts_with(shown))
     }
 }
 
@@ -151,7 +155,7 @@ mod tests {
         }
 
         fn confined(&self, mode: Mode, level: ConfinementLevel) -> Confined {
-            let mut confinement = Confinement::new(mode, Network::Off);
+            let mut confinement = crate::confine::Confinement::new(mode, Network::Off);
             confinement.home = Some(self.path("home"));
             confinement.hidden.push(self.path("ws/secret"));
             let machine = Machine {

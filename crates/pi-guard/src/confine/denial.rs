@@ -228,7 +228,7 @@ pub(super) fn rule(confined: &Confined, path: &Path, origin: Origin) -> Option<S
     }
     let own_tmp = confined.level == ConfinementLevel::Bubblewrap && origin == Origin::Command;
     let temporary = confinement.private_tmp().is_some_and(|tmp| path.starts_with(tmp));
-    if temporary || (own_tmp && confinement.is_private_tmp(path)) {
+    if temporary || (own_tmp && confined.is_private_tmp(path)) {
         return None;
     }
     let roots = match (roots::plan(confinement), origin) {
