@@ -243,8 +243,8 @@ impl AgentSession {
     /// Returns true if an event of progress reaches no one.
     fn is_unobserved(&self) -> bool {
         let runtime = lock(&self.0.runtime_subscribers).clone();
-        runtime.is_none_or(|subscribers| subscribers.is_empty())
-            && self.0.subscribers.is_empty()
+        !runtime.is_some_and(|subscribers| subscribers.wants_progress())
+            && !self.0.subscribers.wants_progress()
             && !self.0.extensions.registry().wants_progress()
     }
 

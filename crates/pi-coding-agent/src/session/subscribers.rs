@@ -10,6 +10,12 @@ use super::SessionEvent;
 pub trait SessionListener: Send + Sync {
     /// Handles an event.
     fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()>;
+
+    /// Returns true if the listener receives events of progress. Deltas that no one receives are
+    /// not built.
+    fn wants_progress(&self) -> bool {
+        true
+    }
 }
 
 struct FnListener<F>(F);
@@ -49,8 +55,9 @@ impl Subscribers {
         Subscription { listeners: Arc::downgrade(&self.0), id }
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        lock(&self.0).all.is_empty()
+    /// Returns true if a listener receives events of progress.
+    pub(crate) fn wants_progress(&self) -> bool {
+        lock(&self.0).all.iter().any(|(_, listener)| listener.wants_progress())
     }
 
     /// Sends an event to all listeners in order.
@@ -58,7 +65,9 @@ impl Subscribers {
         let listeners: Vec<_> =
             lock(&self.0).all.iter().map(|(_, listener)| Arc::clone(listener)).collect();
         for listener in listeners {
-            listener.on_event(event).await;
+            if !event.is_progress() || listener.wants_progress() {
+                listener.on_event(event).await;
+            }
         }
     }
 }

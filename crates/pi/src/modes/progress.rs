@@ -1,9 +1,11 @@
 //! Progress on stderr for a user who waits for an answer, and notifications of the session.
 
 use std::io::IsTerminal as _;
+use std::sync::Arc;
 
+use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{Ui, UiUpdate};
-use pi_coding_agent::session::SessionEvent;
+use pi_coding_agent::session::{SessionEvent, SessionListener};
 use pi_coding_agent::{AgentRuntime, AgentSession};
 
 use crate::commands::plain;
@@ -34,12 +36,23 @@ pub(super) fn show_always(runtime: &AgentRuntime) {
 
 /// Reports failures of extensions.
 pub(super) fn show_extension_errors(runtime: &AgentRuntime) {
-    let listener = |event: &SessionEvent| {
+    runtime.add_listener(Arc::new(ErrorReport)).forever();
+}
+
+/// Prints failures of extensions.
+struct ErrorReport;
+
+impl SessionListener for ErrorReport {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
         if let SessionEvent::ExtensionError { extension_path, error, .. } = event {
             note(&format!("Extension error ({extension_path}): {error}"));
         }
-    };
-    runtime.subscribe(listener).forever();
+        Box::pin(std::future::ready(()))
+    }
+
+    fn wants_progress(&self) -> bool {
+        false
+    }
 }
 
 fn line(session: &AgentSession, event: &SessionEvent) -> Option<String> {
