@@ -7,7 +7,8 @@ use std::task::Poll;
 
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use pi_protocol::{
-    AgentMessage, AssistantMessage, Message, StopReason, ToolCall, ToolResultMessage, now_ms,
+    AgentMessage, AssistantMessage, CancelToken, Message, StopReason, ToolCall, ToolResultMessage,
+    now_ms,
 };
 use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
@@ -16,6 +17,7 @@ use crate::call::{CallContext, FinishedCall, Prepared, execute, finish, prepare}
 use crate::error::RunError;
 use crate::event::AgentEvent;
 use crate::limits::Limit;
+use crate::order::{Place, Touched, places};
 use crate::run::{EventDetails, Run};
 use crate::settings::SteeringDelivery;
 use crate::tool::{BoxFuture, ExecutionMode, ToolOutput, Updates};
@@ -118,7 +120,7 @@ impl Run<'_> {
                 Err(refused) => refused,
                 Ok(prepared) => {
                     let mut executing = Executing::new();
-                    executing.start(index, prepared, requested.call.clone(), context);
+                    executing.start(index, prepared, None, requested.call.clone(), context);
                     self.next_finished(calls, &mut executing).await?.1
                 }
             };
@@ -156,8 +158,9 @@ impl Run<'_> {
         }
         let mut executing = Executing::new();
         let mut left = admitted.len();
-        for (index, prepared) in admitted {
-            executing.start(index, prepared, calls[index].call.clone(), context);
+        let places = assign_places(&admitted, self.cancel.clone()).await;
+        for ((index, prepared), place) in admitted.into_iter().zip(places) {
+            executing.start(index, prepared, Some(place), calls[index].call.clone(), context);
         }
         while left > 0 {
             let (index, finished) = self.next_finished(calls, &mut executing).await?;
@@ -311,6 +314,7 @@ impl Executing {
         &mut self,
         index: usize,
         prepared: Prepared,
+        mut place: Option<Place>,
         call: ToolCall,
         context: &Arc<CallContext>,
     ) {
@@ -320,6 +324,9 @@ impl Executing {
         let progress = report.clone();
         let updates = Updates::new(move |output| progress(Step::Progress(output)));
         self.calls.push(Box::pin(async move {
+            if let Some(place) = &mut place {
+                place.reached().await;
+            }
             let finished = match execute(prepared, &call, &context, updates).await {
                 Err(refused) => refused,
                 Ok(executed) => {
@@ -330,6 +337,7 @@ impl Executing {
                     finish(executed, &call, &context).await
                 }
             };
+            drop(place);
             report(Step::Finished(finished));
         }));
     }
@@ -338,6 +346,19 @@ impl Executing {
     fn poll(&mut self, cx: &mut std::task::Context<'_>) {
         while let Poll::Ready(Some(())) = self.calls.poll_next_unpin(cx) {}
     }
+}
+
+/// Returns the place of each admitted call. Places are assigned before any of the calls starts.
+async fn assign_places(admitted: &[(usize, Prepared)], cancel: CancelToken) -> Vec<Place> {
+    let calls: Vec<_> = admitted.iter().map(|(_, prepared)| prepared.parts()).collect();
+    let mut touched = tokio::select! {
+        biased;
+        touched = Touched::by(&calls) => touched,
+        // The calls are refused.
+        () = cancel.cancelled() => Vec::new(),
+    };
+    touched.resize_with(calls.len(), Touched::default);
+    places(&touched)
 }
 
 fn end_event(requested: &RequestedCall, finished: &FinishedCall) -> AgentEvent {

@@ -70,6 +70,13 @@ pub(crate) struct Prepared {
     args: Map<String, Value>,
 }
 
+impl Prepared {
+    /// Returns the tool and its arguments.
+    pub(crate) fn parts(&self) -> (&dyn AgentTool, &Map<String, Value>) {
+        (&*self.tool, &self.args)
+    }
+}
+
 /// A call whose tool has returned.
 pub(crate) struct Executed {
     args: Map<String, Value>,

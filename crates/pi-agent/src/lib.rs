@@ -12,7 +12,8 @@
 //!   listener. `prompt` returns after all listeners have handled the last event.
 //! - **Tools** ([`AgentTool`], [`FnTool`]) receive arguments that were validated against their
 //!   schema and coerced where that is harmless ([`arguments`]). The calls of one turn are executed
-//!   in parallel unless a tool or the settings require otherwise.
+//!   in parallel unless a tool or the settings require otherwise; calls that touch the same file
+//!   are executed in the order of the message.
 //! - **Steering** messages ([`Agent::steer`]) are delivered before the next request, **follow-ups**
 //!   ([`Agent::follow_up`]) when the run would otherwise end.
 //! - **Hooks** ([`Hooks`]) allow or block calls, change results, replace model or tools between
@@ -47,6 +48,7 @@ mod event;
 mod hooks;
 mod limits;
 mod listener;
+mod order;
 mod outcome;
 mod queue;
 mod repetition;

@@ -5,6 +5,7 @@ mod schema;
 use std::borrow::Cow;
 use std::fmt;
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -62,6 +63,13 @@ pub trait AgentTool: Send + Sync {
     /// arguments may not match the schema. A tool that does not override this has unknown effects.
     fn effects(&self, _arguments: &Map<String, Value>) -> Effects {
         Effects::unknown()
+    }
+
+    /// Returns one name for all spellings of a path in the declared effects, such as its real path.
+    /// Calls of one turn that touch the same file are executed in the order of the message. The
+    /// default is the path as the model wrote it.
+    fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
+        Box::pin(std::future::ready(PathBuf::from(path)))
     }
 
     /// Executes the tool with validated arguments.
@@ -204,6 +212,7 @@ impl From<String> for ToolOutput {
 
 type Execute =
     dyn Fn(Invocation) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
+type IdentifyFile = dyn Fn(String) -> BoxFuture<'static, PathBuf> + Send + Sync;
 type DeclareEffects = dyn Fn(&Map<String, Value>) -> Effects + Send + Sync;
 type Prepare =
     dyn Fn(&Map<String, Value>) -> Result<Option<Map<String, Value>>, ToolError> + Send + Sync;
@@ -218,6 +227,7 @@ pub struct FnTool {
     mode: ExecutionMode,
     prepare: Option<Arc<Prepare>>,
     effects: Option<Arc<DeclareEffects>>,
+    identify_file: Option<Arc<IdentifyFile>>,
     execute: Arc<Execute>,
 }
 
@@ -241,6 +251,7 @@ impl FnTool {
             mode: ExecutionMode::Parallel,
             prepare: None,
             effects: None,
+            identify_file: None,
             execute: Arc::new(execute),
         }
     }
@@ -321,6 +332,19 @@ impl FnTool {
         self
     }
 
+    /// Sets the function that returns one name for all spellings of a path.
+    #[must_use]
+    pub fn identify_file<Fut>(
+        mut self,
+        identify: impl Fn(String) -> Fut + Send + Sync + 'static,
+    ) -> Self
+    where
+        Fut: Future<Output = PathBuf> + Send + 'static,
+    {
+        self.identify_file = Some(Arc::new(move |path| Box::pin(identify(path))));
+        self
+    }
+
     /// Sets the function that changes arguments before they are validated.
     #[must_use]
     pub fn prepare(
@@ -365,6 +389,13 @@ impl AgentTool for FnTool {
 
     fn effects(&self, arguments: &Map<String, Value>) -> Effects {
         self.effects.as_ref().map_or_else(Effects::unknown, |effects| effects(arguments))
+    }
+
+    fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
+        match &self.identify_file {
+            Some(identify) => identify(path.to_owned()),
+            None => Box::pin(std::future::ready(PathBuf::from(path))),
+        }
     }
 
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {

@@ -47,7 +47,11 @@ impl Builtin {
     /// Builds the tool for a workspace; `None` if the workspace does not support it.
     pub fn build(&self, workspace: &Arc<Workspace>) -> Option<Arc<dyn AgentTool>> {
         let tool = (self.build)(Arc::clone(workspace))?;
-        Some(Arc::new(tool))
+        let workspace = Arc::clone(workspace);
+        Some(Arc::new(tool.identify_file(move |path| {
+            let workspace = Arc::clone(&workspace);
+            async move { workspace.identify_file(&path).await }
+        })))
     }
 }
 

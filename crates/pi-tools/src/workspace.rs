@@ -149,17 +149,32 @@ impl Workspace {
         self.executor.map_command_path(paths::resolve(path, &self.cwd, self.home.as_deref()))
     }
 
-    /// Returns the canonical path of a file. For a file that does not exist yet, its directory is
-    /// resolved.
+    /// Returns the canonical path of a file. For a file that does not exist yet, the nearest
+    /// directory above it that exists is resolved.
     pub(crate) async fn real_path(&self, path: &Path) -> std::io::Result<PathBuf> {
-        let missing = match self.executor.canonical(path).await {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => error,
-            found => return found,
-        };
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(missing);
-        };
-        Ok(self.executor.canonical(parent).await?.join(name))
+        let mut missing = None;
+        for existing in path.ancestors() {
+            match self.executor.canonical(existing).await {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    missing = missing.or(Some(error));
+                }
+                Err(error) => return Err(error),
+                Ok(real) => {
+                    let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+                    // Joining nothing would add a separator, which makes a file a directory.
+                    let is_whole = rest.as_os_str().is_empty();
+                    return Ok(if is_whole { real } else { real.join(rest) });
+                }
+            }
+        }
+        Err(missing.unwrap_or_else(|| std::io::ErrorKind::NotFound.into()))
+    }
+
+    /// Returns one name for all spellings of a path that a model wrote: relative or absolute, and
+    /// through links.
+    pub async fn identify_file(&self, path: &str) -> PathBuf {
+        let path = self.resolve(path);
+        self.real_path(&path).await.unwrap_or(path)
     }
 
     /// Compares a file with what the model saw of it; `current` is `None` if the file is gone.

@@ -280,6 +280,11 @@ impl AgentTool for Guarded {
         self.inner.effects(arguments)
     }
 
+    /// Files have the same names for all tools: an extension and a built-in tool may both write one.
+    fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
+        Box::pin(self.workspace.identify_file(path))
+    }
+
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             match self.call(invocation).await {

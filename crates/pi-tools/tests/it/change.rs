@@ -3,9 +3,10 @@
 use std::fs;
 use std::sync::Arc;
 
-use pi_agent::FnTool;
+use pi_agent::{Agent, FnTool, RunSettings};
+use pi_ai::faux::{Faux, Reply};
 use pi_protocol::CancelToken;
-use pi_tools::{ChangedFilePolicy, Host, Workspace, edit, read, write};
+use pi_tools::{ChangedFilePolicy, Host, Workspace, edit, read, toolset, write};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -37,6 +38,40 @@ async fn calls_on_one_file_are_serialized() {
     }
     let expected: String = (0..40).map(|number| format!("({number})\n")).collect();
     assert_eq!(fs::read_to_string(directory.path().join("f")).unwrap(), expected);
+}
+
+/// Runs one turn with these calls through an agent.
+async fn turn(directory: &std::path::Path, calls: &[(&str, Value)]) {
+    let faux = Faux::new();
+    let reply = calls
+        .iter()
+        .fold(Reply::new(), |reply, (tool, arguments)| reply.tool_call(*tool, arguments));
+    faux.push(reply);
+    faux.push(Reply::new().text("done"));
+    let mut settings = RunSettings::new(Arc::new(Faux::model()));
+    settings.tools = toolset::all(&workspace(directory));
+    Agent::new(Arc::new(faux), settings).prompt("go").await.unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_of_one_turn_change_a_file_in_their_order() {
+    for round in 0..200 {
+        let directory = TempDir::new().unwrap();
+        fs::create_dir(directory.path().join("d")).unwrap();
+        std::os::unix::fs::symlink("d", directory.path().join("link")).unwrap();
+        let absolute = directory.path().join("d/new/f");
+        let calls = [
+            ("write", json!({ "path": "d/new/f", "content": "one" })),
+            ("edit", replacement("link/new/f", "one", "two")),
+            ("write", json!({ "path": "g", "content": "A" })),
+            ("edit", replacement(absolute.to_str().unwrap(), "two", "three")),
+            ("write", json!({ "path": "./g", "content": "B" })),
+        ];
+        turn(directory.path(), &calls).await;
+        assert_eq!(fs::read_to_string(&absolute).unwrap(), "three", "round {round}");
+        assert_eq!(fs::read_to_string(directory.path().join("g")).unwrap(), "B", "round {round}");
+    }
 }
 
 /// The steps before a change, and the notice in its result.

@@ -311,6 +311,10 @@ impl AgentTool for Everything {
         Effects::none().summary(format!("{} arguments", arguments.len()), true)
     }
 
+    fn identify_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, PathBuf> {
+        Box::pin(std::future::ready(PathBuf::from(path)))
+    }
+
     fn execute(&self, invocation: Invocation) -> BoxFuture<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move { Ok(ToolOutput::text(invocation.id)) })
     }
