@@ -70,10 +70,10 @@ pub enum CheckpointError {
     /// The workspace is on an executor whose files this process cannot reach.
     #[error("checkpoints are not supported for {}: it is on another machine or in a container", .0.display())]
     NotLocal(PathBuf),
-    /// The current checkpoint is the oldest one.
+    /// No run up to the current checkpoint changed anything.
     #[error("there is nothing to undo")]
     NothingToUndo,
-    /// The current checkpoint is the latest one.
+    /// No run was undone.
     #[error("there is nothing to redo")]
     NothingToRedo,
 }
@@ -95,6 +95,11 @@ pub struct Checkpoint {
     pub label: String,
     /// Number of files, directories and links that differ from the checkpoint before.
     pub changes: usize,
+    /// Time when it was taken, in milliseconds since the epoch; unknown in old journals.
+    pub time: Option<i64>,
+    /// The changes were found and not made by a run: the first state of the workspace, or changes
+    /// of the user between two runs.
+    pub found: bool,
 }
 
 /// The treatment of new contents in a scan.
@@ -138,14 +143,25 @@ impl Checkpoints {
         Self::open(store, &root, limits)
     }
 
-    /// Takes a checkpoint and returns its number. If nothing has changed, returns the current one.
+    /// Takes a checkpoint after a run and returns its number. If nothing has changed, returns the
+    /// current one.
     pub fn take(&mut self, label: &str) -> Result<usize, CheckpointError> {
+        self.take_labeled(label, false)
+    }
+
+    /// Takes a checkpoint before a run, of changes that no run made. [`undo`](Self::undo) leaves
+    /// them alone.
+    pub fn take_found(&mut self) -> Result<usize, CheckpointError> {
+        self.take_labeled("as found", true)
+    }
+
+    fn take_labeled(&mut self, label: &str, found: bool) -> Result<usize, CheckpointError> {
         let now = self.scan(Contents::Store)?;
         self.index.save(&self.index_file);
         if self.journal.position().is_some() && now == *self.journal.state() {
             return Ok(self.journal.position().unwrap_or_default());
         }
-        let number = self.journal.push(label, now)?;
+        let number = self.journal.push(label, found, now)?;
         self.forget_oldest()?;
         Ok(number)
     }
@@ -168,19 +184,27 @@ impl Checkpoints {
         Ok(from.changes_to(&to))
     }
 
-    /// Restores the checkpoint before the current one. Files that have changed since the current
-    /// one are not touched but reported.
-    pub fn undo(&mut self) -> Result<RestoreReport, CheckpointError> {
-        let at = self.journal.position().ok_or(CheckpointError::NothingToUndo)?;
-        let before = self.journal.before(at).ok_or(CheckpointError::NothingToUndo)?;
-        self.go(at, before)
+    /// Returns the checkpoints between which [`undo`](Self::undo) goes: the latest run that was not
+    /// undone, and the state before it.
+    pub fn undoable(&self) -> Option<(usize, usize)> {
+        self.journal.last_run()
     }
 
-    /// Restores the checkpoint after the current one, to revert an `undo`.
+    /// Returns the checkpoints between which [`redo`](Self::redo) goes.
+    pub fn redoable(&self) -> Option<(usize, usize)> {
+        self.journal.next_run()
+    }
+
+    /// Takes back the latest run. Files that have changed since are not touched but reported.
+    pub fn undo(&mut self) -> Result<RestoreReport, CheckpointError> {
+        let (run, before) = self.undoable().ok_or(CheckpointError::NothingToUndo)?;
+        self.go(run, before)
+    }
+
+    /// Repeats the changes of the run that was undone last.
     pub fn redo(&mut self) -> Result<RestoreReport, CheckpointError> {
-        let at = self.journal.position().ok_or(CheckpointError::NothingToRedo)?;
-        let after = self.journal.after(at).ok_or(CheckpointError::NothingToRedo)?;
-        self.go(at, after)
+        let (before, run) = self.redoable().ok_or(CheckpointError::NothingToRedo)?;
+        self.go(before, run)
     }
 
     /// Returns the content that a file had at a checkpoint, if it was stored. The path has the form

@@ -19,9 +19,6 @@ use crate::extension::{
 };
 use crate::session::SessionEvent;
 
-/// Label of a checkpoint with what happened between two runs, or before the first.
-const AS_FOUND: &str = "as found";
-
 /// Returns the extension, unless checkpoints are disabled or make no sense: in the home directory,
 /// for sessions that are not stored, and for files of another machine.
 pub(super) fn extension(
@@ -67,7 +64,7 @@ fn handlers(state: Arc<Checkpointing>) -> Handlers {
             let state = Arc::clone(&calling);
             async move {
                 if !call.effects.is_read_only() && !state.taken.swap(true, Ordering::Relaxed) {
-                    state.take(AS_FOUND.to_owned(), &context).await;
+                    state.take(None, &context).await;
                 }
                 Ok(ToolDecision::allow())
             }
@@ -77,7 +74,7 @@ fn handlers(state: Arc<Checkpointing>) -> Handlers {
             async move {
                 let settled = matches!(event, SessionEvent::AgentSettled { .. });
                 if settled && state.taken.swap(false, Ordering::Relaxed) {
-                    state.take(state.label(), &context).await;
+                    state.take(Some(state.label()), &context).await;
                 }
                 Ok(())
             }
@@ -95,10 +92,15 @@ impl Checkpointing {
         self.label.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn take(&self, label: String, context: &ExtensionContext) {
+    /// Takes a checkpoint before a run (without a label) or after it.
+    async fn take(&self, label: Option<String>, context: &ExtensionContext) {
         let (store, workspace) = (self.store.clone(), Arc::clone(&self.workspace));
         let taken = tokio::task::spawn_blocking(move || {
-            Checkpoints::of(&store, &workspace, Limits::default())?.take(&label).map(drop)
+            let mut checkpoints = Checkpoints::of(&store, &workspace, Limits::default())?;
+            match label {
+                Some(label) => checkpoints.take(&label).map(drop),
+                None => checkpoints.take_found().map(drop),
+            }
         })
         .await;
         let problem = match taken {

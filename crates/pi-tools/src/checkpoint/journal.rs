@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +28,12 @@ enum Line {
 struct Entry {
     number: usize,
     label: String,
+    /// Milliseconds since the epoch; absent in journals of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    time: Option<i64>,
+    /// The changes were found and not made by a run.
+    #[serde(default, skip_serializing_if = "is_false")]
+    found: bool,
     /// Checkpoint before this one. Later ones were undone and are gone.
     follows: Option<usize>,
     /// Differences from that checkpoint, or from an empty workspace.
@@ -91,17 +98,26 @@ impl Journal {
             number: entry.number,
             label: entry.label.clone(),
             changes: entry.changes.len(),
+            time: entry.time,
+            found: entry.found,
         };
         self.entries.iter().map(checkpoint).collect()
     }
 
     /// Adds a checkpoint after the current one, and makes it the current one.
-    pub(super) fn push(&mut self, label: &str, state: State) -> Result<usize, CheckpointError> {
+    pub(super) fn push(
+        &mut self,
+        label: &str,
+        found: bool,
+        state: State,
+    ) -> Result<usize, CheckpointError> {
         let number = self.entries.last().map_or(0, |last| last.number + 1);
         let changes = self.state.changes_to(&state);
         let entry = Entry {
             number,
             label: label.to_owned(),
+            time: Some(now()),
+            found,
             follows: self.position,
             changes: changes.into_iter().map(|change| (change.path, change.after)).collect(),
         };
@@ -119,13 +135,18 @@ impl Journal {
         Ok(())
     }
 
-    pub(super) fn before(&self, number: usize) -> Option<usize> {
-        let at = self.index(number)?;
-        Some(self.entries[at.checked_sub(1)?].number)
+    /// Returns the latest run up to the current checkpoint, as the checkpoints after and before it.
+    pub(super) fn last_run(&self) -> Option<(usize, usize)> {
+        let current = self.index(self.position?)?;
+        let run = (1..=current).rev().find(|at| !self.entries[*at].found)?;
+        Some((self.entries[run].number, self.entries[run - 1].number))
     }
 
-    pub(super) fn after(&self, number: usize) -> Option<usize> {
-        Some(self.entries.get(self.index(number)? + 1)?.number)
+    /// Returns the first run after the current checkpoint, as the checkpoints before and after it.
+    pub(super) fn next_run(&self) -> Option<(usize, usize)> {
+        let current = self.index(self.position?)?;
+        let run = (current + 1..self.entries.len()).find(|at| !self.entries[*at].found)?;
+        Some((self.entries[run - 1].number, self.entries[run].number))
     }
 
     /// Returns the state at a checkpoint.
@@ -198,6 +219,15 @@ impl Journal {
         new.persist(&self.path).map_err(|error| failed()(error.error))?;
         Ok(())
     }
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn encode(line: &Line) -> Result<Vec<u8>, CheckpointError> {

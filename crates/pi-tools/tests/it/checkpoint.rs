@@ -109,6 +109,39 @@ fn changes_are_undone_and_redone() {
 }
 
 #[test]
+fn only_runs_are_undone() {
+    let project = Project::new();
+    let write = |name: &str, text: &str| fs::write(project.path(name), text).unwrap();
+    let read = |name: &str| fs::read_to_string(project.path(name)).ok();
+    write("a", "1");
+    let mut checkpoints = project.open(Limits::default());
+    checkpoints.take_found().unwrap();
+    assert_eq!(checkpoints.undoable(), None);
+    write("a", "22");
+    checkpoints.take("first run").unwrap();
+    write("mine", "of the user");
+    checkpoints.take_found().unwrap();
+    write("b", "333");
+    checkpoints.take("second run").unwrap();
+    write("mine", "of the user, again");
+    checkpoints.take_found().unwrap();
+
+    let mut checkpoints = project.open(Limits::default());
+    let found: Vec<bool> = checkpoints.list().iter().map(|checkpoint| checkpoint.found).collect();
+    assert_eq!(found, [true, false, true, false, true]);
+    assert!(checkpoints.list().iter().all(|checkpoint| checkpoint.time.is_some()));
+    assert_eq!(checkpoints.undo().unwrap().paths, ["b"]);
+    assert_eq!(checkpoints.undo().unwrap().paths, ["a"]);
+    assert_eq!(read("a").as_deref(), Some("1"));
+    assert_eq!((read("b"), read("mine").as_deref()), (None, Some("of the user, again")));
+    assert!(matches!(checkpoints.undo(), Err(CheckpointError::NothingToUndo)));
+    checkpoints.redo().unwrap();
+    checkpoints.redo().unwrap();
+    assert_eq!((read("a").as_deref(), read("b").as_deref()), (Some("22"), Some("333")));
+    assert!(matches!(checkpoints.redo(), Err(CheckpointError::NothingToRedo)));
+}
+
+#[test]
 fn later_changes_are_not_overwritten() {
     let project = Project::new();
     for name in ["mine", "theirs", "gone"] {
