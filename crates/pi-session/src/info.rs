@@ -38,6 +38,8 @@ pub struct SessionInfo {
     pub modified: i64,
     /// Number of messages on all branches and of all roles.
     pub message_count: u64,
+    /// Number of system messages among them.
+    pub system_message_count: u64,
     /// The beginning of the first message of the user, or `(no messages)`.
     pub first_message: String,
     /// The size of the file, in bytes.
@@ -84,6 +86,7 @@ pub(crate) struct Summary {
     /// Time of the last message of the user or the model.
     active: Option<i64>,
     messages: u64,
+    system_messages: u64,
     first: Option<String>,
 }
 
@@ -97,12 +100,14 @@ impl Summary {
             parent: header.parent_session,
             active: None,
             messages: 0,
+            system_messages: 0,
             first: None,
         }
     }
 
     fn add(&mut self, line: &Glimpse) {
         self.messages += u64::from(line.is_message);
+        self.system_messages += u64::from(line.is_system);
         if line.is_name {
             self.name = line.text.as_ref().map(|(_, name)| name.clone());
         }
@@ -128,6 +133,7 @@ impl Summary {
             created: self.created,
             modified: self.active.or(self.created).unwrap_or(written),
             message_count: self.messages,
+            system_message_count: self.system_messages,
             first_message: self.first.clone().unwrap_or_else(|| "(no messages)".to_owned()),
             size,
         }

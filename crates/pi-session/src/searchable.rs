@@ -57,6 +57,8 @@ pub(crate) struct Glimpse {
     pub(crate) is_conversation: bool,
     /// The line is a message of any role.
     pub(crate) is_message: bool,
+    /// The line is a system message.
+    pub(crate) is_system: bool,
     /// The line sets or removes the name of the session.
     pub(crate) is_name: bool,
     /// The searchable text.
@@ -104,6 +106,7 @@ impl Glimpse {
         self.time = time.map(|time| time as i64);
         let role = object.value::<String>("role");
         self.is_conversation = matches!(role.as_deref(), Some("user" | "assistant"));
+        self.is_system = role.as_deref() == Some("system");
         self.text = match role.as_deref() {
             Some("user") => Some((TextKind::User, content(&object))),
             Some("assistant") => Some((TextKind::Assistant, content(&object))),

@@ -262,7 +262,10 @@ fn facts(overview: &Overview) -> Vec<(&'static str, String)> {
         "Messages",
         format!(
             "{} ({} user, {} assistant, {} tool calls)",
-            stats.total_messages, stats.user_messages, stats.assistant_messages, stats.tool_calls
+            overview::messages(stats),
+            stats.user_messages,
+            stats.assistant_messages,
+            stats.tool_calls
         ),
     ));
     if tokens.total > 0 {

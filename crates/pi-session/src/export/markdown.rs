@@ -94,7 +94,13 @@ pub(super) fn write(
     options: &MarkdownOptions,
     out: &mut impl Write,
 ) -> Result<(), SessionError> {
-    let mut writer = Writer { options, text: String::new(), calls: HashMap::new(), several: false };
+    let mut writer = Writer {
+        options,
+        text: String::new(),
+        calls: HashMap::new(),
+        several: false,
+        in_answer: false,
+    };
     writer.head(&Overview::read(session)?);
     for entry in session.branch_entries(None)? {
         match entry {
@@ -117,6 +123,8 @@ struct Writer<'a> {
     calls: HashMap<String, String>,
     /// The last answer has several calls, so that each result has to name its call.
     several: bool,
+    /// The current section is that of an answer.
+    in_answer: bool,
 }
 
 impl Writer<'_> {
@@ -127,7 +135,7 @@ impl Writer<'_> {
             facts.push(code_span(&overview.cwd));
         }
         facts.extend(overview.models.iter().map(|model| inline(model)));
-        facts.push(format!("{} messages", overview.stats.total_messages));
+        facts.push(format!("{} messages", overview::messages(&overview.stats)));
         if overview.stats.tokens.total > 0 {
             facts.push(overview::cost(overview.stats.cost));
         }
@@ -209,15 +217,18 @@ impl Writer<'_> {
     fn assistant(&mut self, message: &AssistantMessage) {
         self.calls.clear();
         self.several = message.tool_calls().nth(1).is_some();
-        let spoken = message.content.iter().any(|block| match block {
+        let speaks = message.content.iter().any(|block| match block {
             AssistantBlock::Text(text) => !text.text.trim().is_empty(),
             AssistantBlock::Thinking(thinking) => {
                 self.options.thinking && !thinking.thinking.trim().is_empty()
             }
             _ => false,
         });
-        if spoken || message.stop_reason.is_failure() {
+        // Turns that only call tools continue the section of the turn before.
+        let calls = message.tool_calls().next().is_some() && self.options.tools != ToolDetail::None;
+        if speaks || (calls && !self.in_answer) || message.stop_reason.is_failure() {
             self.heading("Assistant");
+            self.in_answer = true;
         }
         for block in &message.content {
             match block {
@@ -331,6 +342,7 @@ impl Writer<'_> {
     }
 
     fn heading(&mut self, title: &str) {
+        self.in_answer = false;
         self.text.push_str(&format!("\n## {}\n", inline(title)));
     }
 

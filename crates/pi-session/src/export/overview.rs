@@ -58,6 +58,11 @@ impl Overview {
     }
 }
 
+/// Returns the number of messages that an export shows: the system prompt is not one of them.
+pub(super) fn messages(stats: &SessionStats) -> u64 {
+    stats.total_messages - stats.system_messages
+}
+
 /// Formats a time stamp as `2026-11-15 06:32`; returns other texts unchanged.
 pub(super) fn date(timestamp: &str) -> String {
     match crate::time::parse_ms(timestamp) {

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::record::{Record, digest};
 
 /// The version. Change it whenever the format of the files or the set of searchable texts changes.
-const MAGIC: &str = "pi-session-index 1";
+const MAGIC: &str = "pi-session-index 2";
 
 /// The records of files, by their path below the directory. The keys are not `Path`s, since every
 /// comparison splits those into components.

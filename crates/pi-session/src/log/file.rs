@@ -63,8 +63,7 @@ impl LogFile {
     /// session.
     pub(crate) fn create(path: &Path, content: &[u8]) -> Result<Self, SessionError> {
         let directory = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(directory)
-            .map_err(SessionError::io("create the directory", directory))?;
+        create_directory(directory).map_err(SessionError::io("create the directory", directory))?;
         let failed = || SessionError::io("create", path);
         let new = tempfile::Builder::new()
             .prefix(".pi-new-")
@@ -226,8 +225,23 @@ impl LogFile {
     }
 }
 
+/// Creates a file that only its owner can read: a session may quote private code and keys.
 fn create_new(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().read(true).append(true).create_new(true).open(path)
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Creates a directory and its missing ancestors, which only their owner can read. Existing
+/// directories keep their mode.
+fn create_directory(directory: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
 }
 
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {

@@ -20,6 +20,9 @@ pub struct SessionStats {
     pub tool_results: u64,
     /// Messages of any role.
     pub total_messages: u64,
+    /// System messages among them. Not part of the JSON object, which is that of RPC.
+    #[serde(skip)]
+    pub system_messages: u64,
     pub tokens: TokenTotals,
     #[serde(serialize_with = "pi_protocol::number::js::serialize")]
     pub cost: f64,
@@ -67,7 +70,7 @@ impl SessionStats {
                 self.tool_results += 1;
                 self.add_usage(result.usage.as_ref());
             }
-            Message::System(_) => {}
+            Message::System(_) => self.system_messages += 1,
         }
     }
 

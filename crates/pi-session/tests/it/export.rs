@@ -339,6 +339,25 @@ fn every_kind_of_entry_is_shown_once_or_hidden() {
 }
 
 #[test]
+fn a_turn_that_only_calls_tools_has_a_heading() {
+    let mut session = Session::in_memory("/proj");
+    session.append_message(Message::user("Go")).unwrap();
+    let turn = |id: &str| answer(vec![call(id, "bash", json!({"command": id}))]);
+    for id in ["c1", "c2"] {
+        session.append_message(turn(id)).unwrap();
+        session.append_message(result(id, "bash", "")).unwrap();
+    }
+    session.append_message(Message::user("More")).unwrap();
+    session.append_message(turn("c3")).unwrap();
+    let text = markdown(&session, &markdown_options());
+    let expected = "## User\n\nGo\n\n## Assistant\n\n**bash** `c1`\n\n**bash** `c2`\n\n\
+                    ## User\n\nMore\n\n## Assistant\n\n**bash** `c3`\n";
+    assert!(text.ends_with(expected), "{text}");
+    let text = markdown(&session, &markdown_options().tools(ToolDetail::None));
+    assert!(!text.contains("Assistant"), "{text}");
+}
+
+#[test]
 fn quoted_content_cannot_end_its_fence() {
     let mut session = Session::in_memory("/proj");
     session.append_message(Message::user("Fix *it*\n<!-- all\n```\n<!-- unclosed")).unwrap();

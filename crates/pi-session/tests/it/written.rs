@@ -49,6 +49,30 @@ fn files_are_named_after_their_time_and_id() {
     assert_ne!(fork.id(), session.id());
 }
 
+#[cfg(unix)]
+#[test]
+fn new_files_and_directories_are_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = TempDir::new().unwrap();
+    fs::set_permissions(directory.path(), PermissionsExt::from_mode(0o755)).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let new = NewSession::new("/proj").directory(directory.path().join("a/b"));
+    let mut session = Session::create(new).unwrap();
+    session.append_message(Message::user("hello")).unwrap();
+    let file = session.path().unwrap();
+    assert_eq!((mode(file), mode(file.parent().unwrap())), (0o600, 0o700));
+    assert_eq!(mode(directory.path()), 0o755, "existing directories keep their mode");
+    let fork = session.clone_branch().unwrap();
+    assert_eq!(mode(fork.path().unwrap()), 0o600);
+    // So do existing files.
+    let file = file.to_owned();
+    drop(session);
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o644)).unwrap();
+    let mut session = Session::open(&file, &pi_session::OpenOptions::append()).unwrap();
+    session.append_message(Message::user("again")).unwrap();
+    assert_eq!(mode(&file), 0o644);
+}
+
 #[test]
 fn directories_are_named_after_the_working_directory() {
     // Recorded from pi 1.5.0.
