@@ -10,6 +10,7 @@ mod model;
 mod packages;
 mod services;
 mod session_settings;
+mod tool_names;
 mod tools;
 mod trust;
 mod user_resources;
@@ -27,13 +28,16 @@ use serde_json::{Map, Value};
 
 pub use guarding::load_guard;
 pub(crate) use services::Services;
+pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelection};
+pub use trust::load_settings;
 pub use user_resources::load_resources;
 
 use crate::config::resolve_session_directory;
 use crate::extension::{Extension, ExtensionFailure, Extensions, NoUi, RunMode, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
 use crate::models::SelectModelError;
+use crate::omissions::Omission;
 use crate::resources::ResourceFlags;
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, SessionEvent, StartReason};
@@ -166,6 +170,9 @@ pub enum CreateError {
     /// The guard cannot be set up.
     #[error(transparent)]
     Guard(#[from] GuardError),
+    /// The tool selection names tools that do not exist.
+    #[error(transparent)]
+    Tools(#[from] UnknownToolError),
     /// The executor cannot be used.
     #[error(transparent)]
     Executor(#[from] ConnectError),
@@ -184,6 +191,8 @@ pub struct NotCreated {
     pub error: CreateError,
     /// Problems in files of the user, often the cause.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the user configured and the session would not have used.
+    pub omissions: Vec<Omission>,
 }
 
 /// A new agent.
@@ -194,6 +203,8 @@ pub struct Created {
     pub runtime: AgentRuntime,
     /// Problems in files of the user and of extensions, and substitutions that were made.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the user configured and the session does not use.
+    pub omissions: Vec<Omission>,
 }
 
 /// Creates an agent and starts its session.
@@ -202,12 +213,19 @@ pub async fn create_agent_session(options: AgentOptions) -> Result<Created, NotC
     let asked = ask_trust(&options, &extensions).await;
     let services = Services::load(&options, asked.trusted);
     let mut diagnostics = services.diagnostics();
+    let omissions = services.omissions.clone();
     diagnostics.extend(asked.problems);
     diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
     match Box::pin(assemble(&options, services, extensions, &mut diagnostics)).await {
-        Ok(runtime) => Ok(Created { runtime, diagnostics }),
-        Err(error) => Err(NotCreated { error, diagnostics }),
+        Ok((runtime, omissions)) => Ok(Created { runtime, diagnostics, omissions }),
+        Err(error) => Err(NotCreated { error, diagnostics, omissions }),
     }
+}
+
+/// Returns what a session with these options would leave out. No session is created, and no
+/// extension is asked about trust in the project.
+pub fn find_omissions(options: &AgentOptions) -> Vec<Omission> {
+    Services::load_omissions(options)
 }
 
 async fn assemble(
@@ -215,7 +233,7 @@ async fn assemble(
     services: Services,
     extensions: Extensions,
     diagnostics: &mut Vec<Diagnostic>,
-) -> Result<AgentRuntime, CreateError> {
+) -> Result<(AgentRuntime, Vec<Omission>), CreateError> {
     let directory = {
         let settings = services.settings();
         resolve_session_directory(&options.environment, options.session_dir.as_deref(), &settings)
@@ -237,14 +255,14 @@ async fn assemble(
     }
     let services = services.for_directory(log.cwd()).await;
     let weak = WeakAgentRuntime::default();
-    let Built { session, diagnostics: more, failures } =
+    let Built { session, diagnostics: more, omissions, failures } =
         services.build_first(log, &weak, extensions).await?;
     diagnostics.extend(more);
     diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
     diagnostics.extend(damage(&session));
     let runtime = AgentRuntime::new(session.clone(), services, &weak);
     diagnostics.extend(start(&runtime, &session, reason).await);
-    Ok(runtime)
+    Ok((runtime, omissions))
 }
 
 /// Starts the first session. No one else can subscribe yet, so failures become diagnostics.

@@ -3,8 +3,11 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use serde::Serialize;
+
 /// The severity of a problem.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Part of a file is ignored or was corrected.
     Warning,

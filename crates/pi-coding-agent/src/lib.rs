@@ -56,6 +56,7 @@ pub mod extension;
 pub mod guard;
 #[doc(hidden)]
 pub mod models;
+mod omissions;
 #[doc(hidden)]
 pub mod resources;
 pub mod rpc;
@@ -66,11 +67,12 @@ mod session_selector;
 
 pub use create::{
     AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, ToolChange,
-    ToolChoice, ToolFilter, ToolSelection, create_agent_session,
+    ToolChoice, ToolFilter, ToolSelection, UnknownToolError, create_agent_session, find_omissions,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;
 pub use models::{CredentialError, ModelRegistry, SelectModelError};
+pub use omissions::Omission;
 pub use resources::{ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt};
 pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
@@ -79,6 +81,6 @@ pub use session_selector::{SelectSessionError, SessionSelector};
 #[doc(hidden)]
 pub use checkpoints::checkpoint_directory;
 #[doc(hidden)]
-pub use create::{load_guard, load_resources};
+pub use create::{load_guard, load_resources, load_settings};
 #[doc(hidden)]
 pub use secrets::{configured_secrets, redacted_session};

@@ -6,6 +6,7 @@
 
 mod context_files;
 mod discover;
+mod extensions;
 mod front_matter;
 mod packages;
 mod patterns;
@@ -40,6 +41,8 @@ use discover::{Candidate, Kind, candidates};
 /// The resources that a settings file names.
 #[derive(Debug, Clone, Default)]
 pub struct ResourceSettings {
+    /// Entries of `extensions`.
+    pub extensions: Vec<String>,
     /// Entries of `skills`.
     pub skills: Vec<String>,
     /// Entries of `prompts`.
@@ -53,6 +56,10 @@ pub struct ResourceFlags {
     pub skills: Vec<String>,
     /// Additional templates: files or directories.
     pub prompts: Vec<String>,
+    /// Looks for no extensions.
+    pub no_extensions: bool,
+    /// Looks for no MCP servers.
+    pub no_mcp: bool,
     /// Loads no skills but those in `skills`.
     pub no_skills: bool,
     /// Loads no templates but those in `prompts`.
@@ -86,6 +93,9 @@ pub struct ResourceOptions {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Resources {
+    /// Extension files of the user, the trusted project and packages. This version does not load
+    /// them.
+    pub extensions: Vec<PathBuf>,
     /// Context files, from general to specific.
     pub context_files: Vec<ContextFile>,
     /// Skills with unique names.
@@ -143,6 +153,8 @@ impl Resources {
         if !options.flags.no_context_files {
             resources.context_files = context_files::load(&options.environment, diagnostics);
         }
+        let path = |candidate: Candidate, _: &mut Vec<Diagnostic>| Some(candidate.source.path);
+        resources.extensions = load_unique(Kind::Extensions, options, path, diagnostics);
         let loaded = load_unique(Kind::Skills, options, Skill::load, diagnostics);
         resources.skills = first_of_each_name(loaded, diagnostics, |s| (&s.name, &s.path));
         let loaded = load_unique(Kind::Prompts, options, PromptTemplate::load, diagnostics);

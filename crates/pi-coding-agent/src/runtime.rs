@@ -237,6 +237,9 @@ impl AgentRuntime {
         new.set_runtime_subscribers(Some(self.0.subscribers.clone()));
         *self.0.current.lock().unwrap_or_else(PoisonError::into_inner) = new.clone();
         *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
+        for diagnostic in &built.diagnostics {
+            new.emit(SessionEvent::from_diagnostic(diagnostic, None)).await;
+        }
         new.report(built.failures).await;
         self.start(&new, start, previous).await;
         Ok(())

@@ -7,7 +7,9 @@ use pi_ai::providers;
 use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::models::{CredentialError, SelectModelError};
 use pi_coding_agent::session::PromptError;
-use pi_coding_agent::{CreateError, SelectSessionError};
+use pi_coding_agent::{CreateError, Omission, SelectSessionError, UnknownToolError};
+
+use crate::flags::suggest;
 
 /// An error with a hint for users of the command line.
 pub(crate) trait Hint {
@@ -21,12 +23,45 @@ impl Hint for CreateError {
             Self::Model(error) => error.hint(),
             Self::Session(error) => error.hint(),
             Self::Guard(error) => error.hint(),
+            Self::Tools(error) => error.hint(),
             Self::UnsandboxedExecutor(_) => {
                 Some("use --executor local, or --profile explore without a sandbox".to_owned())
             }
             _ => None,
         }
     }
+}
+
+impl Hint for Omission {
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::Extensions { .. } => "silence this with -ne".to_owned(),
+            Self::McpServers { .. } => "silence this with --no-mcp".to_owned(),
+            Self::Settings { .. } => "see `pi doctor`".to_owned(),
+            Self::UntrustedProject { .. } => {
+                "review them, then run `pi trust add`, or use --approve for one run".to_owned()
+            }
+            Self::Tool { name, known } => return near_tool(name, known),
+            _ => return None,
+        })
+    }
+}
+
+impl Hint for UnknownToolError {
+    fn hint(&self) -> Option<String> {
+        let (names, known) = match self {
+            Self::Excluded { name, known } => (std::slice::from_ref(name), known),
+            Self::NoneSelected { names, known } => (names.as_slice(), known),
+            _ => return None,
+        };
+        let near = names.iter().find_map(|name| near_tool(name, known));
+        near.or_else(|| Some(format!("the tools are {}", known.join(", "))))
+    }
+}
+
+fn near_tool(name: &str, known: &[String]) -> Option<String> {
+    let near = suggest::nearest(name, known.iter().map(String::as_str))?;
+    Some(format!("did you mean {near}?"))
 }
 
 impl Hint for SelectSessionError {

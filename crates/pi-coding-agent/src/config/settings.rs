@@ -111,6 +111,8 @@ pub struct Settings {
     /// Packages of resources.
     #[schemars(with = "Option<Vec<choices::PackageSource>>")]
     pub(crate) packages: Option<Vec<PackageSource>>,
+    /// Extension files and directories. This version does not load extensions, and reports them.
+    pub extensions: Option<Vec<String>>,
     /// Skill files and directories.
     pub skills: Option<Vec<String>>,
     /// Prompt template files and directories.

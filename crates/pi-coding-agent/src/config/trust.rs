@@ -78,11 +78,16 @@ pub fn needs_trust(cwd: &Path, home: Option<&Path>) -> bool {
     if protected::in_project(Protection::NeedsTrust).any(|path| cwd.join(path).exists()) {
         return true;
     }
+    shared_skills(cwd, home).next().is_some()
+}
+
+/// Returns the directories `.agents/skills` of a project and of the directories above it, but not
+/// that of the user's home.
+pub(crate) fn shared_skills(cwd: &Path, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
     let home = home.map(canonical);
-    let own = |directory: &Path| home.as_deref() == Some(directory);
-    canonical(cwd)
-        .ancestors()
-        .any(|directory| !own(directory) && directory.join(".agents/skills").exists())
+    let directories: Vec<PathBuf> = canonical(cwd).ancestors().map(Path::to_owned).collect();
+    let foreign = directories.into_iter().filter(move |one| home.as_ref() != Some(one));
+    foreign.map(|one| one.join(".agents/skills")).filter(|path| path.exists())
 }
 
 /// The stored decisions.

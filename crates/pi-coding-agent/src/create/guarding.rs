@@ -19,7 +19,7 @@ use crate::guard::{
 
 /// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
-    let settings = load_settings(options, None, &mut Vec::new());
+    let (settings, _) = load_settings(options, None, &mut Vec::new());
     if let Some(problem) = settings.guard_error() {
         return Err(GuardError::Settings(problem.clone()));
     }

@@ -21,14 +21,14 @@ pub(super) fn installed(
     let mut roots: Vec<PackageRoot> = Vec::new();
     for (scope, resource_scope, base) in scopes {
         for package in settings.scope(scope).packages.unwrap_or_default() {
-            let (source, skills, prompts) = match package {
-                PackageSource::Whole(source) => (source, None, None),
-                PackageSource::Part { source, autoload, skills, prompts, .. } => {
-                    // Without autoload, only the selected resources are loaded.
-                    let none = || if autoload == Some(false) { Some(Vec::new()) } else { None };
-                    (source, skills.or_else(none), prompts.or_else(none))
+            let (source, autoload, extensions, skills, prompts) = match package {
+                PackageSource::Whole(source) => (source, None, None, None, None),
+                PackageSource::Part { source, autoload, extensions, skills, prompts } => {
+                    (source, autoload, extensions, skills, prompts)
                 }
             };
+            // Without autoload, only the selected resources are loaded.
+            let none = || (autoload == Some(false)).then(Vec::new);
             let directory = directory(&source, &base, environment);
             if roots.iter().any(|root| root.directory == directory) {
                 continue;
@@ -38,8 +38,9 @@ pub(super) fn installed(
                     directory,
                     scope: resource_scope,
                     source,
-                    skills,
-                    prompts,
+                    extensions: extensions.or_else(none),
+                    skills: skills.or_else(none),
+                    prompts: prompts.or_else(none),
                 });
             } else {
                 let message = format!(

@@ -14,10 +14,11 @@ use super::session_settings::session_settings;
 use super::trust::{ask_trust, load_settings};
 use super::user_resources::load_resources;
 use super::{AgentOptions, CreateError};
-use crate::config::{AuthStore, SettingsStore};
+use crate::config::{AuthStore, Settings, SettingsStore};
 use crate::extension::{DiscoveredResources, ExtensionFailure, Extensions};
 use crate::guard::{Guarded, ToolOrigin};
 use crate::models::{ModelRegistry, ModelsFile};
+use crate::omissions::{self, Omission};
 use crate::resources::Resources;
 use crate::runtime::WeakAgentRuntime;
 use crate::session::{AgentSession, SessionParts, SessionSettings};
@@ -34,12 +35,16 @@ pub(crate) struct Services {
     /// Decision of an extension whether the project is trusted.
     trusted: Option<bool>,
     problems: Vec<Diagnostic>,
+    /// What the files configure and no session uses.
+    pub(super) omissions: Vec<Omission>,
 }
 
 /// A session that was built.
 pub(crate) struct Built {
     pub(crate) session: AgentSession,
     pub(crate) diagnostics: Vec<Diagnostic>,
+    /// What the user configured and the session does not use.
+    pub(crate) omissions: Vec<Omission>,
     pub(crate) failures: Vec<ExtensionFailure>,
 }
 
@@ -57,7 +62,7 @@ impl Services {
     pub(super) fn load(options: &AgentOptions, trusted: Option<bool>) -> Self {
         let environment = &options.environment;
         let mut problems = Vec::new();
-        let settings = load_settings(options, trusted, &mut problems);
+        let (settings, trust) = load_settings(options, trusted, &mut problems);
         let (file, invalid) = ModelsFile::load(&environment.agent_directory.join("models.json"));
         problems.extend(invalid);
         let auth = AuthStore::new(&environment.agent_directory);
@@ -67,6 +72,8 @@ impl Services {
         let resources = load_resources(environment, &settings, &options.resources);
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
+        let omissions =
+            omissions::find(environment, &settings, &resources, &options.resources, trust);
         Self {
             options: Arc::new(options.clone()),
             settings: Arc::new(Mutex::new(settings)),
@@ -74,6 +81,7 @@ impl Services {
             resources: Arc::new(resources),
             trusted,
             problems,
+            omissions,
         }
     }
 
@@ -115,6 +123,14 @@ impl Services {
 
     pub(crate) fn diagnostics(&self) -> Vec<Diagnostic> {
         self.problems.clone()
+    }
+
+    /// Returns what a session with these options leaves out, without building one.
+    pub(super) fn load_omissions(options: &AgentOptions) -> Vec<Omission> {
+        let (settings, trust) = load_settings(options, None, &mut Vec::new());
+        let environment = &options.environment;
+        let resources = load_resources(environment, &settings, &options.resources);
+        omissions::find(environment, &settings, &resources, &options.resources, trust)
     }
 
     pub(super) fn settings(&self) -> MutexGuard<'_, SettingsStore> {
@@ -179,6 +195,7 @@ impl Services {
             let tools = tools.into_iter();
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
         };
+        let unknown = self.unknown_tools(&options, &settings)?;
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
         let tools = options.tools.choose(builtin, custom, &settings);
@@ -204,6 +221,22 @@ impl Services {
         parts.runtime = runtime.clone();
         parts.guard = Some(guard);
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
-        Ok(Built { session, diagnostics: chosen.diagnostics, failures })
+        let omissions = self.omissions.iter().cloned().chain(unknown).collect();
+        Ok(Built { session, diagnostics: chosen.diagnostics, omissions, failures })
+    }
+
+    /// Returns the selected tools that do not exist. Extensions may register any name later.
+    fn unknown_tools(
+        &self,
+        options: &AgentOptions,
+        settings: &Settings,
+    ) -> Result<Vec<Omission>, CreateError> {
+        if !options.extensions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let builtin = toolset::BUILTIN_TOOLS.iter().map(|tool| tool.name.to_owned());
+        let custom = options.custom_tools.iter().map(|tool| tool.declaration().name.clone());
+        let known: Vec<String> = builtin.chain(custom).collect();
+        Ok(options.tools.unknown(settings, &known)?)
     }
 }

@@ -188,7 +188,7 @@ impl ToolSelection {
 }
 
 /// Compiles names with `*`. A name that is not a valid pattern matches only itself.
-fn patterns(names: &[String]) -> Vec<GlobMatcher> {
+pub(super) fn patterns(names: &[String]) -> Vec<GlobMatcher> {
     let glob = |name: &String| Glob::new(name).or_else(|_| Glob::new(&globset::escape(name)));
     names.iter().filter_map(|name| glob(name).ok()).map(|glob| glob.compile_matcher()).collect()
 }

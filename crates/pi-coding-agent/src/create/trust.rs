@@ -51,24 +51,27 @@ pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -
     asked
 }
 
-/// Loads the settings of the user, and those of the project if it is trusted.
-pub(super) fn load_settings(
+/// Loads the settings of the user, and those of the project if it is trusted. Returns them with the
+/// decision about the project. `extension` is the decision of an extension.
+pub fn load_settings(
     options: &AgentOptions,
     extension: Option<bool>,
     problems: &mut Vec<Diagnostic>,
-) -> SettingsStore {
+) -> (SettingsStore, Trust) {
     let mut settings = SettingsStore::load(&options.environment, false);
     settings.set_overrides(options.settings.clone());
-    settings.set_trusted(is_trusted(options, extension, settings.settings(), problems));
-    settings
+    let trust = decide(options, extension, settings.settings(), problems);
+    // A question that no one is asked is answered with no.
+    settings.set_trusted(trust == Trust::Trusted);
+    (settings, trust)
 }
 
-fn is_trusted(
+fn decide(
     options: &AgentOptions,
     extension: Option<bool>,
     settings: &Settings,
     problems: &mut Vec<Diagnostic>,
-) -> bool {
+) -> Trust {
     let environment = &options.environment;
     let saved = TrustStore::new(&environment.agent_directory).find(&environment.cwd);
     let saved = saved.unwrap_or_else(|error| {
@@ -82,6 +85,5 @@ fn is_trusted(
         saved: saved.map(|entry| entry.trusted),
         default: settings.default_project_trust(),
     };
-    // A question that no one is asked is answered with no.
-    question.decide() == Trust::Trusted
+    question.decide()
 }

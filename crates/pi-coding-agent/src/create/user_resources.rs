@@ -28,6 +28,7 @@ pub fn load_resources(
     let lists = |scope| {
         let settings: Settings = settings.scope(scope);
         ResourceSettings {
+            extensions: settings.extensions.unwrap_or_default(),
             skills: settings.skills.unwrap_or_default(),
             prompts: settings.prompts.unwrap_or_default(),
         }

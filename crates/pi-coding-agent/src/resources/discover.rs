@@ -1,9 +1,10 @@
-//! Finding skills and templates, in order of precedence: settings and directories of the project,
+//! Finding extensions, skills and templates, in order of precedence: settings and directories of the project,
 //! those of the user, packages (those of the project first), and files of this run.
 
 use std::path::{Path, PathBuf};
 
 use super::context_files::repository_root;
+use super::extensions::{extension_files, named_extensions};
 use super::patterns::Entries;
 use super::scan::{Depth, markdown_files};
 use super::skills::{Layout, skill_files};
@@ -14,6 +15,7 @@ use crate::Diagnostic;
 /// The kind of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
+    Extensions,
     Skills,
     Prompts,
 }
@@ -22,6 +24,7 @@ impl Kind {
     /// Returns the name of the standard directory, which is also the key in settings and manifests.
     pub(super) fn directory(self) -> &'static str {
         match self {
+            Self::Extensions => "extensions",
             Self::Skills => "skills",
             Self::Prompts => "prompts",
         }
@@ -29,6 +32,7 @@ impl Kind {
 
     fn noun(self) -> &'static str {
         match self {
+            Self::Extensions => "extension",
             Self::Skills => "skill",
             Self::Prompts => "prompt template",
         }
@@ -36,6 +40,7 @@ impl Kind {
 
     fn settings(self, settings: &ResourceSettings) -> &[String] {
         match self {
+            Self::Extensions => &settings.extensions,
             Self::Skills => &settings.skills,
             Self::Prompts => &settings.prompts,
         }
@@ -53,6 +58,7 @@ pub(super) struct Candidate {
 /// Returns the files of a kind in a configured directory, templates also in its subdirectories.
 pub(super) fn files_of(kind: Kind, directory: &Path) -> Vec<PathBuf> {
     match kind {
+        Kind::Extensions => extension_files(directory),
         Kind::Skills => skill_files(directory, Layout::Pi),
         Kind::Prompts => markdown_files(directory, Depth::Tree),
     }
@@ -66,6 +72,7 @@ pub(super) fn candidates(
 ) -> Vec<Candidate> {
     let environment = &options.environment;
     let off = match kind {
+        Kind::Extensions => options.flags.no_extensions,
         Kind::Skills => options.flags.no_skills,
         Kind::Prompts => options.flags.no_prompts,
     };
@@ -150,6 +157,7 @@ impl Source {
         };
         let directory = self.base.join(self.kind.directory());
         match self.kind {
+            Kind::Extensions => discovered(&self.base, extension_files(&directory)),
             Kind::Prompts => discovered(&self.base, markdown_files(&directory, Depth::Top)),
             Kind::Skills => {
                 discovered(&self.base, skill_files(&directory, Layout::Pi));
@@ -168,6 +176,7 @@ fn from_flags(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Candidate> {
     let flags = match kind {
+        Kind::Extensions => return Vec::new(),
         Kind::Skills => &options.flags.skills,
         Kind::Prompts => &options.flags.prompts,
     };
@@ -196,6 +205,7 @@ fn named_files(
 ) -> Result<(Vec<PathBuf>, bool), &'static str> {
     if path.is_dir() {
         let files = match kind {
+            Kind::Extensions => named_extensions(path),
             Kind::Prompts => markdown_files(path, depth),
             Kind::Skills => skill_files(path, Layout::Pi),
         };
@@ -203,6 +213,9 @@ fn named_files(
     }
     if !path.exists() {
         return Err("no such file or directory");
+    }
+    if kind == Kind::Extensions {
+        return Ok((vec![path.to_path_buf()], true));
     }
     let markdown = path.is_file() && path.extension().is_some_and(|extension| extension == "md");
     if markdown { Ok((vec![path.to_path_buf()], true)) } else { Err("not a Markdown file (`.md`)") }

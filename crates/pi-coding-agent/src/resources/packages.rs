@@ -1,4 +1,4 @@
-//! Skills and templates of installed packages. Packages are installed elsewhere.
+//! Extensions, skills and templates of installed packages. Packages are installed elsewhere.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -19,6 +19,8 @@ pub struct PackageRoot {
     pub scope: ResourceScope,
     /// Source in the settings: `npm:name`, a git address or a path.
     pub source: String,
+    /// Entries that select its extensions; `None` for all.
+    pub extensions: Option<Vec<String>>,
     /// Entries that select its skills; `None` for all.
     pub skills: Option<Vec<String>>,
     /// Entries that select its templates; `None` for all.
@@ -34,6 +36,7 @@ impl PackageRoot {
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Vec<PathBuf> {
         let filter = match kind {
+            Kind::Extensions => &self.extensions,
             Kind::Skills => &self.skills,
             Kind::Prompts => &self.prompts,
         };

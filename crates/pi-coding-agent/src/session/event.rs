@@ -22,6 +22,7 @@ pub use delta::MessageDelta;
 
 use super::{CompactionReason, CompactionResult};
 use crate::guard::GuardStatus;
+use crate::{Diagnostic, Severity};
 
 /// A fact about a session, for every subscriber.
 ///
@@ -117,6 +118,16 @@ pub enum SessionEvent {
     Guard {
         #[serde(flatten)]
         status: Arc<GuardStatus>,
+    },
+    /// A problem in the user's files, or something that the session does not use.
+    Diagnostic {
+        severity: Severity,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        path: Option<PathBuf>,
+        message: String,
+        /// What the user can do about it.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
     },
     /// The queues of waiting messages changed.
     QueueUpdate { steering: Vec<String>, follow_up: Vec<String> },
@@ -288,6 +299,12 @@ impl SessionEvent {
         )
     }
 
+    /// Creates the event for a diagnostic.
+    pub fn from_diagnostic(diagnostic: &Diagnostic, hint: Option<String>) -> Self {
+        let Diagnostic { severity, path, message } = diagnostic.clone();
+        Self::Diagnostic { severity, path, message, hint }
+    }
+
     /// Returns true if the event occurs many times in a turn. Extensions receive these only if
     /// they ask for them.
     pub fn is_progress(&self) -> bool {
@@ -363,6 +380,7 @@ impl SessionEvent {
             Self::TurnEnd { .. }
             | Self::MessageEnd { .. }
             | Self::Guard { .. }
+            | Self::Diagnostic { .. }
             | Self::QueueUpdate { .. }
             | Self::EntryAppended { .. }
             | Self::CompactionStart { .. }

@@ -142,7 +142,9 @@ fn package(entry: &Value, scope: ResourceScope, base: &std::path::Path) -> Packa
         Some(name) => base.join("npm/node_modules").join(name),
         None => fs::canonicalize(base.join(&source)).unwrap(),
     };
-    PackageRoot { directory, scope, source, skills: list("skills"), prompts: list("prompts") }
+    let extensions = list("extensions");
+    let (skills, prompts) = (list("skills"), list("prompts"));
+    PackageRoot { directory, scope, source, extensions, skills, prompts }
 }
 
 fn seen(resources: &Resources) -> Map<String, Value> {

@@ -67,6 +67,7 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     choices::trust,
     choices::models,
     choices::resources,
+    choices::omissions,
     choices::rules,
     secrets::file,
     secrets::keys,

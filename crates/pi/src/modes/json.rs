@@ -30,6 +30,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     let output = LineWriter::default();
     // No event is written before this line.
     let _ = session.with_log(|log| output.add(log.header()));
+    // A reader that is gone ends the mode when the first event is drained.
+    let _ = created.notices.iter().try_for_each(|notice| output.add(notice));
     created.runtime.add_listener(Arc::new(output.clone())).forever();
     progress::show_extension_errors(&created.runtime);
     until_signal(&created.runtime, write(&session, prompts, &output)).await

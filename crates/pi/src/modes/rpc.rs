@@ -22,6 +22,8 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
             Ok(created) => created,
             Err(exit) => return exit,
         };
+    // A client that is gone ends the server.
+    let _ = created.notices.iter().try_for_each(|notice| output.add(notice));
     let runtime = created.runtime;
     let served = async {
         let input = BufReader::new(tokio::io::stdin());

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::resources::ResourceFlags;
+use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
-    AgentOptions, CreateError, Created, Diagnostic, Environment, NotCreated, SelectSessionError,
-    SessionSelector, Severity, create_agent_session,
+    AgentOptions, AgentRuntime, CreateError, Created, Diagnostic, Environment, NotCreated,
+    Omission, SelectSessionError, SessionSelector, Severity, create_agent_session,
 };
 use pi_tools::supervisor::Supervisor;
 
@@ -16,38 +17,62 @@ use crate::commands::failure::guard_exit;
 use crate::exit::{Exit, fail_with_hint, note};
 use crate::hints::Hint as _;
 
+/// A new agent, and what the user is told about it.
+pub(super) struct Agent {
+    pub(super) runtime: AgentRuntime,
+    /// Problems and omissions, which are on stderr already, for the records of JSON and RPC mode.
+    pub(super) notices: Vec<SessionEvent>,
+}
+
 /// Creates the agent. Errors and warnings are reported on stderr.
 pub(super) async fn create(
     arguments: &Arguments,
     environment: Environment,
     ui: Arc<dyn Ui>,
     mode: RunMode,
-) -> Result<Created, ExitCode> {
+) -> Result<Agent, ExitCode> {
+    let warnings = arguments.warnings.iter().map(|text| Diagnostic::warning(None, text));
+    let warnings: Vec<Diagnostic> = warnings.collect();
     let mut options = options(arguments, environment);
     options.ui = ui;
     options.mode = mode;
     match Box::pin(create_agent_session(options)).await {
-        Ok(created) => {
-            created.diagnostics.iter().for_each(report);
-            let session = created.runtime.session();
+        Ok(Created { runtime, diagnostics, omissions, .. }) => {
+            let notices = notices(&diagnostics, &omissions);
+            notices.iter().for_each(report);
+            let session = runtime.session();
             if let Some(status) = session.guard().and_then(|guard| guard.status()) {
                 note(&status.to_string());
             }
-            Ok(created)
+            let given = warnings.iter().map(|one| SessionEvent::from_diagnostic(one, None));
+            Ok(Agent { runtime, notices: given.chain(notices).collect() })
         }
-        Err(NotCreated { error, diagnostics, .. }) => {
-            diagnostics.iter().for_each(report);
+        Err(NotCreated { error, diagnostics, omissions, .. }) => {
+            notices(&diagnostics, &omissions).iter().for_each(report);
             Err(fail_with_hint(&error.to_string(), error.hint().as_deref(), exit(&error)))
         }
     }
 }
 
-fn report(diagnostic: &Diagnostic) {
-    let severity = match diagnostic.severity {
+/// Returns the problems and omissions that a run reports, as events.
+fn notices(diagnostics: &[Diagnostic], omissions: &[Omission]) -> Vec<SessionEvent> {
+    let problems = diagnostics.iter().map(|one| SessionEvent::from_diagnostic(one, None));
+    let omissions = omissions.iter().filter(|omission| !omission.is_deliberate());
+    let omissions = omissions
+        .map(|omission| SessionEvent::from_diagnostic(&omission.diagnostic(), omission.hint()));
+    problems.chain(omissions).collect()
+}
+
+/// Prints a problem or an omission as one line.
+fn report(notice: &SessionEvent) {
+    let SessionEvent::Diagnostic { severity, path, message, hint } = notice else { return };
+    let severity = match severity {
         Severity::Warning => "warning",
         Severity::Error => "error",
     };
-    note(&format!("{severity}: {diagnostic}"));
+    let path = path.as_ref().map(|path| format!("{}: ", path.display())).unwrap_or_default();
+    let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    note(&format!("{severity}: {path}{message}{hint}"));
 }
 
 fn exit(error: &CreateError) -> Exit {
@@ -57,7 +82,7 @@ fn exit(error: &CreateError) -> Exit {
         CreateError::Session(
             SelectSessionError::Session(_) | SelectSessionError::DirectoryGone { .. },
         ) => Exit::Failed,
-        CreateError::Session(_) => Exit::Usage,
+        CreateError::Session(_) | CreateError::Tools(_) => Exit::Usage,
         CreateError::UnsandboxedExecutor(_) => Exit::SandboxUnavailable,
         _ => Exit::Failed,
     }
@@ -77,6 +102,8 @@ fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
     options.resources = ResourceFlags {
         skills: arguments.skills.paths.clone(),
         prompts: arguments.prompt_templates.paths.clone(),
+        no_extensions: arguments.extensions.no_discovery,
+        no_mcp: arguments.no_mcp,
         no_skills: arguments.skills.no_discovery,
         no_prompts: arguments.prompt_templates.no_discovery,
         no_context_files: arguments.no_context_files,

@@ -12,6 +12,7 @@ mod getting_started;
 mod guard;
 mod guard_guide;
 mod hints;
+mod omissions;
 mod policy;
 mod replay;
 mod sandbox;

@@ -34,6 +34,8 @@ pub(crate) enum PackageSource {
         source: String,
         /// `false` loads only the resources that the patterns select.
         autoload: Option<bool>,
+        /// Patterns of extensions.
+        extensions: Option<Vec<String>>,
         /// Patterns of skills.
         skills: Option<Vec<String>>,
         /// Patterns of prompt templates.

@@ -13,14 +13,22 @@ pub struct SettingKey {
     /// Description of a key that has no effect in this version. It is kept in the file for other
     /// programs and later versions.
     pub idle: Option<&'static str>,
+    /// The key has no effect although it would change the requests or the tools of a run, so every
+    /// run reports it. Keys of the screen, of updates and of telemetry are reported by checks of
+    /// the configuration only.
+    pub reported: bool,
 }
 
 const fn key(name: &'static str) -> SettingKey {
-    SettingKey { name, user_only: false, idle: None }
+    SettingKey { name, user_only: false, idle: None, reported: false }
 }
 
 const fn idle(name: &'static str, description: &'static str) -> SettingKey {
-    SettingKey { name, user_only: false, idle: Some(description) }
+    SettingKey { name, user_only: false, idle: Some(description), reported: false }
+}
+
+const fn reported(key: SettingKey) -> SettingKey {
+    SettingKey { reported: true, ..key }
 }
 
 const fn user_only(key: SettingKey) -> SettingKey {
@@ -49,7 +57,7 @@ pub const KEYS: &[SettingKey] = &[
     key("defaultTools"),
     key("changedFiles"),
     user_only(key("executor")),
-    idle("codemode", "Tools that are called from scripts."),
+    reported(idle("codemode", "Tools that are called from scripts.")),
     user_only(key("guard")),
     key("sessionDir"),
     idle("sessionShareDestination", "Destination of shared sessions: auto, gist or radius."),
@@ -70,7 +78,7 @@ pub const KEYS: &[SettingKey] = &[
     key("images"),
     idle("markdown", "Rendering of Markdown."),
     idle("transport", "Transport: auto, sse, websocket or websocket-cached."),
-    user_only(idle("httpProxy", "Proxy for all requests.")),
+    reported(user_only(idle("httpProxy", "Proxy for all requests."))),
     key("httpIdleTimeoutMs"),
     idle("websocketConnectTimeoutMs", "Time limit of opening a WebSocket, in milliseconds."),
     key("retry"),
@@ -79,7 +87,7 @@ pub const KEYS: &[SettingKey] = &[
     idle("npmCommand", "Command that is used as npm."),
     user_only(idle("selfUpdateCommand", "Command that updates the program.")),
     key("packages"),
-    idle("extensions", "Extension files and directories."),
+    key("extensions"),
     key("skills"),
     key("prompts"),
     idle("themes", "Theme files and directories."),

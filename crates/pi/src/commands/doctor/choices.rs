@@ -1,13 +1,15 @@
-//! Checks of the configuration: settings, trust, models, rules and resources.
+//! Checks of the configuration: settings, trust, models, rules, resources and omissions.
 
 use std::path::Path;
 
 use pi_coding_agent::config::settings::KEYS;
-use pi_coding_agent::config::{SettingsStore, Trust, TrustQuestion, TrustStore, needs_trust};
+use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
 use pi_coding_agent::guard::{GuardPlan, rules};
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
-use pi_coding_agent::{Diagnostic, Environment, load_resources};
+use pi_coding_agent::{
+    AgentOptions, Environment, Omission, find_omissions, load_resources, load_settings,
+};
 
 use super::Finding;
 use crate::commands::credentials::models_file;
@@ -17,22 +19,8 @@ const FIX_FILE: &str = "Fix the file, or move it away to start over; pi does not
 
 /// Loads the settings of an agent in this directory.
 pub(super) fn load(environment: &Environment) -> SettingsStore {
-    let mut settings = SettingsStore::load(environment, false);
-    let trusted = decide(environment, &settings).is_ok_and(|trust| trust == Trust::Trusted);
-    settings.set_trusted(trusted);
-    settings
-}
-
-fn decide(environment: &Environment, settings: &SettingsStore) -> Result<Trust, Diagnostic> {
-    let saved = TrustStore::new(&environment.agent_directory).find(&environment.cwd);
-    let saved = saved.map_err(|error| error.diagnostic())?;
-    let question = TrustQuestion {
-        needed: needs_trust(&environment.cwd, environment.home.as_deref()),
-        saved: saved.map(|entry| entry.trusted),
-        default: settings.settings().default_project_trust(),
-        ..TrustQuestion::default()
-    };
-    Ok(question.decide())
+    let options = AgentOptions::new(environment.clone());
+    load_settings(&options, None, &mut Vec::new()).0
 }
 
 /// Checks the settings files for invalid, unknown and unused keys.
@@ -52,8 +40,9 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
     findings.extend(diagnostics.iter().map(|one| Finding::from(ABOUT, one, FIX_FILE)));
     let idle: Vec<&str> = settings.keys_without_effect().iter().map(|key| key.name).collect();
     if !idle.is_empty() {
-        let message = format!("kept, but not used by this version: {}", idle.join(", "));
-        findings.push(Finding::good(ABOUT, message));
+        let message = format!("without effect in this version: {}", idle.join(", "));
+        let fix = "Nothing to do; they stay in the file for other versions of pi.";
+        findings.push(Finding::warning(ABOUT, message, fix));
     }
     for name in settings.unknown_keys() {
         let near = suggest::nearest(name, KEYS.iter().map(|key| key.name));
@@ -70,26 +59,51 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
 /// Checks whether the settings and resources of the project are used.
 pub(super) fn trust(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "trust";
-    let settings = SettingsStore::load(environment, false);
+    let options = AgentOptions::new(environment.clone());
+    let mut problems = Vec::new();
+    let (_, trust) = load_settings(&options, None, &mut problems);
     let cwd = environment.cwd.display();
+    let mut findings: Vec<Finding> =
+        problems.iter().map(|problem| Finding::from(ABOUT, problem, FIX_FILE)).collect();
+    if !findings.is_empty() {
+        return findings;
+    }
     let needed = needs_trust(&environment.cwd, environment.home.as_deref());
-    vec![match decide(environment, &settings) {
-        Err(problem) => Finding::from(ABOUT, &problem, FIX_FILE),
-        Ok(Trust::Trusted) if needed => Finding::good(ABOUT, format!("{cwd} is trusted")),
-        Ok(_) if !needed => {
-            Finding::good(ABOUT, format!("{cwd} contains nothing that needs trust"))
+    findings.push(match find_omissions(&options).into_iter().find(is_untrusted) {
+        Some(omission) if omission.is_deliberate() => Finding::good(ABOUT, omission.to_string()),
+        Some(omission) => Finding::warning(
+            ABOUT,
+            omission.to_string(),
+            "Review them, then run `pi trust add`, or use --approve for one run.",
+        ),
+        None if trust == Trust::Trusted && needed => {
+            Finding::good(ABOUT, format!("{cwd} is trusted"))
         }
-        Ok(Trust::Untrusted) => Finding::good(
-            ABOUT,
-            format!("{cwd} is not trusted; its settings, skills and prompts are not used"),
-        ),
-        Ok(_) => Finding::warning(
-            ABOUT,
-            format!("trust in {cwd} is undecided; its settings, skills and prompts are not used"),
-            "Review the files in .pi, then run pi with --approve or --no-approve, or set \
-             defaultProjectTrust in your settings.json.",
-        ),
-    }]
+        None => Finding::good(ABOUT, format!("{cwd} contains nothing that needs trust")),
+    });
+    findings
+}
+
+fn is_untrusted(omission: &Omission) -> bool {
+    matches!(omission, Omission::UntrustedProject { .. })
+}
+
+/// Checks for extensions and MCP servers, which this version does not load.
+pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
+    let finding = |omission: Omission| {
+        let (about, fix) = match omission {
+            Omission::Extensions { .. } => (
+                "extensions",
+                "If one of them refuses tool calls, replace it by rules (see `pi policy`).",
+            ),
+            Omission::McpServers { .. } => ("mcp", "Use commands or skills instead."),
+            // The check of the settings reports these.
+            _ => return None,
+        };
+        Some(Finding::warning(about, omission.to_string(), fix))
+    };
+    let options = AgentOptions::new(environment.clone());
+    find_omissions(&options).into_iter().filter_map(finding).collect()
 }
 
 /// Checks the user's providers and models.

@@ -1,0 +1,202 @@
+//! Omissions: what the user configured and a session does not use.
+//!
+//! There is one list for all modes, for the guard and for checks of the configuration. Each item
+//! names what is left out and why; advice about options and commands is added by the program.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use pi_guard::protected::{self, Protection};
+use serde_json::Value;
+
+use crate::config::{SettingsStore, Trust};
+use crate::resources::{ResourceFlags, Resources};
+use crate::{Diagnostic, Environment};
+
+/// Number of names in a message; the others are only counted.
+const SHOWN: usize = 5;
+
+/// Something that the user configured and the session does not use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Omission {
+    /// Extension files of the user, the trusted project or packages. This version loads none.
+    Extensions {
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+    /// MCP servers of a configuration file. This version starts none.
+    McpServers {
+        /// The configuration file.
+        file: PathBuf,
+        /// Names of the servers that are enabled.
+        servers: Vec<String>,
+    },
+    /// Settings that would change requests or tools, and have no effect in this version.
+    Settings {
+        /// Names of the keys.
+        keys: Vec<&'static str>,
+    },
+    /// Settings, rules and resources of a project that is not trusted.
+    UntrustedProject {
+        /// Directory of the project.
+        directory: PathBuf,
+        /// The files and directories, relative to the project where they are inside of it.
+        paths: Vec<PathBuf>,
+        /// The user has decided not to trust the project.
+        decided: bool,
+    },
+    /// A tool that the user selected and that does not exist.
+    Tool {
+        /// Name or pattern of the tool.
+        name: String,
+        /// Names of the tools that exist.
+        known: Vec<String>,
+    },
+}
+
+impl Omission {
+    /// Returns true if the omission may remove a restriction that the user relies on: an extension
+    /// may refuse tool calls, and rules of an untrusted project are not in force.
+    pub fn is_safeguard(&self) -> bool {
+        match self {
+            Self::Extensions { .. } => true,
+            Self::UntrustedProject { paths, .. } => {
+                let kept = [Path::new(".pi/rules"), Path::new(".pi/extensions")];
+                paths.iter().any(|path| kept.contains(&path.as_path()))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if the user has decided on the omission, so that a run need not report it.
+    pub fn is_deliberate(&self) -> bool {
+        matches!(self, Self::UntrustedProject { decided: true, .. })
+    }
+
+    /// Returns the omission as a warning.
+    pub fn diagnostic(&self) -> Diagnostic {
+        Diagnostic::warning(None, self.to_string())
+    }
+}
+
+impl fmt::Display for Omission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Extensions { files } => {
+                let are = if files.len() == 1 { "extension is" } else { "extensions are" };
+                write!(f, "{} {are} not loaded by this version: {}", files.len(), paths(files))
+            }
+            Self::McpServers { file, servers } => {
+                let are = if servers.len() == 1 { "server is" } else { "servers are" };
+                let (count, file) = (servers.len(), file.display());
+                let names = list(servers.iter().cloned());
+                write!(f, "{count} MCP {are} not started by this version: {names} ({file})")
+            }
+            Self::Settings { keys } => {
+                let have = if keys.len() == 1 { "has" } else { "have" };
+                let names = list(keys.iter().map(|key| format!("`{key}`")));
+                write!(f, "{names} in the settings {have} no effect in this version")
+            }
+            Self::UntrustedProject { directory, paths: left_out, .. } => {
+                let (directory, count) = (directory.display(), left_out.len());
+                let are = if count == 1 { "item is" } else { "items are" };
+                let names = paths(left_out);
+                write!(f, "{directory} is not trusted, so {count} {are} not used: {names}")
+            }
+            Self::Tool { name, .. } if is_typescript_tool(name) => {
+                write!(f, "the tool \"{name}\" of the TypeScript pi is not in this version")
+            }
+            Self::Tool { name, .. } => write!(f, "unknown tool \"{name}\""),
+        }
+    }
+}
+
+/// Returns true for the name of a tool that the TypeScript pi has and this version does not.
+pub(crate) fn is_typescript_tool(name: &str) -> bool {
+    matches!(name, "codemode" | "powershell" | "tool_search") || name.starts_with("mcp__")
+}
+
+/// Returns what a session with these settings and resources leaves out. `trust` is the decision
+/// about the project.
+pub(crate) fn find(
+    environment: &Environment,
+    settings: &SettingsStore,
+    resources: &Resources,
+    flags: &ResourceFlags,
+    trust: Trust,
+) -> Vec<Omission> {
+    let mut omissions = Vec::new();
+    if !resources.extensions.is_empty() {
+        omissions.push(Omission::Extensions { files: resources.extensions.clone() });
+    }
+    if !flags.no_mcp {
+        let project = settings.is_trusted().then(|| environment.project_directory());
+        for directory in [Some(environment.agent_directory.clone()), project].into_iter().flatten()
+        {
+            omissions.extend(mcp_servers(directory.join("mcp.json")));
+        }
+    }
+    let keys = settings.keys_without_effect().into_iter().filter(|key| key.reported);
+    let keys: Vec<&str> = keys.map(|key| key.name).collect();
+    if !keys.is_empty() {
+        omissions.push(Omission::Settings { keys });
+    }
+    if trust != Trust::Trusted {
+        omissions.extend(untrusted(environment, trust == Trust::Untrusted));
+    }
+    omissions
+}
+
+/// Returns the enabled servers of a configuration file. A file that cannot be read counts as one
+/// server of unknown name, since the user meant it to start something.
+fn mcp_servers(file: PathBuf) -> Option<Omission> {
+    let text = match std::fs::read(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(_) => Vec::new(),
+    };
+    let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&text);
+    let servers = match serde_json::from_slice::<Value>(text) {
+        Ok(content) => {
+            let servers = content["mcpServers"].as_object().cloned().unwrap_or_default();
+            let enabled = servers.into_iter().filter(|(_, server)| server["enabled"] != false);
+            enabled.map(|(name, _)| name).collect()
+        }
+        Err(_) => vec!["unreadable".to_owned()],
+    };
+    (!servers.is_empty()).then_some(Omission::McpServers { file, servers })
+}
+
+/// Returns the files that the project would contribute if it were trusted.
+fn untrusted(environment: &Environment, decided: bool) -> Option<Omission> {
+    let directory = environment.cwd.clone();
+    let own = protected::in_project(Protection::NeedsTrust).map(PathBuf::from);
+    let mut paths: Vec<PathBuf> = own.filter(|path| is_used(&directory.join(path))).collect();
+    for skills in crate::config::shared_skills(&environment.cwd, environment.home.as_deref()) {
+        paths.push(skills.strip_prefix(&directory).map_or(skills.clone(), Path::to_path_buf));
+    }
+    (!paths.is_empty()).then_some(Omission::UntrustedProject { directory, paths, decided })
+}
+
+/// Returns true for a file, and for a directory that is not empty.
+fn is_used(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.exists(),
+    }
+}
+
+fn paths(paths: &[PathBuf]) -> String {
+    list(paths.iter().map(|path| path.display().to_string()))
+}
+
+/// Joins names with commas; long lists are shortened.
+fn list(names: impl ExactSizeIterator<Item = String>) -> String {
+    let count = names.len();
+    let mut shown: Vec<String> = names.take(SHOWN).collect();
+    if count > SHOWN {
+        shown.push(format!("and {} more", count - SHOWN));
+    }
+    shown.join(", ")
+}

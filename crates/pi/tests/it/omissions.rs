@@ -1,0 +1,194 @@
+//! What a run leaves out is reported: extensions, MCP servers, settings, untrusted projects, tools.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::scenarios::format::Reply;
+use crate::scenarios::server::Server;
+use crate::test_env::TestEnv;
+
+/// Configures a model that answers `count` prompts.
+fn answering(env: &TestEnv, count: usize) -> Server {
+    let server = Server::start(vec![Reply::Text("Done.".to_owned()); count]).unwrap();
+    let provider = json!({"baseUrl": server.url(), "apiKey": "k", "api": "openai-completions",
+        "models": [{"id": "m1"}]});
+    let models = json!({"providers": {"mock": provider}}).to_string();
+    write(&env.agent().join("models.json"), &models);
+    settings(env, &json!({}));
+    server
+}
+
+fn settings(env: &TestEnv, more: &Value) {
+    let mut settings = json!({"defaultProvider": "mock", "defaultModel": "m1"});
+    for (name, value) in more.as_object().unwrap() {
+        settings[name] = value.clone();
+    }
+    write(&env.agent().join("settings.json"), &settings.to_string());
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Runs `pi` with an answer and returns its stderr.
+#[track_caller]
+fn stderr(env: &TestEnv, arguments: &[&str]) -> String {
+    let output = env.pi(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+    env.stable(&String::from_utf8(output.stderr).unwrap())
+}
+
+/// Returns the findings of `pi doctor` on one subject.
+fn doctor(env: &TestEnv, about: &str) -> Vec<String> {
+    let output = env.pi(&["doctor", "--json"]);
+    let list: Vec<Value> = serde_json::from_slice(&output.stdout).unwrap();
+    let found = list.iter().filter(|one| one["about"] == about);
+    let text = |one: &Value| {
+        let text = |name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        env.stable(&format!("{}: {}", text("state"), text("message")))
+    };
+    found.map(text).collect()
+}
+
+#[test]
+fn extensions_of_every_source_are_reported() {
+    let env = TestEnv::new();
+    let _server = answering(&env, 9);
+    assert_eq!(stderr(&env, &["-p", "hi"]), "");
+    let agent = env.agent();
+    let package = env.project().join("package");
+    write(&agent.join("extensions/gate.ts"), "export default function (pi) {}");
+    write(&agent.join("extensions/nested/index.js"), "");
+    write(&agent.join("extensions/notes.md"), "");
+    write(&agent.join("extensions/node_modules/dependency.js"), "");
+    write(&env.project().join("own.ts"), "");
+    write(&package.join("package.json"), r#"{"pi": {"extensions": ["main.ts"]}}"#);
+    write(&package.join("main.ts"), "");
+    settings(&env, &json!({"extensions": [env.project().join("own.ts")], "packages": [package]}));
+    let expected = "warning: 4 extensions are not loaded by this version: \
+                    [ROOT]/project/own.ts, [ROOT]/home/.pi/agent/extensions/gate.ts, \
+                    [ROOT]/home/.pi/agent/extensions/nested/index.js, [ROOT]/project/package/main.ts";
+    assert_eq!(stderr(&env, &["-p", "hi"]), format!("pi: {expected}; silence this with -ne\n"));
+    assert_eq!(stderr(&env, &["-ne", "-p", "hi"]), "");
+    assert_eq!(doctor(&env, "extensions"), [expected]);
+}
+
+#[test]
+fn extensions_of_a_project_are_reported_if_it_is_trusted() {
+    let env = TestEnv::new();
+    let _server = answering(&env, 9);
+    write(&env.project().join(".pi/extensions/gate.ts"), "");
+    write(&env.project().join(".pi/skills/s/SKILL.md"), "");
+    write(&env.project().join(".agents/skills/t/SKILL.md"), "");
+    fs::create_dir(env.project().join(".pi/prompts")).unwrap();
+    let untrusted = "warning: [ROOT]/project is not trusted, so 3 items are not used: \
+                     .pi/extensions, .pi/skills, .agents/skills";
+    let hint = "review them, then run `pi trust add`, or use --approve for one run";
+    assert_eq!(stderr(&env, &["-p", "hi"]), format!("pi: {untrusted}; {hint}\n"));
+    assert_eq!(doctor(&env, "trust"), [untrusted]);
+    // The user has decided, for this run or for good.
+    assert_eq!(stderr(&env, &["-na", "-p", "hi"]), "");
+    let decided = json!({env.project().to_str().unwrap(): false}).to_string();
+    write(&env.agent().join("trust.json"), &decided);
+    assert_eq!(stderr(&env, &["-p", "hi"]), "");
+    let loaded = stderr(&env, &["-a", "-p", "hi"]);
+    let extension = "1 extension is not loaded by this version: [ROOT]/project/.pi/extensions/gate";
+    assert!(loaded.contains(extension), "{loaded}");
+    assert!(!loaded.contains("trusted"), "{loaded}");
+}
+
+#[test]
+fn mcp_servers_and_settings_without_effect_are_reported() {
+    let env = TestEnv::new();
+    let _server = answering(&env, 9);
+    let servers = json!({"mcpServers": {"files": {"command": "x"}, "off": {"enabled": false}}});
+    write(&env.agent().join("mcp.json"), &servers.to_string());
+    settings(&env, &json!({"codemode": {"mode": "on"}, "theme": "dark"}));
+    let mcp = "warning: 1 MCP server is not started by this version: files \
+               ([ROOT]/home/.pi/agent/mcp.json)";
+    let codemode = "warning: `codemode` in the settings has no effect in this version";
+    let expected =
+        format!("pi: {mcp}; silence this with --no-mcp\npi: {codemode}; see `pi doctor`\n");
+    assert_eq!(stderr(&env, &["-p", "hi"]), expected);
+    assert_eq!(
+        stderr(&env, &["--no-mcp", "-p", "hi"]),
+        format!("pi: {codemode}; see `pi doctor`\n")
+    );
+    assert_eq!(doctor(&env, "mcp"), [mcp]);
+    let idle = "warning: without effect in this version: codemode, theme";
+    assert_eq!(doctor(&env, "settings")[1], idle);
+    // A broken file was meant to start something.
+    write(&env.agent().join("mcp.json"), "{");
+    assert!(stderr(&env, &["-p", "hi"]).contains("1 MCP server is not started"));
+}
+
+#[test]
+fn tools_that_do_not_exist_are_reported() {
+    let env = TestEnv::new();
+    let server = answering(&env, 9);
+    let tools = || {
+        let requests = server.requests();
+        let tools = requests.last().unwrap()["tools"].as_array().cloned().unwrap_or_default();
+        tools.iter().map(|tool| tool["function"]["name"].clone()).collect::<Vec<_>>()
+    };
+    let cases: &[(&[&str], &str)] = &[
+        (&["--tools", "read,grpe"], "pi: warning: unknown tool \"grpe\"; did you mean grep?\n"),
+        (
+            &["--tools", "+codemode"],
+            "pi: warning: the tool \"codemode\" of the TypeScript pi is not in this version\n",
+        ),
+        (&["-xt", "powershell,mcp__*,bash"], ""),
+    ];
+    for (arguments, expected) in cases {
+        let line = [*arguments, &["-p", "hi"]].concat();
+        assert_eq!(stderr(&env, &line), *expected, "{arguments:?}");
+    }
+    assert!(!tools().contains(&json!("bash")), "{:?}", tools());
+    settings(&env, &json!({"defaultTools": ["+finde"]}));
+    let expected = "pi: warning: unknown tool \"finde\"; did you mean find?\n";
+    assert_eq!(stderr(&env, &["-p", "hi"]), expected);
+    let before = server.requests().len();
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["-xt", "bsh"],
+            "pi: unknown tool \"bsh\" cannot be excluded\nhint: did you mean bash?\n",
+        ),
+        (&["-xt", "read,x*y"], "pi: unknown tool \"x*y\" cannot be excluded\nhint: the tools are "),
+        (
+            &["--tools=-bsh"],
+            "pi: unknown tool \"bsh\" cannot be excluded\nhint: did you mean bash?\n",
+        ),
+        (
+            &["--tools", "nosuch"],
+            "pi: none of the selected tools exists: nosuch\nhint: the tools are",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let (code, stderr) = env.failure(&[*arguments, &["-p", "hi"]].concat());
+        assert!(stderr.contains(expected), "{arguments:?}: {stderr}");
+        assert_eq!(code, Some(2), "{arguments:?}");
+    }
+    assert_eq!(server.requests().len(), before, "nothing was asked");
+}
+
+#[test]
+fn json_and_rpc_mode_have_an_event() {
+    let env = TestEnv::new();
+    let _server = answering(&env, 9);
+    write(&env.agent().join("extensions/gate.ts"), "");
+    let expected = json!({"type": "diagnostic", "severity": "warning",
+        "message": "1 extension is not loaded by this version: [ROOT]/home/.pi/agent/extensions/gate.ts",
+        "hint": "silence this with -ne"});
+    for (arguments, at) in [(&["--mode", "json", "hi"][..], 1), (&["--mode", "rpc"], 0)] {
+        let output = env.pi(arguments);
+        assert!(output.status.success(), "{output:?}");
+        let text = env.stable(&String::from_utf8(output.stdout).unwrap());
+        let line = text.lines().nth(at).unwrap();
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap(), expected, "{arguments:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.contains("1 extension is not loaded"), "{stderr}");
+    }
+}
