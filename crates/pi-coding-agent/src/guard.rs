@@ -10,6 +10,7 @@
 
 mod approval;
 mod ask;
+mod conclude;
 mod directory;
 mod judge;
 mod plan;
@@ -24,11 +25,11 @@ mod ui;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
-use pi_guard::confine::{Confined, ConfinementLevel, RefusedHost};
+use pi_guard::confine::{Confined, RefusedHost};
 use pi_guard::policy::{Policy, PolicyContext};
 use pi_guard::secrets::Secrets;
-use pi_tools::Host;
 use pi_tools::supervisor::Supervisor;
+use pi_tools::{Host, Workspace};
 
 pub use approval::{ApprovalDecision, ApprovalRequest, Approvals, Approver};
 pub use judge::{Call, Judgment, Outcome, ToolOrigin};
@@ -104,11 +105,9 @@ impl Guard {
             judge::host_filter(&plan, &policy, &approvals),
         );
         sandbox.prepare()?;
-        let sandboxed =
-            sandbox.in_use().is_some_and(|confined| confined.level() > ConfinementLevel::None);
         {
             let mut policy = policy.write().unwrap_or_else(PoisonError::into_inner);
-            *policy = policy.clone().with_defaults(plan.defaults(sandboxed));
+            *policy = policy.clone().with_defaults(plan.defaults(sandbox.is_effective()));
         }
         Ok(Self {
             plan,
@@ -143,14 +142,24 @@ impl Guard {
         self.sandbox.take_refused_hosts()
     }
 
-    /// Returns the sandboxed executor for the tools of this session; `None` if the sandbox is off.
+    /// Returns the sandboxed executor for the tools of this session; `None` if the sandbox is off
+    /// or cannot be created and is not required.
     pub fn host(&self) -> Result<Option<Host>, GuardError> {
-        if !self.plan.is_sandboxed() {
+        if self.confined().is_none() {
             return Ok(None);
         }
         let host = self.sandbox.host(None);
         let host = host.map_err(|error| SandboxError::Prepare(std::io::Error::other(error)))?;
         Ok(Some(host))
+    }
+
+    /// Returns the workspace for commands of the user, which count as approved.
+    pub(crate) fn user_workspace(&self, workspace: &Arc<Workspace>) -> Arc<Workspace> {
+        if !self.plan.approval_lifts_sandbox {
+            return Arc::clone(workspace);
+        }
+        let host = self.sandbox.unconfined_host();
+        Arc::new((**workspace).clone().with_executor(Arc::new(host)))
     }
 
     /// Sets the directories of tools on another machine, to which relative paths and `~` in rules

@@ -163,6 +163,8 @@ pub(crate) enum Trait {
     /// Subcommands without an entry may be aliases or scripts, also under the name
     /// `program-subcommand`.
     Extensible,
+    /// A builtin whose literal words neither read, write nor run anything.
+    Inert,
     /// One file that is many programs, depending on the name by which it is called.
     MultiCall,
     /// May be the value of variables such as `CC` and `PAGER`.
@@ -308,6 +310,14 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<&'static Program> {
 /// the analysis must have shown that the script is harmless.
 pub(crate) fn only_reads(words: &[Word]) -> bool {
     levels(words).any(|(entry, arguments)| is_one_of(entry.reads, arguments))
+}
+
+/// Returns true if the call is of a builtin that does nothing with its words but print them, change
+/// the directory of the shell or control its flow.
+pub(crate) fn is_inert(words: &[Word]) -> bool {
+    let is_literal = words.iter().all(|word| word.literal().is_some());
+    let program = words.first().and_then(Word::literal);
+    is_literal && program.is_some_and(|name| find(name).has(Trait::Inert))
 }
 
 /// Returns true if the call prints a number and nothing else.

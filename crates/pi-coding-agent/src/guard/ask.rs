@@ -4,13 +4,12 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use pi_agent::ToolError;
 use pi_guard::Decision;
 use pi_guard::policy::{Layer, Part, RuleFile};
 use pi_protocol::CancelToken;
 
 use super::rules::{APPROVED, DIRECTORY};
-use super::{ApprovalDecision, ApprovalRequest, Guard, Judgment, Outcome};
+use super::{ApprovalDecision, ApprovalRequest, Guard, Judgment};
 use crate::config::{ConfigError, with_lock};
 
 /// The reasons why an approved rule was not saved.
@@ -26,26 +25,23 @@ enum SaveRuleError {
 
 /// The result of asking the approver.
 pub(super) enum Approval {
-    /// The action may run; the text, if any, is a note for the model.
+    /// The approver allows the action; the text, if any, is a note for the model.
     Granted(Option<String>),
+    /// Earlier approvals cover every part that needs one. The approver has not seen the rest of
+    /// the action.
+    Covered,
     /// The action may not run; the text is the tool error.
     Denied(String),
 }
 
 impl Guard {
-    /// Waits for approval where a judgment requires one. Returns a note to add to the result of
-    /// the call, or the error if the call may not run.
-    pub(super) async fn admit(
+    /// Waits for approval of a call that needs one.
+    pub(super) async fn approval(
         &self,
         judgment: &Judgment,
         request: impl FnOnce(Vec<Part>) -> ApprovalRequest,
         cancel: &CancelToken,
-    ) -> Result<Option<String>, ToolError> {
-        match judgment.outcome {
-            Outcome::Run | Outcome::RunConfined => return Ok(None),
-            Outcome::Refuse => return Err(ToolError::new(judgment.refusal())),
-            Outcome::Ask => {}
-        }
+    ) -> Approval {
         // Built when it is this request's turn: an earlier approval may cover it by then.
         let open_request = || {
             let parts = judgment.verdict.parts.iter();
@@ -56,14 +52,10 @@ impl Guard {
                 .collect();
             if open.is_empty() { None } else { Some(request(open)) }
         };
-        let answer = tokio::select! {
+        tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(ToolError::new("Operation aborted")),
+            () = cancel.cancelled() => Approval::Denied("Operation aborted".to_owned()),
             answer = self.ask(open_request) => answer,
-        };
-        match answer {
-            Approval::Denied(text) => Err(ToolError::new(text)),
-            Approval::Granted(note) => Ok(note),
         }
     }
 
@@ -71,7 +63,7 @@ impl Guard {
     /// needed.
     pub(super) async fn ask(&self, request: impl FnOnce() -> Option<ApprovalRequest>) -> Approval {
         let _turn = self.asking.lock().await;
-        let Some(request) = request() else { return Approval::Granted(None) };
+        let Some(request) = request() else { return Approval::Covered };
         let Some(approver) = &self.approver else {
             return Approval::Denied("This was not run: no one can approve it.".to_owned());
         };

@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use pi_guard::Decision;
-use pi_guard::confine::{ConfinementLevel, HostFilter, Network, host_matches};
+use pi_guard::confine::{HostFilter, Network, host_matches};
 use pi_guard::policy::{Part, PathAccess, Policy, Scope, Verdict};
 use pi_protocol::{Effects, FileEffect};
 use pi_tools::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::conclude::Action;
 use super::plan::GuardPlan;
 use super::{Approvals, Guard};
-use crate::config::settings::{ApprovalPolicy, Profile};
+use crate::config::settings::Profile;
 
 /// A tool call, as the guard judges it.
 #[derive(Debug, Clone, Copy)]
@@ -52,9 +53,9 @@ impl Call<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// The call runs.
+    /// The call runs without the sandbox.
     Run,
-    /// The call runs in the sandbox although the sandbox is off: its effects are not fully known.
+    /// The call runs in the sandbox.
     RunConfined,
     /// The call runs if the approver allows it.
     Ask,
@@ -93,20 +94,19 @@ pub(super) struct OutsideFile {
 impl Guard {
     /// Judges a shell command.
     pub fn judge_command(&self, command: &str) -> Judgment {
-        let verdict = self.with_policy(|policy, context| policy.check(command, context));
-        self.conclude(verdict)
+        self.conclude(Verdict::from_parts(self.check_script(command)), Action::Command)
     }
 
     /// Judges an access of a built-in tool to a file.
     pub fn judge_path(&self, path: &Path, access: PathAccess) -> Judgment {
         let mut parts = self.check_path(path, access);
         parts.extend(self.check_sandbox(path, access));
-        self.conclude(Verdict::from_parts(parts))
+        self.conclude(Verdict::from_parts(parts), Action::File)
     }
 
     /// Judges a connection to a host.
     pub fn judge_host(&self, host: &str) -> Judgment {
-        let mut judgment = self.conclude(self.check_host(host));
+        let mut judgment = self.conclude(self.check_host(host), Action::Outside);
         let restricted = judgment.verdict.decision != Decision::Allow;
         if restricted && judgment.note.is_none() && self.plan.network == Network::On {
             let note = "the network is on, so this applies only to commands that name the host";
@@ -151,7 +151,12 @@ impl Guard {
             let scope = Scope::Tool { name: call.tool.to_owned() };
             parts.push(Part::new(call.tool, Decision::Allow, reason, scope));
         }
-        Judgment { outside_sandbox, ..self.conclude(Verdict::from_parts(parts)) }
+        let action = match call.origin {
+            ToolOrigin::External => Action::Outside,
+            ToolOrigin::Builtin if call.effects.runs.is_empty() => Action::File,
+            ToolOrigin::Builtin => Action::Command,
+        };
+        Judgment { outside_sandbox, ..self.conclude(Verdict::from_parts(parts), action) }
     }
 
     /// Returns true if the content of a file may be shown without approval.
@@ -186,13 +191,25 @@ impl Guard {
     fn check_effects(&self, effects: &Effects, workspace: &Workspace) -> Vec<Part> {
         let mut parts = Vec::new();
         for script in &effects.runs {
-            parts.extend(self.with_policy(|policy, context| policy.check(script, context)).parts);
+            parts.extend(self.check_script(script));
         }
         for (file, access) in files(effects) {
             parts.extend(self.check_path(&workspace.resolve(&file.path), access));
         }
         for host in &effects.connects {
             parts.extend(self.check_host(host).parts);
+        }
+        parts
+    }
+
+    /// Applies the policy to a script. A script without a command, such as an assignment, is a part
+    /// of its own.
+    fn check_script(&self, script: &str) -> Vec<Part> {
+        let verdict = self.with_policy(|policy, context| policy.check(script, context));
+        let mut parts = verdict.parts;
+        if parts.is_empty() && !script.trim().is_empty() {
+            let scope = Scope::Script { text: script.to_owned() };
+            parts.push(Part::new(script, Decision::Allow, "it runs no program", scope));
         }
         parts
     }
@@ -235,9 +252,9 @@ impl Guard {
     /// Returns the approval that is needed for a file outside of the sandbox.
     fn check_sandbox(&self, path: &Path, access: PathAccess) -> Option<Part> {
         let real = self.real_path(path);
-        let denial = self.sandbox.check(&real, access).err()?;
+        let rule = self.sandbox.check(&real, access).err()?;
         let what = real.display().to_string();
-        let reason = format!("the sandbox does not permit it: {}", denial.rule);
+        let reason = format!("the sandbox does not permit it: {rule}");
         let scope = Scope::Path { path: real, access };
         Some(Part::new(what, Decision::Ask, reason, scope))
     }
@@ -275,59 +292,6 @@ impl Guard {
         let mut part = Part::new(call.tool, decision, reason, scope);
         part.confined = confined;
         part
-    }
-
-    fn conclude(&self, verdict: Verdict) -> Judgment {
-        let (outcome, note) = match verdict.decision {
-            Decision::Forbid => (Outcome::Refuse, None),
-            Decision::Ask if self.is_approved(&verdict) => (Outcome::Run, None),
-            Decision::Ask => self.outcome_of_asking(),
-            Decision::Allow if verdict.confined => self.outcome_of_unknown_effects(),
-            Decision::Allow => (Outcome::Run, None),
-        };
-        Judgment { outcome, verdict, note, outside_sandbox: Vec::new() }
-    }
-
-    /// Returns true if every part that needs approval was approved before.
-    fn is_approved(&self, verdict: &Verdict) -> bool {
-        let mut asked = verdict.parts.iter().filter(|part| part.decision == Decision::Ask);
-        asked.all(|part| self.approvals.covers(&part.scope))
-    }
-
-    fn outcome_of_asking(&self) -> (Outcome, Option<String>) {
-        let note = match (self.plan.approval, &self.approver) {
-            (ApprovalPolicy::Never, _) => {
-                "this needs approval, and the approval policy is `never`; allow it with a rule"
-            }
-            (_, None) => {
-                "this needs approval, and no one can approve it in this mode; allow it with a rule"
-            }
-            (_, Some(_)) => return (Outcome::Ask, None),
-        };
-        (Outcome::Refuse, Some(note.to_owned()))
-    }
-
-    /// A call whose effects are not fully known runs in the sandbox, or where there is no
-    /// restriction that it could circumvent.
-    fn outcome_of_unknown_effects(&self) -> (Outcome, Option<String>) {
-        if !self.plan.is_sandboxed() && !self.policy().restricts() {
-            let note = "its effects are not fully known, but no rule restricts anything";
-            return (Outcome::Run, Some(note.to_owned()));
-        }
-        let problem = match self.sandbox.confined() {
-            _ if !self.plan.is_local => "tools work on another machine".to_owned(),
-            Ok(confined) if confined.level() == ConfinementLevel::None => {
-                "this machine does not support a sandbox".to_owned()
-            }
-            Ok(_) if self.plan.is_sandboxed() => return (Outcome::Run, None),
-            Ok(_) => return (Outcome::RunConfined, None),
-            Err(error) => error,
-        };
-        let note = format!(
-            "its effects are not fully known, so it may run only in the sandbox, which is not \
-             available: {problem}"
-        );
-        (Outcome::Refuse, Some(note))
     }
 }
 

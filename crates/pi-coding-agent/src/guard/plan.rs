@@ -45,6 +45,9 @@ pub struct GuardPlan {
     pub reviewer: ReviewerPlan,
     /// Tools work on this machine, so that it can sandbox them and resolve their paths.
     pub(super) is_local: bool,
+    /// An approved command runs without the sandbox: the sandbox follows from a profile that asks,
+    /// and not from a setting of the user.
+    pub(super) approval_lifts_sandbox: bool,
 }
 
 /// The model that decides about approvals.
@@ -65,22 +68,28 @@ impl GuardPlan {
         let settings = settings.guard.clone().unwrap_or_default();
         let profile = settings.profile.unwrap_or_default();
         let unattended = profile == Profile::Unattended;
+        // Another machine cannot be sandboxed, so `careful` asks about everything there.
+        let careful = profile == Profile::Careful && is_local;
+        let is_configured = settings.sandbox.is_some() || settings.network.is_some();
+        let sandbox_is_off = settings.sandbox == Some(SandboxMode::Off);
         let network = match settings.network {
             Some(NetworkSetting::Switch(NetworkSwitch::Off)) => Network::Off,
             Some(NetworkSetting::Switch(NetworkSwitch::On)) => Network::On,
             Some(NetworkSetting::Hosts(hosts)) => Network::Hosts(hosts),
-            None if unattended => Network::Off,
+            None if unattended || (careful && !sandbox_is_off) => Network::Off,
             None => Network::On,
         };
         // Only a sandbox can limit the network.
-        let default_sandbox = if unattended || network != Network::On {
+        let default_sandbox = if unattended || careful || network != Network::On {
             SandboxMode::WorkspaceWrite
         } else {
             SandboxMode::Off
         };
         let sandbox = settings.sandbox.unwrap_or(default_sandbox);
-        // A sandbox that was asked for must have an effect in every profile.
-        let sandboxed = unattended || sandbox != SandboxMode::Off || network != Network::On;
+        // A sandbox that was asked for must have an effect in every profile. Without one, `careful`
+        // asks about everything instead.
+        let is_off = sandbox == SandboxMode::Off && network == Network::On;
+        let sandboxed = unattended || !is_off && (is_configured || !careful);
         let require = match settings.require {
             Some(RequiredLevel::None) => ConfinementLevel::None,
             Some(RequiredLevel::Landlock) => ConfinementLevel::Landlock,
@@ -115,6 +124,7 @@ impl GuardPlan {
                 timeout: reviewer.timeout_ms.map_or(REVIEW_TIMEOUT, Duration::from_millis),
             },
             is_local,
+            approval_lifts_sandbox: careful && !is_configured,
         }
     }
 

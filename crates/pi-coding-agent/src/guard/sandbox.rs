@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pi_guard::confine::{
-    ConfineError, Confined, Confinement, ConfinementLevel, Denial, HostFilter, Machine, Mode,
-    Network, Proxy, RefusedHost,
+    ConfineError, Confined, Confinement, ConfinementLevel, HostFilter, Machine, Mode, Network,
+    Proxy, RefusedHost,
 };
 use pi_guard::policy::PathAccess;
 use pi_tools::Host;
@@ -15,7 +15,7 @@ use pi_tools::supervisor::Supervisor;
 use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
 use crate::Environment;
-use crate::config::settings::SandboxMode;
+use crate::config::settings::{Profile, SandboxMode};
 
 /// The reasons why there is no sandbox.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,8 @@ pub(super) struct Sandbox {
     forbidden_programs: Vec<PathBuf>,
     host_filter: HostFilter,
     created: OnceLock<Result<Created, String>>,
+    /// Real paths of hidden files, for tools without a sandbox.
+    hidden: OnceLock<Vec<PathBuf>>,
 }
 
 /// The parts of a sandbox that live as long as it is used.
@@ -78,8 +80,8 @@ impl Sandbox {
         forbidden_programs: Vec<PathBuf>,
         host_filter: HostFilter,
     ) -> Self {
-        let created = OnceLock::new();
-        Self { plan, environment, supervisor, forbidden_programs, host_filter, created }
+        let (created, hidden) = (OnceLock::new(), OnceLock::new());
+        Self { plan, environment, supervisor, forbidden_programs, host_filter, created, hidden }
     }
 
     /// Creates the sandbox if the plan has one, so that an unsupported one is reported before any
@@ -91,15 +93,35 @@ impl Sandbox {
             off.prepare(&Machine::default(), self.plan.require, self.helper())?;
             return Ok(());
         }
-        let created = self.create()?;
+        let created = match self.create() {
+            // The profile asks about everything instead.
+            Err(error) if self.plan.approval_lifts_sandbox => Err(error.to_string()),
+            created => Ok(created?),
+        };
         // Not set yet: this is called once, at the start.
-        let _ = self.created.set(Ok(created));
+        let _ = self.created.set(created);
         Ok(())
     }
 
-    /// Returns the confinement, created now if necessary, or the reason why there is none.
-    pub(super) fn confined(&self) -> Result<Arc<Confined>, String> {
-        self.created().map(|created| Arc::clone(&created.confined))
+    /// Returns the reason why commands cannot run in the sandbox, which is created now if
+    /// necessary.
+    pub(super) fn problem(&self) -> Option<String> {
+        if !self.plan.is_local {
+            return Some("tools work on another machine".to_owned());
+        }
+        match self.created() {
+            Ok(created) if created.confined.level() == ConfinementLevel::None => {
+                Some(format!("this machine has no sandbox: {}", created.machine.missing()))
+            }
+            Ok(_) => None,
+            Err(error) => Some(error),
+        }
+    }
+
+    /// Returns true if the plan has a sandbox and it is in effect.
+    pub(super) fn is_effective(&self) -> bool {
+        let level = self.in_use().map(|confined| confined.level());
+        self.plan.is_sandboxed() && level > Some(ConfinementLevel::None)
     }
 
     /// Returns the confinement if it is created already.
@@ -115,11 +137,11 @@ impl Sandbox {
 
     /// Returns an executor in the sandbox, with an approved escalation if there is one.
     pub(super) fn host(&self, escalation: Option<&Escalation>) -> Result<Host, String> {
-        let created = self.created()?;
         let confined = match escalation {
-            None => Some(Arc::clone(&created.confined)),
+            None => Some(Arc::clone(&self.created()?.confined)),
             Some(Escalation::NoSandbox) => None,
             Some(escalation) => {
+                let created = self.created()?;
                 let mut confinement = created.confinement.clone();
                 match (escalation, &mut confinement.mode) {
                     (Escalation::Network, _) => confinement.network = Network::On,
@@ -140,7 +162,12 @@ impl Sandbox {
                 Some(Arc::new(confined.map_err(|error| error.to_string())?))
             }
         };
-        Ok(Host::default().with_supervisor(self.supervisor.clone()).with_sandbox(confined))
+        Ok(self.unconfined_host().with_sandbox(confined))
+    }
+
+    /// Returns an executor without the sandbox.
+    pub(super) fn unconfined_host(&self) -> Host {
+        Host::default().with_supervisor(self.supervisor.clone())
     }
 
     /// Returns the hosts that were refused since the last call of this method.
@@ -197,17 +224,26 @@ impl Sandbox {
     }
 
     /// Checks whether a tool of this process may access a file, by the rules that the sandbox has
-    /// for commands.
-    pub(super) fn check(&self, path: &Path, access: PathAccess) -> Result<(), Denial> {
-        if !self.plan.is_sandboxed() {
-            return Ok(());
+    /// for commands. The error is the rule that denies it.
+    pub(super) fn check(&self, path: &Path, access: PathAccess) -> Result<(), String> {
+        if self.is_effective()
+            && let Some(confined) = self.in_use()
+        {
+            let checked = match access {
+                PathAccess::Read => confined.may_read(path),
+                // Writing is the stricter check.
+                _ => confined.may_write(path),
+            };
+            return checked.map_err(|denial| denial.rule);
         }
-        let Some(confined) = self.in_use() else { return Ok(()) };
-        match access {
-            PathAccess::Read => confined.may_read(path),
-            // Writing is the stricter check.
-            _ => confined.may_write(path),
+        // Keys stay hidden from tools in a profile that restricts them, with or without a sandbox.
+        let restricted = self.plan.profile != Profile::Explore && self.plan.is_local;
+        let hidden = || self.plan.hidden.iter().map(|hidden| super::real_path(hidden));
+        let hidden = self.hidden.get_or_init(|| hidden().collect());
+        if restricted && hidden.iter().any(|hidden| path.starts_with(hidden)) {
+            return Err("this path is hidden".to_owned());
         }
+        Ok(())
     }
 }
 

@@ -35,13 +35,25 @@ impl Guard {
         let confined = self.confined();
         let level = confined.as_ref().map_or(ConfinementLevel::None, |confined| confined.level());
         let limits = confined.as_ref().map(|confined| confined.limits()).unwrap_or_default();
+        let mut limits: Vec<String> = limits.into_iter().map(str::to_owned).collect();
+        if self.plan.profile == Profile::Careful {
+            match self.missing_sandbox() {
+                Some(problem) => limits.push(format!(
+                    "Every command needs approval, also those that only read: {problem}."
+                )),
+                None if self.plan.approval_lifts_sandbox => {
+                    limits.push("Approved commands run without the sandbox.".to_owned());
+                }
+                None => {}
+            }
+        }
         Some(GuardStatus {
             profile: self.plan.profile,
             approval: self.plan.approval,
             sandbox: self.plan.sandbox,
             network: self.plan.network.clone(),
             level,
-            limits: limits.into_iter().map(str::to_owned).collect(),
+            limits,
         })
     }
 }
@@ -51,6 +63,9 @@ impl GuardStatus {
     pub fn describe_sandbox(&self) -> String {
         if self.sandbox == SandboxMode::Off {
             return "no sandbox".to_owned();
+        }
+        if self.level == ConfinementLevel::None {
+            return format!("no sandbox ({})", self.level);
         }
         let network = match &self.network {
             Network::Off => "no network".to_owned(),

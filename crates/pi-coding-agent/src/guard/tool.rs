@@ -21,6 +21,10 @@ use crate::config::settings::ApprovalPolicy;
 /// Advice to the model after a denial of the sandbox.
 const ADVICE: &str = "Continue without it, or tell the user what is needed.";
 
+/// The same if an approval would have permitted it and no one can give one.
+const UNAPPROVED: &str = "It needs approval, and no one can approve it in this mode. Continue \
+    without it, or tell the user what is needed.";
+
 /// A tool behind the guard.
 pub(crate) struct Guarded {
     inner: Arc<dyn AgentTool>,
@@ -57,16 +61,12 @@ impl Guarded {
             effects: &effects,
             origin: self.origin,
         };
-        let judgment = self.guard.judge(call, &self.workspace);
-        let what = call.describe();
-        let cwd = self.workspace.cwd().to_string_lossy();
-        let request = |parts| ApprovalRequest::new(self.name(), &id, &what, &cwd, parts);
-        let note = self.guard.admit(&judgment, request, &cancel).await?;
-        let tool = self.tool_for(&judgment, &mut arguments)?;
+        let (judgment, note) = self.admit(call, &id, &cancel).await?;
+        let tool = self.tool_for(&judgment, &effects, &mut arguments)?;
         let attempt =
             Attempt { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
         let mut output = attempt.execute(&*tool).await;
-        if self.origin == ToolOrigin::Builtin
+        if judgment.verdict.confined
             && !effects.runs.is_empty()
             && let Some(denial) = self.denial(&output)
         {
@@ -82,22 +82,54 @@ impl Guarded {
         output
     }
 
+    /// Judges a call and waits for approval where one is needed. Returns the judgment and a note
+    /// to add to the result, or the error if the call may not run.
+    async fn admit(
+        &self,
+        call: Call<'_>,
+        id: &str,
+        cancel: &CancelToken,
+    ) -> Result<(Judgment, Option<String>), ToolError> {
+        let what = call.describe();
+        let cwd = self.workspace.cwd().to_string_lossy();
+        loop {
+            let judgment = self.guard.judge(call, &self.workspace);
+            match judgment.outcome {
+                Outcome::Run | Outcome::RunConfined => return Ok((judgment, None)),
+                Outcome::Refuse => return Err(ToolError::new(judgment.refusal())),
+                Outcome::Ask => {}
+            }
+            let request = |parts| ApprovalRequest::new(self.name(), id, &what, &cwd, parts);
+            match self.guard.approval(&judgment, request, cancel).await {
+                Approval::Granted(note) => return Ok((judgment, note)),
+                // With the approvals of another call, the outcome is another one.
+                Approval::Covered => {}
+                Approval::Denied(text) => return Err(ToolError::new(text)),
+            }
+        }
+    }
+
     /// Returns the tool with the rights that the judgment gives it.
     fn tool_for(
         &self,
         judgment: &Judgment,
+        effects: &Effects,
         arguments: &mut Map<String, Value>,
     ) -> Result<Arc<dyn AgentTool>, ToolError> {
-        if judgment.outcome == Outcome::RunConfined {
-            return self.rebuild(None);
+        if !judgment.outside_sandbox.is_empty() {
+            for file in &judgment.outside_sandbox {
+                self.use_real_path(file, arguments)?;
+            }
+            return self.rebuild(Some(&Escalation::NoSandbox));
         }
-        if judgment.outside_sandbox.is_empty() {
-            return Ok(Arc::clone(&self.inner));
+        // The tool was built for the sandbox if the session has one.
+        let is_confined = self.guard.confined().is_some();
+        let runs = self.origin == ToolOrigin::Builtin && !effects.runs.is_empty();
+        match judgment.verdict.confined {
+            true if !is_confined => self.rebuild(None),
+            false if is_confined && runs => self.rebuild(Some(&Escalation::NoSandbox)),
+            _ => Ok(Arc::clone(&self.inner)),
         }
-        for file in &judgment.outside_sandbox {
-            self.use_real_path(file, arguments)?;
-        }
-        self.rebuild(Some(&Escalation::NoSandbox))
     }
 
     /// Replaces the path of an approved file outside of the sandbox by its real path: a sandboxed
@@ -142,9 +174,17 @@ impl Guarded {
         if let Some(refused) = refused.into_iter().next_back() {
             return Some(refused.into());
         }
-        let failed = output.as_ref().ok().filter(|output| output.is_error)?;
+        let output = output.as_ref().ok()?;
         let confined = self.guard.sandbox.in_use()?;
-        explain_denial(&confined, self.workspace.cwd(), &text(failed))
+        let denial = explain_denial(&confined, self.workspace.cwd(), &text(output))?;
+        // A command that succeeds may print such a message for other reasons. A hidden file is
+        // mentioned in any case: it is a secret, and `cat secret | head` succeeds.
+        (output.is_error || self.is_hidden(&denial.target)).then_some(denial)
+    }
+
+    fn is_hidden(&self, target: &DenialTarget) -> bool {
+        let DenialTarget::Path(path) = target else { return false };
+        self.guard.sandbox.check(path, PathAccess::Read).is_err()
     }
 
     /// Adds the denial to the result of a command, or runs the command once more if the approver
@@ -165,7 +205,8 @@ impl Guarded {
             })
         };
         let Some((escalation, scope)) = self.escalation(&denial.target, script) else {
-            return annotate(first, ADVICE);
+            let is_program = matches!(denial.target, DenialTarget::Program(_));
+            return annotate(first, if is_program { ADVICE } else { UNAPPROVED });
         };
         let request = || {
             if self.guard.approvals.covers(&scope) {
@@ -187,7 +228,7 @@ impl Guarded {
         };
         match answer {
             Approval::Denied(_) => annotate(first, ADVICE),
-            Approval::Granted(_) => match self.rebuild(Some(&escalation)) {
+            Approval::Granted(_) | Approval::Covered => match self.rebuild(Some(&escalation)) {
                 Ok(tool) => {
                     let second = attempt.execute(&*tool).await;
                     annotate(second, &format!("It was run again {escalation}, as approved."))
@@ -209,8 +250,7 @@ impl Guarded {
             DenialTarget::Path(path) => {
                 let root = Escalation::WritableRoot(existing_directory(path));
                 let inside = path.starts_with(self.workspace.cwd());
-                let hidden = guard.sandbox.check(path, PathAccess::Read).is_err();
-                if inside || hidden || guard.sandbox.host(Some(&root)).is_err() {
+                if inside || self.is_hidden(target) || guard.sandbox.host(Some(&root)).is_err() {
                     return Some((Escalation::NoSandbox, this_script()));
                 }
                 Some((root, Scope::Path { path: path.clone(), access: PathAccess::Write }))

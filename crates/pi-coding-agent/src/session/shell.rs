@@ -135,7 +135,10 @@ impl AgentSession {
             let (ended, output) = tokio::join!(running, emitting);
             return ended.map(|result| BashResult { output, ..result });
         }
-        let running = pi_tools::run_command(&self.0.workspace, command, cancel, chunks);
+        let guard = self.0.guard.as_ref();
+        let workspace = guard.map(|guard| guard.user_workspace(&self.0.workspace));
+        let workspace = workspace.as_ref().unwrap_or(&self.0.workspace);
+        let running = pi_tools::run_command(workspace, command, cancel, chunks);
         let (ended, _) = tokio::join!(running, emitting);
         let ended = ended.map_err(|error| BashError::Failed(error.message().to_owned()))?;
         Ok(BashResult {

@@ -98,6 +98,12 @@ pub(super) fn only_reads(command: &Command) -> bool {
     programs::prints_version(&command.words) || !is_opaque && programs::only_reads(&command.words)
 }
 
+/// Returns true if a command neither reads, writes nor runs anything.
+fn is_inert(command: &Command) -> bool {
+    let is_plain = command.redirects.is_empty() && command.assignments.is_empty();
+    is_plain && programs::is_inert(&command.words)
+}
+
 /// The check of one script or path.
 pub(super) struct Checker<'a> {
     pub(super) policy: &'a Policy,
@@ -244,7 +250,10 @@ impl<'a> Checker<'a> {
             Role::Starts => {
                 self.part(&text, Decision::Allow, "the command it starts is judged separately");
             }
-            _ if reads => self.part(&text, Decision::Allow, "it only reads"),
+            _ if reads => {
+                let part = Part::new(text, Decision::Allow, "it only reads", self.scope.clone());
+                self.parts.push(Part { inert: is_inert(command), ..part });
+            }
             Role::Opaque(why) => self.unknown(&text, why),
             // A command that may start others is not allowed as unmatched.
             _ if started && self.policy.defaults.unmatched == Decision::Allow => {}

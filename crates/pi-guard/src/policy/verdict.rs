@@ -30,6 +30,9 @@ pub struct Part {
     /// The decision applies in the sandbox only.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub confined: bool,
+    /// The part is a builtin that neither reads, writes nor runs anything.
+    #[serde(skip)]
+    pub inert: bool,
     /// File and line of the rule that decided. `None` if no rule did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
@@ -49,7 +52,7 @@ impl Part {
         scope: Scope,
     ) -> Self {
         let (what, reason) = (what.into(), reason.into());
-        Self { what, decision, confined: false, rule: None, reason, scope }
+        Self { what, decision, confined: false, inert: false, rule: None, reason, scope }
     }
 
     /// A decision of a rule, given its origin and justification.

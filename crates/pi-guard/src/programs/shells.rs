@@ -11,9 +11,10 @@ pub(super) const PROGRAMS: &[Program] = programs! {
     "zsh fish csh tcsh" { runs: Runs::Shell(Dialect::Other) }
 
     // Builtins.
-    "break caller continue dirs echo exit false pwd return shift times type umask" { reads: READS }
-    ": true" { reads: READS, traits: &[Trait::NamedByVariables] }
-    "cd chdir popd pushd" { reads: READS, traits: &[Trait::ChangesDirectory] }
+    "break continue echo exit false pwd return shift" { reads: READS, traits: &[Trait::Inert] }
+    "caller dirs times type umask" { reads: READS }
+    ": true" { reads: READS, traits: &[Trait::Inert, Trait::NamedByVariables] }
+    "cd chdir popd pushd" { reads: READS, traits: &[Trait::ChangesDirectory, Trait::Inert] }
     "declare export local readonly typeset" { runs: Runs::Builtin(Builtin::Declare), reads: READS }
     "getopts" { runs: Runs::Builtin(Builtin::GetOpts), reads: READS }
     "let" { runs: Runs::Builtin(Builtin::Let), reads: READS }

@@ -53,7 +53,7 @@ fn options(args: &CommandArgs, environment: &Environment) -> Result<AgentOptions
 fn word(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Run => "allow",
-        Outcome::RunConfined => "allow (only sandboxed)",
+        Outcome::RunConfined => "allow (in the sandbox)",
         Outcome::Ask => "ask",
         Outcome::Refuse => "forbid",
     }
@@ -63,7 +63,10 @@ fn word(outcome: Outcome) -> &'static str {
 fn reason(judgement: &Judgment) -> String {
     let verdict = &judgement.verdict;
     let decisive = match judgement.outcome {
-        Outcome::RunConfined => verdict.parts.iter().find(|part| part.confined),
+        // The part that requires the sandbox, if it is not the session that does.
+        Outcome::RunConfined => {
+            verdict.parts.iter().find(|part| part.confined).or_else(|| verdict.decisive())
+        }
         Outcome::Run | Outcome::Ask | Outcome::Refuse => verdict.decisive(),
     };
     let mut text = decisive.map_or_else(

@@ -15,7 +15,8 @@ pub(super) const PROFILE: Flag =
         .choices(Profile::VALUES)
         .details(
             "explore asks only where a rule requires it. careful asks before every action that is \
-             not known to be safe, and refuses it if no one can be asked. unattended is for runs \
+             not known to be safe, and refuses it if no one can be asked; commands that were not \
+             approved run in a sandbox without network access. unattended is for runs \
              without supervision: commands run in a sandbox without network access, and actions \
              that need approval are refused; pi does not start if the sandbox is unavailable.",
         );

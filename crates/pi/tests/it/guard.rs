@@ -12,7 +12,7 @@ use crate::scenarios::server::Server;
 use crate::test_env::TestEnv;
 
 /// Configures a model that makes these tool calls, one per turn, and then ends.
-fn model(env: &TestEnv, calls: &[(&str, Value)]) -> Server {
+pub(crate) fn model(env: &TestEnv, calls: &[(&str, Value)]) -> Server {
     let call = |(name, args): &(&str, Value)| {
         let (id, name, args) = ("c".to_owned(), (*name).to_owned(), args.clone());
         Reply::Parts(vec![Part::Call(Call { id, name, args, pieces: None })])
@@ -31,7 +31,7 @@ fn model(env: &TestEnv, calls: &[(&str, Value)]) -> Server {
 }
 
 /// Returns the tool results in the last request.
-fn results(server: &Server) -> Vec<String> {
+pub(crate) fn results(server: &Server) -> Vec<String> {
     let requests = server.requests();
     let Some(last) = requests.last() else { return Vec::new() };
     let messages = last["messages"].as_array().unwrap().iter();
@@ -47,16 +47,16 @@ fn results(server: &Server) -> Vec<String> {
         .collect()
 }
 
-fn bash(command: &str) -> (&'static str, Value) {
+pub(crate) fn bash(command: &str) -> (&'static str, Value) {
     ("bash", json!({"command": command}))
 }
 
-fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Returns the isolation that this machine offers; some tests need at least Landlock.
-fn rung() -> ConfinementLevel {
+pub(crate) fn rung() -> ConfinementLevel {
     Machine::detect().level()
 }
 
@@ -139,7 +139,7 @@ fn the_guard_status_is_in_the_events_and_in_the_session() {
 
 /// Runs a command for which the kernel appears to have no Landlock.
 #[cfg(target_os = "linux")]
-fn without_landlock(command: impl FnOnce() -> Output + Send + 'static) -> Output {
+pub(crate) fn without_landlock(command: impl FnOnce() -> Output + Send + 'static) -> Output {
     use seccompiler::{SeccompAction, SeccompFilter};
     const LANDLOCK_CREATE_RULESET: i64 = 444;
     let filter = SeccompFilter::new(
@@ -247,7 +247,7 @@ fn invalid_rules_are_configuration_errors() {
 
 /// Runs in RPC mode and answers each question with the option that has the given prefix. Returns the
 /// titles of the questions.
-fn with_answers(env: &TestEnv, arguments: &[&str], answers: &[&str]) -> Vec<String> {
+pub(crate) fn with_answers(env: &TestEnv, arguments: &[&str], answers: &[&str]) -> Vec<String> {
     use std::io::{BufRead as _, BufReader, Write as _};
     let mut command: Command = env.command(&[&["--mode", "rpc"], arguments].concat());
     command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());

@@ -4,6 +4,7 @@
 
 mod auth;
 mod bad_input;
+mod careful;
 mod cli;
 mod completions;
 mod doctor;

@@ -169,6 +169,62 @@ fn actions_that_the_sandbox_denies_need_approval() {
     }
 }
 
+/// What `check` says about the sandbox is what a session does.
+#[test]
+fn check_shows_what_runs_in_the_sandbox() {
+    if Machine::detect().level() == ConfinementLevel::None {
+        return;
+    }
+    let env = setup();
+    let allow = "[[command]]\nprefix = [\"cargo\", \"test\"]\ndecision = \"allow\"\n";
+    std::fs::write(env.project().join("allow.toml"), allow).unwrap();
+    // Profile, command, outcome, confined.
+    let cases: &[(&[&str], &str, &str, bool)] = &[
+        (&["--profile=explore"], "cat x", "run", false),
+        (&["--profile=explore"], "$(x) y", "run-confined", true),
+        (&["--profile=unattended"], "cat x", "run-confined", true),
+        (&["--profile=unattended"], "some-program", "run-confined", true),
+        (&["--profile=unattended"], "git push", "refuse", false),
+        (&["--profile=careful"], "cat x", "run-confined", true),
+        (&["--profile=careful"], "cd y", "run-confined", true),
+        (&["--profile=careful"], "X=1", "run-confined", true),
+        (&["--profile=careful"], "some-program", "ask", false),
+        // A rule approves its command, and nothing beside it.
+        (&["--profile=careful"], "cargo test", "run", false),
+        (&["--profile=careful"], "cd y && cargo test && echo done", "run", false),
+        (&["--profile=careful"], "cargo test | tail -5", "run-confined", true),
+        (&["--profile=careful"], "cat ~/.ssh/id_rsa; cargo test", "run-confined", true),
+        (&["--profile=careful"], "cd $(cat x) && cargo test", "run-confined", true),
+        (&["--profile=careful"], "echo $HOME; cargo test", "run-confined", true),
+        (&["--profile=careful"], "timeout 5 cargo test", "run-confined", true),
+        (&["--profile=careful"], "cargo test; some-program", "ask", false),
+        // A sandbox that the user configured holds approved commands as well.
+        (&["--profile=careful", "--network=off"], "cargo test", "run-confined", true),
+        (&["--profile=careful", "--sandbox=read-only"], "some-program", "ask", true),
+        // Without a sandbox, every command needs approval, unless a rule allows it.
+        (&["--profile=careful", "--sandbox=off"], "cat x", "ask", false),
+        (&["--profile=careful", "--sandbox=off"], "X=1", "ask", false),
+        (&["--profile=careful", "--sandbox=off"], "echo x", "ask", false),
+        (&["--profile=careful", "--sandbox=off"], "cd y && cargo test", "run", false),
+        (&["--profile=careful", "--sandbox=off"], "cargo test | tail -5", "ask", false),
+    ];
+    for (profile, command, outcome, confined) in cases {
+        let options = [*profile, &["--rules=allow.toml", "--json", "--", command]].concat();
+        let judgement: Value = serde_json::from_str(&check(&env, &options).1).unwrap();
+        assert_eq!(judgement["outcome"], *outcome, "{profile:?} {command}: {judgement}");
+        assert_eq!(judgement["confined"], *confined, "{profile:?} {command}: {judgement}");
+        let options = [*profile, &["--rules=allow.toml", "--explain", "--", command]].concat();
+        let text = check(&env, &options).1;
+        let allowed = outcome.starts_with("run");
+        assert_eq!(text.starts_with("allow (in the sandbox): "), allowed && *confined, "{text}");
+        assert_eq!(text.contains("  it runs in the sandbox"), allowed && *confined, "{text}");
+        assert_eq!(text.contains("if approved, it runs in "), !allowed && *confined, "{text}");
+    }
+    let (_, text) = check(&env, &["--profile=careful", "--sandbox=off", "--", "cat x"]);
+    let why = "ask: cat x: it only reads, but nothing enforces that: the sandbox is off";
+    assert!(text.starts_with(why), "{text}");
+}
+
 #[test]
 fn rules_of_the_settings_apply_in_addition_to_the_option() {
     let env = setup();

@@ -55,7 +55,8 @@ pub enum Profile {
     /// Asks only where a rule says so.
     #[default]
     Explore,
-    /// Asks about every action that is not known to be safe.
+    /// Asks about every action that is not known to be safe. Commands that were not approved run
+    /// in the sandbox, without network.
     Careful,
     /// Runs commands in the sandbox, without network, and never asks.
     Unattended,

@@ -43,7 +43,12 @@ pub(in crate::commands) fn check(args: &CommandArgs) -> CommandResult {
         writeln!(out)?;
     } else {
         let mut out = PlainWriter::new(&mut out);
-        let (word, reason) = (word(judgement.outcome), reason(&judgement));
+        let outcome = match (&subject, judgement.outcome) {
+            // Only commands run in or outside the sandbox.
+            (Subject::File(..), Outcome::RunConfined) => Outcome::Run,
+            (_, outcome) => outcome,
+        };
+        let (word, reason) = (word(outcome), reason(&judgement));
         writeln!(out, "{word}: {reason}{}", if_unattended(&judgement))?;
         if args.has("explain") {
             explain(&judgement, &guard, &subject, &mut out)?;
@@ -123,26 +128,26 @@ fn explain(
     for part in judgement.verdict.explain().lines().skip(1) {
         writeln!(out, "{part}")?;
     }
-    let confined = guard.confined();
-    let effect = match (judgement.outcome, &confined) {
-        (Outcome::Refuse, _) => "it is refused".to_owned(),
-        (Outcome::Ask, _) if guard.plan().approval == ApprovalPolicy::Review => {
-            "a model decides".to_owned()
+    let level = guard.confined().map(|confined| confined.level());
+    let sandbox = match level {
+        Some(level) => format!("in the sandbox: {} ({level})", guard.plan().sandbox.as_str()),
+        None => "in the sandbox, because its effects cannot be determined".to_owned(),
+    };
+    let is_command = matches!(subject, Subject::Command(_));
+    let approved = match judgement.verdict.confined {
+        _ if level.is_none() || !is_command => String::new(),
+        true => format!("; if approved, it runs {sandbox}"),
+        false => "; if approved, it runs without the sandbox".to_owned(),
+    };
+    let effect = match judgement.outcome {
+        Outcome::Refuse => "it is refused".to_owned(),
+        Outcome::Ask if guard.plan().approval == ApprovalPolicy::Review => {
+            format!("a model decides{approved}")
         }
-        (Outcome::Ask, _) => "you are asked".to_owned(),
-        // Only commands run in or outside the sandbox.
-        _ if !matches!(subject, Subject::Command(_)) => return Ok(()),
-        (Outcome::RunConfined, _) => {
-            "it runs in the sandbox, because its effects cannot be determined".to_owned()
-        }
-        (Outcome::Run, Some(confined)) => {
-            format!(
-                "it runs in the sandbox: {} ({})",
-                guard.plan().sandbox.as_str(),
-                confined.level()
-            )
-        }
-        (Outcome::Run, None) => "it runs without a sandbox".to_owned(),
+        Outcome::Ask => format!("you are asked{approved}"),
+        Outcome::Run | Outcome::RunConfined if !is_command => return Ok(()),
+        Outcome::RunConfined => format!("it runs {sandbox}"),
+        Outcome::Run => "it runs without a sandbox".to_owned(),
     };
     writeln!(out, "  {effect}")
 }
