@@ -1,9 +1,9 @@
 //! Checkpoints of a workspace, and restoring them.
 //!
 //! A checkpoint covers every file, directory and link below a directory, whether a tool, a shell
-//! command or the user changed it. Each content is stored once, by its hash, in a store beside the
-//! session; files that have not changed since the last checkpoint are not read again. Git is
-//! neither used nor touched: `.git` is not part of a checkpoint, and neither are files that
+//! command or the user changed it. Each content is stored once, by its hash, in a store that all
+//! sessions share; files that have not changed since the last checkpoint of the same directory, in
+//! any session, are not read again. Git is neither used nor touched: `.git` is not part of a checkpoint, and neither are files that
 //! `.gitignore` excludes (build output can be built again, and would outweigh everything else).
 //! Ignored files are never removed or overwritten, not even if `.gitignore` itself changes between
 //! two checkpoints.
@@ -11,42 +11,58 @@
 //! Content and mode are restored, hard links are not: a file with several names that was changed
 //! becomes several files.
 //!
-//! Files above [`Limits::file_bytes`] are recorded without their content. A store above
-//! [`Limits::store_bytes`] drops its oldest checkpoints first, and never the latest.
+//! Files above [`Limits::file_bytes`] are recorded without their content. [`prune`] removes the
+//! checkpoints of sessions that were not used for [`Limits::age`], and those of the oldest sessions
+//! if all together exceed [`Limits::store_bytes`]; it runs now and then after a checkpoint. A
+//! session that exceeds the limit on its own drops its oldest checkpoints first, and never the
+//! latest.
 
+mod collect;
+mod index;
 mod journal;
 mod name;
 mod objects;
 mod restore;
 mod scan;
 mod state;
+mod store;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
+use index::Index;
 use journal::Journal;
 use objects::Objects;
-use scan::Index;
 use state::State;
+use store::Store;
 
 use crate::workspace::Workspace;
 
+pub use collect::{Pruned, Usage, prune, usage};
 pub use restore::{Conflict, ConflictReason, RestoreReport};
 pub use state::{Change, FileState};
+pub use store::Lease;
 
-/// Limits of a checkpoint store.
+/// Limits of checkpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// Maximum size of a file whose content is stored.
     pub file_bytes: u64,
-    /// Maximum size of all stored contents together.
+    /// Maximum size of the checkpoints of all sessions together.
     pub store_bytes: u64,
+    /// Time after which the checkpoints of an unused session are removed.
+    pub age: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { file_bytes: 16 * 1024 * 1024, store_bytes: 1024 * 1024 * 1024 }
+        Self {
+            file_bytes: 16 * 1024 * 1024,
+            store_bytes: 2 * 1024 * 1024 * 1024,
+            age: Duration::from_secs(30 * 24 * 60 * 60),
+        }
     }
 }
 
@@ -109,38 +125,44 @@ enum Contents {
     Skip,
 }
 
-/// The checkpoints of one workspace.
+/// The checkpoints of one session, which cover a workspace.
 #[derive(Debug)]
 pub struct Checkpoints {
+    sessions: PathBuf,
     root: PathBuf,
     limits: Limits,
     journal: Journal,
     objects: Objects,
-    index: Index,
-    index_file: PathBuf,
+    store: Store,
+    lease: Lease,
 }
 
 impl Checkpoints {
-    /// Opens or creates the store in the directory `store` for the workspace `root`.
-    pub fn open(store: &Path, root: &Path, limits: Limits) -> Result<Self, CheckpointError> {
-        std::fs::create_dir_all(store).map_err(CheckpointError::io("create", store))?;
-        let journal = Journal::open(&store.join("journal"))?;
-        let objects = Objects::new(store.join("objects"));
-        let index_file = store.join("index");
-        // Without the contents, the index is wrong about them.
-        let index = if objects.exist() { Index::load(&index_file) } else { Index::default() };
-        Ok(Self { root: root.to_owned(), limits, journal, objects, index, index_file })
+    /// Opens or creates the checkpoints in the directory `session` for the workspace `root`. The
+    /// directories of all sessions have the same parent, which also contains their contents.
+    pub fn open(session: &Path, root: &Path, limits: Limits) -> Result<Self, CheckpointError> {
+        let lease = Lease::take(session)?;
+        let store = Store::of_session(session);
+        let objects = Objects::new(store.objects(), session.join("objects"));
+        let journal = Journal::open(&session.join("journal"), &objects)?;
+        let sessions = session.parent().unwrap_or(session).to_owned();
+        Ok(Self { sessions, root: root.to_owned(), limits, journal, objects, store, lease })
     }
 
-    /// Opens or creates the store in the directory `store` for a workspace on this machine.
+    /// Opens or creates the checkpoints in the directory `session` for a workspace on this machine.
     pub fn of(
-        store: &Path,
+        session: &Path,
         workspace: &Workspace,
         limits: Limits,
     ) -> Result<Self, CheckpointError> {
         let root = workspace.executor().host_path(workspace.cwd());
         let root = root.ok_or_else(|| CheckpointError::NotLocal(workspace.cwd().to_owned()))?;
-        Self::open(store, &root, limits)
+        Self::open(session, &root, limits)
+    }
+
+    /// Protects the checkpoints of this session from removal until the result is dropped.
+    pub fn lease(&self) -> Lease {
+        self.lease.clone()
     }
 
     /// Takes a checkpoint after a run and returns its number. If nothing has changed, returns the
@@ -156,14 +178,60 @@ impl Checkpoints {
     }
 
     fn take_labeled(&mut self, label: &str, found: bool) -> Result<usize, CheckpointError> {
-        let now = self.scan(Contents::Store)?;
-        self.index.save(&self.index_file);
-        if self.journal.position().is_some() && now == *self.journal.state() {
-            return Ok(self.journal.position().unwrap_or_default());
+        let number = self.add(label, found)?;
+        if self.store.is_due(self.limits.store_bytes) {
+            self.make_room()?;
         }
-        let number = self.journal.push(label, found, now)?;
-        self.forget_oldest()?;
         Ok(number)
+    }
+
+    fn add(&mut self, label: &str, found: bool) -> Result<usize, CheckpointError> {
+        // From the first use of a content until the journal refers to it.
+        let _shared = self.store.share()?;
+        let file = self.store.index(&self.root);
+        let mut index = Index::load(&file);
+        let now = self.scan(&mut index, Contents::Store)?;
+        let current = self.journal.position();
+        if let Some(current) = current
+            && now == *self.journal.state()
+        {
+            index.save(&file);
+            return Ok(current);
+        }
+        let base = match current {
+            None => Some(self.base(&mut index, &now)?),
+            Some(_) => None,
+        };
+        let number = self.journal.push(label, found, now, base)?;
+        index.save(&file);
+        self.store.count(self.objects.take_added());
+        Ok(number)
+    }
+
+    /// Returns a stored state that is close to this one: that of earlier sessions, or itself.
+    fn base(&self, index: &mut Index, now: &State) -> Result<(String, State), CheckpointError> {
+        let earlier = index.base.as_ref().and_then(|hash| {
+            let state = journal::read_state(&self.objects, hash).ok()?;
+            let changes = state.exact_changes_to(now).len();
+            (changes <= now.items.len() / 4).then(|| (hash.clone(), state))
+        });
+        if let Some(earlier) = earlier {
+            return Ok(earlier);
+        }
+        let hash = journal::write_state(&self.objects, now)?;
+        index.set_base(hash.clone());
+        Ok((hash, now.clone()))
+    }
+
+    /// Removes what is too old or does not fit, this session's oldest checkpoints last.
+    fn make_room(&mut self) -> Result<(), CheckpointError> {
+        loop {
+            let pruned = prune(&self.sessions, &self.limits, SystemTime::now())?;
+            let fits = pruned.is_none_or(|pruned| pruned.left.bytes <= self.limits.store_bytes);
+            if fits || !self.journal.forget_oldest()? {
+                return Ok(());
+            }
+        }
     }
 
     /// Returns the checkpoints, oldest first.
@@ -219,28 +287,19 @@ impl Checkpoints {
     fn go(&mut self, from: usize, to: usize) -> Result<RestoreReport, CheckpointError> {
         let expected = self.journal.state_at(from)?;
         let wanted = self.journal.state_at(to)?;
-        let now = self.scan(Contents::Skip)?;
+        let mut index = Index::load(&self.store.index(&self.root));
+        let now = self.scan(&mut index, Contents::Skip)?;
         let restored = restore::restore(&self.root, &self.objects, &expected, &wanted, &now)?;
         self.journal.move_to(to)?;
         Ok(restored)
     }
 
     /// Scans the workspace.
-    fn scan(&mut self, contents: Contents) -> Result<State, CheckpointError> {
+    fn scan(&self, index: &mut Index, contents: Contents) -> Result<State, CheckpointError> {
         let objects = match contents {
             Contents::Store => Some(&self.objects),
             Contents::Skip => None,
         };
-        let known = self.journal.state();
-        scan::scan(&self.root, known, &mut self.index, objects, self.limits.file_bytes)
-    }
-
-    fn forget_oldest(&mut self) -> Result<(), CheckpointError> {
-        while self.objects.size()? > self.limits.store_bytes && self.journal.forget_oldest()? {
-            self.objects.keep_only(&self.journal.hashes())?;
-            // Contents that the index refers to may be gone.
-            self.index = Index::default();
-        }
-        Ok(())
+        scan::scan(&self.root, self.journal.state(), index, objects, self.limits.file_bytes)
     }
 }

@@ -6,12 +6,13 @@
 
 use std::collections::HashSet;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
+use super::objects::{self, Objects};
 use super::state::{FileState, State};
 use super::{Checkpoint, CheckpointError};
 
@@ -36,7 +37,10 @@ struct Entry {
     found: bool,
     /// Checkpoint before this one. Later ones were undone and are gone.
     follows: Option<usize>,
-    /// Differences from that checkpoint, or from an empty workspace.
+    /// Hash of the state that the first checkpoint is based on; many sessions share it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    base: Option<String>,
+    /// Differences from that checkpoint, from the base, or from an empty workspace.
     changes: Vec<(String, Option<FileState>)>,
 }
 
@@ -46,21 +50,59 @@ pub(super) struct Journal {
     path: PathBuf,
     entries: Vec<Entry>,
     position: Option<usize>,
+    /// State that the first checkpoint is based on.
+    base: State,
     /// State of the workspace at the current checkpoint.
     state: State,
 }
 
 impl Journal {
-    pub(super) fn open(path: &Path) -> Result<Self, CheckpointError> {
+    pub(super) fn open(path: &Path, objects: &Objects) -> Result<Self, CheckpointError> {
+        let (mut journal, is_sound) = Self::read(path, objects)?;
+        if let Some(position) = journal.position {
+            journal.state = journal.state_at(position)?;
+        }
+        if !is_sound {
+            journal.rewrite()?;
+        }
+        Ok(journal)
+    }
+
+    /// Returns the hashes of everything in the store that a journal refers to.
+    pub(super) fn needs(
+        path: &Path,
+        objects: &Objects,
+    ) -> Result<HashSet<String>, CheckpointError> {
+        let (journal, _) = match Self::read(path, objects) {
+            // A base that is gone needs nothing; the session reports it when it is opened.
+            Err(CheckpointError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                return Ok(HashSet::new());
+            }
+            read => read?,
+        };
+        let mut needs: HashSet<String> = HashSet::new();
+        let Some((first, later)) = journal.entries.split_first() else { return Ok(needs) };
+        needs.extend(first.base.clone());
+        // The base may contain files that were gone or different at the first checkpoint.
+        let state = journal.state_at(first.number)?;
+        needs.extend(state.items.values().filter_map(FileState::content).cloned());
+        let changes = later.iter().flat_map(|entry| &entry.changes);
+        needs.extend(changes.filter_map(|(_, item)| item.as_ref()?.content().cloned()));
+        Ok(needs)
+    }
+
+    /// Reads a journal without changing it. Returns false with it if its end is damaged.
+    fn read(path: &Path, objects: &Objects) -> Result<(Self, bool), CheckpointError> {
         let mut journal = Self {
             path: path.to_owned(),
             entries: Vec::new(),
             position: None,
+            base: State::default(),
             state: State::default(),
         };
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
             Err(error) => return Err(CheckpointError::io("read", path)(error)),
         };
         let mut sound = text.is_empty() || text.ends_with('\n');
@@ -76,13 +118,10 @@ impl Journal {
                 }
             }
         }
-        if let Some(position) = journal.position {
-            journal.state = journal.state_at(position)?;
+        if let Some(base) = journal.entries.first().and_then(|first| first.base.clone()) {
+            journal.base = read_state(objects, &base)?;
         }
-        if !sound {
-            journal.rewrite()?;
-        }
-        Ok(journal)
+        Ok((journal, sound))
     }
 
     pub(super) fn position(&self) -> Option<usize> {
@@ -94,31 +133,49 @@ impl Journal {
     }
 
     pub(super) fn list(&self) -> Vec<Checkpoint> {
-        let checkpoint = |entry: &Entry| Checkpoint {
-            number: entry.number,
-            label: entry.label.clone(),
-            changes: entry.changes.len(),
-            time: entry.time,
-            found: entry.found,
-        };
-        self.entries.iter().map(checkpoint).collect()
+        let mut list: Vec<Checkpoint> = self
+            .entries
+            .iter()
+            .map(|entry| Checkpoint {
+                number: entry.number,
+                label: entry.label.clone(),
+                changes: entry.changes.len(),
+                time: entry.time,
+                found: entry.found,
+            })
+            .collect();
+        // Everything is new at the first checkpoint, whatever it is based on.
+        if let Some(first) = list.first_mut() {
+            first.changes = self.state_at(first.number).map_or(0, |state| state.items.len());
+        }
+        list
     }
 
-    /// Adds a checkpoint after the current one, and makes it the current one.
+    /// Adds a checkpoint after the current one, and makes it the current one. The first checkpoint
+    /// is based on `base`.
     pub(super) fn push(
         &mut self,
         label: &str,
         found: bool,
         state: State,
+        base: Option<(String, State)>,
     ) -> Result<usize, CheckpointError> {
         let number = self.entries.last().map_or(0, |last| last.number + 1);
-        let changes = self.state.changes_to(&state);
+        let (base, changes) = match base {
+            Some((hash, base)) => {
+                let changes = base.exact_changes_to(&state);
+                self.base = base;
+                (Some(hash), changes)
+            }
+            None => (None, self.state.changes_to(&state)),
+        };
         let entry = Entry {
             number,
             label: label.to_owned(),
             time: Some(now()),
             found,
             follows: self.position,
+            base,
             changes: changes.into_iter().map(|change| (change.path, change.after)).collect(),
         };
         self.append(&Line::Taken(entry.clone()))?;
@@ -152,7 +209,7 @@ impl Journal {
     /// Returns the state at a checkpoint.
     pub(super) fn state_at(&self, number: usize) -> Result<State, CheckpointError> {
         let at = self.index(number).ok_or(CheckpointError::Unknown(number))?;
-        let mut state = State::default();
+        let mut state = self.base.clone();
         for (path, item) in self.entries[..=at].iter().flat_map(|entry| &entry.changes) {
             state.apply(path, item.clone());
         }
@@ -166,23 +223,14 @@ impl Journal {
             return Ok(false);
         }
         let state = self.state_at(next.number)?;
-        let changes = state.items.into_iter().map(|(path, item)| (path, Some(item))).collect();
-        self.entries.remove(0);
-        self.entries[0].changes = changes;
-        self.entries[0].follows = None;
+        let changes = self.base.exact_changes_to(&state);
+        let base = self.entries.remove(0).base;
+        let first = &mut self.entries[0];
+        first.changes = changes.into_iter().map(|change| (change.path, change.after)).collect();
+        first.base = base;
+        first.follows = None;
         self.rewrite()?;
         Ok(true)
-    }
-
-    /// Returns the hashes of all contents that checkpoints refer to.
-    pub(super) fn hashes(&self) -> HashSet<String> {
-        let items = self.entries.iter().flat_map(|entry| &entry.changes);
-        items
-            .filter_map(|(_, item)| match item {
-                Some(FileState::File { hash, .. }) => hash.clone(),
-                _ => None,
-            })
-            .collect()
     }
 
     fn add(&mut self, entry: Entry) {
@@ -228,6 +276,22 @@ fn is_false(value: &bool) -> bool {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Reads the state of a whole workspace.
+pub(super) fn read_state(objects: &Objects, hash: &str) -> Result<State, CheckpointError> {
+    let bytes = objects.read(hash)?;
+    let state = serde_json::from_slice(&bytes).map_err(std::io::Error::other);
+    state.map_err(CheckpointError::io("read", format!("the state {hash}")))
+}
+
+/// Stores the state of a whole workspace. Returns its hash.
+pub(super) fn write_state(objects: &Objects, state: &State) -> Result<String, CheckpointError> {
+    let bytes = serde_json::to_vec(state).map_err(std::io::Error::other);
+    let bytes = bytes.map_err(CheckpointError::io("write", "the state of the workspace"))?;
+    let hash = objects::hash(&bytes);
+    objects.write(&hash, &bytes)?;
+    Ok(hash)
 }
 
 fn encode(line: &Line) -> Result<Vec<u8>, CheckpointError> {

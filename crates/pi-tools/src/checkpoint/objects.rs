@@ -1,104 +1,139 @@
 //! The object store: contents of files, each stored once under its hash.
 
-use std::collections::HashSet;
-use std::io::Write;
-use std::path::PathBuf;
+use std::cell::Cell;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
 use super::CheckpointError;
 
-/// A directory of contents.
+/// The contents of all sessions, and those of a session of an earlier version.
 #[derive(Debug)]
 pub(super) struct Objects {
-    directory: PathBuf,
+    shared: PathBuf,
+    /// Contents that the session keeps for itself. They are read, and none are added.
+    own: PathBuf,
+    /// Bytes that were added.
+    added: Cell<u64>,
 }
 
 /// Returns the hash of a content, which is its name.
 pub(super) fn hash(content: &[u8]) -> String {
-    Sha256::digest(content).iter().map(|byte| format!("{byte:02x}")).collect()
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut name = String::with_capacity(64);
+    for byte in Sha256::digest(content) {
+        name.push(char::from(DIGITS[usize::from(byte >> 4)]));
+        name.push(char::from(DIGITS[usize::from(byte & 15)]));
+    }
+    name
 }
 
 impl Objects {
-    pub(super) fn new(directory: PathBuf) -> Self {
-        Self { directory }
+    pub(super) fn new(shared: PathBuf, own: PathBuf) -> Self {
+        Self { shared, own, added: Cell::new(0) }
     }
 
-    /// Returns true if contents were stored.
-    pub(super) fn exist(&self) -> bool {
-        self.directory.exists()
+    /// Returns the number of bytes that were added, and resets it.
+    pub(super) fn take_added(&self) -> u64 {
+        self.added.take()
     }
 
     /// Stores a content.
     pub(super) fn write(&self, hash: &str, content: &[u8]) -> Result<(), CheckpointError> {
-        let path = self.path(hash);
-        if path.exists() {
-            return Ok(());
+        let path = path(&self.shared, hash);
+        let is_new = self.create(&path, content).map_err(CheckpointError::io("write", &path))?;
+        if is_new {
+            self.added.set(self.added.get() + content.len() as u64);
         }
-        let failed = || CheckpointError::io("write", &path);
-        let directory = path.parent().unwrap_or(&self.directory);
-        std::fs::create_dir_all(directory).map_err(failed())?;
-        // Renamed when it is complete: the content of an object must match its name.
-        let mut new = tempfile::NamedTempFile::new_in(directory).map_err(failed())?;
-        new.write_all(content).map_err(failed())?;
-        new.persist(&path).map_err(|error| failed()(error.error))?;
         Ok(())
+    }
+
+    /// Creates an object. Returns false if it exists.
+    fn create(&self, path: &Path, content: &[u8]) -> io::Result<bool> {
+        let directory = path.parent().unwrap_or(&self.shared);
+        let create = || private().create_new(true).open(path);
+        let created = match create() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(directory)?;
+                create()
+            }
+            created => created,
+        };
+        match created {
+            Ok(mut file) => {
+                let written = file.write_all(content);
+                if written.is_err() {
+                    // An incomplete object would be in the way of the next attempt.
+                    let _ = fs::remove_file(path);
+                }
+                written.map(|()| true)
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // An object of another size is the rest of a crash, or another process is writing
+                // it; a complete file replaces it.
+                if fs::metadata(path)?.len() != content.len() as u64 {
+                    let mut new = tempfile::NamedTempFile::new_in(directory)?;
+                    new.write_all(content)?;
+                    new.persist(path).map_err(|error| error.error)?;
+                }
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Reads a content and checks it against its hash.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, CheckpointError> {
-        let path = self.path(name);
-        let content = std::fs::read(&path).map_err(CheckpointError::io("read", &path))?;
-        if hash(&content) != name {
-            let damaged = std::io::Error::other("the content does not match its hash");
-            return Err(CheckpointError::io("use", path)(damaged));
-        }
-        Ok(content)
-    }
-
-    /// Returns the size of all contents.
-    pub(super) fn size(&self) -> Result<u64, CheckpointError> {
-        let mut size = 0;
-        self.each(|_, metadata| {
-            size += metadata.len();
-            Ok(())
-        })?;
-        Ok(size)
-    }
-
-    /// Removes all contents except these.
-    pub(super) fn keep_only(&self, wanted: &HashSet<String>) -> Result<(), CheckpointError> {
-        self.each(|path, _| {
-            let parts = path.iter().rev().take(2).map(|part| part.to_string_lossy());
-            let parts: Vec<_> = parts.collect();
-            let name = format!("{}{}", parts[1], parts[0]);
-            if wanted.contains(&name) { Ok(()) } else { std::fs::remove_file(path) }
-        })
-    }
-
-    fn each(
-        &self,
-        mut visit: impl FnMut(&std::path::Path, std::fs::Metadata) -> std::io::Result<()>,
-    ) -> Result<(), CheckpointError> {
-        let failed = || CheckpointError::io("read", &self.directory);
-        let directories = match std::fs::read_dir(&self.directory) {
-            Ok(directories) => directories,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(failed()(error)),
+        let (shared, own) = (path(&self.shared, name), path(&self.own, name));
+        let found = match fs::read(&shared) {
+            Ok(content) if hash(&content) == name => return Ok(content),
+            Ok(_) => Err(io::Error::other("the content does not match its hash")),
+            Err(error) => Err(error),
         };
-        for directory in directories {
-            let directory = directory.map_err(failed())?.path();
-            for object in std::fs::read_dir(&directory).map_err(failed())? {
-                let object = object.map_err(failed())?;
-                let metadata = object.metadata().map_err(failed())?;
-                visit(&object.path(), metadata).map_err(failed())?;
-            }
+        match fs::read(&own) {
+            Ok(content) if hash(&content) == name => Ok(content),
+            _ => found.map_err(CheckpointError::io("read", shared)),
         }
-        Ok(())
     }
+}
 
-    fn path(&self, hash: &str) -> PathBuf {
-        let (start, rest) = hash.split_at(2.min(hash.len()));
-        self.directory.join(start).join(rest)
+/// Calls a function with the name, path and size of every object in a directory, and with `None`
+/// as the name for other files.
+pub(super) fn each(
+    directory: &Path,
+    mut visit: impl FnMut(Option<&str>, &Path, u64) -> io::Result<()>,
+) -> io::Result<()> {
+    let directories = match fs::read_dir(directory) {
+        Ok(directories) => directories,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for directory in directories {
+        let directory = directory?;
+        let start = directory.file_name();
+        for object in fs::read_dir(directory.path())? {
+            let object = object?;
+            let name = format!("{}{}", start.display(), object.file_name().display());
+            let is_object = name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+            let size = object.metadata()?.len();
+            visit(is_object.then_some(name.as_str()), &object.path(), size)?;
+        }
     }
+    Ok(())
+}
+
+fn path(directory: &Path, hash: &str) -> PathBuf {
+    let (start, rest) = hash.split_at(2.min(hash.len()));
+    directory.join(start).join(rest)
+}
+
+/// Returns the options of a file that only the user can read.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }

@@ -33,6 +33,14 @@ pub enum FileState {
 }
 
 impl FileState {
+    /// Returns the hash of the stored content.
+    pub(super) fn content(&self) -> Option<&String> {
+        match self {
+            Self::File { hash, .. } => hash.as_ref(),
+            Self::Directory { .. } | Self::Link { .. } => None,
+        }
+    }
+
     /// Returns true if both states are equal apart from the time: a build that writes the same
     /// bytes again changes nothing.
     pub(super) fn is_same(&self, other: &Self) -> bool {
@@ -60,7 +68,7 @@ pub struct Change {
 }
 
 /// All paths and their states.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
     pub(super) items: BTreeMap<String, FileState>,
 }
@@ -79,11 +87,20 @@ impl PartialEq for State {
 impl State {
     /// Returns the changes that turn this state into `other`.
     pub(super) fn changes_to(&self, other: &Self) -> Vec<Change> {
+        self.changes_by(other, FileState::is_same)
+    }
+
+    /// Returns the changes that turn this state into `other`, including those of times.
+    pub(super) fn exact_changes_to(&self, other: &Self) -> Vec<Change> {
+        self.changes_by(other, |a, b| a == b)
+    }
+
+    fn changes_by(&self, other: &Self, is_same: fn(&FileState, &FileState) -> bool) -> Vec<Change> {
         let paths: BTreeSet<&String> = self.items.keys().chain(other.items.keys()).collect();
         let change = |path: &String| {
             let (before, after) = (self.items.get(path), other.items.get(path));
             let same = match (before, after) {
-                (Some(before), Some(after)) => before.is_same(after),
+                (Some(before), Some(after)) => is_same(before, after),
                 _ => false,
             };
             (!same).then(|| Change {

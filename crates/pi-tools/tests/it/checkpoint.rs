@@ -5,8 +5,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
-use pi_tools::checkpoint::{CheckpointError, Checkpoints, ConflictReason, Limits};
+use pi_tools::checkpoint::{CheckpointError, Checkpoints, ConflictReason, Limits, prune, usage};
 use tempfile::TempDir;
 
 pub(crate) struct Project {
@@ -280,4 +281,167 @@ fn incomplete_journal_loses_only_the_unreported_checkpoint() {
         again.take("three").unwrap();
         assert_eq!(project.open(Limits::default()).list(), again.list());
     }
+}
+
+/// Sessions that share a store and a working directory.
+struct Sessions {
+    project: Project,
+    sessions: PathBuf,
+}
+
+impl Sessions {
+    fn new() -> Self {
+        let project = Project::new();
+        let sessions = project.store.join("sessions");
+        fs::create_dir_all(&sessions).unwrap();
+        Self { project, sessions }
+    }
+
+    fn open(&self, name: &str) -> Checkpoints {
+        Checkpoints::open(&self.sessions.join(name), &self.project.root, Limits::default()).unwrap()
+    }
+
+    fn bytes(&self) -> u64 {
+        usage(&self.sessions).unwrap().bytes
+    }
+
+    fn prune(&self, limits: Limits, later: Duration) -> Vec<String> {
+        prune(&self.sessions, &limits, SystemTime::now() + later).unwrap().unwrap().sessions
+    }
+}
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+#[test]
+fn unchanged_files_are_stored_once_for_all_sessions() {
+    let env = Sessions::new();
+    for number in 0..100 {
+        fs::write(env.project.path(&format!("file {number}")), format!("{number}\n").repeat(50))
+            .unwrap();
+    }
+    env.open("one").take("as found").unwrap();
+    let first = env.bytes();
+    env.open("two").take("as found").unwrap();
+    assert!(env.bytes() - first < 500, "{} after {first}", env.bytes());
+    // A session that begins with another state stores the difference.
+    fs::write(env.project.path("file 1"), "changed").unwrap();
+    let mut three = env.open("three");
+    three.take("as found").unwrap();
+    assert!(env.bytes() - first < 1500, "{} after {first}", env.bytes());
+    fs::remove_file(env.project.path("file 1")).unwrap();
+    three.take("removed").unwrap();
+    three.undo().unwrap();
+    assert_eq!(fs::read_to_string(env.project.path("file 1")).unwrap(), "changed");
+    // The earlier session still has its own state.
+    assert_eq!(env.open("one").content(0, "file 1").unwrap().unwrap(), "1\n".repeat(50).as_bytes());
+}
+
+#[test]
+fn unused_sessions_expire_and_shared_contents_stay() {
+    let env = Sessions::new();
+    fs::write(env.project.path("shared"), "in both").unwrap();
+    fs::write(env.project.path("early"), "in the first").unwrap();
+    env.open("one").take("as found").unwrap();
+    fs::remove_file(env.project.path("early")).unwrap();
+    env.open("two").take("as found").unwrap();
+    let journal = env.sessions.join("one/journal");
+    let long_ago = SystemTime::now() - 40 * DAY;
+    fs::File::options().append(true).open(&journal).unwrap().set_modified(long_ago).unwrap();
+    assert_eq!(env.prune(Limits::default(), Duration::ZERO), ["one"]);
+    assert!(!env.sessions.join("one").exists());
+    let two = env.open("two");
+    assert_eq!(two.content(0, "shared").unwrap().unwrap(), b"in both");
+    // A content that was removed is stored again, although its file has not changed.
+    fs::write(env.project.path("early"), "in the first").unwrap();
+    let mut three = env.open("three");
+    three.take("as found").unwrap();
+    assert_eq!(three.content(0, "early").unwrap().unwrap(), b"in the first");
+}
+
+#[test]
+fn oldest_unused_sessions_are_removed_until_the_rest_fits() {
+    let env = Sessions::new();
+    let mut kept = Vec::new();
+    for (age, name) in ["one", "two", "three"].into_iter().enumerate() {
+        fs::write(env.project.path("file"), name.repeat(1000)).unwrap();
+        let mut checkpoints = env.open(name);
+        checkpoints.take("as found").unwrap();
+        let used = SystemTime::now() - DAY * u32::try_from(9 - age).unwrap();
+        let journal = env.sessions.join(name).join("journal");
+        fs::File::options().append(true).open(&journal).unwrap().set_modified(used).unwrap();
+        if name == "one" {
+            // In use, so it stays.
+            kept.push(checkpoints.lease());
+        }
+    }
+    let mut limits = Limits::default();
+    limits.store_bytes = 11_000;
+    assert_eq!(env.prune(limits, Duration::ZERO), ["two"]);
+    assert!(env.bytes() < 11_000);
+    drop(kept);
+    assert_eq!(env.prune(limits, 60 * DAY), ["one", "three"]);
+    assert!(env.bytes() < 100, "{}", env.bytes());
+}
+
+#[test]
+fn contents_in_use_are_not_removed_by_another_process() {
+    let env = Sessions::new();
+    fs::write(env.project.path("file"), "1").unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let pruning = scope.spawn(|| {
+            let mut removed = 0;
+            let mut limits = Limits::default();
+            limits.store_bytes = 0;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                if let Some(pruned) = prune(&env.sessions, &limits, SystemTime::now()).unwrap() {
+                    removed += pruned.sessions.len();
+                }
+            }
+            removed
+        });
+        for round in 0..60 {
+            let mut checkpoints = env.open(&format!("session {round}"));
+            checkpoints.take("as found").unwrap();
+            fs::write(env.project.path("file"), format!("{round} changed")).unwrap();
+            let number = checkpoints.take("changed").unwrap();
+            let content = checkpoints.content(number, "file").unwrap().unwrap();
+            assert_eq!(content, format!("{round} changed").as_bytes());
+            checkpoints.undo().unwrap();
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!(pruning.join().unwrap() > 0);
+    });
+}
+
+#[test]
+fn stores_of_earlier_versions_are_read() {
+    let project = Project::new();
+    fs::write(project.path("file"), "new").unwrap();
+    let store = &project.store;
+    // The SHA-256 of "old" and "new".
+    let (old, new) = (
+        "cba06b5736faf67e54b07b561eae94395e774c517a7d910a54369e1263ccfbd4",
+        "11507a0e2f5e69d5dfa40a62a1bd7b6ee57e6bcd85c67c9b8431b36fff21c437",
+    );
+    for (hash, content) in [(old, "old"), (new, "new")] {
+        let path = store.join("objects").join(&hash[..2]);
+        fs::create_dir_all(&path).unwrap();
+        fs::write(path.join(&hash[2..]), content).unwrap();
+    }
+    let mode = fs::metadata(project.path("file")).unwrap().permissions().mode() & 0o7777;
+    let taken = |number: usize, follows: &str, hash: &str| {
+        format!(
+            r#"{{"taken":{{"number":{number},"label":"{number}","follows":{follows},"changes":[["file",{{"kind":"file","hash":"{hash}","size":3,"mode":{mode},"modified":0}}]]}}}}"#
+        )
+    };
+    let journal = format!("{}\n{}\n", taken(0, "null", old), taken(1, "0", new));
+    fs::write(store.join("journal"), journal).unwrap();
+    let mut checkpoints = project.open(Limits::default());
+    fs::write(project.path("other"), "another").unwrap();
+    checkpoints.take("with the new version").unwrap();
+    checkpoints.undo().unwrap();
+    assert!(!project.path("other").exists());
+    checkpoints.undo().unwrap();
+    assert_eq!(fs::read_to_string(project.path("file")).unwrap(), "old");
 }
