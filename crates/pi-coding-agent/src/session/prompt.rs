@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pi_agent::Outcome;
 use pi_protocol::{
     AgentMessage, ImageContent, Message, MessageContent, Model, SystemMessage, now_ms,
 };
@@ -103,7 +104,7 @@ impl<R> Disposition<R> {
     }
 }
 
-/// Reasons why a prompt was not accepted.
+/// Reasons why a prompt was not accepted or not answered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PromptError {
@@ -136,9 +137,37 @@ pub enum PromptError {
     /// The log cannot be read or written.
     #[error(transparent)]
     Session(#[from] pi_session::SessionError),
+    /// The run ended without an answer; the text says why.
+    #[error("{0}")]
+    NoAnswer(String),
 }
 
 impl AgentSession {
+    /// Submits a prompt, waits until everything is settled, and returns the text of the answer. A
+    /// run that fails, is aborted or reaches a limit is an error.
+    pub async fn prompt_text(&self, text: &str) -> Result<String, PromptError> {
+        let submitted = self.submit(text, PromptOptions::default()).await?;
+        let outcome = match submitted {
+            Disposition::Started(run) => run.finish().await,
+            Disposition::Handled => return Ok(String::new()),
+            Disposition::Queued => return Err(PromptError::Busy),
+        };
+        let reason = match outcome {
+            Outcome::Completed => match self.last_assistant_text() {
+                Some(answer) => return Ok(answer),
+                None => "the model gave no answer".to_owned(),
+            },
+            Outcome::Failed { error } => error,
+            Outcome::Aborted => "the run was aborted".to_owned(),
+            Outcome::Limit { limit } => format!("the run ended at a limit: {limit}"),
+            Outcome::Repetition { repetition } => {
+                format!("the run ended because the model repeated itself: {repetition}")
+            }
+            _ => "the run ended without an answer".to_owned(),
+        };
+        Err(PromptError::NoAnswer(reason))
+    }
+
     /// Submits a prompt and waits until everything is settled.
     pub async fn prompt(
         &self,
