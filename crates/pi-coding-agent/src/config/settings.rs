@@ -10,6 +10,7 @@ mod executor;
 mod guard;
 mod keys;
 mod layer;
+mod limits;
 mod number;
 mod store;
 
@@ -29,6 +30,7 @@ pub use guard::{ApprovalPolicy, InvalidValue, Profile, RequiredLevel, SandboxMod
 pub(crate) use guard::{GuardSettings, NetworkSetting, NetworkSwitch};
 pub(crate) use keys::add_idle_keys;
 pub use keys::{KEYS, SettingKey};
+use limits::LimitsGroup;
 use number::Timeout;
 pub use store::{SettingsChanges, SettingsScope, SettingsStore};
 
@@ -86,6 +88,9 @@ pub struct Settings {
 
     /// Restrictions on tools and commands. Only in the user's file.
     pub(crate) guard: Option<GuardSettings>,
+
+    /// Bounds at which a run ends. Only in the user's file.
+    pub(crate) limits: Option<LimitsGroup>,
 
     /// Directory of session files. In a project's file, this applies before the project is
     /// trusted.

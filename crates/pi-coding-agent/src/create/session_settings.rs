@@ -24,6 +24,8 @@ pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
         steering_mode: settings.steering_mode(),
         follow_up_mode: settings.follow_up_mode(),
         steering_delivery: settings.steering_delivery(),
+        limits: settings.limits(),
+        repetition: settings.repetition(),
         block_images: settings.block_images(),
         default_thinking_level: settings.default_thinking_level,
         model_thinking_levels: settings

@@ -124,9 +124,9 @@ fn rules(input: &SystemPromptOptions) -> String {
     let has = |name: &str| input.tools.iter().any(|tool| tool.name == name);
     let searching = ["grep", "find", "ls"].into_iter().any(has);
     let by_shell = match shell(&input.tools) {
-        Some(shell) if !searching => {
-            Some(format!("List and search files with {shell}. Prefer `rg` for searching."))
-        }
+        Some(shell) if !searching => Some(format!(
+            "List and search files with {shell}. Search with `rg` if it is installed."
+        )),
         _ => None,
     };
     let of_tools = input.tools.iter().flat_map(|tool| &tool.guidelines);

@@ -57,6 +57,10 @@ impl Run {
             }
         }
         let aborted = session.was_aborted();
+        if aborted && !matches!(outcome, Outcome::Limit { .. } | Outcome::Repetition { .. }) {
+            // The abort may have come between two runs of the loop, such as before a retry.
+            outcome = Outcome::Aborted;
+        }
         drop(self);
         session.emit(SessionEvent::AgentSettled { aborted }).await;
         outcome

@@ -1,6 +1,6 @@
 //! Settings of the user that concern a session.
 
-use pi_agent::{QueueMode, SteeringDelivery};
+use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 
@@ -43,6 +43,10 @@ pub struct SessionSettings {
     pub follow_up_mode: QueueMode,
     /// Effect of a steering message on the tool calls that are left in a turn.
     pub steering_delivery: SteeringDelivery,
+    /// Bounds at which a run ends.
+    pub limits: Limits,
+    /// Repetitions at which a run ends.
+    pub repetition: RepetitionLimits,
     /// Hides images from models.
     pub block_images: bool,
     /// Thinking level of models that have none of their own.
@@ -143,5 +147,9 @@ impl AgentSession {
         let settings = self.settings();
         self.0.agent.set_queue_modes(settings.steering_mode, settings.follow_up_mode);
         self.0.agent.set_steering_delivery(settings.steering_delivery);
+        self.0.agent.configure(|run| {
+            run.limits = settings.limits;
+            run.repetition = settings.repetition;
+        });
     }
 }

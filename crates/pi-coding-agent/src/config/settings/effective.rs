@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use pi_agent::{QueueMode, SteeringDelivery};
+use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 use pi_tools::{ChangedFilePolicy, ExecutorSpec, toolset};
 
 use super::Settings;
 use super::choices::ProjectTrustDefault;
+use super::guard::Profile;
 use super::number::Timeout;
 use crate::create::ToolChange;
 use crate::session::RetrySettings;
@@ -91,6 +92,21 @@ impl Settings {
     /// Returns the machine or container in which tools work.
     pub fn executor(&self) -> ExecutorSpec {
         self.executor.clone().unwrap_or_default().0
+    }
+
+    /// Returns the limits of a run.
+    pub fn limits(&self) -> Limits {
+        self.limits.clone().unwrap_or_default().limits(self.is_unattended())
+    }
+
+    /// Returns the repetitions at which a run ends.
+    pub fn repetition(&self) -> RepetitionLimits {
+        self.limits.clone().unwrap_or_default().repetition(self.is_unattended())
+    }
+
+    fn is_unattended(&self) -> bool {
+        let profile = self.guard.as_ref().and_then(|guard| guard.profile);
+        profile == Some(Profile::Unattended)
     }
 
     /// Returns the compaction settings of a model, given as provider and id.

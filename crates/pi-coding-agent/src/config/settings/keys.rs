@@ -59,6 +59,7 @@ pub const KEYS: &[SettingKey] = &[
     user_only(key("executor")),
     reported(idle("codemode", "Tools that are called from scripts.")),
     user_only(key("guard")),
+    user_only(key("limits")),
     key("sessionDir"),
     idle("sessionShareDestination", "Destination of shared sessions: auto, gist or radius."),
     key("compaction"),

@@ -21,6 +21,15 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Err(D::Error::invalid_value(Unexpected::Float(number), &"a whole number from 0"))
 }
 
+/// Reads a non-negative number.
+pub(super) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    let Some(number) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };
+    if number >= 0.0 {
+        return Ok(Some(number));
+    }
+    Err(D::Error::invalid_value(Unexpected::Float(number), &"a number from 0"))
+}
+
 /// A timeout in milliseconds; 0 for no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeout(pub(super) u64);

@@ -179,9 +179,9 @@ pub struct SettingsStore {
     settings: Settings,
 }
 
-/// Keys whose invalid value must not be ignored: without it, commands would run with more rights
-/// or on another machine than the user meant.
-const MUST_BE_VALID: [&str; 2] = ["guard", "executor"];
+/// Keys whose invalid value must not be ignored: without it, commands would run with more rights,
+/// without a limit or on another machine than the user meant.
+const MUST_BE_VALID: [&str; 3] = ["guard", "executor", "limits"];
 
 fn must_be_valid(key: &str) -> bool {
     let group = key.split('.').next().unwrap_or_default();
