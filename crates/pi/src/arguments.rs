@@ -19,6 +19,9 @@ pub(crate) struct Arguments {
     pub(crate) print: bool,
     pub(crate) mode: Option<Mode>,
     /// Session file to export as a page. The first message is then the output file.
+    /// JSON mode exits with the codes of print mode.
+    pub(crate) fail: bool,
+    pub(crate) no_stdin: bool,
     pub(crate) export: Option<String>,
     /// Search text for the list of models; empty to list all.
     pub(crate) list_models: Option<String>,

@@ -7,6 +7,7 @@
 pub(crate) mod commands;
 pub(crate) mod completions;
 pub(crate) mod help;
+mod limits;
 pub(crate) mod man;
 pub(crate) mod markdown;
 pub(crate) mod options;
@@ -69,6 +70,7 @@ pub(crate) enum Group {
     Session,
     Tools,
     Safety,
+    Limits,
     Resources,
     Screen,
     General,
@@ -83,6 +85,7 @@ impl Group {
         Self::Session,
         Self::Tools,
         Self::Safety,
+        Self::Limits,
         Self::Resources,
         Self::Screen,
         Self::General,
@@ -96,6 +99,7 @@ impl Group {
             Self::Session => "Sessions",
             Self::Tools => "Tools",
             Self::Safety => "Safety",
+            Self::Limits => "Limits of a run (exit code 4)",
             Self::Resources => "Extensions, skills and project files",
             Self::Screen => "Terminal UI",
             Self::General => "General",

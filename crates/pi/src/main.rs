@@ -22,7 +22,7 @@ use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use exit::{Exit, fail, hint, note, print};
+use exit::{Exit, fail, fail_with_hint, hint, note, print};
 use flags::help;
 use flags::parse::{Request, parse};
 
@@ -45,9 +45,12 @@ fn run() -> ExitCode {
             }
         }
     }
-    // There is no interactive mode yet.
     if words.is_empty() && std::io::stdin().is_terminal() {
-        return print(&help::general());
+        return fail_with_hint(
+            "interactive mode is not available yet",
+            Some("try `pi demo`, ask with `pi -p \"...\"`, or read `pi --help`"),
+            Exit::Unavailable,
+        );
     }
     match parse(words) {
         Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),

@@ -12,6 +12,8 @@ mod progress;
 mod rpc;
 mod setup;
 mod signals;
+mod streamed;
+mod waiting;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

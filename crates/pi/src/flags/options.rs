@@ -40,7 +40,7 @@ pub(super) const fn option(flag: Flag, set: Set) -> Setting {
 
 /// Returns all options, in the order of the help.
 pub(crate) fn all() -> impl Iterator<Item = &'static Setting> {
-    OPTIONS.iter().chain(super::safety::OPTIONS)
+    OPTIONS.iter().chain(super::safety::OPTIONS).chain(super::limits::OPTIONS)
 }
 
 const OPTIONS: &[Setting] = &[
@@ -68,6 +68,16 @@ const OPTIONS: &[Setting] = &[
             });
             Ok(())
         }),
+    ),
+    option(
+        Flag::new("fail", Output, "In json mode, exit with the codes of print mode")
+            .details("Otherwise json mode exits with 0 after an error of the provider, which the events describe. With the profiles careful and unattended this is the default."),
+        Switch(|a| a.fail = true),
+    ),
+    option(
+        Flag::new("no-stdin", Output, "Do not read piped input")
+            .details("For loops and programs whose standard input is not meant for pi."),
+        Switch(|a| a.no_stdin = true),
     ),
     option(
         Flag::new("export", Output, "Export a session file as an HTML page and exit")
@@ -273,7 +283,8 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.offline = true),
     ),
     option(
-        Flag::new("verbose", General, "Print more details at startup, regardless of the settings"),
+        Flag::new("verbose", General, "Log requests and tool calls to stderr")
+            .details("Without it, print mode logs tool calls only if stderr is a terminal. In a terminal UI, it also shows the startup output regardless of the settings."),
         Switch(|a| a.verbose = true),
     ),
     option(Flag::new("help", General, "Show this help").short("h"), Switch(|a| a.help = true)),

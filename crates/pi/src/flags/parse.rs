@@ -61,7 +61,14 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
     if let Some(command) = words.first().and_then(|first| find_command(COMMANDS, first)) {
         return parse_command(command, words.into_iter().skip(1).collect());
     }
+    let mistyped = words.first().and_then(|first| mistyped_command(first));
     let (arguments, mut errors) = parse_arguments(words);
+    if let Some(near) = mistyped.filter(|_| !arguments.print && arguments.mode.is_none()) {
+        let typed = arguments.messages.join(" ");
+        return Err(vec![format!(
+            "unknown command `pi {typed}`; did you mean `pi {near}`? To send it as a message: pi -p \"{typed}\""
+        )]);
+    }
     // Help is shown even if the rest of the line is wrong.
     if arguments.help {
         return Ok(Request::Help(Vec::new()));
@@ -79,6 +86,14 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
         Some(text) => Request::Unavailable(text),
         None => Request::Run(Box::new(arguments)),
     })
+}
+
+/// Returns the command that a word is one mistake away from. Such a word would otherwise be sent to
+/// a model.
+fn mistyped_command(word: &str) -> Option<&'static str> {
+    let is_name = word.len() > 2 && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let near = suggest::nearest(word, COMMANDS.iter().map(|command| command.name))?;
+    (is_name && suggest::is_one_mistake(word, near)).then_some(near)
 }
 
 fn unknown_long(name: &str) -> String {

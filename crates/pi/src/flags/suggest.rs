@@ -15,6 +15,13 @@ pub(crate) fn nearest<'a>(typed: &str, known: impl Iterator<Item = &'a str>) -> 
     (distance <= typed.len().max(name.len()).div_ceil(3).min(3)).then_some(name)
 }
 
+/// Returns true if one letter is wrong, missing or superfluous, or two are swapped.
+pub(crate) fn is_one_mistake(typed: &str, name: &str) -> bool {
+    let [typed, name] =
+        [typed.to_lowercase(), name.to_owned()].map(|s| s.chars().collect::<Vec<_>>());
+    distance(&typed, &name) == 1
+}
+
 /// Counts the letters that are wrong, missing, superfluous or swapped with their neighbor.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::input::Prompt;
 use super::print::answer;
-use super::progress::{self, StderrUi};
+use super::progress::{self, Detail, StderrUi};
 use super::signals::until_signal;
 use crate::exit::{Exit, fail, fail_with_hint, note};
 use crate::flags::parse::CommandArgs;
@@ -38,6 +38,13 @@ To use a real model, set its key and choose it:
 
 /// Runs the demo.
 pub(crate) fn run(args: &CommandArgs) -> ExitCode {
+    if !args.words.is_empty() && args.value("model").is_none() {
+        return fail_with_hint(
+            "the scripted model of the demo knows one task only",
+            Some("run `pi demo` without a message, or give it to a real model with --model"),
+            Exit::Usage,
+        );
+    }
     let environment = match crate::environment::read() {
         Ok(environment) => environment,
         Err(error) => return fail(&error, Exit::Configuration),
@@ -81,12 +88,12 @@ async fn perform(args: &CommandArgs, environment: Environment) -> ExitCode {
     };
     created.diagnostics.iter().for_each(|diagnostic| note(&diagnostic.to_string()));
     let session = created.runtime.session();
-    progress::show_always(&created.runtime);
+    progress::show(&created.runtime, Detail::Tools, false);
     let words = args.words.join(" ");
     let text = if words.trim().is_empty() { TASK.to_owned() } else { words };
     note(&format!("in {}: {text}", workspace.display()));
     let prompt = Prompt { text, images: Vec::new() };
-    let exit = until_signal(&created.runtime, answer(&session, vec![prompt])).await;
+    let exit = until_signal(&created.runtime, answer(&session, vec![prompt], None)).await;
     print_next_steps(&session.id(), &workspace);
     exit
 }

@@ -1,14 +1,20 @@
 //! The prompts of a run: piped input, files and messages.
 
 use std::io::{IsTerminal as _, Read as _};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
 use pi_ai::ImageContent;
 use pi_tools::{Attachment, Workspace, attach};
 
 use crate::arguments::Arguments;
+use crate::exit::note;
 
 /// Maximum size of piped input. No model reads more, and a prompt is in memory several times.
 const MAX_INPUT: u64 = 32 * 1024 * 1024;
+
+/// Time after which the reading of piped input is mentioned.
+const INPUT_DELAY: Duration = Duration::from_secs(1);
 
 /// A prompt with its images.
 #[derive(Debug, Default)]
@@ -25,7 +31,9 @@ pub(super) async fn prompts(
     let mut messages = arguments.messages.iter();
     let mut first = Prompt::default();
     let mut parts = Vec::new();
-    if let Some(piped) = piped()? {
+    if !arguments.no_stdin
+        && let Some(piped) = piped()?
+    {
         parts.push(piped);
     }
     let mut files = String::new();
@@ -60,6 +68,7 @@ fn piped() -> Result<Option<String>, String> {
         return Ok(None);
     }
     let mut bytes = Vec::new();
+    let _mention = mention_delay();
     let read = stdin.lock().take(MAX_INPUT + 1).read_to_end(&mut bytes);
     match read {
         Ok(_) => {}
@@ -77,4 +86,16 @@ fn piped() -> Result<Option<String>, String> {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
+}
+
+/// Mentions that the input is read, unless the returned value is dropped within a second: whoever
+/// left the input open by mistake would wait without knowing for what.
+fn mention_delay() -> mpsc::Sender<()> {
+    let (is_read, input) = mpsc::channel();
+    std::thread::spawn(move || {
+        if input.recv_timeout(INPUT_DELAY) == Err(RecvTimeoutError::Timeout) {
+            note("reading standard input until it ends; --no-stdin skips it");
+        }
+    });
+    is_read
 }

@@ -4,13 +4,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::config::settings::Profile;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::rpc::LineWriter;
 use pi_coding_agent::session::AgentSession;
 
 use super::input::{Prompt, prompts};
-use super::print::submit;
-use super::progress::{self, StderrUi};
+use super::print::{exit_code, no_prompt, submit};
+use super::progress::{self, Detail, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
 use crate::arguments::Arguments;
@@ -24,6 +25,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     };
     let session = created.runtime.session();
     let prompts = match prompts(arguments, session.workspace()).await {
+        Ok(prompts) if prompts.is_empty() => return no_prompt(),
         Ok(prompts) => prompts,
         Err(error) => return fail(&error, Exit::Failed),
     };
@@ -33,17 +35,30 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     // A reader that is gone ends the mode when the first event is drained.
     let _ = created.notices.iter().try_for_each(|notice| output.add(notice));
     created.runtime.add_listener(Arc::new(output.clone())).forever();
-    progress::show_extension_errors(&created.runtime);
-    until_signal(&created.runtime, write(&session, prompts, &output)).await
+    // Everything else is an event on stdout.
+    let detail = if arguments.verbose { Detail::Requests } else { Detail::Failures };
+    progress::show(&created.runtime, detail, false);
+    let guarded = session.guard().is_some_and(|guard| guard.plan().profile != Profile::Explore);
+    let reports_failure = arguments.fail || guarded;
+    until_signal(&created.runtime, write(&session, prompts, &output, reports_failure)).await
 }
 
-async fn write(session: &AgentSession, prompts: Vec<Prompt>, output: &LineWriter) -> ExitCode {
+async fn write(
+    session: &AgentSession,
+    prompts: Vec<Prompt>,
+    output: &LineWriter,
+    reports_failure: bool,
+) -> ExitCode {
     let all = async {
         let mut exit = Exit::Success.into();
         for prompt in prompts {
-            if let Err(failed) = submit(session, prompt).await {
-                exit = failed;
-                break;
+            match submit(session, prompt).await {
+                Ok(outcome) if reports_failure => exit = exit_code(session, &outcome).into(),
+                Ok(_) => {}
+                Err(failed) => {
+                    exit = failed;
+                    break;
+                }
             }
         }
         output.finish();

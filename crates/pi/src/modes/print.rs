@@ -4,19 +4,21 @@ use std::io::{IsTerminal as _, Write};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pi_agent::{AgentMessage, Outcome};
+use pi_agent::{AgentMessage, Limit, Outcome};
 use pi_ai::{AssistantBlock, AssistantMessage, StopReason};
 use pi_coding_agent::Environment;
 use pi_coding_agent::extension::RunMode;
 use pi_coding_agent::session::{AgentSession, Disposition, PromptError, PromptOptions};
 
 use super::input::{Prompt, prompts};
-use super::progress::{self, StderrUi};
+use super::progress::{self, Detail, StderrUi};
 use super::setup::create;
 use super::signals::until_signal;
+use super::streamed::StreamedAnswer;
 use crate::arguments::Arguments;
 use crate::commands::plain::PlainWriter;
-use crate::exit::{Exit, fail, fail_with_hint, on_write_error};
+use crate::exit::{Exit, fail, fail_with_hint, note, on_write_error};
+use crate::flags::suggest;
 use crate::hints::Hint as _;
 
 /// Submits the prompts and prints the last answer.
@@ -27,23 +29,29 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
     };
     let session = created.runtime.session();
     let prompts = match prompts(arguments, session.workspace()).await {
-        Ok(prompts) if prompts.is_empty() => {
-            return fail_with_hint(
-                "no prompt given",
-                Some("pass a message or pipe one in"),
-                Exit::Usage,
-            );
-        }
+        Ok(prompts) if prompts.is_empty() => return no_prompt(),
         Ok(prompts) => prompts,
         Err(error) => return fail(&error, Exit::Failed),
     };
-    progress::show(&created.runtime);
-    progress::show_extension_errors(&created.runtime);
-    until_signal(&created.runtime, answer(&session, prompts)).await
+    let streamed = StreamedAnswer::new().map(Arc::new);
+    progress::show(&created.runtime, Detail::of_run(arguments.verbose), streamed.is_some());
+    if let Some(streamed) = &streamed {
+        created.runtime.add_listener(Arc::clone(streamed) as Arc<_>).forever();
+    }
+    until_signal(&created.runtime, answer(&session, prompts, streamed.as_deref())).await
 }
 
-/// Submits the prompts in order and prints the last answer.
-pub(super) async fn answer(session: &AgentSession, prompts: Vec<Prompt>) -> ExitCode {
+/// Reports that there is nothing to submit.
+pub(super) fn no_prompt() -> ExitCode {
+    fail_with_hint("no prompt given", Some("pass a message or pipe one in"), Exit::Usage)
+}
+
+/// Submits the prompts in order and prints the last answer, unless it was written as it grew.
+pub(super) async fn answer(
+    session: &AgentSession,
+    prompts: Vec<Prompt>,
+    streamed: Option<&StreamedAnswer>,
+) -> ExitCode {
     let mut last = Outcome::Completed;
     for prompt in prompts {
         match submit(session, prompt).await {
@@ -51,23 +59,62 @@ pub(super) async fn answer(session: &AgentSession, prompts: Vec<Prompt>) -> Exit
             Err(exit) => return exit,
         }
     }
-    show(session, &last)
+    show(session, &last, streamed)
 }
 
 /// Submits one prompt and waits until the session has settled.
 pub(super) async fn submit(session: &AgentSession, prompt: Prompt) -> Result<Outcome, ExitCode> {
+    if let Some(warning) = unknown_slash_command(session, &prompt.text) {
+        note(&warning);
+    }
     let options = PromptOptions::default().images(prompt.images);
     let submitted = session.submit(&prompt.text, options).await.map_err(|error| refused(&error))?;
     let Disposition::Started(run) = submitted else { return Ok(Outcome::Completed) };
     match Box::pin(run.finish()).await {
         Outcome::Limit { limit } => {
-            Err(fail(&format!("the run ended at a limit: {limit:?}"), Exit::Limit))
+            let hint = format!("raise it with {}, or continue with `pi -c`", option_of(limit));
+            Err(fail_with_hint(
+                &format!("the run ended at a limit: {limit}"),
+                Some(&hint),
+                Exit::Limit,
+            ))
         }
-        Outcome::Repetition { .. } => {
-            Err(fail("the run ended because the model repeated itself", Exit::Limit))
-        }
+        Outcome::Repetition { repetition } => Err(fail(
+            &format!("the run ended because the model repeated itself: {repetition}"),
+            Exit::Limit,
+        )),
         // A failure does not keep the next prompt from being submitted.
         outcome => Ok(outcome),
+    }
+}
+
+/// Returns a warning about a text that looks like a skill or template but is sent as it is.
+fn unknown_slash_command(session: &AgentSession, text: &str) -> Option<String> {
+    let name = text.strip_prefix('/')?.split_whitespace().next()?;
+    let known = session.commands();
+    let mut names = known.iter().map(|command| command.name.as_str());
+    if names.clone().any(|known| known == name) {
+        return None;
+    }
+    let near = suggest::nearest(name, &mut names);
+    let advice = match near {
+        Some(near) => format!("; did you mean /{near}?"),
+        // Many texts begin with a path.
+        None if !name.starts_with("skill:") => return None,
+        None => String::new(),
+    };
+    Some(format!("warning: there is no command /{name}; the text is sent as it is{advice}"))
+}
+
+/// Returns the option that sets a limit.
+fn option_of(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Turns => "--max-turns",
+        Limit::ToolCalls => "--max-tool-calls",
+        Limit::Tokens => "--max-tokens",
+        Limit::Cost => "--max-cost",
+        Limit::WallTime => "--timeout",
+        _ => "--idle-timeout",
     }
 }
 
@@ -80,36 +127,67 @@ fn refused(error: &PromptError) -> ExitCode {
 }
 
 /// Prints the last answer, or reports why there is none.
-fn show(session: &AgentSession, outcome: &Outcome) -> ExitCode {
-    let messages = session.messages();
-    match outcome {
-        Outcome::Failed { error } => {
-            // If the answer could not be saved, it precedes the message with the error.
-            let mut newest = messages.iter().rev().map(AgentMessage::as_assistant);
-            if let (Some(Some(failed)), Some(Some(unsaved))) = (newest.next(), newest.next())
-                && failed.stop_reason == StopReason::Error
-                && is_complete(unsaved)
-            {
-                let _ = write(unsaved);
-            }
-            let error = if error.is_empty() { "Request error" } else { error };
-            return fail(error, Exit::Failed);
-        }
-        Outcome::Aborted => return fail("Request was aborted", Exit::Interrupted),
-        _ => {}
-    }
-    let last = messages.last().and_then(|message| message.as_assistant().cloned());
-    let Some(answer) = last.filter(|answer| texts(answer).any(|text| !text.trim().is_empty()))
-    else {
-        return fail("the model gave no answer", Exit::Failed);
+fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAnswer>) -> ExitCode {
+    let is_written = match streamed.map(StreamedAnswer::finish) {
+        Some(Ok(is_written)) => is_written,
+        Some(Err(error)) => return on_write_error(&error),
+        None => false,
     };
-    if let Err(error) = write(&answer) {
-        return on_write_error(&error);
+    let exit = exit_code(session, outcome);
+    let message = match (exit, outcome) {
+        (Exit::Interrupted, _) => "Request was aborted",
+        (Exit::Failed, Outcome::Failed { error }) => {
+            if streamed.is_none() {
+                write_unsaved(session);
+            }
+            if error.is_empty() { "Request error" } else { error }
+        }
+        (Exit::Failed, _) => "the model gave no answer",
+        _ => {
+            if !is_written
+                && let Some(answer) = last_answer(session)
+                && let Err(error) = write(&answer)
+            {
+                return on_write_error(&error);
+            }
+            if exit == Exit::Success {
+                return exit.into();
+            }
+            "the answer was cut off at the model's output limit"
+        }
+    };
+    fail(message, exit)
+}
+
+/// Returns the exit code that reports the outcome of a run.
+pub(super) fn exit_code(session: &AgentSession, outcome: &Outcome) -> Exit {
+    match (outcome, last_answer(session)) {
+        (Outcome::Failed { .. }, _) => Exit::Failed,
+        (Outcome::Aborted, _) => Exit::Interrupted,
+        (_, None) => Exit::Failed,
+        (_, Some(answer)) if answer.stop_reason == StopReason::Length => Exit::Truncated,
+        _ => Exit::Success,
     }
-    if answer.stop_reason == StopReason::Length {
-        return fail("the answer was cut off at the model's output limit", Exit::Truncated);
+}
+
+/// Returns the last message if it is an answer with text.
+fn last_answer(session: &AgentSession) -> Option<Arc<AssistantMessage>> {
+    let messages = session.messages();
+    let last = messages.last().and_then(|message| message.as_assistant().cloned());
+    last.filter(|answer| texts(answer).any(|text| !text.trim().is_empty()))
+}
+
+/// Writes an answer that could not be saved: it precedes the message with the error.
+fn write_unsaved(session: &AgentSession) {
+    let messages = session.messages();
+    let mut newest = messages.iter().rev().map(AgentMessage::as_assistant);
+    if let (Some(Some(failed)), Some(Some(unsaved))) = (newest.next(), newest.next())
+        && failed.stop_reason == StopReason::Error
+        && is_complete(unsaved)
+    {
+        // The failure is reported in any case.
+        let _ = write(unsaved);
     }
-    Exit::Success.into()
 }
 
 fn texts(answer: &AssistantMessage) -> impl Iterator<Item = &str> {

@@ -1,77 +1,191 @@
-//! Progress on stderr for a user who waits for an answer, and notifications of the session.
+//! Progress on stderr: a line for each tool call, retry and compaction, and what is waited for.
 
 use std::io::IsTerminal as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use pi_agent::BoxFuture;
+use pi_ai::AssistantMessage;
 use pi_coding_agent::extension::{Ui, UiUpdate};
-use pi_coding_agent::session::{SessionEvent, SessionListener};
+use pi_coding_agent::session::{MessageDelta, SessionEvent, SessionListener, WeakAgentSession};
 use pi_coding_agent::{AgentRuntime, AgentSession};
 
+use super::waiting::WaitingLine;
 use crate::commands::plain;
 use crate::exit::note;
 
 /// Width of a progress line, in characters.
 const WIDTH: usize = 100;
 
-/// Shows tool calls, retries and compactions if stderr is a terminal.
-pub(super) fn show(runtime: &AgentRuntime) {
-    if std::io::stderr().is_terminal() {
-        show_always(runtime);
+/// The shortest pause that is worth a line where nothing else is shown.
+const NOTICEABLE_MS: u64 = 1000;
+
+/// The amount of progress to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
+pub(super) enum Detail {
+    /// Failures of extensions.
+    Failures,
+    /// Long pauses and compactions as well: why nothing happens.
+    Delays,
+    /// Tool calls as well.
+    Tools,
+    /// Requests as well, and the results of everything.
+    Requests,
+}
+
+impl Detail {
+    /// Returns the detail for a run: more if someone watches, or asked for it.
+    pub(super) fn of_run(verbose: bool) -> Self {
+        match verbose {
+            true => Self::Requests,
+            false if std::io::stderr().is_terminal() => Self::Tools,
+            false => Self::Delays,
+        }
     }
 }
 
-/// Shows tool calls, retries and compactions.
-pub(super) fn show_always(runtime: &AgentRuntime) {
-    let session = runtime.session().downgrade();
-    let listener = move |event: &SessionEvent| {
-        if let Some(session) = session.upgrade()
-            && let Some(line) = line(&session, event)
-        {
-            note(&line);
-        }
+/// Shows the progress of a runtime. `answer_is_shown` is true if the answer appears as it grows.
+pub(super) fn show(runtime: &AgentRuntime, detail: Detail, answer_is_shown: bool) {
+    let listener = Progress {
+        session: runtime.session().downgrade(),
+        detail,
+        waiting: if detail >= Detail::Tools { WaitingLine::new() } else { None },
+        answer_is_shown,
+        asked: Mutex::new(Instant::now()),
     };
-    runtime.subscribe(listener).forever();
+    runtime.add_listener(Arc::new(listener)).forever();
 }
 
-/// Reports failures of extensions.
-pub(super) fn show_extension_errors(runtime: &AgentRuntime) {
-    runtime.add_listener(Arc::new(ErrorReport)).forever();
+struct Progress {
+    session: WeakAgentSession,
+    detail: Detail,
+    waiting: Option<WaitingLine>,
+    answer_is_shown: bool,
+    /// Time of the last request.
+    asked: Mutex<Instant>,
 }
 
-/// Prints failures of extensions.
-struct ErrorReport;
-
-impl SessionListener for ErrorReport {
+impl SessionListener for Progress {
     fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
-        if let SessionEvent::ExtensionError { extension_path, error, .. } = event {
-            note(&format!("Extension error ({extension_path}): {error}"));
+        if let Some(waiting) = &self.waiting {
+            self.update_waiting(waiting, event);
+        }
+        if let Some(line) = self.line(event) {
+            if let Some(waiting) = &self.waiting {
+                waiting.hide();
+            }
+            note(&line);
         }
         Box::pin(std::future::ready(()))
     }
 
     fn wants_progress(&self) -> bool {
-        false
+        self.waiting.is_some()
     }
 }
 
-fn line(session: &AgentSession, event: &SessionEvent) -> Option<String> {
-    match event {
-        SessionEvent::ToolExecutionStart { tool_name, args, .. } => {
-            let summary = session.effects_of(tool_name, args).summary;
-            let summary = summary.map(|summary| summary.text).unwrap_or_default();
-            Some(plain::line(&format!("{tool_name} {summary}"), WIDTH))
+impl Progress {
+    /// Returns the line for an event that is worth one.
+    fn line(&self, event: &SessionEvent) -> Option<String> {
+        match event {
+            SessionEvent::AutoRetryStart { delay_ms, error_message, attempt, max_attempts }
+                if self.detail >= Detail::Tools
+                    || self.detail == Detail::Delays && *delay_ms >= NOTICEABLE_MS =>
+            {
+                let pause = *delay_ms as f64 / 1000.0;
+                let retry = format!("retry {attempt} of {max_attempts} in {pause} s");
+                Some(plain::line(&format!("{error_message}; {retry}"), 2 * WIDTH))
+            }
+            SessionEvent::CompactionStart { .. } if self.detail >= Detail::Delays => {
+                Some("compacting the context".to_owned())
+            }
+            SessionEvent::ExtensionError { extension_path, error, .. } => {
+                Some(format!("Extension error ({extension_path}): {error}"))
+            }
+            SessionEvent::ToolExecutionStart { tool_name, args, .. }
+                if self.detail >= Detail::Tools =>
+            {
+                let session = self.session.upgrade()?;
+                let summary = session.effects_of(tool_name, args).summary;
+                let summary = summary.map(|summary| summary.text).unwrap_or_default();
+                Some(plain::line(&format!("{tool_name} {summary}"), WIDTH))
+            }
+            SessionEvent::ToolExecutionEnd { tool_name, is_error, duration_ms, .. } => {
+                let took = duration_ms.map(|ms| format!(" after {} s", seconds(ms)));
+                let took = took.filter(|_| self.detail == Detail::Requests).unwrap_or_default();
+                match (is_error, self.detail) {
+                    (true, Detail::Tools | Detail::Requests) => {
+                        Some(format!("{tool_name} failed{took}"))
+                    }
+                    (false, Detail::Requests) => Some(format!("{tool_name} done{took}")),
+                    _ => None,
+                }
+            }
+            SessionEvent::TurnStart { .. } if self.detail == Detail::Requests => {
+                *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                Some(format!("request to {}", self.model()?))
+            }
+            SessionEvent::MessageEnd { message } if self.detail == Detail::Requests => {
+                let answer = message.as_assistant()?;
+                let asked = *self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(answered(
+                    answer,
+                    u64::try_from(asked.elapsed().as_millis()).unwrap_or(u64::MAX),
+                ))
+            }
+            _ => None,
         }
-        SessionEvent::ToolExecutionEnd { tool_name, is_error: true, .. } => {
-            Some(format!("{tool_name} failed"))
-        }
-        SessionEvent::AutoRetryStart { delay_ms, error_message, .. } => {
-            let pause = *delay_ms as f64 / 1000.0;
-            Some(plain::line(&format!("{error_message}; retrying in {pause} s"), WIDTH))
-        }
-        SessionEvent::CompactionStart { .. } => Some("compacting the context".to_owned()),
-        _ => None,
     }
+
+    fn update_waiting(&self, waiting: &WaitingLine, event: &SessionEvent) {
+        let model = || self.model().unwrap_or_else(|| "the model".to_owned());
+        match event {
+            SessionEvent::TurnStart { .. } => waiting.set(&format!("waiting for {}", model())),
+            SessionEvent::MessageUpdate { assistant_message_event, .. } => {
+                match assistant_message_event {
+                    MessageDelta::ThinkingStart { .. } => {
+                        waiting.set(&format!("{} is thinking", model()));
+                    }
+                    MessageDelta::ToolCallStart { tool_name, .. } => {
+                        let tool = tool_name.as_deref().unwrap_or("a tool");
+                        waiting.set(&format!("receiving a call of {tool}"));
+                    }
+                    MessageDelta::TextStart { .. } if self.answer_is_shown => waiting.clear(),
+                    MessageDelta::TextStart { .. } => waiting.set("receiving the answer"),
+                    _ => {}
+                }
+            }
+            SessionEvent::ToolExecutionStart { tool_name, .. } => {
+                waiting.set(&format!("running {tool_name}"));
+            }
+            SessionEvent::AutoRetryStart { .. } => waiting.set("waiting before the next attempt"),
+            SessionEvent::CompactionStart { .. } => waiting.set("waiting for a summary"),
+            SessionEvent::ToolExecutionEnd { .. }
+            | SessionEvent::TurnEnd { .. }
+            | SessionEvent::CompactionEnd { .. }
+            | SessionEvent::AgentEnd { .. }
+            | SessionEvent::AgentSettled { .. } => waiting.clear(),
+            _ => {}
+        }
+    }
+
+    fn model(&self) -> Option<String> {
+        let model = self.session.upgrade().as_ref().and_then(AgentSession::model)?;
+        Some(format!("{}/{}", model.provider, model.id))
+    }
+}
+
+/// Describes an answer: its time, size and cost.
+fn answered(answer: &AssistantMessage, milliseconds: u64) -> String {
+    let usage = &answer.usage;
+    let input = usage.input + usage.cache_read + usage.cache_write;
+    let cost = usage.cost.total;
+    let took = seconds(milliseconds);
+    format!("answer after {took} s: {input} tokens in, {} out, ${cost:.4}", usage.output)
+}
+
+fn seconds(milliseconds: u64) -> String {
+    format!("{:.1}", milliseconds as f64 / 1000.0)
 }
 
 /// A user interface without dialogs that writes notifications to stderr.

@@ -26,22 +26,22 @@ use crate::test_env::TestEnv;
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A test environment with a scripted model server.
-struct ServerEnv {
-    env: TestEnv,
-    server: Server,
+pub(crate) struct ServerEnv {
+    pub(crate) env: TestEnv,
+    pub(crate) server: Server,
 }
 
 /// The result of a program.
 #[derive(Debug)]
-struct Finished {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Finished {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl ServerEnv {
     /// Creates an environment whose model gives these replies, in order.
-    fn new(replies: Vec<Reply>) -> Self {
+    pub(crate) fn new(replies: Vec<Reply>) -> Self {
         let env = Self { env: TestEnv::new(), server: Server::start(replies).unwrap() };
         let settings =
             json!({"defaultProvider": "mock", "defaultModel": "m1", "retry": {"baseDelayMs": 1}});
@@ -56,29 +56,29 @@ impl ServerEnv {
     }
 
     /// Creates an environment whose model gives one answer.
-    fn with_answer() -> Self {
+    pub(crate) fn with_answer() -> Self {
         Self::new(vec![Reply::Text("An answer.".to_owned())])
     }
 
     /// Returns the path of a file in the agent directory.
-    fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.agent().join(name)
     }
 
     /// Writes a file in the agent directory.
-    fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.file(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
         path
     }
 
-    fn run(&self, arguments: &[&str]) -> Finished {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Finished {
         finish(self.command(arguments), &[])
     }
 
     /// Returns all session files.
-    fn sessions(&self) -> Vec<PathBuf> {
+    pub(crate) fn sessions(&self) -> Vec<PathBuf> {
         let directories = fs::read_dir(self.file("sessions")).into_iter().flatten();
         let files =
             directories.flat_map(|directory| fs::read_dir(directory.unwrap().path()).unwrap());
@@ -95,7 +95,7 @@ impl std::ops::Deref for ServerEnv {
 }
 
 /// Runs a command with this input to its end. Kills it and panics if it hangs.
-fn finish(mut command: Command, input: &[u8]) -> Finished {
+pub(crate) fn finish(mut command: Command, input: &[u8]) -> Finished {
     if !input.is_empty() {
         command.stdin(Stdio::piped());
     }
@@ -127,14 +127,14 @@ fn finish(mut command: Command, input: &[u8]) -> Finished {
 impl Finished {
     /// Asserts that it printed the answer, and these words on stderr; if there are none, nothing.
     #[track_caller]
-    fn assert_answered(&self, words: &[&str]) {
+    pub(crate) fn assert_answered(&self, words: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(0), "An answer.\n"), "{self:?}");
         self.assert_stderr(words);
     }
 
     /// Asserts that it failed with this code, and these words on stderr.
     #[track_caller]
-    fn assert_failed(&self, code: i32, words: &[&str]) {
+    pub(crate) fn assert_failed(&self, code: i32, words: &[&str]) {
         assert_eq!((self.code, self.stdout.as_str()), (Some(code), ""), "{self:?}");
         assert!(!words.is_empty());
         self.assert_stderr(words);
@@ -142,7 +142,7 @@ impl Finished {
 
     /// Asserts that stderr contains these words; if there are none, that it is empty.
     #[track_caller]
-    fn assert_stderr(&self, words: &[&str]) {
+    pub(crate) fn assert_stderr(&self, words: &[&str]) {
         for word in words {
             assert!(self.stderr.contains(word), "{word:?} is missing: {self:?}");
         }

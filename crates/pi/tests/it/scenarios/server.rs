@@ -63,7 +63,7 @@ impl Server {
     }
 
     /// Opens a gate, even if no reply has reached it yet.
-    pub(super) fn open(&self, gate: &str) {
+    pub(crate) fn open(&self, gate: &str) {
         self.shared.state.lock().unwrap().open.insert(gate.to_owned());
         self.shared.changed.notify_all();
     }
