@@ -234,6 +234,7 @@ async fn assemble(
     extensions: Extensions,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(AgentRuntime, Vec<Omission>), CreateError> {
+    services.check_restrictions()?;
     let directory = {
         let settings = services.settings();
         resolve_session_directory(&options.environment, options.session_dir.as_deref(), &settings)

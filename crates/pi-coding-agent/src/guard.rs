@@ -41,7 +41,8 @@ pub use status::GuardStatus;
 pub(crate) use tool::Guarded;
 pub(crate) use ui::UiApprover;
 
-use crate::{Diagnostic, Environment};
+use crate::config::settings::Profile;
+use crate::{Diagnostic, Environment, Omission};
 use sandbox::Sandbox;
 
 /// The reasons why a session cannot be guarded, and therefore does not start.
@@ -54,6 +55,14 @@ pub enum GuardError {
     /// A rule file is invalid or cannot be read.
     #[error("the policy cannot be loaded: {0}")]
     Rules(#[from] RulesError),
+    /// An extension or a rule file that may restrict the agent is not loaded.
+    #[error("the profile {} cannot be used: {omission}", profile.as_str())]
+    Omitted {
+        /// The profile, which does not leave out restrictions.
+        profile: Profile,
+        /// What is not loaded.
+        omission: Omission,
+    },
     /// The machine does not support the required sandbox.
     #[error("the required sandbox is not available: {0}")]
     Sandbox(#[from] SandboxError),

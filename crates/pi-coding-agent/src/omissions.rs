@@ -16,6 +16,10 @@ use crate::{Diagnostic, Environment};
 /// Number of names in a message; the others are only counted.
 const SHOWN: usize = 5;
 
+/// Directories of a project with restrictions.
+const RULES: &str = ".pi/rules";
+const EXTENSIONS: &str = ".pi/extensions";
+
 /// Something that the user configured and the session does not use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -62,7 +66,7 @@ impl Omission {
         match self {
             Self::Extensions { .. } => true,
             Self::UntrustedProject { paths, .. } => {
-                let kept = [Path::new(".pi/rules"), Path::new(".pi/extensions")];
+                let kept = [Path::new(RULES), Path::new(EXTENSIONS)];
                 paths.iter().any(|path| kept.contains(&path.as_path()))
             }
             _ => false,
@@ -143,7 +147,7 @@ pub(crate) fn find(
         omissions.push(Omission::Settings { keys });
     }
     if trust != Trust::Trusted {
-        omissions.extend(untrusted(environment, trust == Trust::Untrusted));
+        omissions.extend(untrusted(environment, flags, trust == Trust::Untrusted));
     }
     omissions
 }
@@ -169,10 +173,13 @@ fn mcp_servers(file: PathBuf) -> Option<Omission> {
 }
 
 /// Returns the files that the project would contribute if it were trusted.
-fn untrusted(environment: &Environment, decided: bool) -> Option<Omission> {
+fn untrusted(environment: &Environment, flags: &ResourceFlags, decided: bool) -> Option<Omission> {
     let directory = environment.cwd.clone();
     let own = protected::in_project(Protection::NeedsTrust).map(PathBuf::from);
     let mut paths: Vec<PathBuf> = own.filter(|path| is_used(&directory.join(path))).collect();
+    if flags.no_extensions {
+        paths.retain(|path| path != Path::new(EXTENSIONS));
+    }
     for skills in crate::config::shared_skills(&environment.cwd, environment.home.as_deref()) {
         paths.push(skills.strip_prefix(&directory).map_or(skills.clone(), Path::to_path_buf));
     }

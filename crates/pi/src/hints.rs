@@ -111,6 +111,16 @@ impl Hint for GuardError {
             Self::Settings(_) | Self::Rules(_) => {
                 Some("fix the file or remove it; no command runs without a valid policy".to_owned())
             }
+            Self::Omitted { omission: Omission::Extensions { .. }, .. } => Some(
+                "run without extensions with -ne; replace those that refuse tool calls by rules \
+                 (see `pi policy`)"
+                    .to_owned(),
+            ),
+            Self::Omitted { .. } => Some(
+                "review them, then run `pi trust add`, or use --approve or --no-approve for one \
+                 run"
+                .to_owned(),
+            ),
             Self::Sandbox(_) => {
                 Some("see `pi doctor` for the isolation that this machine offers".to_owned())
             }

@@ -11,11 +11,11 @@ use super::services::{Occasion, Services};
 use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
 use crate::config::Settings;
-use crate::config::settings::ApprovalPolicy;
-use crate::configured_secrets;
+use crate::config::settings::{ApprovalPolicy, Profile};
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
 };
+use crate::{Omission, configured_secrets};
 
 /// Loads the guard of a session in this directory, to test its decisions. It approves nothing.
 pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
@@ -33,6 +33,23 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
 }
 
 impl Services {
+    /// Checks that no configured restriction is missing: a setting that cannot be used, and, in a
+    /// profile that restricts, an extension or a rule file that is not loaded.
+    pub(super) fn check_restrictions(&self) -> Result<(), GuardError> {
+        let store = self.settings();
+        if let Some(problem) = store.guard_error() {
+            return Err(GuardError::Settings(problem.clone()));
+        }
+        let profile = GuardPlan::new(store.settings(), &self.options.environment).profile;
+        let missing = |omission: &&Omission| omission.is_safeguard() && !omission.is_deliberate();
+        match self.omissions.iter().find(missing) {
+            Some(omission) if profile != Profile::Explore => {
+                Err(GuardError::Omitted { profile, omission: omission.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Returns the guard of a session. Earlier approvals count for the first session only.
     pub(super) async fn guard(
         &self,
@@ -42,13 +59,7 @@ impl Services {
         occasion: Occasion,
     ) -> Result<Arc<Guard>, CreateError> {
         let options = &self.options;
-        let trusted = {
-            let store = self.settings();
-            if let Some(problem) = store.guard_error() {
-                return Err(GuardError::Settings(problem.clone()).into());
-            }
-            store.is_trusted()
-        };
+        let trusted = self.settings().is_trusted();
         let plan = GuardPlan::new(settings, &options.environment);
         let policy = rules::load(&options.environment, trusted, &plan.rules);
         let policy = policy.map_err(|error: RulesError| GuardError::from(error))?;

@@ -172,6 +172,7 @@ impl Services {
         runtime: &WeakAgentRuntime,
         mut extensions: Extensions,
     ) -> Result<Built, CreateError> {
+        self.check_restrictions()?;
         let settings = self.settings().settings().clone();
         let outline = match log.is_empty() {
             true => None,

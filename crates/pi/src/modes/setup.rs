@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pi_coding_agent::extension::{RunMode, Ui};
+use pi_coding_agent::guard::GuardError;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
@@ -47,7 +48,11 @@ pub(super) async fn create(
             let given = warnings.iter().map(|one| SessionEvent::from_diagnostic(one, None));
             Ok(Agent { runtime, notices: given.chain(notices).collect() })
         }
-        Err(NotCreated { error, diagnostics, omissions, .. }) => {
+        Err(NotCreated { error, diagnostics, mut omissions, .. }) => {
+            // The error itself reports it.
+            if let CreateError::Guard(GuardError::Omitted { omission, .. }) = &error {
+                omissions.retain(|one| one != omission);
+            }
             notices(&diagnostics, &omissions).iter().for_each(report);
             Err(fail_with_hint(&error.to_string(), error.hint().as_deref(), exit(&error)))
         }

@@ -241,7 +241,8 @@ fn invalid_rule_files_are_errors() {
     let (code, found) = findings(&env, &[]);
     assert_eq!(code, Some(1), "{found:?}");
     let [finding] = about(&found, "rules").try_into().unwrap();
-    let start = "error: [ROOT]/home/.pi/agent/rules/a.toml:1: a prefix needs at least one word";
+    let start = "error: the policy cannot be loaded: [ROOT]/home/.pi/agent/rules/a.toml:1: a prefix \
+                 needs at least one word";
     assert!(finding.starts_with(start), "{finding}");
     std::fs::remove_file(rules.join("a.toml")).unwrap();
     let settings = r#"{ "guard": { "profile": "brave" } }"#;
@@ -249,8 +250,14 @@ fn invalid_rule_files_are_errors() {
     let (code, found) = findings(&env, &[]);
     assert_eq!(code, Some(1), "{found:?}");
     let [finding] = about(&found, "rules").try_into().unwrap();
-    assert!(
-        finding.starts_with("error: ") && finding.ends_with("no command will run"),
-        "{finding}"
-    );
+    // The sentence of a run, and no other about the same setting.
+    let expected = "error: the settings are invalid: [ROOT]/home/.pi/agent/settings.json: \
+                    `guard.profile`: ";
+    assert!(finding.starts_with(expected), "{finding}");
+    assert_eq!(about(&found, "settings"), <[String; 0]>::default());
+    let (code, message) = env.failure(&["-p", "hi"]);
+    assert_eq!(code, Some(6), "{message}");
+    let message = env.stable(&message);
+    let sentence = finding.trim_start_matches("error: ");
+    assert!(message.starts_with(&format!("pi: {sentence}\nhint: ")), "{message}");
 }

@@ -18,6 +18,7 @@ mod omissions;
 mod policy;
 mod progress;
 mod replay;
+mod restrictions;
 mod sandbox;
 mod scenarios;
 mod secrets;

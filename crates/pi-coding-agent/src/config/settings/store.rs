@@ -94,16 +94,11 @@ impl Layer {
     fn reload(&mut self, scope: SettingsScope) {
         match self.file.as_ref().map(JsonFile::read) {
             Some(Ok(content)) => self.accept(content.unwrap_or_default(), scope),
-            Some(Err(error)) => {
-                let problem = error.diagnostic();
-                let path = self.file.as_ref().map(|file| &file.path);
-                let text = path.and_then(|path| std::fs::read(path).ok()).unwrap_or_default();
-                let text = String::from_utf8_lossy(&text);
-                if MUST_BE_VALID.iter().any(|key| text.contains(&format!("\"{key}\""))) {
-                    self.guard_error = Some(problem.clone());
-                }
-                self.problems = vec![problem];
+            Some(Err(error)) if scope == SettingsScope::User && may_concern_guard(&error) => {
+                self.problems.clear();
+                self.guard_error = Some(error.diagnostic());
             }
+            Some(Err(error)) => self.problems = vec![error.diagnostic()],
             None => {}
         }
     }
@@ -127,6 +122,7 @@ impl Layer {
             if must_be_valid(&key) && scope == SettingsScope::User {
                 let message = format!("`{key}`: {problem}; correct or remove it");
                 self.guard_error = Some(Diagnostic::error(path.clone(), message));
+                continue;
             }
             let message = format!("`{key}` is ignored: {problem}; correct or remove it");
             self.problems.push(warning(message));
@@ -188,6 +184,17 @@ fn must_be_valid(key: &str) -> bool {
     MUST_BE_VALID.contains(&group)
 }
 
+/// Returns true if a file that cannot be used may contain a key that must not be ignored. The
+/// content of an unreadable file is unknown, so it may.
+fn may_concern_guard(error: &ConfigError) -> bool {
+    if matches!(error, ConfigError::Read { .. }) {
+        return true;
+    }
+    let text = error.path().map(std::fs::read).and_then(Result::ok).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    MUST_BE_VALID.iter().any(|key| text.contains(&format!("\"{key}\"")))
+}
+
 impl SettingsStore {
     /// Reads both files. Neither has to exist. Their problems are in
     /// [`diagnostics`](Self::diagnostics).
@@ -241,7 +248,8 @@ impl SettingsStore {
         named.and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// Returns the problems of the files. The file of an untrusted project is not reported.
+    /// Returns the problems of the files, except for the [`guard_error`](Self::guard_error). The
+    /// file of an untrusted project is not reported.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         let project = if self.trusted { self.project.problems.as_slice() } else { &[] };
         self.user.problems.iter().chain(project).cloned().collect()

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use pi_coding_agent::config::settings::KEYS;
+use pi_coding_agent::config::settings::{KEYS, Profile};
 use pi_coding_agent::config::{SettingsStore, Trust, needs_trust};
-use pi_coding_agent::guard::{GuardPlan, rules};
+use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
@@ -16,6 +16,8 @@ use crate::commands::credentials::models_file;
 use crate::flags::suggest;
 
 const FIX_FILE: &str = "Fix the file, or move it away to start over; pi does not overwrite it.";
+
+const NO_POLICY: &str = "Fix the file or remove it; no command runs without a valid policy.";
 
 /// Loads the settings of an agent in this directory.
 pub(super) fn load(environment: &Environment) -> SettingsStore {
@@ -31,7 +33,9 @@ pub(super) fn settings(environment: &Environment) -> Vec<Finding> {
     let of_project = environment.project_directory().join("settings.json");
     let mut files = vec![environment.agent_directory.join("settings.json")];
     files.extend(settings.is_trusted().then_some(of_project));
-    let whole = |path: &Path| diagnostics.iter().all(|one| one.path.as_deref() != Some(path));
+    // The check of the rules reports the problem of the guard.
+    let problems = || diagnostics.iter().chain(settings.guard_error());
+    let whole = |path: &Path| problems().all(|one| one.path.as_deref() != Some(path));
     let mut findings: Vec<Finding> = files
         .iter()
         .filter(|path| path.exists() && whole(path))
@@ -90,6 +94,7 @@ fn is_untrusted(omission: &Omission) -> bool {
 
 /// Checks for extensions and MCP servers, which this version does not load.
 pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
+    let profile = GuardPlan::new(load(environment).settings(), environment).profile;
     let finding = |omission: Omission| {
         let (about, fix) = match omission {
             Omission::Extensions { .. } => (
@@ -100,7 +105,9 @@ pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
             // The check of the settings reports these.
             _ => return None,
         };
-        Some(Finding::warning(about, omission.to_string(), fix))
+        let restricts = profile != Profile::Explore && omission.is_safeguard();
+        let finding = if restricts { Finding::error } else { Finding::warning };
+        Some(finding(about, omission.to_string(), fix.to_owned()))
     };
     let options = AgentOptions::new(environment.clone());
     find_omissions(&options).into_iter().filter_map(finding).collect()
@@ -126,8 +133,8 @@ pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "rules";
     let settings = load(environment);
     if let Some(problem) = settings.guard_error() {
-        let message = format!("{problem}: no command will run");
-        return vec![Finding::error(ABOUT, message, FIX_FILE)];
+        let message = GuardError::Settings(problem.clone()).to_string();
+        return vec![Finding::error(ABOUT, message, NO_POLICY)];
     }
     let plan = GuardPlan::new(settings.settings(), environment);
     let loaded = rules::load(environment, settings.is_trusted(), &plan.rules);
@@ -138,8 +145,8 @@ pub(super) fn rules(environment: &Environment) -> Vec<Finding> {
         }
         Err(error) => Finding::error(
             ABOUT,
-            format!("{error}: no command will run"),
-            "Fix the file or move it away; check it with `pi policy test FILE`.",
+            GuardError::from(error).to_string(),
+            format!("{NO_POLICY} Check a file with `pi policy test FILE`."),
         ),
     }]
 }
