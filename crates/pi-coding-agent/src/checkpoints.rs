@@ -3,7 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-/// Returns the store for [`pi_tools::checkpoint::Checkpoints`] of a session, which cover the files of
+/// Returns the directory with the checkpoints of all sessions, for
+/// [`pi_tools::checkpoint::usage`] and [`pi_tools::checkpoint::prune`].
+pub fn checkpoints_directory(agent_directory: &Path) -> PathBuf {
+    agent_directory.join("checkpoints")
+}
+
+/// Returns the directory for [`pi_tools::checkpoint::Checkpoints`] of a session, which cover the files of
 /// its working directory.
 pub fn checkpoint_directory(agent_directory: &Path, session_id: &str) -> PathBuf {
     // Generated ids are valid file names; an id from a file may be any text.
@@ -13,7 +19,7 @@ pub fn checkpoint_directory(agent_directory: &Path, session_id: &str) -> PathBuf
     // A prefix, so that no name is empty.
     let prefix = if is_first_valid { "" } else { "_" };
     let name: String = prefix.chars().chain(session_id.chars().map(replaced)).collect();
-    agent_directory.join("checkpoints").join(name)
+    checkpoints_directory(agent_directory).join(name)
 }
 
 #[cfg(test)]

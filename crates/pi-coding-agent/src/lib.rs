@@ -79,7 +79,7 @@ pub use session::AgentSession;
 pub use session_selector::{SelectSessionError, SessionSelector};
 
 #[doc(hidden)]
-pub use checkpoints::checkpoint_directory;
+pub use checkpoints::{checkpoint_directory, checkpoints_directory};
 #[doc(hidden)]
 pub use create::{load_guard, load_resources, load_settings};
 #[doc(hidden)]

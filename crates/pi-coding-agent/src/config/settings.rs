@@ -92,6 +92,9 @@ pub struct Settings {
     /// Bounds at which a run ends. Only in the user's file.
     pub(crate) limits: Option<LimitsGroup>,
 
+    /// Checkpoints of the working directory, which `pi undo` restores. Only in the user's file.
+    pub(crate) checkpoints: Option<CheckpointsGroup>,
+
     /// Directory of session files. In a project's file, this applies before the project is
     /// trusted.
     pub session_dir: Option<String>,
@@ -170,6 +173,21 @@ pub(crate) struct CompactionOverride {
     /// Tokens of recent history that are kept.
     #[serde(deserialize_with = "number::whole")]
     pub(crate) keep_recent_tokens: Option<u64>,
+}
+
+/// The group `checkpoints`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct CheckpointsGroup {
+    /// Takes checkpoints before and after runs that change files. Default: true.
+    pub(crate) enabled: Option<bool>,
+    /// Maximum size of the checkpoints of all sessions, in megabytes of 2^20 bytes. Those of the
+    /// sessions that were not used for the longest time are removed first. Default: 2048.
+    #[serde(deserialize_with = "number::whole")]
+    pub(crate) max_size_mb: Option<u64>,
+    /// Days after which the checkpoints of an unused session are removed. Default: 30.
+    #[serde(deserialize_with = "number::whole")]
+    pub(crate) max_age_days: Option<u64>,
 }
 
 /// The group `branchSummary`.

@@ -201,8 +201,11 @@ impl Services {
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
         let tools = options.tools.choose(builtin, custom, &settings);
         let mut failures = Vec::new();
-        if let Some(checkpoints) = checkpointing::extension(&options, &workspace, &log) {
-            failures.extend(extensions.add(Arc::new(checkpoints)).await);
+        let mut diagnostics = chosen.diagnostics;
+        match checkpointing::extension(&options, &settings, &workspace, &log) {
+            Ok(Some(checkpoints)) => failures.extend(extensions.add(Arc::new(checkpoints)).await),
+            Ok(None) => {}
+            Err(reason) => diagnostics.push(Diagnostic::warning(None, reason.to_string())),
         }
         let mut parts =
             SessionParts::new(provider, chosen.model.clone(), log, Arc::clone(&workspace));
@@ -223,7 +226,7 @@ impl Services {
         parts.guard = Some(guard);
         let session = AgentSession::new(parts).map_err(SelectSessionError::from)?;
         let omissions = self.omissions.iter().cloned().chain(unknown).collect();
-        Ok(Built { session, diagnostics: chosen.diagnostics, omissions, failures })
+        Ok(Built { session, diagnostics, omissions, failures })
     }
 
     /// Returns the selected tools that do not exist. Extensions may register any name later.

@@ -5,6 +5,7 @@
 mod auth;
 mod bad_input;
 mod careful;
+mod checkpoints;
 mod cli;
 mod completions;
 mod doctor;

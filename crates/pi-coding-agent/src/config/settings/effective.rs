@@ -5,7 +5,7 @@ use std::time::Duration;
 use pi_agent::{Limits, QueueMode, RepetitionLimits, SteeringDelivery};
 use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
-use pi_tools::{ChangedFilePolicy, ExecutorSpec, toolset};
+use pi_tools::{ChangedFilePolicy, ExecutorSpec, checkpoint, toolset};
 
 use super::Settings;
 use super::choices::ProjectTrustDefault;
@@ -137,6 +137,19 @@ impl Settings {
             settings.reserve_tokens = tokens;
         }
         settings
+    }
+
+    /// Returns the limits of checkpoints, or `None` if they are disabled.
+    pub fn checkpoints(&self) -> Option<checkpoint::Limits> {
+        let group = self.checkpoints.clone().unwrap_or_default();
+        let mut limits = checkpoint::Limits::default();
+        if let Some(megabytes) = group.max_size_mb {
+            limits.store_bytes = megabytes.saturating_mul(1024 * 1024);
+        }
+        if let Some(days) = group.max_age_days {
+            limits.age = Duration::from_secs(days.saturating_mul(24 * 60 * 60));
+        }
+        group.enabled.unwrap_or(true).then_some(limits)
     }
 
     /// Returns true if images are resized to the limits of the model.
