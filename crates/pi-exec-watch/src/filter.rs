@@ -1,0 +1,177 @@
+//! The filter of system calls whose matches go to a listener.
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::thread;
+
+use libc::sock_filter;
+
+/// The calls of one architecture that are reported.
+#[derive(Debug)]
+pub(crate) struct Architecture {
+    /// The number by which the kernel names it (`AUDIT_ARCH_*`).
+    pub(crate) id: u32,
+    pub(crate) execve: u32,
+    pub(crate) execveat: u32,
+    /// A call that the start-up code of every program makes once, and new threads do not.
+    started: u32,
+    /// The first argument of that call, if others with the same number are not meant.
+    started_with: Option<u32>,
+    /// The bytes of a pointer.
+    pub(crate) pointer: usize,
+}
+
+/// The architectures whose programs this machine runs, the native one first.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const ARCHITECTURES: &[Architecture] = &[
+    // `arch_prctl(ARCH_SET_FS)` and `set_thread_area`: thread-local storage of the first thread.
+    Architecture {
+        id: 0xC000_003E,
+        execve: 59,
+        execveat: 322,
+        started: 158,
+        started_with: Some(0x1002),
+        pointer: 8,
+    },
+    Architecture {
+        id: 0x4000_0003,
+        execve: 11,
+        execveat: 358,
+        started: 243,
+        started_with: None,
+        pointer: 4,
+    },
+];
+#[cfg(target_arch = "aarch64")]
+pub(crate) const ARCHITECTURES: &[Architecture] = &[
+    // `set_tid_address` and `set_tls`. Programs of Go make neither call on this architecture.
+    Architecture {
+        id: 0xC000_00B7,
+        execve: 221,
+        execveat: 281,
+        started: 96,
+        started_with: None,
+        pointer: 8,
+    },
+    Architecture {
+        id: 0x4000_0028,
+        execve: 11,
+        execveat: 387,
+        started: 0x000F_0005,
+        started_with: None,
+        pointer: 4,
+    },
+];
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) const ARCHITECTURES: &[Architecture] = &[];
+
+/// Operations of filters: load a word of the data, compare, return.
+const LOAD: u16 = 0x20;
+const EQUAL: u16 = 0x15;
+const AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+
+/// Positions in the data of a filter. Both architectures are little-endian, so the lower half of
+/// the first argument comes first.
+const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
+const ARGUMENT: u32 = 16;
+
+/// Calls from this number on are those of x32, which have other numbers and are not needed.
+const X32: u32 = 0x4000_0000;
+
+/// Makes this thread, everything it starts and everything it becomes report the programs they
+/// start. Returns the descriptor of the listener, which is closed on exec. Set `no_new_privs`
+/// before, unless the process is privileged.
+///
+/// # Errors
+///
+/// The kernel has no such filters, the process lacks the privilege
+/// ([`io::ErrorKind::PermissionDenied`]), or another program listens already
+/// ([`io::ErrorKind::ResourceBusy`]).
+pub fn install() -> io::Result<OwnedFd> {
+    if ARCHITECTURES.is_empty() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    install_program(&program(ARCHITECTURES))
+}
+
+/// Finds out whether [`install`] would work, in a thread of its own and without an effect on this
+/// one.
+pub fn probe() -> io::Result<()> {
+    if ARCHITECTURES.is_empty() {
+        return Err(io::ErrorKind::Unsupported.into());
+    }
+    let trial = || {
+        rustix::thread::set_no_new_privs(true)?;
+        install_program(&[step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW)]).map(drop)
+    };
+    let thread = thread::Builder::new().stack_size(64 * 1024).spawn(trial)?;
+    thread.join().unwrap_or_else(|_| Err(io::Error::other("the trial failed")))
+}
+
+const fn step(code: u16, jt: u8, jf: u8, k: u32) -> sock_filter {
+    sock_filter { code, jt, jf, k }
+}
+
+/// Returns the filter: one block per architecture, and the end of a process of any other.
+fn program(architectures: &[Architecture]) -> Vec<sock_filter> {
+    let refused = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    let mut steps = vec![step(LOAD, 0, 0, ARCHITECTURE)];
+    for architecture in architectures {
+        // Without a value, every first argument matches.
+        let (compare, value) = match architecture.started_with {
+            Some(value) => (EQUAL, value),
+            None => (AT_LEAST, 0),
+        };
+        // Jumps count the steps that they skip.
+        steps.extend([
+            step(EQUAL, 0, 10, architecture.id),
+            step(LOAD, 0, 0, NUMBER),
+            step(AT_LEAST, 7, 0, X32),
+            step(EQUAL, 4, 0, architecture.execve),
+            step(EQUAL, 3, 0, architecture.execveat),
+            step(EQUAL, 0, 3, architecture.started),
+            step(LOAD, 0, 0, ARGUMENT),
+            step(compare, 0, 1, value),
+            step(RETURN, 0, 0, libc::SECCOMP_RET_USER_NOTIF),
+            step(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+            step(RETURN, 0, 0, refused),
+        ]);
+    }
+    steps.push(step(RETURN, 0, 0, libc::SECCOMP_RET_KILL_PROCESS));
+    steps
+}
+
+fn install_program(steps: &[sock_filter]) -> io::Result<OwnedFd> {
+    // With the second flag, signals do not interrupt a call that is being looked at; as of 5.19.
+    let listener = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    let quiet = listener | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let installed = match set_filter(steps, quiet) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => set_filter(steps, listener),
+        installed => installed,
+    };
+    let number = installed?;
+    #[allow(unsafe_code)]
+    // SAFETY: the kernel has just made this descriptor for us, and nothing else owns it.
+    let listener = unsafe { OwnedFd::from_raw_fd(number) };
+    Ok(listener)
+}
+
+fn set_filter(steps: &[sock_filter], flags: libc::c_ulong) -> io::Result<RawFd> {
+    let program = libc::sock_fprog {
+        len: u16::try_from(steps.len()).map_err(|_| io::ErrorKind::InvalidInput)?,
+        // The kernel only reads them.
+        filter: steps.as_ptr().cast_mut(),
+    };
+    #[allow(unsafe_code)]
+    // SAFETY: `program` and the steps that it points to live until the call returns; the kernel
+    // copies them and checks them. The call changes no memory of this process.
+    let result = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    RawFd::try_from(result).map_err(io::Error::other)
+}

@@ -1,0 +1,18 @@
+//! Lets a program judge every program that another process starts.
+//!
+#![doc = include_str!("../README.md")]
+//!
+//! # What this crate must not know
+//!
+//! Rules, sandboxes and what is done with a refusal. It is the interface of the kernel in a safe
+//! form, because the rest of the workspace forbids `unsafe`.
+#![cfg(target_os = "linux")]
+
+mod filter;
+mod listener;
+
+pub use filter::{install, probe};
+pub use listener::{Call, Event, Listener};
+
+#[cfg(test)]
+mod tests;
