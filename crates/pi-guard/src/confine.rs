@@ -71,6 +71,8 @@ mod roots;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscalls;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::fmt;
 use std::fs;
@@ -89,6 +91,8 @@ pub use error::ConfineError;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
+#[cfg(target_os = "linux")]
+pub use watch::{ExecFilter, ExecWatch, ProgramResolver, Watch};
 
 /// The first argument that makes a program the helper.
 pub const HELPER_ARGUMENT: &str = "--pi-confine";

@@ -6,6 +6,7 @@
 //! whose effects cannot be determined are never allowed outside of the sandbox by default.
 
 mod check;
+mod exec;
 mod file;
 mod files;
 mod forbidden;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Decision;
 
+pub use exec::Exec;
 pub use file::{Layer, PolicyError, RuleFile};
 pub use paths::{PathAccess, PathRule};
 pub use rule::CommandRule;
@@ -244,6 +246,11 @@ impl Policy {
     #[must_use]
     pub fn restricts_files(&self) -> bool {
         self.rules.paths.iter().any(|rule| rule.decision > Decision::Allow)
+    }
+
+    /// Returns true if any rule on hosts asks or forbids.
+    fn restricts_hosts(&self) -> bool {
+        self.rules.hosts.iter().any(|rule| rule.decision > Decision::Allow)
     }
 
     /// Decides about a shell script.

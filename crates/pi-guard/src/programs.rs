@@ -165,6 +165,8 @@ pub(crate) enum Trait {
     Extensible,
     /// A builtin whose literal words neither read, write nor run anything.
     Inert,
+    /// Becomes the program in its arguments without starting it.
+    Loads,
     /// One file that is many programs, depending on the name by which it is called.
     MultiCall,
     /// May be the value of variables such as `CC` and `PAGER`.
@@ -344,6 +346,12 @@ pub(crate) fn harms(words: &[Word]) -> impl Iterator<Item = (&'static Harm, &[Wo
         let harms = entry.harms.iter().filter(|harm| harm.call.apparently_matches(arguments));
         harms.map(move |harm| (harm, arguments))
     })
+}
+
+/// Returns true if calls of the program, or of a subcommand, may do damage.
+pub(crate) fn may_harm(name: &str) -> bool {
+    let program = find(name);
+    !program.harms.is_empty() || program.subcommands.iter().any(|entry| !entry.harms.is_empty())
 }
 
 /// Returns what a call executes.

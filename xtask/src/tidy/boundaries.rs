@@ -18,8 +18,8 @@ struct Rule {
 }
 
 enum MustNot {
-    /// Depend on another crate of this repository.
-    DependOnOurs,
+    /// Depend on another crate of this repository, except for these.
+    DependOnOurs(&'static [&'static str]),
     /// Depend on one of these, directly or indirectly.
     Reach(&'static [&'static str]),
 }
@@ -27,13 +27,18 @@ enum MustNot {
 use MustNot::{DependOnOurs, Reach};
 
 const RULES: &[Rule] = &[
-    Rule { name: "pi-protocol", must_not: DependOnOurs, why: "every crate depends on it" },
+    Rule { name: "pi-protocol", must_not: DependOnOurs(&[]), why: "every crate depends on it" },
+    Rule {
+        name: "pi-exec-watch",
+        must_not: DependOnOurs(&[]),
+        why: "it is an interface of the kernel and nothing else",
+    },
     Rule {
         name: "pi-guard",
-        must_not: DependOnOurs,
+        must_not: DependOnOurs(&["pi-exec-watch"]),
         why: "it decides about calls without knowing agents",
     },
-    Rule { name: "pi-tui", must_not: DependOnOurs, why: "it draws without knowing agents" },
+    Rule { name: "pi-tui", must_not: DependOnOurs(&[]), why: "it draws without knowing agents" },
     Rule {
         name: "pi-protocol",
         must_not: Reach(&["tokio", "reqwest", "hyper", "rustls"]),
@@ -49,8 +54,12 @@ const RULES: &[Rule] = &[
 const HEAVY: &[&str] = &["reqwest", "hyper", "rustls", "rquickjs", "crossterm"];
 
 /// Dependencies that only one crate may have.
-const OWNERS: &[(&str, &str)] =
-    &[("reqwest", "pi-ai"), ("rustls", "pi-ai"), ("rquickjs", "pi-extensions")];
+const OWNERS: &[(&str, &str)] = &[
+    ("reqwest", "pi-ai"),
+    ("rustls", "pi-ai"),
+    ("rquickjs", "pi-extensions"),
+    ("pi-exec-watch", "pi-guard"),
+];
 
 /// The upper layers: a crate of ours, and the only crates of ours that may depend on it. The agent
 /// runs without a screen and without JavaScript; `pi-extensions` sits above both it and the screen.
@@ -71,8 +80,9 @@ pub(super) fn check(graph: &Graph) -> Vec<Finding> {
             findings.push(Finding::new(manifest, 0, advice));
         };
         match rule.must_not {
-            DependOnOurs => {
-                for ours in graph.direct(rule.name).filter(|name| graph.own.contains_key(*name)) {
+            DependOnOurs(except) => {
+                let is_ours = |name: &&str| graph.own.contains_key(*name) && !except.contains(name);
+                for ours in graph.direct(rule.name).filter(is_ours) {
                     broken(format!("{} depends on {ours}", rule.name));
                 }
             }

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use super::access::{NEEDED_IN_RUN, shown_in_tmp};
 use super::roots::Root;
-use super::{Confinement, Network, bridge};
+use super::watch::connect;
+use super::{Confined, Confinement, Network, bridge};
 
 /// Options for separate processes and shared memory, no capabilities, and an end together with the
 /// parent. Root works without a user namespace where none can be created.
@@ -30,11 +31,12 @@ const PRIVATE: [&str; 3] = ["/dev", "/run", "/tmp"];
 
 /// Returns all arguments up to the program; `helper` is the program that continues inside.
 pub(super) fn arguments(
-    confinement: &Confinement,
+    confined: &Confined,
     roots: &[Root],
     helper: &Path,
     cwd: &Path,
 ) -> Vec<OsString> {
+    let confinement = &confined.confinement;
     let mut view = View(NAMESPACES.iter().map(OsString::from).collect());
     if confinement.network != Network::On {
         view.0.push("--unshare-net".into());
@@ -44,6 +46,9 @@ pub(super) fn arguments(
     view.one("--proc", "/proc");
     if let Some(proxy) = &confinement.proxy {
         view.two("--ro-bind", proxy, bridge::SOCKET);
+    }
+    if let Some(watch) = &confined.watch {
+        view.two("--ro-bind", &watch.socket, connect::SOCKET);
     }
     run(confinement, &mut view);
     match confinement.private_tmp() {

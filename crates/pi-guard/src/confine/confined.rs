@@ -10,7 +10,7 @@ use super::{
     seatbelt_profile, without_secrets,
 };
 #[cfg(target_os = "linux")]
-use super::{Network, bridge, bubblewrap, descriptors, launch};
+use super::{Network, Watch, bridge, bubblewrap, descriptors, launch};
 
 /// A confinement that this machine can enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,10 @@ pub struct Confined {
     pub(super) abi: u8,
     pub(super) bubblewrap: Option<PathBuf>,
     pub(super) helper: PathBuf,
+    /// Who judges the programs that commands start.
+    #[cfg(target_os = "linux")]
+    #[serde(default)]
+    pub(super) watch: Option<Watch>,
     /// The covered paths that did not exist when this value was made.
     #[serde(skip)]
     covers: Vec<PathBuf>,
@@ -51,11 +55,29 @@ impl Confined {
             abi: machine.landlock,
             bubblewrap: machine.bubblewrap.clone(),
             helper,
+            #[cfg(target_os = "linux")]
+            watch: None,
             covers: Vec::new(),
         };
         roots::plan(&confined.confinement)?;
         confined.covers = confined.covered_paths()?;
         Ok(confined)
+    }
+
+    /// Lets a judge decide about every program that commands start, also at the level `None`.
+    #[cfg(target_os = "linux")]
+    #[must_use]
+    pub fn with_watch(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Returns true if a judge decides about every program that commands start.
+    pub fn is_watched(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        return self.watch.is_some();
+        #[cfg(not(target_os = "linux"))]
+        false
     }
 
     /// The level at which the limits are enforced.
@@ -111,10 +133,12 @@ impl Confined {
     ) -> Command {
         let confinement = &self.confinement;
         if self.level == ConfinementLevel::None {
-            return Command {
-                program: program.clone(),
-                arguments: arguments.to_vec(),
-                environment: environment.to_vec(),
+            let environment = environment.to_vec();
+            return if self.is_watched() {
+                self.helper_command(program, arguments, cwd, environment)
+            } else {
+                let (program, arguments) = (program.clone(), arguments.to_vec());
+                Command { program, arguments, environment }
             };
         }
         let mut environment = without_secrets(environment, &confinement.secret_variables);
@@ -131,19 +155,29 @@ impl Confined {
         if let Network::Hosts(_) = confinement.network {
             bridge::set_proxy_variables(&mut environment);
         }
-        let mut before: Vec<OsString> = Vec::new();
-        let outer = if self.level == ConfinementLevel::Seatbelt {
-            before.extend(["-p".into(), seatbelt_profile(confinement).into(), "--".into()]);
-            "/usr/bin/sandbox-exec".into()
-        } else {
-            // Fails for a path that is not UTF-8; the helper then refuses to run the command.
-            let specification = serde_json::to_string(self).unwrap_or_default();
-            before.extend([HELPER_ARGUMENT.into(), specification.into(), cwd.into()]);
-            self.helper.clone().into_os_string()
-        };
-        before.push(program.clone());
+        if self.level != ConfinementLevel::Seatbelt {
+            return self.helper_command(program, arguments, cwd, environment);
+        }
+        let mut before: Vec<OsString> =
+            vec!["-p".into(), seatbelt_profile(confinement).into(), "--".into(), program.clone()];
         before.extend_from_slice(arguments);
-        Command { program: outer, arguments: before, environment }
+        Command { program: "/usr/bin/sandbox-exec".into(), arguments: before, environment }
+    }
+
+    /// Returns the command that starts the helper.
+    fn helper_command(
+        &self,
+        program: &OsString,
+        arguments: &[OsString],
+        cwd: &Path,
+        environment: Vec<(OsString, OsString)>,
+    ) -> Command {
+        // Fails for a path that is not UTF-8; the helper then refuses to run the command.
+        let specification = serde_json::to_string(self).unwrap_or_default();
+        let mut before =
+            vec![HELPER_ARGUMENT.into(), specification.into(), cwd.into(), program.clone()];
+        before.extend_from_slice(arguments);
+        Command { program: self.helper.clone().into(), arguments: before, environment }
     }
 
     /// Like [`Self::command`], but starts bubblewrap without the helper before it if this process
@@ -177,7 +211,7 @@ impl Confined {
             return None;
         }
         let roots = roots::plan(&self.confinement).ok()?;
-        let mut arguments = bubblewrap::arguments(&self.confinement, &roots, &helper, cwd);
+        let mut arguments = bubblewrap::arguments(self, &roots, &helper, cwd);
         arguments.extend([helper.into(), HELPER_ARGUMENT.into(), launch::INSIDE.into()]);
         // The arguments that the outer helper would get, after its own first one.
         arguments.extend(usual.arguments.iter().skip(1).cloned());

@@ -18,6 +18,10 @@ pub struct Machine {
     pub bubblewrap: Option<PathBuf>,
     /// The reason why there is no working bubblewrap.
     pub bubblewrap_problem: Option<String>,
+    /// The reason why no one can decide about the programs that a command starts, at the moment
+    /// they start.
+    #[serde(default)]
+    pub exec_watch_problem: Option<String>,
     /// True if Seatbelt of macOS is available.
     pub seatbelt: bool,
 }
@@ -39,6 +43,7 @@ impl Machine {
             user_namespaces: linux::user_namespaces(),
             bubblewrap,
             bubblewrap_problem,
+            exec_watch_problem: linux::exec_watch_problem(),
             seatbelt: false,
         }
     }
@@ -48,7 +53,8 @@ impl Machine {
     pub fn detect() -> Self {
         let seatbelt =
             cfg!(target_os = "macos") && std::path::Path::new("/usr/bin/sandbox-exec").exists();
-        Self { seatbelt, ..Self::default() }
+        let problem = "this operating system does not report them".to_owned();
+        Self { seatbelt, exec_watch_problem: Some(problem), ..Self::default() }
     }
 
     /// The highest level that the machine offers.
@@ -124,6 +130,16 @@ mod linux {
         } else {
             u8::from(works(files(ABI::V1)))
         }
+    }
+
+    pub(super) fn exec_watch_problem() -> Option<String> {
+        let error = pi_exec_watch::probe().err()?;
+        Some(match error.kind() {
+            std::io::ErrorKind::ResourceBusy => {
+                "another program listens to the system calls of this one".to_owned()
+            }
+            _ => format!("the kernel does not support it: {error}"),
+        })
     }
 
     pub(super) fn user_namespaces() -> bool {

@@ -15,7 +15,7 @@ use std::process::Command;
 use super::kernel::{self, KernelError};
 use super::{
     ConfineError, Confined, ConfinementLevel, HELPER_ARGUMENT, Network, bridge, bubblewrap,
-    descriptors, roots,
+    descriptors, roots, watch,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +34,8 @@ pub(super) enum LaunchError {
     Descriptors(Vec<u32>),
     #[error("the bridge to the allowed hosts cannot be started: {0}")]
     Bridge(io::Error),
+    #[error("no one decides about the programs that it starts: {0}")]
+    Watch(io::Error),
     #[error("{program} cannot be started: {source}")]
     Start { program: String, source: io::Error },
 }
@@ -81,6 +83,16 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     let confined: Confined = serde_json::from_str(text).map_err(|_| LaunchError::Arguments)?;
     let [program, rest @ ..] = command else { return Err(LaunchError::Arguments) };
 
+    let judge = || {
+        let connected = confined.watch.as_ref().map(|watch| watch::connect::connect(watch, inside));
+        connected.transpose().map_err(LaunchError::Watch)
+    };
+    if confined.level == ConfinementLevel::None {
+        if let Some(judge) = judge()? {
+            judge.begin().map_err(LaunchError::Watch)?;
+        }
+        return Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()));
+    }
     if !inside {
         roots::check_temporary(&confined.confinement)?;
         let inherited = descriptors::inherited();
@@ -98,7 +110,7 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     if confined.level == ConfinementLevel::Bubblewrap && !inside {
         let outer = confined.bubblewrap.as_deref().ok_or(LaunchError::Arguments)?;
         let this = this_program()?;
-        let view = bubblewrap::arguments(&confined.confinement, &roots, &this, Path::new(cwd));
+        let view = bubblewrap::arguments(&confined, &roots, &this, Path::new(cwd));
         let mut wrapped = Command::new(outer);
         wrapped.args(view).arg(&this).args([HELPER_ARGUMENT, INSIDE]).args(&arguments);
         return Err(become_command(&mut wrapped, &outer.display().to_string()));
@@ -106,7 +118,11 @@ fn step(mut arguments: Vec<OsString>) -> Result<std::convert::Infallible, Launch
     if let (Network::Hosts(_), true) = (&confined.confinement.network, inside) {
         bridge::start().map_err(LaunchError::Bridge)?;
     }
+    let judge = judge()?;
     kernel::give_up(&confined.confinement, &roots, confined.level, confined.abi)?;
+    if let Some(judge) = judge {
+        judge.begin().map_err(LaunchError::Watch)?;
+    }
     Err(become_command(Command::new(program).args(rest), &program.to_string_lossy()))
 }
 

@@ -127,7 +127,7 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn new(policy: &'a Policy, context: &'a PolicyContext<'a>, script: &str) -> Self {
+    pub(super) fn new(policy: &'a Policy, context: &'a PolicyContext<'a>, script: &str) -> Self {
         let scope = Scope::Script { text: script.to_owned() };
         Self {
             policy,

@@ -32,13 +32,12 @@ impl<'a> Checker<'a> {
     /// decided.
     pub(super) fn arguments(&mut self, command: &Command, text: &str, reads: bool) -> bool {
         let before = self.parts.len();
-        let rules = &self.policy.rules;
         let subject = Subject {
             text,
             program: programs::find(command.base().unwrap_or_default()),
             reads,
             has_path_rules: self.policy.restricts_files(),
-            has_host_rules: rules.hosts.iter().any(|rule| rule.decision > Decision::Allow),
+            has_host_rules: self.policy.restricts_hosts(),
         };
         for word in command.words.iter().skip(1) {
             match word.literal() {

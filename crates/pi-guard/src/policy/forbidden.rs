@@ -22,7 +22,7 @@ impl Policy {
     }
 }
 
-fn is_multi_call(path: &Path) -> bool {
+pub(super) fn is_multi_call(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| programs::find(name).has(Trait::MultiCall))
 }

@@ -75,7 +75,7 @@ impl CommandRule {
 impl Program<'_> {
     /// Returns true if this is the written or the real name of the program. Case is ignored, as some
     /// file systems do.
-    fn is(&self, name: &str) -> bool {
+    pub(super) fn is(&self, name: &str) -> bool {
         let real = self.real.as_ref().and_then(|path| path.to_str());
         [Some(self.written), real].into_iter().flatten().any(|path| {
             path.eq_ignore_ascii_case(name)

@@ -49,7 +49,8 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         options: "-0rtpxo -adEILnPsR= --null --arg-file= --delimiter= --max-args= --max-procs= \
             --max-lines? --max-chars= --replace? --eof? --no-run-if-empty --verbose --exit \
             --interactive --open-tty" }
-    "catchsegv ld-linux* ld.so* nohup torsocks" { runs: Runs::Command(0) }
+    "catchsegv nohup torsocks" { runs: Runs::Command(0) }
+    "ld-linux* ld-musl* ld.so* ld64.so*" { runs: Runs::Command(0), traits: &[Trait::Loads] }
     "busybox toybox" { runs: Runs::Command(0), traits: &[Trait::MultiCall] }
     "timeout" { runs: Runs::Command(1),
         options: "-fpv -ks= --signal= --kill-after= --foreground --preserve-status --verbose" }

@@ -24,6 +24,7 @@ mod programs;
 #[cfg(unix)]
 mod proxy;
 #[cfg(target_os = "linux")]
+mod watch;
 mod work;
 
 mod evasion;

@@ -1,0 +1,295 @@
+//! The judge of programs: asked by the kernel about every program that a watched command starts.
+//!
+//! The helper installs the filter that reports them, sends the listener through a socket of this
+//! process, and becomes the command ([`connect`]). A thread per command receives what is reported,
+//! reads which program it is ([`caller`]), and asks the caller of this crate. If this process ends,
+//! the kernel refuses every further program.
+//!
+//! A program is judged twice: before it starts, where a refusal is an ordinary error of the call;
+//! and when it has started, because its arguments could have been changed in between. Then only its
+//! end is left as a refusal.
+
+mod caller;
+pub(super) mod connect;
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use pi_exec_watch::{Call, Event, Listener};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use serde::{Deserialize, Serialize};
+
+use crate::policy::{Exec, Part};
+use crate::shell::base_name;
+use caller::FileId;
+
+/// The most refused programs that are remembered.
+const MOST_REFUSED: usize = 64;
+const STACK: usize = 256 * 1024;
+
+/// Decides about a program: returns the reason why it must not start. The second argument is true
+/// if the command was approved ([`Watch::approved`]).
+pub type ExecFilter = Arc<dyn Fn(&Exec, bool) -> Option<Part> + Send + Sync>;
+
+/// Returns the real path of a program, given its name.
+pub type ProgramResolver = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
+
+/// The way in which a command is watched: by which [`ExecWatch`], and with which exceptions.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    pub(super) socket: PathBuf,
+    approved: bool,
+    own_start: bool,
+}
+
+impl Watch {
+    /// Tells the filter that the user approved the command.
+    #[must_use]
+    pub fn approved(mut self, approved: bool) -> Self {
+        self.approved = approved;
+        self
+    }
+
+    /// Does not judge the first program, because the caller chose it: usually the shell that runs
+    /// a script.
+    #[must_use]
+    pub fn own_start(mut self) -> Self {
+        self.own_start = true;
+        self
+    }
+
+    /// The exceptions, as the helper sends them.
+    fn flags(&self) -> u8 {
+        u8::from(self.approved) | u8::from(self.own_start) << 1
+    }
+}
+
+/// The judge of the programs that watched commands start. It ends when this value is dropped;
+/// commands that still run then cannot start programs any more.
+pub struct ExecWatch {
+    socket: PathBuf,
+    shared: Arc<Shared>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl fmt::Debug for ExecWatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ExecWatch").field("socket", &self.socket).finish_non_exhaustive()
+    }
+}
+
+impl ExecWatch {
+    /// Starts a judge with a socket in `directory`, which only the caller may access (mode 0700).
+    /// Each of `programs` is recognized under any name ([`Exec::known_as`]).
+    pub fn start(
+        directory: &Path,
+        programs: Vec<(String, PathBuf)>,
+        resolve: ProgramResolver,
+        filter: ExecFilter,
+    ) -> io::Result<Self> {
+        let socket = directory.join("watch");
+        let listener = UnixListener::bind(&socket)?;
+        let known = |(name, path): (String, PathBuf)| Some((name, FileId::of(&path)?));
+        let shared = Arc::new(Shared {
+            filter,
+            resolve,
+            programs: programs.into_iter().filter_map(known).collect(),
+            ended: AtomicBool::new(false),
+            refused: Mutex::default(),
+        });
+        let for_thread = Arc::clone(&shared);
+        let accepting = thread::Builder::new()
+            .name("pi-exec-watch".to_owned())
+            .stack_size(STACK)
+            .spawn(move || accept(&listener, &for_thread))?;
+        Ok(Self { socket, shared, accepting: Some(accepting) })
+    }
+
+    /// Returns how commands are watched by this judge.
+    pub fn watch(&self) -> Watch {
+        Watch { socket: self.socket.clone(), approved: false, own_start: false }
+    }
+
+    /// Returns the programs that were refused since the last call: at most 64, each command once.
+    pub fn take_refused(&self) -> Vec<Part> {
+        std::mem::take(&mut *lock(&self.shared.refused))
+    }
+}
+
+impl Drop for ExecWatch {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::SeqCst);
+        // The accepting thread waits for a connection.
+        let woken = UnixStream::connect(&self.socket).is_ok();
+        let _ = fs::remove_file(&self.socket);
+        if let (Some(accepting), true) = (self.accepting.take(), woken) {
+            let _ = accepting.join();
+        }
+    }
+}
+
+/// What the threads of all commands share.
+struct Shared {
+    filter: ExecFilter,
+    resolve: ProgramResolver,
+    programs: Vec<(String, FileId)>,
+    ended: AtomicBool,
+    refused: Mutex<Vec<Part>>,
+}
+
+impl Shared {
+    fn note_refused(&self, refused: Part) {
+        let mut kept = lock(&self.refused);
+        if kept.len() < MOST_REFUSED && !kept.iter().any(|other| other.what == refused.what) {
+            kept.push(refused);
+        }
+    }
+
+    /// Returns the reason why a program must not start.
+    fn check(&self, mut exec: Exec, file: FileId, approved: bool) -> Option<Part> {
+        exec.known_as = self.known_as(&exec, file);
+        (self.filter)(&exec, approved)
+    }
+
+    /// Returns the usual names of a file that is called by another.
+    fn known_as(&self, exec: &Exec, file: FileId) -> Vec<String> {
+        let same = self.programs.iter().filter(|(_, known)| *known == file);
+        let mut names: Vec<String> = same.map(|(name, _)| name.clone()).collect();
+        let called = exec.arguments.first().map(|name| base_name(name));
+        let is_usual = |name: &str| {
+            let path = (self.resolve)(name);
+            path.as_deref().and_then(FileId::of) == Some(file)
+        };
+        // One file may have several usual names and do something else under each.
+        if !names.is_empty()
+            && let Some(called) = called.filter(|name| !names.iter().any(|known| known == name))
+            && is_usual(called)
+        {
+            names.clear();
+        }
+        names
+    }
+}
+
+/// Locks a mutex; no panic can leave its content inconsistent.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn accept(listener: &UnixListener, shared: &Arc<Shared>) {
+    for helper in listener.incoming() {
+        if shared.ended.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(helper) = helper else {
+            // Usually too many open files: wait until some are closed.
+            thread::sleep(Duration::from_millis(50));
+            continue;
+        };
+        let shared = Arc::clone(shared);
+        let builder = thread::Builder::new().name("pi-exec-watch".to_owned()).stack_size(STACK);
+        // Without a thread the listener is closed, and the command starts nothing.
+        drop(builder.spawn(move || {
+            if let Ok((listener, flags)) = connect::receive(&helper) {
+                drop(helper);
+                Judge::new(Listener::new(listener), shared, flags).run();
+            }
+        }));
+    }
+}
+
+/// The judge of one command.
+struct Judge {
+    listener: Listener,
+    shared: Arc<Shared>,
+    approved: bool,
+    start: Start,
+}
+
+/// How far the first program is that is not judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// The helper has not been heard of.
+    Expected,
+    /// This thread, which runs this file, is the helper and looks for the program.
+    Helper(u32, Option<FileId>),
+    Done,
+}
+
+impl Judge {
+    fn new(listener: Listener, shared: Arc<Shared>, flags: u8) -> Self {
+        let start = if flags & 2 == 0 { Start::Done } else { Start::Expected };
+        Self { listener, shared, approved: flags & 1 != 0, start }
+    }
+
+    /// Judges everything that is reported, until no process of the command is left.
+    fn run(mut self) {
+        // After an error the listener is closed, and the command starts nothing any more.
+        while let Ok(Some(event)) = self.listener.next_event() {
+            // An answer fails if the process was killed meanwhile.
+            let _ = if self.is_own_start(&event) || self.is_allowed(&event) {
+                self.listener.permit(&event)
+            } else {
+                self.listener.refuse(&event)
+            };
+        }
+    }
+
+    /// Returns true for the first program of the command: the helper tries one or more paths for
+    /// it, and becomes it.
+    fn is_own_start(&mut self, event: &Event) -> bool {
+        let is_exec = event.call != Call::Started;
+        let file = || FileId::of_program(event.thread);
+        match self.start {
+            Start::Expected if is_exec => {
+                self.start = Start::Helper(event.thread, file());
+                true
+            }
+            Start::Helper(helper, program) if helper == event.thread => {
+                let tries_again = is_exec && file() == program;
+                if !tries_again {
+                    self.start = Start::Done;
+                }
+                tries_again || !is_exec
+            }
+            Start::Expected | Start::Helper(..) | Start::Done => false,
+        }
+    }
+
+    /// Judges a call. A process that has become a program that it must not be is killed.
+    fn is_allowed(&self, event: &Event) -> bool {
+        // What cannot be read before a program starts is read when it has started. Programs are
+        // often searched for by trying paths that do not exist.
+        let Ok((exec, Some(file))) = caller::read(event) else {
+            return event.call != Call::Started;
+        };
+        if !self.listener.is_pending(event) {
+            return false;
+        }
+        let Some(refused) = self.shared.check(exec, file, self.approved) else { return true };
+        self.shared.note_refused(refused);
+        if event.call == Call::Started {
+            self.kill(event);
+        }
+        false
+    }
+
+    /// Kills the process of a call. If that fails, the call still does: programs do not continue
+    /// without it.
+    fn kill(&self, event: &Event) {
+        let process = i32::try_from(event.thread).ok().and_then(Pid::from_raw);
+        let opened = process.and_then(|process| pidfd_open(process, PidfdFlags::empty()).ok());
+        if let Some(process) = opened
+            && self.listener.is_pending(event)
+        {
+            let _ = pidfd_send_signal(process, Signal::KILL);
+        }
+    }
+}
