@@ -50,9 +50,10 @@ impl Client {
 
     /// Creates a client that looks up variables with `env`.
     pub fn new(env: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        let env: Env = Arc::new(env);
         Self {
-            http: HttpClient::default(),
-            env: Arc::new(env),
+            http: HttpClient::new(Arc::clone(&env)),
+            env,
             custom: Arc::default(),
             authorize: None,
             redact: None,
@@ -67,6 +68,15 @@ impl Client {
         authorize: impl Fn(Arc<Model>) -> PendingAuthorization + Send + Sync + 'static,
     ) -> Self {
         self.authorize = Some(Arc::new(authorize));
+        self
+    }
+
+    /// Sends requests through this proxy, unless a variable of the environment (`HTTPS_PROXY`,
+    /// `HTTP_PROXY`) has another one. Servers on this machine and those of `NO_PROXY` are connected
+    /// to directly. An invalid URL fails the requests.
+    #[must_use]
+    pub fn with_proxy(mut self, url: Option<String>) -> Self {
+        self.http.set_proxy(url);
         self
     }
 

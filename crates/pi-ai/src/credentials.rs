@@ -71,10 +71,11 @@ pub(crate) fn apply(
     options: &StreamOptions,
     key: Option<SecretString>,
 ) -> Option<SecretString> {
-    if model.base_url.contains("opencode.ai")
-        && let Some(session) = &options.session_id
-    {
-        model.headers.insert("x-opencode-session".to_owned(), session.clone());
+    let at_opencode = matches!(model.provider.as_str(), "opencode" | "opencode-go")
+        || model.base_url.contains("opencode.ai");
+    if at_opencode && let Some(session) = &options.session_id {
+        let session = session.clone();
+        model.headers.entry("x-opencode-session".to_owned()).or_insert(session);
     }
     match key {
         Some(key) if model.provider == "cloudflare-ai-gateway" => {

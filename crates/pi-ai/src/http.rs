@@ -2,13 +2,14 @@
 //!
 //! Time-outs, retries, redirects, content encodings and error bodies are handled here and nowhere
 //! else. The driver must not know a provider, or a format beyond the
-//! [`WireFormat`](crate::wire::WireFormat) trait. `client` owns the connection pool, `connect`
-//! waits for the head of the response, `source` reads the body, `redact` keeps keys out of error
-//! texts.
+//! [`WireFormat`](crate::wire::WireFormat) trait. `client` owns the connection pool, `proxy` chooses
+//! the route, `connect` waits for the head of the response, `source` reads the body, `redact` keeps
+//! keys out of error texts.
 
 mod client;
 mod connect;
 mod encoding;
+mod proxy;
 mod redact;
 mod retry;
 mod source;

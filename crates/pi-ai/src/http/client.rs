@@ -1,54 +1,64 @@
 //! The connection pool, built for the first request.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::StatusCode;
 use reqwest::redirect::{Attempt, Policy};
+use reqwest::{Proxy, StatusCode};
+
+use super::proxy::Route;
 
 /// Connection pools by the settings that belong to a pool, not to a request. In practice there is
 /// one.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(crate) struct HttpClient {
     pools: Arc<Mutex<HashMap<PoolKey, reqwest::Client>>>,
+    env: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    proxy: Option<String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 struct PoolKey {
     connect: Option<Duration>,
     /// False for plain HTTP, which must also work without installed certificates.
     tls: bool,
-    /// True for a server on this machine, which is not reached through a proxy.
-    local: bool,
+    route: Route,
+}
+
+/// The pool for a request.
+pub(super) struct Pool {
+    pub(super) client: reqwest::Client,
+    /// The proxy of the pool, for error texts.
+    pub(super) proxy: Option<String>,
 }
 
 impl HttpClient {
+    /// Creates a client that looks up the variables of a proxy with `env`.
+    pub(crate) fn new(env: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>) -> Self {
+        Self { pools: Arc::default(), env, proxy: None }
+    }
+
+    /// Sets the proxy for requests without a proxy from the environment.
+    pub(crate) fn set_proxy(&mut self, proxy: Option<String>) {
+        self.proxy = proxy;
+    }
+
     /// Returns the pool for requests to `url`. The error text includes a hint.
-    pub(crate) fn pool(
-        &self,
-        url: &str,
-        connect: Option<Duration>,
-    ) -> Result<reqwest::Client, String> {
+    pub(super) fn pool(&self, url: &str, connect: Option<Duration>) -> Result<Pool, String> {
         let key = PoolKey {
             connect,
             tls: !url.starts_with("http://"),
-            local: is_loopback(super::connect::host_of(url)),
+            route: Route::to(url, self.proxy.as_deref(), &*self.env),
         };
+        let proxy = key.route.proxy_name().map(str::to_owned);
         let mut pools = self.pools.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = pools.get(&key) {
-            return Ok(client.clone());
+            return Ok(Pool { client: client.clone(), proxy });
         }
-        let client = build(key).map_err(|error| {
-            let cause = super::connect::cause(&error);
-            format!(
-                "Could not set up TLS: {cause}. Install the CA certificates of the system \
-                 (often the package ca-certificates), or set SSL_CERT_FILE."
-            )
-        })?;
+        let client = build(&key)?;
         pools.insert(key, client.clone());
-        Ok(client)
+        Ok(Pool { client, proxy })
     }
 }
 
@@ -58,13 +68,7 @@ impl std::fmt::Debug for HttpClient {
     }
 }
 
-fn is_loopback(host: &str) -> bool {
-    let name = host.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    let name = name.map_or_else(|| host.split(':').next().unwrap_or(host), |(name, _)| name);
-    name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn build(key: PoolKey) -> Result<reqwest::Client, reqwest::Error> {
+fn build(key: &PoolKey) -> Result<reqwest::Client, String> {
     // Fails only if a provider is already installed, by this crate or by the application.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
@@ -76,13 +80,33 @@ fn build(key: PoolKey) -> Result<reqwest::Client, reqwest::Error> {
     if !key.tls {
         builder = builder.tls_certs_only([]);
     }
-    if key.local {
-        builder = builder.no_proxy();
+    match &key.route {
+        Route::System => {}
+        Route::Direct => builder = builder.no_proxy(),
+        Route::Proxy(url) => builder = builder.no_proxy().proxy(proxy(url)?),
     }
     if let Some(connect) = key.connect {
         builder = builder.connect_timeout(connect);
     }
-    builder.build()
+    builder.build().map_err(|error| {
+        let cause = super::connect::cause(&error);
+        format!(
+            "Could not set up TLS: {cause}. Install the CA certificates of the system \
+             (often the package ca-certificates), or set SSL_CERT_FILE."
+        )
+    })
+}
+
+/// Parses the URL of a proxy. The URL may have a password, so the error does not quote it.
+fn proxy(url: &str) -> Result<Proxy, &'static str> {
+    let scheme = url.split_once("://").map_or("http", |(scheme, _)| scheme);
+    if !matches!(scheme, "http" | "https") {
+        return Err("The configured proxy is not supported: expected http://HOST:PORT.");
+    }
+    Proxy::all(url).map_err(|_| {
+        "The configured proxy is not a valid URL: expected http://HOST:PORT. The proxy comes from \
+         HTTPS_PROXY, HTTP_PROXY or the settings."
+    })
 }
 
 /// Follows a redirect that keeps the method and stays at the origin. Keys are in headers that an
@@ -97,23 +121,5 @@ fn follow_same_origin(attempt: Attempt<'_>) -> reqwest::redirect::Action {
         attempt.follow()
     } else {
         attempt.stop()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn loopback_hosts_are_recognized() {
-        for local in
-            ["localhost:8080", "localhost", "127.0.0.1:1", "127.1.2.3", "[::1]:80", "[::1]"]
-        {
-            assert!(is_loopback(local), "{local}");
-        }
-        for other in ["api.openai.com", "localhost.example.com:80", "10.0.0.1", "[fe80::1]:80", ""]
-        {
-            assert!(!is_loopback(other), "{other}");
-        }
     }
 }

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use pi_protocol::{HttpHeader, HttpResponseInfo, StreamOptions, Timeouts};
 use reqwest::Response;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
 use tokio::time::timeout;
 
 use super::HttpClient;
+use super::encoding::Encoding;
 use super::retry::{Attempt, Decision, Hints, decide};
 use crate::hooks::{self, HookPanicked};
 use crate::wire::{HttpFailure, HttpRequest};
@@ -39,7 +40,7 @@ pub(crate) async fn open(
     request: &HttpRequest,
     options: &StreamOptions,
 ) -> Result<OpenResponse, Failure> {
-    let client = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
+    let pool = http.pool(&request.url, options.timeouts.connect).map_err(Failure::Text)?;
     let body = serde_json::to_vec(&request.body)
         .map_err(|error| Failure::Text(format!("Could not serialize the request: {error}")))?;
     let body = bytes::Bytes::from(body);
@@ -47,7 +48,8 @@ pub(crate) async fn open(
     let mut number = 0;
     loop {
         let mut sent = Instant::now();
-        let sending = client.post(&request.url).headers(headers.clone()).body(body.clone()).send();
+        let sending = pool.client.post(&request.url).headers(headers.clone()).body(body.clone());
+        let sending = sending.send();
         let answer = within(options.timeouts.first_byte, sending).await;
         let (failure, hints) = match answer {
             Some(Ok(response)) => {
@@ -63,7 +65,7 @@ pub(crate) async fn open(
                 (Failure::Status(read_failure(response, &options.timeouts).await), hints)
             }
             Some(Err(error)) => {
-                let text = send_error_text(&error, &request.url, &options.timeouts);
+                let text = send_error_text(&error, &request.url, pool.proxy.as_deref(), options);
                 (Failure::Text(text), Hints::default())
             }
             None => (Failure::Text(first_byte_text(&options.timeouts)), Hints::default()),
@@ -137,27 +139,47 @@ async fn read_failure(mut response: Response, timeouts: &Timeouts) -> HttpFailur
         );
         return HttpFailure { status: status.as_u16(), body };
     }
+    let encoding = response.headers().get(CONTENT_ENCODING).and_then(|value| value.to_str().ok());
+    let mut encoding = match Encoding::named(encoding) {
+        Ok(encoding) => encoding,
+        Err(body) => return HttpFailure { status: status.as_u16(), body },
+    };
     let mut body = Vec::new();
+    // A body that cannot be decoded is reported as far as it can.
     while let Some(Ok(Some(chunk))) = within(timeouts.idle, response.chunk()).await {
-        body.extend_from_slice(&chunk);
-        if body.len() > MAX_ERROR_BODY {
-            body.truncate(MAX_ERROR_BODY);
+        let decoded = encoding.decode(&chunk, |bytes| body.extend_from_slice(bytes));
+        if decoded.is_err() || body.len() > MAX_ERROR_BODY {
             break;
         }
     }
+    let _ = encoding.finish(|bytes| body.extend_from_slice(bytes));
+    body.truncate(MAX_ERROR_BODY);
     HttpFailure { status: status.as_u16(), body: String::from_utf8_lossy(&body).into_owned() }
 }
 
-fn send_error_text(error: &reqwest::Error, url: &str, timeouts: &Timeouts) -> String {
+fn send_error_text(
+    error: &reqwest::Error,
+    url: &str,
+    proxy: Option<&str>,
+    options: &StreamOptions,
+) -> String {
     let host = host_of(url);
-    if error.is_timeout() {
-        let seconds = timeouts.connect.map_or(0.0, |limit| limit.as_secs_f64());
-        return format!("Connection timed out: {host} could not be reached within {seconds} s");
-    }
     if error.is_builder() {
         return format!("\"{url}\" is not a valid URL: {}", cause(error));
     }
-    format!("Connection error: {} ({host})", cause(error))
+    if error.is_timeout() {
+        let seconds = options.timeouts.connect.map_or(0.0, |limit| limit.as_secs_f64());
+        let through = proxy.map(|proxy| format!(" through the proxy {proxy}")).unwrap_or_default();
+        return format!(
+            "Connection timed out: {host} could not be reached{through} within {seconds} s"
+        );
+    }
+    match proxy {
+        Some(proxy) if error.is_connect() => {
+            format!("Connection error: {} (proxy {proxy}, for {host})", cause(error))
+        }
+        _ => format!("Connection error: {} ({host})", cause(error)),
+    }
 }
 
 pub(super) fn first_byte_text(timeouts: &Timeouts) -> String {

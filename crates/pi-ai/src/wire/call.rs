@@ -106,6 +106,12 @@ impl Call {
         }
     }
 
+    /// Returns the session id for a header; `None` if it is not valid there. The caller chooses the
+    /// id.
+    pub fn session_header(&self) -> Option<&str> {
+        self.session_id().filter(|id| id.bytes().all(|byte| (b' '..=b'~').contains(&byte)))
+    }
+
     /// Returns the session id as a cache key of at most 64 characters.
     pub fn cache_key(&self) -> Option<String> {
         self.session_id().map(|id| id.chars().take(64).collect())

@@ -81,6 +81,13 @@ async fn each_format_sends_the_key_in_its_own_header() {
             "cf-aig-authorization",
             "Bearer c",
         ),
+        (
+            &[("CLOUDFLARE_API_KEY", "c")],
+            "cloudflare-ai-gateway",
+            "openai-responses",
+            "cf-aig-authorization",
+            "Bearer c",
+        ),
     ] {
         let request = received(env(variables), provider, api, StreamOptions::default()).await;
         assert_eq!(header(&request, name).as_deref(), Some(value), "{provider}: {request}");
@@ -88,6 +95,26 @@ async fn each_format_sends_the_key_in_its_own_header() {
         for other in others.iter().filter(|other| **other != name) {
             assert_eq!(header(&request, other), None, "{provider} sends {other}");
         }
+    }
+}
+
+#[tokio::test]
+async fn the_session_id_is_sent_in_the_header_of_the_provider() {
+    let names = ["x-session-id", "x-session-affinity", "session_id", "x-opencode-session"];
+    for (provider, api, expected) in [
+        ("openrouter", "anthropic-messages", &["x-session-id"][..]),
+        ("openrouter", "openai-completions", &["x-session-id"]),
+        ("anthropic", "anthropic-messages", &[]),
+        ("opencode", "anthropic-messages", &["x-opencode-session"]),
+        ("opencode-go", "openai-completions", &["x-opencode-session"]),
+        ("openai", "openai-responses", &["session_id"]),
+    ] {
+        let mut options = StreamOptions::default().with_api_key("k");
+        options.session_id = Some("s1".to_owned());
+        let request = received(env(&[]), provider, api, options).await;
+        let sent: Vec<&str> =
+            names.into_iter().filter(|name| header(&request, name).is_some()).collect();
+        assert_eq!(sent, expected, "{provider}, {api}");
     }
 }
 

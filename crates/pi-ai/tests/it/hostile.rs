@@ -363,6 +363,14 @@ async fn compressed_responses_are_decoded() {
         let message = ask(api, &server.url()).await;
         assert!(error(&message).contains("damaged"), "{api}: {}", error(&message));
 
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+        encoder.write_all(br#"{"error":{"message":"prompt is too long"}}"#).unwrap();
+        let refusal = encoder.finish().unwrap();
+        let headers = [("content-encoding", "gzip")];
+        let server = Server::responding(response("400 Bad Request", &headers, refusal)).await;
+        let message = ask(api, &server.url()).await;
+        assert!(error(&message).contains("prompt is too long"), "{api}: {}", error(&message));
+
         let server = Server::responding([head("br", 4), b"nope".to_vec()].concat()).await;
         let message = ask(api, &server.url()).await;
         assert!(error(&message).contains("\"br\""), "{api}: {}", error(&message));

@@ -11,6 +11,10 @@ mod functions;
 mod hooks;
 #[cfg(feature = "http")]
 mod hostile;
+#[cfg(feature = "http")]
+mod prefix;
+#[cfg(feature = "http")]
+mod proxy;
 mod requests;
 #[cfg(feature = "http")]
 mod server;

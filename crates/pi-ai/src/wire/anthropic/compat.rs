@@ -22,7 +22,10 @@ pub(super) struct Compat {
     pub(super) supports_mid_convo_tool_changes: bool,
     /// The effort can change between turns without losing the prompt cache.
     pub(super) supports_mid_convo_effort: bool,
-    pub(super) send_session_affinity_headers: bool,
+    /// A header has the session id, for routing to the server with the cached prompt. OpenRouter
+    /// is sent one by default.
+    send_session_affinity_headers: Option<bool>,
+    session_affinity_format: Option<String>,
     /// Models that may answer instead, with their prices.
     pub(super) allowed_fallback_models: Vec<FallbackModel>,
 }
@@ -48,7 +51,8 @@ impl Default for Compat {
             supports_mid_convo_system_messages: false,
             supports_mid_convo_tool_changes: false,
             supports_mid_convo_effort: false,
-            send_session_affinity_headers: false,
+            send_session_affinity_headers: None,
+            session_affinity_format: None,
             allowed_fallback_models: Vec::new(),
         }
     }
@@ -59,5 +63,19 @@ impl Compat {
     /// file, and a wrong flag must not make the model unusable.
     pub(super) fn of(model: &Model) -> Self {
         serde_json::from_value(Value::Object(model.compat.clone())).unwrap_or_default()
+    }
+
+    /// Returns the name of the header that carries the session id.
+    pub(super) fn session_header(&self, model: &Model) -> Option<&'static str> {
+        let at_openrouter =
+            model.provider == "openrouter" || model.base_url.contains("openrouter.ai");
+        if !self.send_session_affinity_headers.unwrap_or(at_openrouter) {
+            return None;
+        }
+        match self.session_affinity_format.as_deref() {
+            Some("openrouter") => Some("x-session-id"),
+            None if at_openrouter => Some("x-session-id"),
+            _ => Some("x-session-affinity"),
+        }
     }
 }

@@ -88,10 +88,10 @@ fn headers(call: &Call, compat: &Compat, betas: &[&str]) -> Result<Headers, Enco
     if !betas.is_empty() {
         headers.set("anthropic-beta", betas.join(","));
     }
-    if compat.send_session_affinity_headers
-        && let Some(session) = call.session_id()
+    if let Some(name) = compat.session_header(&call.model)
+        && let Some(session) = call.session_header()
     {
-        headers.set("x-session-affinity", session);
+        headers.set(name, session);
     }
     copilot::add_headers(call, &mut headers);
     Ok(headers)
@@ -124,19 +124,13 @@ fn betas(call: &Call, compat: &Compat, has_tools: bool, inline_tools: bool) -> V
     .collect()
 }
 
-/// Returns the top-level tools, and true if later changes are declared in place.
+/// Returns the top-level tools, and true if later changes are declared in place. What the top level
+/// needs for that is there from the first request on: a later change would invalidate the cache.
 fn place_tools(conversation: &[Message], compat: &Compat) -> (Vec<pi_protocol::Tool>, bool) {
     let placed = Declarations::place_tools(conversation, ToolPlacement::Changes);
-    let changes = conversation[placed.in_place_from..].iter().any(|message| match message {
-        Message::System(system) => {
-            !system.tools_added.is_empty() || !system.tools_removed.is_empty()
-        }
-        _ => false,
-    });
     let inline = compat.supports_mid_convo_system_messages
         && compat.supports_mid_convo_tool_changes
-        && !placed.top_level.is_empty()
-        && changes;
+        && !placed.top_level.is_empty();
     if inline {
         (placed.top_level, true)
     } else {

@@ -34,7 +34,6 @@ pub(super) fn encode(
 ) -> Result<Vec<Value>, EncodeError> {
     let mut out = Vec::with_capacity(conversation.len());
     let mut held_back = Vec::new();
-    let mut effort_in_force: Option<&str> = None;
     let start = usize::from(matches!(conversation.first(), Some(Message::System(_))));
     let mut rest = conversation[start..].iter().peekable();
     while let Some(message) = rest.next() {
@@ -44,13 +43,8 @@ pub(super) fn encode(
             Message::Assistant(assistant) => {
                 let Some(turn) = assistant_turn(assistant, options.compat) else { continue };
                 out.append(&mut held_back);
-                let effort = assistant.provider_thinking_level.as_deref();
-                if let Some(effort) = effort.filter(|effort| EFFORTS.contains(effort))
-                    && options.efforts
-                    && effort_in_force != Some(effort)
-                {
-                    out.push(effort_marker(effort));
-                    effort_in_force = Some(effort);
+                if options.efforts {
+                    out.extend(sent_effort(assistant, options.call).map(effort_marker));
                 }
                 out.push(turn);
             }
@@ -67,6 +61,15 @@ pub(super) fn encode(
     }
     out.append(&mut held_back);
     Ok(out)
+}
+
+/// Returns the effort of the marker at the end of the request that this turn answered. The marker
+/// stays in the history, even if the effort did not change: the cached prefix contains it.
+fn sent_effort<'a>(turn: &'a AssistantMessage, call: &Call) -> Option<&'a str> {
+    if turn.api != call.model.api || turn.provider != call.model.provider {
+        return None;
+    }
+    turn.provider_thinking_level.as_deref().filter(|effort| EFFORTS.contains(effort))
 }
 
 /// Encodes a marker that sets the effort of the following turns.

@@ -24,9 +24,9 @@ pub(super) fn add_key(call: &Call, compat: &Compat, body: &mut Map<String, Value
 
 /// Adds the headers that carry the session id.
 pub(super) fn add_headers(call: &Call, compat: &Compat, headers: &mut Headers) {
-    // The caller chooses the session id; an id that is not valid in a header is not sent.
-    let id = call.session_id().filter(|id| id.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
-    let (Some(affinity), Some(id)) = (compat.session_affinity, id) else { return };
+    let (Some(affinity), Some(id)) = (compat.session_affinity, call.session_header()) else {
+        return;
+    };
     let names: &[&str] = match affinity {
         SessionAffinity::OpenAi => &["session_id", "x-client-request-id", "x-session-affinity"],
         SessionAffinity::WithoutSession => &["x-client-request-id", "x-session-affinity"],

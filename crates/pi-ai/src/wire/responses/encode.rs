@@ -16,7 +16,7 @@ const FIXED_EFFORT: &str = "medium";
 
 /// Encodes the request of a call.
 pub(super) fn request(call: &Call) -> Result<HttpRequest, EncodeError> {
-    let key = call.require_key(&["authorization"])?;
+    let key = call.require_key(&["authorization", "cf-aig-authorization"])?;
     let compat = Compat::of(call);
     Ok(HttpRequest {
         url: format!("{}/responses", call.model.base_url.trim_end_matches('/')),
@@ -31,8 +31,7 @@ fn headers(call: &Call, compat: &Compat, key: Option<&str>) -> Headers {
         headers.set("Authorization", format!("Bearer {key}"));
     }
     // A session id that is not valid in a header is still a cache key in the body.
-    let is_header_text = |id: &&str| id.bytes().all(|byte| (0x20..0x7f).contains(&byte));
-    if let Some(session) = call.session_id().filter(is_header_text) {
+    if let Some(session) = call.session_header() {
         for name in compat.session_headers {
             headers.set(*name, session);
         }
