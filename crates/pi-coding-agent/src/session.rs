@@ -188,7 +188,7 @@ impl AgentSession {
         session.attach_to_loop();
         session.read_registry();
         if parts.restore_tools {
-            session.restore_tools();
+            session.restore_tools(&parts.tool_changes);
         }
         session.apply_settings();
         session.configure_workspace();

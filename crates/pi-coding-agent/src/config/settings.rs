@@ -23,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub(crate) use choices::PackageSource;
-pub use choices::ProjectTrustDefault;
+pub use choices::{CacheWarmingMode, ProjectTrustDefault};
 pub(crate) use effective::default_tools;
 pub use executor::ExecutorSetting;
 pub use guard::{ApprovalPolicy, InvalidValue, Profile, RequiredLevel, SandboxMode};
@@ -58,6 +58,9 @@ pub struct Settings {
     pub(crate) thinking_budgets: Option<ThinkingBudgets>,
     /// Patterns of the models to cycle through.
     pub enabled_models: Option<Vec<String>>,
+    /// Keeps prompt caches alive while a run works (`streaming`), also between runs (`idle`), or
+    /// not at all (`off`). Only in the user's file.
+    pub cache_warming: Option<CacheWarmingMode>,
 
     /// Number of steering messages that are delivered at once.
     #[serde(deserialize_with = "choices::queue_mode")]
@@ -105,6 +108,9 @@ pub struct Settings {
     /// Images for models.
     pub(crate) images: Option<ImagesGroup>,
 
+    /// Proxy for requests to providers: `http://HOST:PORT`. The variables `HTTPS_PROXY` and
+    /// `HTTP_PROXY` take precedence; `NO_PROXY` lists exceptions. Only in the user's file.
+    pub http_proxy: Option<String>,
     /// Milliseconds without data after which a connection counts as dead; 0 or "disabled" for no
     /// limit.
     pub(crate) http_idle_timeout_ms: Option<Timeout>,
@@ -125,7 +131,7 @@ pub struct Settings {
     pub skills: Option<Vec<String>>,
     /// Prompt template files and directories.
     pub prompts: Option<Vec<String>>,
-    /// Offers each skill as a command.
+    /// Offers each skill in the menu of commands. A typed `/skill:name` works in any case.
     pub enable_skill_commands: Option<bool>,
 }
 

@@ -68,7 +68,8 @@ impl Services {
         let auth = AuthStore::new(&environment.agent_directory);
         problems.extend(auth.check());
         let registry =
-            ModelRegistry::new(environment.clone(), file, move |provider| auth.look_up(provider));
+            ModelRegistry::new(environment.clone(), file, move |provider| auth.look_up(provider))
+                .with_proxy(settings.settings().http_proxy.clone());
         let resources = load_resources(environment, &settings, &options.resources);
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
@@ -105,7 +106,8 @@ impl Services {
         let (file, _) =
             ModelsFile::load(&self.options.environment.agent_directory.join("models.json"));
         self.registry.reload(file);
-        services.registry = self.registry.clone();
+        let proxy = services.settings().settings().http_proxy.clone();
+        services.registry = self.registry.clone().with_proxy(proxy);
         services
     }
 
@@ -178,7 +180,13 @@ impl Services {
             true => None,
             false => Some(log.outline().map_err(SelectSessionError::from)?),
         };
-        let outline = outline.filter(|outline| outline.message_count > 0);
+        let mut outline = outline.filter(|outline| outline.message_count > 0);
+        if let Some(outline) = &mut outline
+            && !log.has_thinking_level()
+        {
+            // A log that names no level leaves it to the settings.
+            outline.thinking_level.clear();
+        }
         let mut options = (*self.options).clone();
         if occasion == Occasion::Replacement && outline.is_some() {
             (options.model, options.provider, options.thinking_level) = (None, None, None);
@@ -191,7 +199,8 @@ impl Services {
             None => Arc::new(self.registry.client().clone()),
         };
         let guard = self.guard(&settings, &provider, chosen.model.as_ref(), occasion).await?;
-        let workspace = Arc::new(self.workspace(&settings, &log, &guard).await?);
+        let declared = outline.as_ref().map_or(&[][..], |outline| &outline.declared.tools);
+        let workspace = Arc::new(self.workspace(&settings, &log, declared, &guard).await?);
         let guarded = |tools: Vec<Arc<dyn AgentTool>>, origin| {
             let tools = tools.into_iter();
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
@@ -215,7 +224,8 @@ impl Services {
         parts.tools = tools.tools;
         parts.active_tools = tools.active;
         parts.tool_filter = options.tools.filter();
-        parts.restore_tools = tools.restore;
+        parts.restore_tools = options.tools.restores();
+        parts.tool_changes = options.tools.changes().to_vec();
         parts.resources = self.loaded_resources(workspace.cwd());
         parts.settings = session_settings(&settings);
         parts.save_setting = Some(self.save_setting());

@@ -1,9 +1,11 @@
 //! The selection of the tools that a model gets.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use globset::{Glob, GlobMatcher};
 use pi_agent::AgentTool;
+use pi_protocol::Tool;
 use pi_tools::toolset::{self, Builtin};
 
 use crate::config::Settings;
@@ -13,11 +15,11 @@ use crate::config::settings::default_tools;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolSelection {
-    /// Disables all tools.
+    /// Disables all tools that `choice` does not name.
     pub none: bool,
-    /// Disables the built-in tools.
+    /// Disables the built-in tools that `choice` does not name.
     pub no_builtin: bool,
-    /// Replaces or changes the default tools.
+    /// Replaces or changes the default tools, or those of a resumed session.
     pub choice: Option<ToolChoice>,
     /// Names and patterns of tools to leave out, applied last.
     pub exclude: Vec<String>,
@@ -92,8 +94,6 @@ impl ToolChange {
 pub(super) struct Chosen {
     pub(super) tools: Vec<Arc<dyn AgentTool>>,
     pub(super) active: Vec<String>,
-    /// A resumed session restores its own active tools.
-    pub(super) restore: bool,
 }
 
 impl ToolSelection {
@@ -104,56 +104,69 @@ impl ToolSelection {
         custom: Vec<Arc<dyn AgentTool>>,
         settings: &Settings,
     ) -> Chosen {
-        if self.none {
-            return Chosen { tools: Vec::new(), active: Vec::new(), restore: false };
-        }
-        let usual = self.default_names(settings);
         let filter = self.filter();
         let name = |tool: &Arc<dyn AgentTool>| tool.declaration().name.clone();
-        let wanted = |tool: &Arc<dyn AgentTool>| filter.admits(&name(tool));
-        let builtin = if self.no_builtin { Vec::new() } else { builtin };
-        let (ours, others): (Vec<_>, Vec<_>) = (
-            builtin.into_iter().filter(&wanted).collect(),
-            custom.into_iter().filter(&wanted).collect(),
-        );
-        let mut active: Vec<String> = match &self.choice {
-            Some(ToolChoice::Only(_)) => ours.iter().map(name).collect(),
-            _ => {
-                let there: Vec<String> = ours.iter().map(name).collect();
-                usual.into_iter().filter(|name| there.contains(name)).collect()
-            }
+        let admitted = |tools: Vec<Arc<dyn AgentTool>>| -> Vec<Arc<dyn AgentTool>> {
+            tools.into_iter().filter(|tool| filter.admits(&name(tool))).collect()
         };
-        active.extend(others.iter().map(name));
-        let tools = ours.into_iter().chain(others).collect();
-        Chosen { tools, active, restore: *self == Self::default() }
+        let (builtin, custom) = (admitted(builtin), admitted(custom));
+        let mut active: Vec<String> = match &self.choice {
+            // In the order of the list; those that only a pattern matches come last.
+            Some(ToolChoice::Only(names)) => {
+                names.iter().cloned().chain(builtin.iter().map(name)).collect()
+            }
+            Some(ToolChoice::Change(_)) | None => self.default_names(settings),
+        };
+        active.extend(custom.iter().map(name));
+        let tools: Vec<_> = builtin.into_iter().chain(custom).collect();
+        let mut seen = BTreeSet::new();
+        active.retain(|wanted| {
+            tools.iter().any(|tool| name(tool) == *wanted) && seen.insert(wanted.clone())
+        });
+        Chosen { tools, active }
     }
-}
 
-impl ToolSelection {
+    /// Returns true if a resumed session restores its own tools.
+    pub(super) fn restores(&self) -> bool {
+        !self.none && !self.no_builtin && !matches!(self.choice, Some(ToolChoice::Only(_)))
+    }
+
+    /// Returns the changes to the tools of a resumed session.
+    pub(super) fn changes(&self) -> &[ToolChange] {
+        match &self.choice {
+            Some(ToolChoice::Change(changes)) => changes,
+            Some(ToolChoice::Only(_)) | None => &[],
+        }
+    }
+
     /// Returns the names of the tools that are active unless a list of names selects others.
     fn default_names(&self, settings: &Settings) -> Vec<String> {
-        let mut names = settings.default_tools().unwrap_or_else(default_tools);
-        if let Some(ToolChoice::Change(changes)) = &self.choice {
-            changes.iter().for_each(|change| change.apply(&mut names));
-        }
+        let mut names = if self.none || self.no_builtin {
+            Vec::new()
+        } else {
+            settings.default_tools().unwrap_or_else(default_tools)
+        };
+        self.changes().iter().for_each(|change| change.apply(&mut names));
         names
     }
 
-    /// Returns true if the selection activates a built-in tool with a property.
+    /// Returns true if the selection activates a built-in tool with a property. `declared` has the
+    /// tools of a resumed session.
     pub(super) fn requests_any(
         &self,
         settings: &Settings,
+        declared: &[Tool],
         property: impl Fn(&Builtin) -> bool,
     ) -> bool {
-        if self.none || self.no_builtin {
-            return false;
-        }
         let names = self.default_names(settings);
         let filter = self.filter();
         toolset::BUILTIN_TOOLS.iter().any(|builtin| {
+            let restored = || declared.iter().any(|tool| tool.name == builtin.name);
             let named = match &self.choice {
                 Some(ToolChoice::Only(_)) => true,
-                Some(ToolChoice::Change(_)) | None => names.iter().any(|name| name == builtin.name),
+                Some(ToolChoice::Change(_)) | None => {
+                    names.iter().any(|name| name == builtin.name) || self.restores() && restored()
+                }
             };
             property(builtin) && named && filter.admits(builtin.name)
         })
@@ -163,7 +176,6 @@ impl ToolSelection {
 /// The names of tools that a selection admits, built-in or not.
 #[derive(Debug, Clone, Default)]
 pub struct ToolFilter {
-    none: bool,
     only: Option<Vec<GlobMatcher>>,
     excluded: Vec<GlobMatcher>,
 }
@@ -172,7 +184,7 @@ impl ToolFilter {
     /// Returns true if a tool of this name may be offered to the model.
     pub(crate) fn admits(&self, name: &str) -> bool {
         let matches = |patterns: &Vec<GlobMatcher>| patterns.iter().any(|p| p.is_match(name));
-        !self.none && self.only.as_ref().is_none_or(matches) && !matches(&self.excluded)
+        self.only.as_ref().is_none_or(matches) && !matches(&self.excluded)
     }
 }
 
@@ -181,9 +193,15 @@ impl ToolSelection {
     pub(super) fn filter(&self) -> ToolFilter {
         let only = match &self.choice {
             Some(ToolChoice::Only(names)) => Some(patterns(names)),
+            Some(ToolChoice::Change(changes)) if self.none => {
+                let mut names = Vec::new();
+                changes.iter().for_each(|change| change.apply(&mut names));
+                Some(patterns(&names))
+            }
+            None if self.none => Some(Vec::new()),
             Some(ToolChoice::Change(_)) | None => None,
         };
-        ToolFilter { none: self.none, only, excluded: patterns(&self.exclude) }
+        ToolFilter { only, excluded: patterns(&self.exclude) }
     }
 }
 

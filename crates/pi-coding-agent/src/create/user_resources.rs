@@ -52,8 +52,8 @@ impl Services {
         let settings = self.settings().settings().clone();
         LoadedResources {
             prompt: self.prompt(cwd),
-            expand: self.expand(&settings),
-            commands: self.commands(&settings),
+            expand: self.expand(),
+            commands: self.commands(),
             options: stream_options(&settings),
             auto_resize_images: settings.auto_resize_images(),
         }
@@ -78,24 +78,18 @@ impl Services {
         })
     }
 
-    fn expand(&self, settings: &Settings) -> ExpandFn {
+    fn expand(&self) -> ExpandFn {
         let resources = Arc::clone(&self.resources);
-        let skills = settings.enable_skill_commands();
         Arc::new(move |text| {
-            if !skills && text.starts_with("/skill:") {
-                return Ok(None);
-            }
             let expanded = resources.expand(text).map_err(|error| error.to_string())?;
             Ok(expanded.map(|expanded| expanded.text))
         })
     }
 
-    fn commands(&self, settings: &Settings) -> Vec<CommandInfo> {
-        let skills = settings.enable_skill_commands();
+    fn commands(&self) -> Vec<CommandInfo> {
         let mut commands = Vec::new();
         for command in self.resources.commands() {
             let source = match command.source {
-                "skill" if !skills => continue,
                 "skill" => CommandSource::Skill,
                 _ => CommandSource::Prompt,
             };

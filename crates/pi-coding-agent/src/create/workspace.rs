@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
+use pi_protocol::Tool;
 use pi_session::Session;
 use pi_tools::{
     BackgroundProcesses, BashSettings, ConnectOptions, ExecutorSpec, Host, ImageSettings,
@@ -24,6 +25,7 @@ impl Services {
         &self,
         settings: &Settings,
         log: &Session,
+        declared: &[Tool],
         guard: &Arc<Guard>,
     ) -> Result<Workspace, CreateError> {
         let options = &self.options;
@@ -69,7 +71,7 @@ impl Services {
             .with_bash(bash)
             .with_changed_files(settings.changed_files())
             .with_unreadable(guard.unreadable());
-        if options.tools.requests_any(settings, |builtin| builtin.needs_background) {
+        if options.tools.requests_any(settings, declared, |builtin| builtin.needs_background) {
             workspace = workspace.with_background(Arc::new(BackgroundProcesses::default()));
         }
         if !settings.auto_resize_images() {

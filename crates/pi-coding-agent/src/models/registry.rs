@@ -95,6 +95,13 @@ impl ModelRegistry {
         Self { shared, client }
     }
 
+    /// Sends requests through this proxy, unless the environment has another one.
+    #[must_use]
+    pub fn with_proxy(mut self, url: Option<String>) -> Self {
+        self.client = self.client.with_proxy(url);
+        self
+    }
+
     /// Returns a snapshot of the models.
     pub fn models(&self) -> Models {
         self.shared.read(|state| state.models.clone())

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{ScopedModel, SessionSettings, SettingChange};
-use crate::create::ToolFilter;
+use crate::create::{ToolChange, ToolFilter};
 use crate::extension::{Extensions, NoUi, RunMode, Ui};
 use crate::guard::Guard;
 use crate::models::ModelRegistry;
@@ -104,6 +104,8 @@ pub struct SessionParts {
     pub tool_filter: ToolFilter,
     /// The model gets the tools that the log says it has, if the log says so.
     pub restore_tools: bool,
+    /// Changes to the tools that are restored.
+    pub tool_changes: Vec<ToolChange>,
     /// Resources that a reload reads anew.
     pub resources: LoadedResources,
     /// Settings of the user that concern a session.
@@ -142,6 +144,7 @@ impl SessionParts {
             active_tools: Vec::new(),
             tool_filter: ToolFilter::default(),
             restore_tools: true,
+            tool_changes: Vec::new(),
             resources: LoadedResources::default(),
             settings: SessionSettings::default(),
             save_setting: None,

@@ -6,10 +6,12 @@ use pi_agent::AgentTool;
 use pi_guard::secrets::Secrets;
 use pi_protocol::{Effects, Model, ThinkingLevel};
 use pi_session::{EffectsResolver, SessionError};
+use pi_tools::toolset::BUILTIN_TOOLS;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{AgentSession, ModelSource, SessionEvent, SettingChange};
+use crate::create::ToolChange;
 
 /// The model of a session, its thinking level and its tools.
 #[derive(Debug)]
@@ -322,14 +324,24 @@ impl AgentSession {
         }
     }
 
-    /// Gives the model the tools that the log declares.
-    pub(super) fn restore_tools(&self) {
-        let declared = self.declared();
-        if declared.timestamp.is_none() || declared.tools.is_empty() {
+    /// Gives the model the tools that the log declares, with these changes, and tools that are new
+    /// to the log. A log that declares none has none.
+    pub(super) fn restore_tools(&self, changes: &[ToolChange]) {
+        let Ok(outline) = self.log().outline() else { return };
+        if outline.declared.timestamp.is_none() {
             return;
         }
-        let names: Vec<String> = declared.tools.into_iter().map(|tool| tool.name).collect();
-        self.selection().active_tools.clear();
+        let mut names: Vec<String> =
+            outline.declared.tools.into_iter().map(|tool| tool.name).collect();
+        let mut selection = self.selection();
+        for name in std::mem::take(&mut selection.active_tools) {
+            let builtin = BUILTIN_TOOLS.iter().any(|tool| tool.name == name);
+            if !builtin && !outline.mentioned_tools.contains(&name) {
+                names.push(name);
+            }
+        }
+        drop(selection);
+        changes.iter().for_each(|change| change.apply(&mut names));
         self.set_active_tools(&names);
     }
 }

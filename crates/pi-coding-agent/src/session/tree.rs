@@ -134,7 +134,7 @@ impl AgentSession {
             self.log().append_label(&at, Some(&label))?;
         }
         self.refresh()?;
-        self.restore_tools();
+        self.restore_tools(&[]);
         self.sync().moved();
         let new_leaf_id = self.log().leaf_id().map(str::to_owned);
         self.emit(SessionEvent::SessionTree {

@@ -3,6 +3,8 @@
 //! A program that opens a long session needs its model, its tools and its length at once, and the
 //! messages only with the first prompt.
 
+use std::collections::BTreeSet;
+
 use pi_protocol::{AgentMessage, Declarations, Message};
 
 use super::Session;
@@ -18,6 +20,8 @@ pub struct Outline {
     pub message_count: usize,
     /// The prompt and tools that the system messages of the context add up to.
     pub declared: Declarations,
+    /// Names of the tools that the system messages of the context have ever declared or removed.
+    pub mentioned_tools: BTreeSet<String>,
     /// The name of the thinking level.
     pub thinking_level: String,
     /// The model that was last selected or used.
@@ -68,6 +72,9 @@ impl Session {
                 outline.message_count += 1;
                 if let AgentMessage::Llm(Message::System(system)) = &message {
                     outline.declared.apply(system);
+                    let added = system.tools_added.iter().map(|tool| tool.name.clone());
+                    let removed = system.tools_removed.iter().map(|tool| tool.name.clone());
+                    outline.mentioned_tools.extend(added.chain(removed));
                 }
             }
         }

@@ -21,6 +21,19 @@ pub enum ProjectTrustDefault {
     Never,
 }
 
+/// The time during which the prompt cache of a provider is kept alive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheWarmingMode {
+    /// Never.
+    Off,
+    /// While a run works.
+    #[default]
+    Streaming,
+    /// Also between runs.
+    Idle,
+}
+
 /// A package of resources.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a string, or an object with \"source\"")]

@@ -189,7 +189,7 @@ impl Settings {
         self.http_idle_timeout_ms.unwrap_or(Timeout(300_000)).duration()
     }
 
-    /// Returns true if each skill is offered as a command.
+    /// Returns true if a menu of commands offers each skill.
     pub fn enable_skill_commands(&self) -> bool {
         self.enable_skill_commands.unwrap_or(true)
     }

@@ -210,7 +210,7 @@ pub enum Warming {
     /// A request keeps the cache.
     Warm,
     /// The cache expires.
-    Skip,
+    Stop,
 }
 
 /// Another action; `None` leaves it as it is.
