@@ -144,7 +144,11 @@ impl AgentRuntime {
         }
         let current = self.session();
         if current.file().as_deref() == Some(path) {
-            // The file is open and locked by this session.
+            // The file is open and locked by this session, which continues without what it was
+            // doing or had queued.
+            current.abort_bash();
+            current.abort().await;
+            current.drop_queued();
             return Ok(Replaced::default());
         }
         let cwd = current.with_log(|log| log.cwd().to_owned());

@@ -35,6 +35,7 @@ pub use compact::{
     CompactionError, CompactionOutcome, CompactionPlan, SummaryStatus, Verification, compact,
 };
 pub use cut::{Cut, find_cut};
+pub(crate) use estimate::counted_since_compaction;
 pub use estimate::{ContextTokens, context_tokens, message_tokens, projected_tokens};
 pub use files::{FileLists, FileOps};
 pub use prepare::{CompactionPreparation, prepare};

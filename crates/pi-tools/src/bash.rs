@@ -114,7 +114,10 @@ pub fn bash(workspace: Arc<Workspace>) -> FnTool {
     };
     tool.effects(effects)
         .prompt_snippet("Run shell commands")
-        .prompt_guidelines(["Use read, edit and write for files. Use bash for everything else: builds, tests, git and other programs."])
+        .prompt_guidelines([
+            "Use read, edit and write for files. Use bash for everything else: builds, tests, git and other programs.",
+            "Commands in bash have variables that name the current model and session: PI_PROVIDER, PI_MODEL, PI_REASONING_LEVEL, PI_SESSION_ID, PI_SESSION_FILE.",
+        ])
         .constrained_sampling(STRICT)
 }
 

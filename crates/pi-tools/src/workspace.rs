@@ -101,13 +101,13 @@ impl Workspace {
         *self.images.lock().unwrap_or_else(PoisonError::into_inner) = images;
     }
 
-    /// Sets environment variables of commands in addition to those of the settings; others stay as
+    /// Sets environment variables of the model's commands in addition to those of the settings; others stay as
     /// they are.
     pub fn set_variables(&self, variables: impl IntoIterator<Item = (OsString, OsString)>) {
         self.variables.lock().unwrap_or_else(PoisonError::into_inner).extend(variables);
     }
 
-    /// Returns all environment variables of commands.
+    /// Returns all environment variables of the model's commands.
     pub(crate) fn environment(&self) -> BTreeMap<OsString, OsString> {
         let mut environment = self.bash.environment.clone();
         environment.extend(self.variables.lock().unwrap_or_else(PoisonError::into_inner).clone());

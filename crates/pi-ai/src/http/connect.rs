@@ -5,7 +5,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use pi_protocol::{HttpHeader, HttpResponseInfo, StreamOptions, Timeouts};
 use reqwest::Response;
-use reqwest::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{
+    ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION,
+};
 use tokio::time::timeout;
 
 use super::HttpClient;

@@ -57,7 +57,8 @@ fn a_request_begins_with_the_one_before_it() {
                 }));
             }
             if turn % 2 == 0 {
-                messages.push(json!({"role": "user", "content": format!("q{turn}"), "timestamp": 0}));
+                messages
+                    .push(json!({"role": "user", "content": format!("q{turn}"), "timestamp": 0}));
             } else {
                 messages.push(json!({
                     "role": "toolResult", "toolCallId": format!("c{}", turn - 1), "toolName": "read",
@@ -68,7 +69,11 @@ fn a_request_begins_with_the_one_before_it() {
             let mut options = StreamOptions::default();
             let low = (turn == 2 || turn == 3) && can("supportsMidConvoEffort");
             options.reasoning = Some(if low { ThinkingLevel::Low } else { ThinkingLevel::High });
-            let request = Request::new(Arc::clone(&model), Context { messages: context.into_iter().collect(), ..Context::new() }, options);
+            let request = Request::new(
+                Arc::clone(&model),
+                Context { messages: context.into_iter().collect(), ..Context::new() },
+                options,
+            );
             let call = Call::new(request, Some("k".into()), &|_| None);
             let level = format.thinking_level(&call);
             let mut body = format.encode(&call).unwrap().body;

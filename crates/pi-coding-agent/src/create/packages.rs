@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::settings::PackageSource;
 use crate::config::{SettingsScope, SettingsStore};
-use crate::resources::{PackageRoot, ResourceScope};
+use crate::resources::{PackageRoot, ResourceScope, normalize};
 use crate::{Diagnostic, Environment};
 
 /// Returns the installed packages of the settings, those of the project first, which take
@@ -71,7 +71,8 @@ fn directory(source: &str, base: &Path, environment: &Environment) -> PathBuf {
         let rest = rest.split_once('@').map_or(rest, |(rest, _)| rest).replacen(':', "/", 1);
         return base.join("git").join(rest.trim_end_matches(".git"));
     }
-    environment.expand(source, base)
+    // The path is shown to the model.
+    normalize(&environment.expand(source, base))
 }
 
 #[cfg(test)]
@@ -88,7 +89,8 @@ mod tests {
             ("git:git@github.com:user/repo", "/agent/git/github.com/user/repo"),
             ("https://github.com/user/repo.git", "/agent/git/github.com/user/repo"),
             ("ssh://git@host/user/repo@main", "/agent/git/host/user/repo"),
-            ("./local", "/agent/./local"),
+            ("./local", "/agent/local"),
+            ("../pk/./local/", "/pk/local"),
             ("/absolute", "/absolute"),
         ] {
             let found = directory(source, Path::new("/agent"), &environment);

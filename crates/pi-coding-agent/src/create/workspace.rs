@@ -63,14 +63,14 @@ impl Services {
         bash.environment = if spec == ExecutorSpec::Local { own } else { BTreeMap::new() };
         bash.environment.insert("AI_AGENT".into(), "pi".into());
         bash.environment.insert("PI_CODING_AGENT".into(), "true".into());
-        bash.environment.insert("PI_SESSION_ID".into(), log.id().into());
-        if let Some(path) = log.path() {
-            bash.environment.insert("PI_SESSION_FILE".into(), path.into());
-        }
         let mut workspace = Workspace::new(connected.executor, connected.cwd, connected.home)
             .with_bash(bash)
             .with_changed_files(settings.changed_files())
             .with_unreadable(guard.unreadable());
+        workspace.set_variables([("PI_SESSION_ID".into(), log.id().into())]);
+        if let Some(path) = log.path() {
+            workspace.set_variables([("PI_SESSION_FILE".into(), path.into())]);
+        }
         if options.tools.requests_any(settings, declared, |builtin| builtin.needs_background) {
             workspace = workspace.with_background(Arc::new(BackgroundProcesses::default()));
         }

@@ -222,7 +222,7 @@ fn named_files(
 }
 
 /// Removes `.` and `..` from a path, as clients see it.
-fn normalize(path: &Path) -> PathBuf {
+pub(crate) fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
         match part {

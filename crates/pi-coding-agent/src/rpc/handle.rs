@@ -159,7 +159,7 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
         Command::GetEntries { since } => with(&entries(&session, since.as_deref())?),
         Command::GetTree => tree(&session),
         Command::GetLastAssistantText => match session.last_assistant_text() {
-            Some(text) => with(&json!({ "text": text.trim() })),
+            Some(text) => with(&json!({ "text": text })),
             None => with(&json!({})),
         },
         Command::SetSessionName { name } => {
@@ -278,17 +278,19 @@ fn export_html(session: &AgentSession, path: Option<&str>) -> Result<String, Str
     if session.messages().is_empty() {
         return Err("Nothing to export yet - start a conversation first".to_owned());
     }
-    let name = path.map_or_else(
-        || {
+    let name = match path {
+        None | Some("") => {
             let file = session.file();
             let stem = file.as_deref().and_then(Path::file_stem);
             let stem =
                 stem.map_or_else(|| session.id(), |stem| stem.to_string_lossy().into_owned());
             format!("pi-session-{stem}.html")
-        },
-        str::to_owned,
-    );
+        }
+        Some(name) => name.to_owned(),
+    };
     let path = session.workspace().resolve(&name);
+    // The path as it was given, unless it names the home directory.
+    let name = if name.starts_with('~') { path.to_string_lossy().into_owned() } else { name };
     let cannot = |error: std::io::Error| format!("Cannot write {}: {error}", path.display());
     let (secrets, effects) = (session.secrets(), session.effects_resolver());
     session.with_log(|log| {

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use pi_agent::Outcome;
-use pi_protocol::{
-    AgentMessage, ImageContent, Message, MessageContent, Model, SystemMessage, now_ms,
-};
+use pi_protocol::{AgentMessage, ImageContent, Message, MessageContent, SystemMessage, now_ms};
 use pi_session::ExtensionMessage;
 use pi_session::compaction::CheckTime;
 use serde::{Deserialize, Serialize};
@@ -244,22 +242,23 @@ impl AgentSession {
         for message in start.messages {
             run.messages.push(custom_message(message)?);
         }
-        self.configure_run(&model);
+        self.configure_run();
         self.sync().synchronized();
         Ok(run)
     }
 
     /// Sets what the loop needs for the coming run.
-    fn configure_run(&self, model: &Arc<Model>) {
+    pub(super) fn configure_run(&self) {
+        let Some(model) = self.model() else { return };
         let level = self.thinking_level();
         let tools = self.active_tools();
         let mut options = self.resources().options.clone();
         options.session_id = Some(self.id());
-        options.hooks = self.request_hooks(model);
+        options.hooks = self.request_hooks(&model);
         let transform_context = self.request_hook();
         self.0.agent.configure(|settings| {
             settings.hooks.transform_context = transform_context;
-            settings.model = Arc::clone(model);
+            settings.model = model;
             settings.thinking_level = level;
             settings.tools = tools;
             settings.options = options;

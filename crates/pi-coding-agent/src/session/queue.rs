@@ -82,6 +82,13 @@ impl AgentSession {
         texts
     }
 
+    /// Removes all queued messages, as a session that is opened anew has none.
+    pub(crate) fn drop_queued(&self) {
+        let mut pending = self.pending();
+        pending.clear(&self.0.agent);
+        pending.next_turn.clear();
+    }
+
     /// Returns the texts that are queued.
     pub fn queued(&self) -> QueuedTexts {
         self.pending().texts()

@@ -32,7 +32,8 @@ impl AgentSession {
         let messages = self.messages();
         let Some(answer) = last_answer(messages.iter()).cloned() else { return false };
         let settings = self.settings().retry;
-        if !settings.enabled || !is_transient(&answer, self.model().as_deref()) {
+        let enabled = settings.enabled && settings.max_retries > 0;
+        if !enabled || !is_transient(&answer, self.model().as_deref()) {
             return false;
         }
         let error = answer.error_message.clone().unwrap_or_else(|| "Unknown error".to_owned());

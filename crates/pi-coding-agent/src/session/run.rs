@@ -49,12 +49,13 @@ impl Run {
         let mut outcome = ended(session.0.agent.prompt_messages(messages).await);
         loop {
             match session.after_run().await {
-                Next::Continue => outcome = ended(session.0.agent.continue_run().await),
-                Next::Settle if session.before_settle(&outcome).await => {
-                    outcome = ended(session.0.agent.continue_run().await);
-                }
+                Next::Continue => {}
+                Next::Settle if session.before_settle(&outcome).await => {}
                 Next::Settle => break,
             }
+            // Model, level and tools may have changed during a pause.
+            session.configure_run();
+            outcome = ended(session.0.agent.continue_run().await);
         }
         let aborted = session.was_aborted();
         if aborted && !matches!(outcome, Outcome::Limit { .. } | Outcome::Repetition { .. }) {

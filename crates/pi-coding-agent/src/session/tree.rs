@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use pi_protocol::{AgentMessage, BranchSummary, CancelToken, Entry, EntryBody, Message};
+use pi_protocol::{
+    AgentMessage, AssistantMessage, BranchSummary, CancelToken, Entry, EntryBody, Message,
+    StopReason,
+};
 use pi_session::compaction::{BranchInstructions, SummaryError, summarize_branch};
 use pi_session::{SessionError, text_of};
 
@@ -246,11 +249,15 @@ impl AgentSession {
         self.log().append_label(entry, label)
     }
 
-    /// Returns the text of the last answer that has one.
+    /// Returns the text of the last answer, without surrounding white space; `None` if that answer
+    /// has no text. An answer that was aborted before it began does not count.
     pub fn last_assistant_text(&self) -> Option<String> {
         let messages = self.messages();
-        let texts = messages.iter().rev().filter_map(AgentMessage::as_assistant);
-        texts.map(|answer| answer.text()).find(|text| !text.trim().is_empty())
+        let begun = |answer: &&Arc<AssistantMessage>| {
+            answer.stop_reason != StopReason::Aborted || !answer.content.is_empty()
+        };
+        let last = messages.iter().rev().filter_map(AgentMessage::as_assistant).find(begun)?;
+        Some(last.text().trim().to_owned()).filter(|text| !text.is_empty())
     }
 
     /// Returns the messages of the user on all branches.

@@ -13,6 +13,7 @@ mod local_servers;
 mod model_listing;
 mod model_registry;
 mod models_file;
+mod network;
 mod packages;
 mod registry;
 mod resource_files;

@@ -80,12 +80,7 @@ pub fn projected_tokens(entries: &[ProjectedEntry]) -> ContextTokens {
     let is_edit =
         |projected: &ProjectedEntry| matches!(projected.entry.body, EntryBody::ContextEdit(_));
     let changed = entries.iter().rposition(is_edit).map_or(newer, |at| newer.max(at + 1));
-    let counted = |projected: &ProjectedEntry| {
-        projected.messages.iter().any(|message| {
-            message.as_assistant().is_some_and(|answer| counted_tokens(answer).is_some())
-        })
-    };
-    if entries[changed..].iter().any(counted) {
+    if entries[changed..].iter().any(is_counted) {
         return context_tokens(entries.iter().flat_map(|projected| &projected.messages));
     }
     let messages = || entries.iter().flat_map(|projected| &projected.messages);
@@ -96,6 +91,16 @@ pub fn projected_tokens(entries: &[ProjectedEntry]) -> ContextTokens {
     let others = messages().filter(|message| message.role() != "system").map(message_tokens);
     let tokens = current_system_tokens(&Declarations::replay(system)) + others.sum::<u64>();
     ContextTokens { tokens, trailing_tokens: tokens, ..ContextTokens::default() }
+}
+
+/// Returns true if a provider has counted the context since the last compaction.
+pub(crate) fn counted_since_compaction(entries: &[ProjectedEntry]) -> bool {
+    entries[boundary::newer_than_compaction(entries)..].iter().any(is_counted)
+}
+
+fn is_counted(projected: &ProjectedEntry) -> bool {
+    let mut answers = projected.messages.iter().filter_map(AgentMessage::as_assistant);
+    answers.any(|answer| counted_tokens(answer).is_some())
 }
 
 /// Returns the count of a provider, unless the request failed.

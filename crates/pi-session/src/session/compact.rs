@@ -35,15 +35,15 @@ impl Session {
         let entries = self.projection()?;
         let preparation =
             prepare(&entries, settings, effects).ok_or(CompactionError::NothingToCompact)?;
-        // A summary that no model wrote loses more, so it should replace less.
-        let cautious = CompactionSettings {
-            keep_recent_tokens: settings
-                .keep_recent_tokens
-                .saturating_mul(2)
-                .min(preparation.tokens_before / 2),
-            ..settings.clone()
+        // A summary that no model wrote loses more, so it should replace less, and never more.
+        let keep = settings.keep_recent_tokens;
+        let keep_more = keep.saturating_mul(2).min(preparation.tokens_before / 2);
+        let fallback = if keep_more > keep {
+            let cautious = CompactionSettings { keep_recent_tokens: keep_more, ..settings.clone() };
+            prepare(&entries, &cautious, effects)
+        } else {
+            None
         };
-        let fallback = prepare(&entries, &cautious, effects);
         Ok(CompactionPlan { preparation, fallback, omit: Vec::new() })
     }
 }

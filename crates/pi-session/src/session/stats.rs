@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::Session;
 use crate::SessionError;
-use crate::compaction::projected_tokens;
+use crate::compaction::{counted_since_compaction, projected_tokens};
 
 /// Numbers of messages, tokens and US dollars over the entries of all branches. Tokens and cost
 /// include summaries and other requests that produced no message.
@@ -94,8 +94,8 @@ impl Session {
         let compacted = entries
             .first()
             .is_some_and(|first| matches!(first.entry.body, EntryBody::Compaction(_)));
-        let size = projected_tokens(&entries);
-        Ok((!compacted || size.last_usage_index.is_some()).then_some(size.tokens))
+        let known = !compacted || counted_since_compaction(&entries);
+        Ok(known.then(|| projected_tokens(&entries).tokens))
     }
 
     /// Returns the statistics of the session. Reads all entries.

@@ -1,6 +1,7 @@
 //! The shell of commands.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -10,15 +11,28 @@ use crate::executor::{Command, FileKind, Process};
 use crate::os_error;
 use crate::workspace::Workspace;
 
-/// Starts a command in the shell.
+/// Starts a command of the model in the shell.
 pub(crate) async fn start(workspace: &Workspace, command: &str) -> Result<Process, ToolError> {
-    let command = process(workspace, command).await?;
+    start_in(workspace, command, workspace.environment()).await
+}
+
+/// Starts a command in the shell, with these variables.
+pub(crate) async fn start_in(
+    workspace: &Workspace,
+    command: &str,
+    environment: BTreeMap<OsString, OsString>,
+) -> Result<Process, ToolError> {
+    let command = process(workspace, command, environment).await?;
     let started = workspace.executor().spawn(&command).await;
     started.map_err(|error| spawn_error(&error, &command.program))
 }
 
 /// Returns the process to start for a command.
-async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolError> {
+async fn process(
+    workspace: &Workspace,
+    command: &str,
+    environment: BTreeMap<OsString, OsString>,
+) -> Result<Command, ToolError> {
     let settings = workspace.bash();
     let program = find(workspace).await?;
     if let Err(error) = workspace.executor().stat(workspace.cwd()).await
@@ -37,7 +51,7 @@ async fn process(workspace: &Workspace, command: &str) -> Result<Command, ToolEr
         program,
         arguments: vec!["-c".into(), text.into()],
         cwd: workspace.cwd().to_owned(),
-        environment: workspace.environment(),
+        environment,
         base_environment: settings.base_environment,
     })
 }

@@ -10,8 +10,9 @@ use tokio::time::Instant;
 use super::decode::Decoder;
 use super::output::Output;
 use super::report::CommandEnd;
+use super::shell::start_in;
 use super::spill::Spill;
-use super::{CHUNK, Progress, Run, start};
+use super::{CHUNK, Progress, Run};
 use crate::terminal_text::TerminalFilter;
 use crate::workspace::Workspace;
 
@@ -50,6 +51,7 @@ impl UserOutput {
 }
 
 /// Runs a command of the user in the shell of the workspace. The output is also sent to `chunks`.
+/// The variables of [`Workspace::set_variables`] are for commands of the model and not set.
 pub async fn run_command(
     workspace: &Workspace,
     command: &str,
@@ -57,7 +59,7 @@ pub async fn run_command(
     chunks: Sender<String>,
 ) -> Result<CommandResult, ToolError> {
     let started = Instant::now();
-    let process = start(workspace, command).await?;
+    let process = start_in(workspace, command, workspace.bash().environment.clone()).await?;
     let mut run = Run {
         pipe: process.output,
         chunk: Vec::with_capacity(CHUNK),

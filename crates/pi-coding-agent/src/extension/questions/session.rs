@@ -194,7 +194,12 @@ impl Ask for BeforeCompact {
                 "isSplitTurn": preparation.is_split_turn,
                 "tokensBefore": preparation.tokens_before,
                 "previousSummary": preparation.previous_summary,
-                "fileOps": preparation.file_ops.lists(),
+                // Effects do not tell a new file from an edited one.
+                "fileOps": {
+                    "read": preparation.file_ops.read,
+                    "written": preparation.file_ops.modified,
+                    "edited": [],
+                },
                 "settings": {
                     "enabled": preparation.settings.enabled,
                     "reserveTokens": preparation.settings.reserve_tokens,

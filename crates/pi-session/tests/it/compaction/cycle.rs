@@ -10,7 +10,8 @@ use pi_protocol::{
     UserBlock,
 };
 use pi_session::compaction::{
-    CompactionPreparation, CompactionSettings, FileLists, Summarizer, prepare, projected_tokens,
+    CompactionError, CompactionPreparation, CompactionSettings, FileLists, Summarizer, prepare,
+    projected_tokens,
 };
 use pi_session::{OpenOptions, Session, project};
 use serde_json::{Value, json};
@@ -160,4 +161,62 @@ fn write_tree(file: &Path, parents: &[Value]) {
     }
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     fs::write(file, lines.join("\n") + "\n").unwrap();
+}
+
+/// One short exchange, then large prompts: a summary of the exchange may well be longer than it.
+/// Whatever becomes of the summary, the large prompts fit into the part that is kept.
+#[tokio::test]
+async fn the_fallback_never_keeps_less_than_the_settings() {
+    let keep = 20_000;
+    let settings = CompactionSettings { keep_recent_tokens: keep, ..SETTINGS };
+    for prompts in 1..30 {
+        let mut session = Session::in_memory("/proj");
+        turn(&mut session, 0);
+        for number in 0..prompts {
+            session
+                .append_message(Message::user(format!("p{number}{}", "x".repeat(16_400))))
+                .unwrap();
+            let answer = AssistantMessage {
+                content: vec![AssistantBlock::text("ok")],
+                ..AssistantMessage::default()
+            };
+            session.append_message(Message::Assistant(answer.into())).unwrap();
+        }
+        let Ok(plan) = session.plan_compaction(&settings, &resolver()) else { continue };
+        let kept = plan.preparation.kept.len();
+        if let Some(fallback) = &plan.fallback {
+            assert!(fallback.kept.len() >= kept, "{prompts}: {} < {kept}", fallback.kept.len());
+        }
+        if prompts == 5 {
+            let faux = Faux::responding(|_| Reply::new().text("longer than it ".repeat(100)));
+            let summarizer = Summarizer::new(&faux, Arc::new(Faux::model())).effects(resolver());
+            let failed = session.compact(&summarizer, &settings, None).await;
+            assert!(matches!(failed, Err(CompactionError::DoesNotShrink { .. })), "{failed:?}");
+            assert_eq!(session.context().unwrap().messages.len(), 4 + 2 * prompts);
+        }
+    }
+}
+
+#[test]
+fn the_size_is_known_from_the_first_count_after_a_compaction() {
+    let mut session = Session::in_memory("/proj");
+    turn(&mut session, 0);
+    let kept = session.append_message(Message::user("kept")).unwrap();
+    assert!(session.context_tokens().unwrap().is_some());
+    let compaction = Compaction {
+        summary: "S".to_owned(),
+        first_kept_entry_id: kept.clone(),
+        ..Compaction::default()
+    };
+    session.append_compaction(compaction).unwrap();
+    assert_eq!(session.context_tokens().unwrap(), None);
+    let mut answer = AssistantMessage { stop_reason: StopReason::Stop, ..Default::default() };
+    answer.content = vec![AssistantBlock::text("counted")];
+    answer.usage.input = 500;
+    session.append_message(Message::Assistant(answer.into())).unwrap();
+    assert_eq!(session.context_tokens().unwrap(), Some(500));
+    // The edit makes the count useless, but not the context unknown.
+    session.append_context_edit(&kept, None).unwrap();
+    let tokens = session.context_tokens().unwrap();
+    assert!(tokens.is_some_and(|tokens| tokens < 100), "{tokens:?}");
 }
