@@ -6,6 +6,7 @@ mod bench;
 mod catalog;
 mod cli_docs;
 mod crash;
+mod dist;
 mod evade;
 mod fuzz;
 mod interop;
@@ -24,6 +25,7 @@ tasks:
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
   crash [tools] [--runs N] ...       kill writers of sessions (or files) and check for lost data
+  dist [--target TRIPLE]... ...      build the archives and packages of a release
   evade [--seconds N] [--seed N]     compare random scripts in bash with pi-guard's analysis
   fuzz [TARGET...] [--seconds N]     run the fuzz targets of fuzz/, N seconds in total
   interop [PEER...] [--dir PATH]     talk to independent servers (docs/interop.md)
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         ["catalog", rest @ ..] => catalog::run(rest).map_err(|error| error.to_string()),
         ["cli-docs"] => cli_docs::run().map_err(|error| error.to_string()),
         ["crash", rest @ ..] => crash::run(rest).map_err(|error| error.to_string()),
+        ["dist", rest @ ..] => dist::run(rest).map_err(|error| error.to_string()),
         ["evade", rest @ ..] => evade::run(rest).map_err(|error| error.to_string()),
         ["fuzz", rest @ ..] => fuzz::run(rest).map_err(|error| error.to_string()),
         ["interop", rest @ ..] => interop::run(rest).map_err(|error| error.to_string()),
