@@ -1,7 +1,10 @@
-//! `cargo xtask schemas`: writes the JSON Schemas of the user's files, from their types.
+//! `cargo xtask schemas`: writes the JSON Schemas of the user's files, from their types, and
+//! `docs/settings.md` from one of them.
 //!
 //! An example of pi-coding-agent writes them, so that the other tasks need not build it. A test
 //! there fails if they are out of date.
+
+mod settings_page;
 
 use std::io;
 
@@ -16,6 +19,8 @@ pub(crate) enum SchemasError {
     Run(#[from] io::Error),
     #[error("the schemas were not written: see above")]
     Failed,
+    #[error("docs/schemas/settings.schema.json: {0}")]
+    Json(#[from] serde_json::Error),
 }
 
 /// Writes the schemas.
@@ -27,5 +32,10 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(), SchemasError> {
         .args(["run", "--quiet", "--package", "pi-coding-agent", "--example", "schemas", "--"])
         .arg(repository::root().join("docs/schemas"))
         .status()?;
-    if status.success() { Ok(()) } else { Err(SchemasError::Failed) }
+    if !status.success() {
+        return Err(SchemasError::Failed);
+    }
+    let schema = std::fs::read(repository::path("docs/schemas/settings.schema.json"))?;
+    let page = settings_page::page(&serde_json::from_slice(&schema)?);
+    Ok(std::fs::write(repository::path("docs/settings.md"), page)?)
 }

@@ -5,8 +5,8 @@
 //! nor the async runtime nor the model catalog.
 //!
 //! `flags` defines the command line, `arguments` holds that of a run, `commands` implements the
-//! commands that need no agent, `modes` runs an agent, `hints` adds advice to errors, `exit`
-//! defines the exit codes.
+//! commands that need no agent, `modes` runs an agent, `topics` has the pages of the documentation,
+//! `hints` adds advice to errors, `exit` defines the exit codes.
 
 mod arguments;
 mod commands;
@@ -17,6 +17,7 @@ mod flags;
 mod hints;
 mod modes;
 mod secrets;
+mod topics;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ fn run() -> ExitCode {
     match parse(words) {
         Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),
         Ok(Request::Help(path)) => print(&help::of(&path)),
+        Ok(Request::Topic(topic)) => print(&topics::render(topic.page)),
         Ok(Request::Unavailable(message)) => fail(&message, Exit::Unavailable),
         Ok(Request::Command(args)) => commands::run(&args),
         Ok(Request::Run(arguments)) => run_mode(&arguments),

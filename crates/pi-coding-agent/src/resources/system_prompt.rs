@@ -150,8 +150,8 @@ fn rules(input: &SystemPromptOptions) -> String {
 
 fn docs(shell: &str) -> String {
     format!(
-        "When the user asks about pi itself, run `pi --help` with {shell}. It lists the commands, \
-         the options and the location of the settings. Do not answer from memory."
+        "When the user asks about pi itself, run `pi help` with {shell}. It lists commands, options \
+         and topics; `pi help TOPIC` shows the documentation. Do not answer from memory."
     )
 }
 

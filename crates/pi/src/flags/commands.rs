@@ -120,7 +120,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     Command::new("man", "Print the manual page")
         .details("To read it: pi man | man -l -")
         .flags(&[Flag::new("markdown", Group::General, "Print Markdown")]),
-    Command::new("help", "Show the help of pi or of a command").words("[COMMAND]...", 0, 2),
+    Command::new("help", "Show the help of pi, of a command or on a topic")
+        .words("[COMMAND]... | [TOPIC]", 0, 2),
     Command::new("install", "Install a package").words("SOURCE", 1, 1).unavailable(PACKAGES),
     Command::new("remove", "Remove a package").words("SOURCE", 1, 1).unavailable(PACKAGES),
     Command::new("uninstall", "Same as remove").words("SOURCE", 1, 1).unavailable(PACKAGES),

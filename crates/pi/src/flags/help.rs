@@ -5,6 +5,7 @@ use super::options::all;
 use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
+use crate::topics::TOPICS;
 
 const WIDTH: usize = 80;
 /// Column at which descriptions begin.
@@ -25,6 +26,10 @@ pub(crate) fn general() -> String {
         .collect();
     item(&mut text, "(not available yet)", &unavailable.join(", "));
     text.push_str("\n`pi help COMMAND` describes a command; `pi man` is the complete manual.\n");
+    text.push_str("\nTopics (`pi help TOPIC`):\n");
+    for topic in TOPICS {
+        item(&mut text, topic.name, topic.about);
+    }
     for group in Group::ALL {
         text.push_str(&format!("\n{}:\n", group.title()));
         let options = all().filter(|option| option.flag.group == *group);

@@ -11,6 +11,7 @@ use super::commands::COMMANDS;
 use super::options::{Set, all};
 use super::{Command, Flag, Value, suggest};
 use crate::arguments::Arguments;
+use crate::topics::{self, TOPICS, Topic};
 
 /// A parsed command line.
 #[derive(Debug)]
@@ -18,6 +19,8 @@ pub(crate) enum Request {
     Version,
     /// Help of the command with this path; of `pi` itself if the path is empty.
     Help(Vec<&'static str>),
+    /// A page of the documentation.
+    Topic(&'static Topic),
     /// A feature that is not implemented yet, with a message for the user.
     Unavailable(String),
     Command(CommandArgs),
@@ -341,10 +344,17 @@ fn help_topic(words: &[String]) -> Result<Request, Vec<String>> {
     let mut path = Vec::new();
     for word in words {
         let Some(command) = find_command(commands, word) else {
-            let near = suggest::nearest(word, commands.iter().map(|command| command.name));
+            if path.is_empty()
+                && let Some(topic) = topics::find(word)
+            {
+                return Ok(Request::Topic(topic));
+            }
+            let names = commands.iter().map(|command| command.name);
+            let topics = TOPICS.iter().filter(|_| path.is_empty()).map(|topic| topic.name);
+            let near = suggest::nearest(word, names.chain(topics));
             let hint = near
                 .map_or_else(|| "see `pi help`".to_owned(), |near| format!("did you mean {near}?"));
-            return Err(vec![format!("unknown command \"{word}\"; {hint}")]);
+            return Err(vec![format!("unknown command or topic \"{word}\"; {hint}")]);
         };
         path.push(command.name);
         commands = command.commands;

@@ -57,7 +57,7 @@ pub(super) const RULES: Flag = Flag::new("rules", Safety, "Additional rule file 
     .repeats()
     .details(
         "Rules of the machine, the user and the project still apply; the strictest decision \
-         wins. docs/guard.md describes the format.",
+         wins. `pi help guard` describes the format.",
     );
 
 pub(super) const OPTIONS: &[Setting] = &[

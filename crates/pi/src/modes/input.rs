@@ -88,8 +88,8 @@ fn piped() -> Result<Option<String>, String> {
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-/// Mentions that the input is read, unless the returned value is dropped within a second: whoever
-/// left the input open by mistake would wait without knowing for what.
+/// Mentions that the input is read, unless the returned value is dropped within a second. A caller
+/// who left the input open by mistake would wait without an explanation.
 fn mention_delay() -> mpsc::Sender<()> {
     let (is_read, input) = mpsc::channel();
     std::thread::spawn(move || {

@@ -183,7 +183,7 @@ fn invalid_command_lines_are_reported() {
             "--format: invalid value \"pdf\": expected html, markdown or jsonl",
         ),
         (&["completions", "tcsh"], 2, "invalid value \"tcsh\": expected bash, zsh or fish"),
-        (&["help", "sesions"], 2, "unknown command \"sesions\"; did you mean sessions?"),
+        (&["help", "sesions"], 2, "unknown command or topic \"sesions\"; did you mean sessions?"),
         (&["undo", "--list", "--redo"], 2, "--list, --diff and --redo cannot be combined"),
         (
             &["install", "npm:x"],
@@ -270,4 +270,27 @@ fn a_missing_working_directory_is_reported() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{stderr}");
     assert!(stderr.contains("cannot find the working directory"), "{stderr}");
+}
+
+#[test]
+fn topics_are_shown_and_suggested() {
+    let env = TestEnv::new();
+    for (name, expected) in [
+        ("models", "Models and providers\n===="),
+        ("ollama", "Models on this machine\n===="),
+        ("SKILLS", "Skills, prompt templates and context files\n===="),
+        ("guard", "`pi sandbox`"),
+        ("settings", "`guard.profile`"),
+    ] {
+        let page = env.out(&["help", name]);
+        assert!(page.contains(expected), "{name}: {page}");
+        assert!(!page.contains("]("), "{name} has a link");
+    }
+    assert!(env.out(&["help"]).contains("pi help TOPIC"));
+    let (code, stderr) = env.failure(&["help", "modles"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("unknown command or topic \"modles\"; did you mean models?"),
+        "{stderr}"
+    );
 }

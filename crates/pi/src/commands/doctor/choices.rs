@@ -118,7 +118,7 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "models";
     let path = models_file(&environment.agent_directory);
     let (file, problems) = ModelsFile::load(&path);
-    let fix = "Fix models.json; docs/schemas/models.schema.json describes its format.";
+    let fix = "Fix models.json; `pi help models` describes its format.";
     let mut findings: Vec<Finding> =
         problems.iter().map(|problem| Finding::from(ABOUT, problem, fix)).collect();
     if path.exists() && findings.is_empty() {

@@ -86,7 +86,7 @@ fn better(rung: ConfinementLevel) -> &'static str {
         ConfinementLevel::None => "Run pi in a container or in a virtual machine.",
         ConfinementLevel::Landlock => {
             "Install bubblewrap (package bubblewrap) and allow it to create user namespaces; \
-             docs/guard.md describes the difference."
+             `pi help guard` describes the difference."
         }
         _ => "No higher level is available; lower guard.require.",
     }

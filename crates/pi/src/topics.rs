@@ -1,0 +1,55 @@
+//! The pages of the documentation inside the binary: `pi help TOPIC`. The program is installed
+//! without the repository, so it brings what its messages refer to.
+
+mod render;
+
+pub(crate) use render::render;
+
+/// A page of the documentation.
+#[derive(Debug)]
+pub(crate) struct Topic {
+    /// Name of the page, which is that of the file without `.md`.
+    pub(crate) name: &'static str,
+    /// Other names under which people look for it.
+    other_names: &'static [&'static str],
+    /// Content, in one line.
+    pub(crate) about: &'static str,
+    pub(crate) page: &'static str,
+}
+
+macro_rules! topic {
+    ($name:literal, $other_names:expr, $about:literal) => {
+        Topic {
+            name: $name,
+            other_names: &$other_names,
+            about: $about,
+            page: include_str!(concat!("../../../docs/", $name, ".md")),
+        }
+    };
+}
+
+/// All pages, in the order in which they are read.
+pub(crate) const TOPICS: &[Topic] = &[
+    topic!("getting-started", ["start", "tutorial"], "From the installation to the first sessions"),
+    topic!("models", ["providers", "keys"], "Models, providers, keys and models.json"),
+    topic!("local-models", ["local", "ollama", "llama.cpp"], "Models on this machine"),
+    topic!("settings", [], "Every key of settings.json"),
+    topic!("history", ["checkpoints"], "Sessions, compaction and undo"),
+    topic!(
+        "resources",
+        ["skills", "prompts", "templates", "context", "agents.md"],
+        "Skills, prompt templates and context files"
+    ),
+    topic!("project-trust", [], "What a project may bring, and trust in it"),
+    topic!("guard", ["safety", "rules"], "Profiles, rules, approvals, the sandbox and secrets"),
+    topic!("unattended", ["ci"], "Runs without supervision"),
+    topic!("rpc", ["json"], "JSON mode and RPC mode, for other programs"),
+    topic!("troubleshooting", ["problems", "errors"], "Problems and what to do about them"),
+];
+
+/// Returns the page with a name.
+pub(crate) fn find(name: &str) -> Option<&'static Topic> {
+    let name = name.to_lowercase();
+    let name = name.as_str();
+    TOPICS.iter().find(|topic| topic.name == name || topic.other_names.contains(&name))
+}
