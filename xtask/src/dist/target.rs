@@ -13,9 +13,8 @@ pub(super) struct Target {
     pub(super) debian: &'static str,
     /// Name of the processor in npm.
     pub(super) npm: &'static str,
-    /// Compiler for the parts in C, and linker.
+    /// Compiler for the parts in C.
     compiler: &'static str,
-    linker: &'static str,
 }
 
 impl Target {
@@ -26,15 +25,12 @@ impl Target {
             debian: "amd64",
             npm: "x64",
             compiler: "musl-gcc",
-            linker: "musl-gcc",
         },
         Self {
             triple: "aarch64-unknown-linux-musl",
             debian: "arm64",
             npm: "arm64",
             compiler: "aarch64-linux-gnu-gcc",
-            // The linker of the Rust toolchain, with its own musl.
-            linker: "rust-lld",
         },
     ];
 
@@ -53,7 +49,9 @@ impl Target {
             .args(["build", "--locked", "--package", "pi", "--target", self.triple])
             .args(["--profile", profile])
             .env(format!("CC_{lower}"), self.compiler)
-            .env(format!("CARGO_TARGET_{upper}_LINKER"), self.linker);
+            // The linker of the Rust toolchain, with its own musl: `musl-gcc` would add a second
+            // start-up code.
+            .env(format!("CARGO_TARGET_{upper}_LINKER"), "rust-lld");
         run_tool(&mut cargo, "cargo")?;
         let directory = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
             || repository::path("target"),

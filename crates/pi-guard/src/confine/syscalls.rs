@@ -16,6 +16,12 @@ use seccompiler::{
 
 use super::{ConfinementLevel, Mode, Network};
 
+/// Not in the crate `libc` for musl on aarch64.
+#[cfg(target_arch = "x86_64")]
+const SYS_KEXEC_FILE_LOAD: libc::c_long = 320;
+#[cfg(target_arch = "aarch64")]
+const SYS_KEXEC_FILE_LOAD: libc::c_long = 294;
+
 /// Calls that only programs of the system need.
 const DENIED: &[i64] = &[
     // Other processes.
@@ -54,7 +60,7 @@ const DENIED: &[i64] = &[
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
     libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
+    SYS_KEXEC_FILE_LOAD,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
