@@ -27,6 +27,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 pub use guarding::load_guard;
+pub use model::initial_session_model;
 pub(crate) use services::Services;
 pub use tool_names::UnknownToolError;
 pub use tools::{MixedToolEntries, ToolChange, ToolChoice, ToolFilter, ToolSelection};

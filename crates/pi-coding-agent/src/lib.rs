@@ -81,6 +81,6 @@ pub use session_selector::{SelectSessionError, SessionSelector};
 #[doc(hidden)]
 pub use checkpoints::{checkpoint_directory, checkpoints_directory};
 #[doc(hidden)]
-pub use create::{load_guard, load_resources, load_settings};
+pub use create::{initial_session_model, load_guard, load_resources, load_settings};
 #[doc(hidden)]
 pub use secrets::{configured_secrets, redacted_session};

@@ -14,9 +14,11 @@ mod listing;
 pub mod local;
 mod patch;
 mod registry;
+mod request;
 mod resolve;
 mod scope;
 mod select;
+mod usable;
 mod violations;
 
 #[cfg(test)]
@@ -26,9 +28,13 @@ pub use credentials::{CredentialError, CredentialSource};
 pub use definitions::Models;
 pub use file::ModelsFile;
 pub(crate) use file::ProviderRecord;
-pub(crate) use initial::{ModelPreferences, initial_model, restore_failure, thinking_level};
+pub(crate) use initial::{initial_model, restore_failure, thinking_level};
 pub use listing::{ModelRow, model_rows, model_table};
 pub use registry::ModelRegistry;
+pub use request::RequestedModel;
 pub use resolve::ModelName;
 pub(crate) use scope::{ScopedName, model_scope};
-pub use select::{ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model};
+pub use select::{
+    ModelOrigin, ModelRequest, ModelSelection, SelectModelError, SelectedModel, select_model,
+};
+pub use usable::UnusableModel;

@@ -5,7 +5,7 @@
 
 use pi_ai::providers;
 use pi_coding_agent::guard::GuardError;
-use pi_coding_agent::models::{CredentialError, SelectModelError};
+use pi_coding_agent::models::{CredentialError, ModelOrigin, SelectModelError, UnusableModel};
 use pi_coding_agent::session::PromptError;
 use pi_coding_agent::{CreateError, Omission, SelectSessionError, UnknownToolError};
 
@@ -97,6 +97,15 @@ impl Hint for SelectModelError {
                 "use --list-models to see the available providers and models".to_owned()
             }
             Self::NotFound(_) => "use --list-models to see the available models".to_owned(),
+            Self::Unusable { origin, reason, .. } => {
+                let other = match origin {
+                    ModelOrigin::Default => {
+                        "choose another model with --model, or change the default in settings.json"
+                    }
+                    _ => "choose another model with --model",
+                };
+                reason.hint().map_or_else(|| other.to_owned(), |own| format!("{own}, or {other}"))
+            }
             Self::Ambiguous { .. } => {
                 "choose a provider with --provider, or write the model as PROVIDER/ID".to_owned()
             }
@@ -135,11 +144,21 @@ impl Hint for PromptError {
             Self::NoModel => {
                 Some("list the models with --list-models and choose one with --model".to_owned())
             }
-            Self::NoKey(provider) if !accepts_keys(provider) => None,
-            Self::NoKey(provider) => Some(match key_variable(provider) {
-                Some(name) => format!("set {name}, or {}", store_key(provider)),
-                None => store_key(provider),
-            }),
+            Self::Unusable(reason) => reason.hint(),
+            _ => None,
+        }
+    }
+}
+
+impl Hint for UnusableModel {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Credentials(error) => error.hint(),
+            Self::Address { variables, .. } => Some(format!("set {}", variables.join(" and "))),
+            Self::Unsupported { .. } => {
+                Some("list the models that can be used with --list-models".to_owned())
+            }
+            Self::NoServer { .. } => Some("start the server".to_owned()),
             _ => None,
         }
     }

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use pi_protocol::{Model, ThinkingLevel};
 use pi_session::Outline;
 
+use super::services::Services;
 use super::{AgentOptions, CustomModel};
 use crate::Diagnostic;
 use crate::config::Settings;
 use crate::models::{
-    ModelName, ModelPreferences, ModelRegistry, ModelRequest, ScopedName, SelectModelError,
-    initial_model, local, model_scope, restore_failure, select_model, thinking_level,
+    ModelOrigin, ModelRegistry, ModelRequest, ScopedName, SelectModelError, UnusableModel,
+    initial_model, local, model_scope, restore_failure, thinking_level,
 };
 use crate::session::ScopedModel;
 
@@ -36,21 +37,14 @@ pub(super) async fn choose_model(
         let model = Some(Arc::clone(model));
         return Ok(ChosenModel { model, level: Some(level), ..ChosenModel::default() });
     }
-    let mut named =
-        options.provider.iter().chain(&options.model).chain(options.models.iter().flatten());
-    if named.any(|text| local::names_local_provider(text)) {
-        registry.find_local_servers().await;
-    }
-    let mut chosen = requested(registry, options)?;
-    let patterns = options.models.clone().or_else(|| settings.enabled_models.clone());
-    add_scope(registry, &patterns.unwrap_or_default(), &mut chosen);
+    let mut chosen = requested(registry, options).await?;
     if chosen.model.is_none() {
-        choose_default(registry, settings, outline, &mut chosen);
-    }
-    if chosen.model.is_none() {
-        // The last resort: a server on this machine.
-        registry.find_local_servers().await;
-        choose_default(registry, settings, outline, &mut chosen);
+        choose(registry, options, settings, outline, &mut chosen).await?;
+    } else if let Some(patterns) = &options.models {
+        add_requested_scope(registry, patterns, &mut chosen).await?;
+    } else {
+        let patterns = settings.enabled_models.as_deref().unwrap_or_default();
+        add_scope(registry, patterns, &mut chosen);
     }
     if let (Some(model), Some(key)) = (&chosen.model, &options.api_key) {
         registry.set_key(&model.provider, key.clone());
@@ -62,32 +56,189 @@ pub(super) async fn choose_model(
     Ok(chosen)
 }
 
+/// Returns the model that a new session with these options would have, and warnings about it.
+pub async fn initial_session_model(
+    options: &AgentOptions,
+) -> Result<(Option<Arc<Model>>, Vec<Diagnostic>), SelectModelError> {
+    let services = Services::load(options, None);
+    let settings = services.settings().settings().clone();
+    let chosen = choose_model(&services.registry, options, &settings, None).await?;
+    Ok((chosen.model, chosen.diagnostics))
+}
+
 /// Chooses the model that the options name.
-fn requested(
+async fn requested(
     registry: &ModelRegistry,
     options: &AgentOptions,
 ) -> Result<ChosenModel, SelectModelError> {
     let mut chosen = ChosenModel::default();
-    if options.model.is_none() {
-        return Ok(chosen);
-    }
     let request = ModelRequest {
         provider: options.provider.as_deref(),
         model: options.model.as_deref(),
         level: options.thinking_level,
         has_key: options.api_key.is_some(),
     };
-    let models = registry.models();
-    let names = models.names();
-    let selected = select_model(&request, &names, &|provider| registry.is_available(provider))?;
-    if let Some(selected) = selected {
-        let record = selected.model.record(|provider, id| models.find(provider, id));
-        chosen.model = record.map(Arc::new);
-        chosen.level = selected.level;
-        let warning = selected.warning.map(|warning| Diagnostic::warning(None, warning));
-        chosen.diagnostics.extend(warning);
+    let Some(found) = registry.request(&request).await? else { return Ok(chosen) };
+    if let Some(key) = &options.api_key {
+        registry.set_key(&found.model.provider, key.clone());
     }
+    let usable = registry.check_usable(&found.model).await;
+    usable.map_err(|reason| unusable(ModelOrigin::Request, &found.model, reason))?;
+    chosen.model = Some(found.model);
+    chosen.level = found.level;
+    chosen.diagnostics.extend(found.warning.map(|text| Diagnostic::warning(None, text)));
     Ok(chosen)
+}
+
+fn unusable(origin: ModelOrigin, model: &Model, reason: UnusableModel) -> SelectModelError {
+    let model = format!("{}/{}", model.provider, model.id);
+    SelectModelError::Unusable { origin, model, reason }
+}
+
+/// Chooses a model for a session that was started without one: that of the session, one of the
+/// patterns, the default of the settings, or the first that can be used. A model that is named and
+/// cannot be used is an error: no other provider gets the request.
+async fn choose(
+    registry: &ModelRegistry,
+    options: &AgentOptions,
+    settings: &Settings,
+    outline: Option<&Outline>,
+    chosen: &mut ChosenModel,
+) -> Result<(), SelectModelError> {
+    if let Some(used) = outline.and_then(|outline| outline.model.as_ref()) {
+        let (provider, id) = (used.provider.as_str(), used.model_id.as_str());
+        let mut found = registry.look_up(provider, Some(id)).await.map_err(|reason| {
+            let (origin, model) = (ModelOrigin::Session, format!("{provider}/{id}"));
+            SelectModelError::Unusable { origin, model, reason }
+        })?;
+        if found.replaced {
+            let default = settings.default_model.as_deref();
+            if settings.default_provider.as_deref() == Some(provider)
+                && let Some(default) = default.and_then(|id| registry.find(provider, id))
+            {
+                found.model = default;
+            }
+            let warning = restore_failure((provider, id), &found.model);
+            chosen.diagnostics.push(Diagnostic::warning(None, warning));
+        }
+        chosen.model = Some(found.model);
+    }
+    if let Some(patterns) = &options.models {
+        add_requested_scope(registry, patterns, chosen).await?;
+    }
+    let default = if chosen.model.is_none() && chosen.scoped.is_empty() {
+        default_model(registry, settings, chosen).await?
+    } else {
+        None
+    };
+    if options.models.is_none() {
+        let patterns = settings.enabled_models.as_deref().unwrap_or_default();
+        add_scope(registry, patterns, chosen);
+    }
+    if chosen.model.is_some() {
+        return Ok(());
+    }
+    if chosen.scoped.is_empty() {
+        chosen.model = match default {
+            Some(model) => Some(model),
+            None => first_usable(registry).await,
+        };
+        if chosen.model.is_none() {
+            chosen.diagnostics.extend(unusable_providers(registry).await);
+        }
+        return Ok(());
+    }
+    // The default of the settings if it is in the scope, else the first model of the scope.
+    let configured = settings.default_provider.as_deref().zip(settings.default_model.as_deref());
+    let is_default = |scoped: &&ScopedModel| {
+        configured == Some((scoped.model.provider.as_str(), scoped.model.id.as_str()))
+    };
+    let scoped = chosen.scoped.iter().find(is_default).or(chosen.scoped.first());
+    let scoped = scoped.map(|scoped| (Arc::clone(&scoped.model), scoped.thinking_level));
+    (chosen.model, chosen.level) =
+        scoped.map_or((None, None), |(model, level)| (Some(model), level));
+    Ok(())
+}
+
+/// Returns the default model of the settings, if they name one.
+async fn default_model(
+    registry: &ModelRegistry,
+    settings: &Settings,
+    chosen: &mut ChosenModel,
+) -> Result<Option<Arc<Model>>, SelectModelError> {
+    let named = |text: &&str| !text.is_empty();
+    let provider = settings.default_provider.as_deref().filter(named);
+    let id = settings.default_model.as_deref().filter(named);
+    let origin = ModelOrigin::Default;
+    let Some(provider) = provider else {
+        let request = ModelRequest { model: id, ..ModelRequest::default() };
+        let Some(found) = registry.request(&request).await? else { return Ok(None) };
+        let usable = registry.check_usable(&found.model).await;
+        usable.map_err(|reason| unusable(origin, &found.model, reason))?;
+        return Ok(Some(found.model));
+    };
+    let found = registry.look_up(provider, id).await.map_err(|reason| {
+        let model = id.map_or_else(|| provider.to_owned(), |id| format!("{provider}/{id}"));
+        SelectModelError::Unusable { origin, model, reason }
+    })?;
+    if found.replaced {
+        let (id, instead) = (id.unwrap_or_default(), &found.model.id);
+        let warning = format!(
+            "the default model {provider}/{id} does not exist; using {provider}/{instead} instead"
+        );
+        chosen.diagnostics.push(Diagnostic::warning(None, warning));
+    }
+    Ok(Some(found.model))
+}
+
+/// Returns the first model that can be used, for a user who has named none.
+async fn first_usable(registry: &ModelRegistry) -> Option<Arc<Model>> {
+    let first = || {
+        let models = registry.models();
+        let initial = initial_model(&registry.available_names(&models))?;
+        registry.find(initial.provider, initial.id)
+    };
+    if let Some(model) = first() {
+        return Some(model);
+    }
+    // The last resort: a server on this machine.
+    registry.find_local_servers().await;
+    first()
+}
+
+/// Returns the reasons why the providers of the user's file cannot be used.
+async fn unusable_providers(registry: &ModelRegistry) -> Vec<Diagnostic> {
+    let mut problems = Vec::new();
+    for provider in registry.models().configured() {
+        if let Err(reason) = registry.check_provider(&provider).await {
+            let message = format!("the provider {provider} of models.json is not used: {reason}");
+            problems.push(Diagnostic::warning(None, message));
+        }
+    }
+    problems
+}
+
+/// Adds the models that match the patterns of this run. Local servers are probed if nothing else
+/// matches; without any match, there is nothing that the user would accept.
+async fn add_requested_scope(
+    registry: &ModelRegistry,
+    patterns: &[String],
+    chosen: &mut ChosenModel,
+) -> Result<(), SelectModelError> {
+    let problems = chosen.diagnostics.len();
+    if patterns.iter().any(|pattern| local::names_local_provider(pattern)) {
+        registry.find_local_servers().await;
+    }
+    add_scope(registry, patterns, chosen);
+    if chosen.scoped.is_empty() && !patterns.is_empty() {
+        registry.find_local_servers().await;
+        chosen.diagnostics.truncate(problems);
+        add_scope(registry, patterns, chosen);
+    }
+    if chosen.scoped.is_empty() && chosen.model.is_none() && !patterns.is_empty() {
+        return Err(SelectModelError::NotFound(patterns.join(",")));
+    }
+    Ok(())
 }
 
 /// Adds the models that match the patterns.
@@ -106,51 +257,6 @@ fn add_scope(registry: &ModelRegistry, patterns: &[String], chosen: &mut ChosenM
             chosen.scoped.push(ScopedModel { model, thinking_level: level });
         }
     }
-}
-
-/// Chooses a model for a session that was started without one.
-fn choose_default(
-    registry: &ModelRegistry,
-    settings: &Settings,
-    outline: Option<&Outline>,
-    chosen: &mut ChosenModel,
-) {
-    let used = outline.and_then(|outline| outline.model.as_ref());
-    let used = used.map(|model| (model.provider.as_str(), model.model_id.as_str()));
-    // The model of a resumed session is found without reading the names of all others.
-    if let Some((provider, id)) = used
-        && registry.is_available(provider)
-        && let Some(model) = registry.find(provider, id)
-    {
-        chosen.model = Some(model);
-        return;
-    }
-    let scoped_models = chosen.scoped.clone();
-    let scoped: Vec<ScopedName<'_>> = scoped_models.iter().map(scoped_name).collect();
-    let models = registry.models();
-    // A model of the scope is chosen without the names of all others.
-    let available = if used.is_none() && !scoped.is_empty() {
-        Vec::new()
-    } else {
-        registry.available_names(&models)
-    };
-    let preferences = ModelPreferences {
-        scoped: &scoped,
-        session: used,
-        default: settings.default_provider.as_deref().zip(settings.default_model.as_deref()),
-    };
-    let initial = initial_model(&preferences, &available);
-    let name = initial.map(|initial| (initial.model.provider, initial.model.id));
-    if let Some(used) = used {
-        chosen.diagnostics.push(Diagnostic::warning(None, restore_failure(used, name)));
-    }
-    chosen.level = initial.and_then(|initial| initial.level);
-    chosen.model = name.and_then(|(provider, id)| registry.find(provider, id));
-}
-
-fn scoped_name(scoped: &ScopedModel) -> ScopedName<'_> {
-    let Model { provider, id, name, .. } = &*scoped.model;
-    ScopedName { model: ModelName { provider, id, name }, level: scoped.thinking_level }
 }
 
 fn level(

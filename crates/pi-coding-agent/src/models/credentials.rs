@@ -126,13 +126,18 @@ pub(super) fn variable(
     names.iter().find_map(|name| Some((*name, lookup(name).filter(|value| !value.is_empty())?)))
 }
 
-/// Returns true if all variables in the provider's URL are set.
-pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<String>) -> bool {
-    let needed: &[&str] = match provider {
+/// Returns the variables in the provider's URL.
+pub(super) fn needed_variables(provider: &str) -> &'static [&'static str] {
+    match provider {
         "cloudflare-workers-ai" => &["CLOUDFLARE_ACCOUNT_ID"],
         "cloudflare-ai-gateway" => &["CLOUDFLARE_ACCOUNT_ID", "CLOUDFLARE_GATEWAY_ID"],
         _ => &[],
-    };
+    }
+}
+
+/// Returns true if all variables in the provider's URL are set.
+pub(super) fn address_known(provider: &str, lookup: &dyn Fn(&str) -> Option<String>) -> bool {
+    let needed = needed_variables(provider);
     needed.iter().all(|name| lookup(name).is_some_and(|value| !value.is_empty()))
 }
 

@@ -49,6 +49,11 @@ impl Models {
             .chain(self.local.iter().map(|server| server.provider))
     }
 
+    /// Returns the ids of the providers in the user's file.
+    pub(crate) fn configured(&self) -> Vec<String> {
+        self.file.providers.iter().map(|(id, _)| id.clone()).collect()
+    }
+
     /// Returns the names of all models, grouped by provider.
     pub fn names(&self) -> Vec<ModelName<'_>> {
         self.providers().flat_map(|provider| self.names_of(provider)).collect()

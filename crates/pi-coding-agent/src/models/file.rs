@@ -235,6 +235,10 @@ impl ProviderRecord {
                     .to_owned(),
             );
         }
+        let urls = self.models.iter().map(|model| &model.base_url).chain([&self.base_url]);
+        if let Some(url) = urls.flatten().find(|url| lacks_scheme(url)) {
+            return Some(format!("\"baseUrl\" has no scheme: write http://{url} or https://{url}"));
+        }
         let built_in = providers::provider(id);
         for model in &self.models {
             if model.api.is_none() && self.api.is_none() && built_in.is_none() {
@@ -264,6 +268,11 @@ impl ProviderRecord {
         }
         None
     }
+}
+
+/// Returns true for a URL that begins with a host. One that begins with a variable may have a scheme.
+fn lacks_scheme(url: &str) -> bool {
+    !url.contains("://") && url.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
 }
 
 /// Reads a map in the order of the file. The last one of equal keys applies.

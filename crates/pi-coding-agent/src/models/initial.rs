@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use pi_protocol::{Model, ThinkingLevel};
 
 use super::resolve::ModelName;
-use super::scope::ScopedName;
 
 /// Default models of providers, as provider and id, in the order in which providers are tried.
 /// Observed from pi 1.5.0.
@@ -58,67 +57,20 @@ pub(super) fn default_model(provider: &str) -> Option<&'static str> {
     DEFAULT_MODELS.iter().find(|(known, _)| *known == provider).map(|(_, id)| *id)
 }
 
-/// Preferences for the model of a session that was started without one. Models are given as
-/// provider and id.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct ModelPreferences<'a> {
-    /// Models in the scope.
-    pub(crate) scoped: &'a [ScopedName<'a>],
-    /// Model of a resumed session. If it is set, the scope is ignored.
-    pub(crate) session: Option<(&'a str, &'a str)>,
-    /// Default model of the settings.
-    pub(crate) default: Option<(&'a str, &'a str)>,
-}
-
-/// The model of a session that was started without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct InitialModel<'a> {
-    /// Name of the model.
-    pub(crate) model: ModelName<'a>,
-    /// Thinking level of its pattern in the scope.
-    pub(crate) level: Option<ThinkingLevel>,
-}
-
-/// Selects the initial model: the default of the settings if it is in the scope, else the first
-/// model of the scope. Without a scope, the first of these that is in `available`: the model of the
-/// session, the default of the settings, the default model of a provider, any model.
-pub(crate) fn initial_model<'a>(
-    preferences: &ModelPreferences<'a>,
-    available: &[ModelName<'a>],
-) -> Option<InitialModel<'a>> {
-    if preferences.session.is_none()
-        && let Some(first) = preferences.scoped.first()
-    {
-        let default = preferences.default.and_then(|default| {
-            let mut scoped = preferences.scoped.iter();
-            scoped.find(|scoped| (scoped.model.provider, scoped.model.id) == default)
-        });
-        let ScopedName { model, level } = *default.unwrap_or(first);
-        return Some(InitialModel { model, level });
-    }
-    let find = |(provider, id): (&str, &str)| {
-        available.iter().find(|model| model.provider == provider && model.id == id).copied()
+/// Selects the model of a session for which none is named: the default model of a provider, else any
+/// model.
+pub(crate) fn initial_model<'a>(available: &[ModelName<'a>]) -> Option<ModelName<'a>> {
+    let find = |(provider, id): &(&str, &str)| {
+        available.iter().find(|model| model.provider == *provider && model.id == *id).copied()
     };
-    let model = preferences
-        .session
-        .and_then(find)
-        .or_else(|| preferences.default.and_then(find))
-        .or_else(|| DEFAULT_MODELS.iter().find_map(|default| find(*default)))
-        .or_else(|| available.first().copied())?;
-    Some(InitialModel { model, level: None })
+    DEFAULT_MODELS.iter().find_map(find).or_else(|| available.first().copied())
 }
 
-/// Returns the warning for a session whose model is not available. `instead` is the model that
+/// Returns the warning for a session whose model does not exist. `instead` is the model that
 /// replaces it.
-pub(crate) fn restore_failure(
-    (provider, id): (&str, &str),
-    instead: Option<(&str, &str)>,
-) -> String {
-    let failure = format!("Could not restore model {provider}/{id}");
-    match instead {
-        Some((provider, id)) => format!("{failure}. Using {provider}/{id}"),
-        None => format!("{failure}, and no other model has credentials"),
-    }
+pub(crate) fn restore_failure((provider, id): (&str, &str), instead: &Model) -> String {
+    let Model { provider: other, id: instead, .. } = instead;
+    format!("Could not restore model {provider}/{id}. Using {other}/{instead}")
 }
 
 /// Returns the thinking level of a model: the requested one, else the level of the settings for

@@ -38,8 +38,20 @@ pub struct Endpoint {
     pub address: SocketAddr,
 }
 
+/// Returns the addresses of the servers. `ollama` is the address that Ollama is configured to use;
+/// it counts only if it is on this machine.
+pub(super) fn endpoints(ollama: Option<&str>) -> [Endpoint; 4] {
+    let mut endpoints = DEFAULT_ENDPOINTS;
+    let host = ollama.map(|host| host.strip_prefix("http://").unwrap_or(host));
+    let address = host.and_then(|host| host.trim_end_matches('/').parse::<SocketAddr>().ok());
+    if let Some(address) = address.filter(|address| address.ip().is_loopback()) {
+        endpoints[0].address = address;
+    }
+    endpoints
+}
+
 /// The default addresses of these servers.
-pub(super) const DEFAULT_ENDPOINTS: [Endpoint; 4] = [
+const DEFAULT_ENDPOINTS: [Endpoint; 4] = [
     Endpoint { kind: ServerKind::Ollama, address: loopback(11434) },
     Endpoint { kind: ServerKind::LlamaCpp, address: loopback(8080) },
     Endpoint { kind: ServerKind::LmStudio, address: loopback(1234) },

@@ -18,7 +18,7 @@ use super::credentials::{
 };
 use super::definitions::Models;
 use super::file::{ModelsFile, ProviderRecord};
-use super::local::{self, Endpoint};
+use super::local::{self, Endpoint, ServerKind};
 use super::resolve::ModelName;
 use crate::Environment;
 use crate::config::{StoredCredential, ValueResolver};
@@ -134,7 +134,7 @@ impl ModelRegistry {
     /// Returns true if the provider is supported and has credentials or needs none. Runs no command:
     /// a command counts as a credential until it fails.
     pub fn is_available(&self, provider: &str) -> bool {
-        if self.shared.read(|state| state.registered.streaming.contains(provider)) {
+        if self.streams_itself(provider) {
             return true;
         }
         if !self.shared.read(|state| state.models.is_supported(provider)) {
@@ -206,7 +206,19 @@ impl ModelRegistry {
 
     /// Probes the model servers of this machine, once, and adds those that respond in time.
     pub async fn find_local_servers(&self) {
-        self.probe(&local::DEFAULT_ENDPOINTS, local::TIMEOUT).await;
+        let host = self.shared.environment.variable("OLLAMA_HOST");
+        self.probe(&local::endpoints(host), local::TIMEOUT).await;
+    }
+
+    /// Returns the address at which a kind of local server is looked for.
+    pub(super) fn endpoint(&self, kind: ServerKind) -> Option<Endpoint> {
+        let host = self.shared.environment.variable("OLLAMA_HOST");
+        local::endpoints(host).into_iter().find(|endpoint| endpoint.kind == kind)
+    }
+
+    /// Returns true if an extension answers the requests of a provider.
+    pub(super) fn streams_itself(&self, provider: &str) -> bool {
+        self.shared.read(|state| state.registered.streaming.contains(provider))
     }
 
     /// Probes model servers at other addresses, once.

@@ -1,9 +1,13 @@
 //! Selecting the model that the user requests.
 
+use std::fmt;
+
 use pi_protocol::{Model, ThinkingLevel};
 
 use super::initial::default_model;
+use super::request::is_exact;
 use super::resolve::{ModelName, ModelReference, Resolution, Suffix, resolve};
+use super::usable::UnusableModel;
 
 /// A request for a model, for example from the command line.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,6 +62,16 @@ pub enum SelectModelError {
     /// No model matches this text.
     #[error("Model \"{0}\" not found.")]
     NotFound(String),
+    /// The model cannot be used, and no other replaces it.
+    #[error("{origin}{model} cannot be used: {reason}")]
+    Unusable {
+        /// Where the model was named.
+        origin: ModelOrigin,
+        /// Provider and id of the model.
+        model: String,
+        /// The reason.
+        reason: UnusableModel,
+    },
     /// Several providers have the model.
     #[error("Model \"{text}\" is ambiguous across providers: {candidates}. {reason}")]
     Ambiguous {
@@ -67,7 +81,33 @@ pub enum SelectModelError {
         candidates: String,
         /// Reason why credentials do not decide.
         reason: &'static str,
+        /// Number of candidates whose provider has credentials.
+        usable: usize,
+        /// The text is the id of the candidates, not a part of it.
+        exact: bool,
     },
+}
+
+/// The place where a model was named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ModelOrigin {
+    /// The options of this run.
+    Request,
+    /// The default of the settings.
+    Default,
+    /// The log of a resumed session.
+    Session,
+}
+
+impl fmt::Display for ModelOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Request => "",
+            Self::Default => "the default model ",
+            Self::Session => "the session's model ",
+        })
+    }
 }
 
 /// Selects the requested model; `None` if the request names none. `usable` returns true for a
@@ -106,6 +146,8 @@ pub fn select_model<'a>(
                     (false, 0) => "No matching provider is authenticated.",
                     (false, _) => "More than one matching provider is authenticated.",
                 },
+                usable,
+                exact: candidates.iter().any(|model| is_exact(text, model.id)),
             })
         }
         Resolution::NotFound(unknown) => {

@@ -6,7 +6,7 @@ use pi_protocol::{Model, ThinkingLevel};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::initial::{DEFAULT_MODELS, InitialModel};
+use super::initial::DEFAULT_MODELS;
 use super::*;
 
 const OBSERVED: &str = include_str!("../../tests/fixtures/models/resolution.jsonl");
@@ -138,6 +138,7 @@ fn with_advice(error: &SelectModelError) -> String {
         }
         SelectModelError::NotFound(_) => "Use --list-models to see available models.",
         SelectModelError::Ambiguous { .. } => "Use --provider or provider/model.",
+        SelectModelError::Unusable { .. } => "",
     };
     format!("{error} {advice}").replace("An API key does not", "--api-key does not")
 }
@@ -213,72 +214,19 @@ fn the_default_models_are_in_the_catalog() {
     assert_eq!(missing, [&("radius", "balanced")]);
 }
 
-/// Observed from pi 1.5.0 with a models.json of three models and settings.
+/// Observed from pi 1.5.0 with a models.json of three models.
 #[test]
-fn the_initial_model_follows_the_preferences() {
+fn the_initial_model_is_the_default_of_a_provider_or_the_first() {
     let name = |provider, id| ModelName { provider, id, name: id };
     let corp = [name("corp", "b"), name("corp", "a"), name("corp", "c")];
-    let both = [name("groq", "openai/gpt-oss-120b"), corp[0], corp[1]];
-    let scoped = |model, level| ScopedName { model, level };
-    let high = Some(ThinkingLevel::High);
-    let none = ModelPreferences::default();
-    let scope = [scoped(corp[0], None), scoped(corp[1], high)];
-    for (case, preferences, available, expected) in [
-        ("no models", none, &[][..], None),
-        ("the first", none, &corp, Some((corp[0], None))),
-        ("a default of the table", none, &both, Some((both[0], None))),
-        (
-            "the settings'",
-            ModelPreferences { default: Some(("corp", "c")), ..none },
-            &corp,
-            Some((corp[2], None)),
-        ),
-        (
-            "the settings' is gone",
-            ModelPreferences { default: Some(("corp", "gone")), ..none },
-            &corp,
-            Some((corp[0], None)),
-        ),
-        (
-            "the scope's first",
-            ModelPreferences { scoped: &scope, default: Some(("corp", "c")), ..none },
-            &corp,
-            Some((corp[0], None)),
-        ),
-        (
-            "the settings' in the scope",
-            ModelPreferences { scoped: &scope, default: Some(("corp", "a")), ..none },
-            &corp,
-            Some((corp[1], high)),
-        ),
-        (
-            "the session's",
-            ModelPreferences {
-                scoped: &scope,
-                session: Some(("corp", "c")),
-                default: Some(("corp", "a")),
-            },
-            &corp,
-            Some((corp[2], None)),
-        ),
-        (
-            "the session's is gone",
-            ModelPreferences {
-                session: Some(("corp", "gone")),
-                default: Some(("corp", "a")),
-                ..none
-            },
-            &corp,
-            Some((corp[1], None)),
-        ),
+    let both = [name("groq", "other"), corp[0], name("groq", "openai/gpt-oss-120b")];
+    for (case, available, expected) in [
+        ("no models", &[][..], None),
+        ("the first", &corp, Some(corp[0])),
+        ("a default of the table", &both, Some(both[2])),
     ] {
-        let expected = expected.map(|(model, level)| InitialModel { model, level });
-        assert_eq!(initial_model(&preferences, available), expected, "{case}");
+        assert_eq!(initial_model(available), expected, "{case}");
     }
-    assert_eq!(
-        restore_failure(("corp", "gone"), Some(("corp", "b"))),
-        "Could not restore model corp/gone. Using corp/b"
-    );
 }
 
 #[test]

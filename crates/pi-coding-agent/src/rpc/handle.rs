@@ -94,8 +94,7 @@ pub(super) async fn handle(server: &Server, id: Option<&Value>, command: Command
         }
         Command::GetState => with(&state(&session)),
         Command::SetModel { provider, model_id } => {
-            let found = session.find_model(&provider, &model_id);
-            let model = found.ok_or_else(|| format!("Model not found: {provider}/{model_id}"))?;
+            let model = session.look_up_model(&provider, &model_id).await.map_err(text)?;
             session.set_model(Arc::clone(&model), Persistence::Session).await.map_err(text)?;
             with(&model)
         }

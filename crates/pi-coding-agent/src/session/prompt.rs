@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::queue::user_message;
 use super::{AgentSession, Run};
 use crate::extension::{BeforeAgentStart, FirstMessage, Input, InputAction, InputSource};
+use crate::models::UnusableModel;
 use crate::resources::SystemPromptOptions;
 
 /// Queue for a prompt that comes during a run.
@@ -126,9 +127,9 @@ pub enum PromptError {
         "No model selected. Set a key, for example ANTHROPIC_API_KEY, or add a provider to models.json."
     )]
     NoModel,
-    /// The provider of the model has no key.
-    #[error("No API key found for {0}.")]
-    NoKey(String),
+    /// The model cannot be used, for example because its provider has no key.
+    #[error(transparent)]
+    Unusable(#[from] UnusableModel),
     /// A skill or template cannot be read; the text says why.
     #[error("{0}")]
     Expansion(String),
@@ -223,8 +224,8 @@ impl AgentSession {
     async fn prepare(&self, mut run: Run, first: FirstMessage) -> Result<Run, PromptError> {
         self.read_registry();
         let model = self.model().ok_or(PromptError::NoModel)?;
-        if !self.is_available(&model.provider) {
-            return Err(PromptError::NoKey(model.provider.clone()));
+        if let Some(models) = &self.0.models {
+            models.check_usable(&model).await?;
         }
         self.read_log()?;
         self.flush_bash()?;

@@ -10,6 +10,8 @@ use pi_tools::toolset::BUILTIN_TOOLS;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::models::UnusableModel;
+
 use super::{AgentSession, ModelSource, SessionEvent, SettingChange};
 use crate::create::ToolChange;
 
@@ -74,6 +76,14 @@ pub enum ModelSelectError {
         /// Id of the model.
         id: String,
     },
+    /// The model does not exist, or cannot be used.
+    #[error("Model not found: {model}{}", reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default())]
+    NotFound {
+        /// Provider and id of the model.
+        model: String,
+        /// Reason why the model cannot be used.
+        reason: Option<UnusableModel>,
+    },
     /// The log cannot be written.
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -100,6 +110,25 @@ impl AgentSession {
             Some(_) => None,
             None => self.model().filter(|model| model.provider == provider && model.id == id),
         }
+    }
+
+    /// Returns the model with these ids. Probes local servers if the provider is one.
+    pub async fn look_up_model(
+        &self,
+        provider: &str,
+        id: &str,
+    ) -> Result<Arc<Model>, ModelSelectError> {
+        let not_found = |reason: Option<UnusableModel>| {
+            let model = format!("{provider}/{id}");
+            // The message for an unknown provider is that of the TypeScript pi.
+            let reason = reason.filter(|why| !matches!(why, UnusableModel::UnknownProvider(_)));
+            ModelSelectError::NotFound { model, reason }
+        };
+        let Some(models) = &self.0.models else {
+            return self.find_model(provider, id).ok_or_else(|| not_found(None));
+        };
+        let found = models.look_up(provider, Some(id)).await.map_err(|why| not_found(Some(why)))?;
+        if found.replaced { Err(not_found(None)) } else { Ok(found.model) }
     }
 
     /// Returns true if a provider has credentials.

@@ -8,7 +8,7 @@ mod check;
 mod list;
 mod print;
 
-use pi_coding_agent::models::{ModelRequest, SelectModelError, select_model};
+use pi_coding_agent::models::{ModelRequest, SelectModelError};
 
 use super::credentials::Credentials;
 use super::{CommandResult, Failure, credentials, plain, success};
@@ -57,11 +57,9 @@ fn provider(
             credentials.known(name).ok_or_else(|| NoProvider::Provider(name.to_owned()))
         }
         (provider, Some(text)) => {
-            let models = registry.models();
             let request = ModelRequest { provider, model: Some(text), ..ModelRequest::default() };
-            let usable = |provider: &str| registry.is_available(provider);
-            match select_model(&request, &models.names(), &usable) {
-                Ok(Some(chosen)) => Ok(chosen.model.provider().to_owned()),
+            match wait(registry.request(&request))? {
+                Ok(Some(found)) => Ok(found.model.provider.clone()),
                 Ok(None) => Err(NoProvider::Model {
                     text: text.to_owned(),
                     error: SelectModelError::NotFound(text.to_owned()),
@@ -74,7 +72,7 @@ fn provider(
 }
 
 /// Runs a future to completion on a runtime of its own.
-fn wait<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+pub(super) fn wait<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime
         .map_err(|error| Failure::failed(format!("cannot start the async runtime: {error}")))?;

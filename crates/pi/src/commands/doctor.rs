@@ -71,6 +71,8 @@ const CHECKS: &[fn(&Environment) -> Vec<Finding>] = &[
     choices::rules,
     secrets::file,
     secrets::keys,
+    secrets::local_servers,
+    choices::model,
     files::sessions,
     files::crashes,
     machine::shell,

@@ -120,7 +120,7 @@ fn option_of(limit: Limit) -> &'static str {
 
 fn refused(error: &PromptError) -> ExitCode {
     let exit = match error {
-        PromptError::NoModel | PromptError::NoKey(_) => Exit::NoModel,
+        PromptError::NoModel | PromptError::Unusable(_) => Exit::NoModel,
         _ => Exit::Failed,
     };
     fail_with_hint(&error.to_string(), error.hint().as_deref(), exit)

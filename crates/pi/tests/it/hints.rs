@@ -64,8 +64,10 @@ fn missing_credentials_have_hints() {
                     provider to models.json.\n\
                     hint: list the models with --list-models and choose one with --model\n";
     check(&env, &["-p", "Hello"], 5, expected);
-    let expected = "pi: No API key found for groq.\n\
-                    hint: set GROQ_API_KEY, or store a key with `pi auth set groq`\n";
+    let expected = "pi: groq/openai/gpt-oss-120b cannot be used: No API key found for groq. \
+                    Set GROQ_API_KEY or store a key in auth.json.\n\
+                    hint: store a key with `pi auth set groq`, or choose another model with \
+                    --model\n";
     let model = ["-p", "--model", "groq/openai/gpt-oss-120b", "Hello"];
     check(&env, &model, 5, expected);
     let expected = "pi: no models available\n\

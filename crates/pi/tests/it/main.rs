@@ -15,6 +15,7 @@ mod guard;
 mod guard_guide;
 mod hints;
 mod limits;
+mod models;
 mod omissions;
 mod policy;
 mod progress;

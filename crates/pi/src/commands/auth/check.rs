@@ -1,6 +1,6 @@
 //! `pi auth check`: prints one word or one line of JSON, and sets the exit code.
 
-use pi_coding_agent::models::{CredentialError, CredentialSource};
+use pi_coding_agent::models::{CredentialError, CredentialSource, UnusableModel};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Map, Value};
 
@@ -99,24 +99,25 @@ fn inspect(args: &CommandArgs) -> Result<Report, Failure> {
     }
     let registry = &credentials.registry;
     let source = registry.credential_source(&provider);
-    let secret = match wait(registry.api_key(&provider))? {
+    let secret = wait(registry.api_key(&provider))?;
+    if let Err(error @ CredentialError::Expired { .. }) = &secret {
+        return Ok(not(Status::Invalid, provider, BROKEN, error.to_string(), error.hint()));
+    }
+    // An unsupported provider stays unusable with any key.
+    if let Err(why) = wait(registry.check_provider(&provider))? {
+        let reason = match why {
+            UnusableModel::Unsupported { .. } => "provider_not_supported",
+            _ => MISSING,
+        };
+        return Ok(not(Status::NotReady, provider, reason, why.to_string(), why.hint()));
+    }
+    let secret = match secret {
         Ok(secret) => secret,
         Err(error) => {
-            let (status, reason) = match error {
-                CredentialError::Expired { .. } => (Status::Invalid, BROKEN),
-                _ => (Status::NotReady, MISSING),
-            };
-            return Ok(not(status, provider, reason, error.to_string(), error.hint()));
+            let (why, hint) = (error.to_string(), error.hint());
+            return Ok(not(Status::NotReady, provider, MISSING, why, hint));
         }
     };
-    if !registry.models().is_supported(&provider) {
-        let why = format!("{provider} is not supported by this version yet");
-        return Ok(not(Status::NotReady, provider, "provider_not_supported", why, None));
-    }
-    if !registry.is_available(&provider) {
-        let why = format!("the address of {provider} uses environment variables that are not set");
-        return Ok(not(Status::NotReady, provider, MISSING, why, None));
-    }
     let kind = match source {
         Some(CredentialSource::Login { .. }) => "oauth",
         Some(CredentialSource::NotNeeded) => "none",

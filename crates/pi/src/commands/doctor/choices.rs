@@ -8,12 +8,15 @@ use pi_coding_agent::guard::{GuardError, GuardPlan, rules};
 use pi_coding_agent::models::ModelsFile;
 use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::{
-    AgentOptions, Environment, Omission, find_omissions, load_resources, load_settings,
+    AgentOptions, Environment, Omission, find_omissions, initial_session_model, load_resources,
+    load_settings,
 };
 
 use super::Finding;
+use crate::commands::auth::wait;
 use crate::commands::credentials::models_file;
 use crate::flags::suggest;
+use crate::hints::Hint as _;
 
 const FIX_FILE: &str = "Fix the file, or move it away to start over; pi does not overwrite it.";
 
@@ -126,6 +129,34 @@ pub(super) fn models(environment: &Environment) -> Vec<Finding> {
         findings.push(Finding::good(ABOUT, format!("{count} providers in {}", path.display())));
     }
     findings
+}
+
+/// Checks that the model of a new session can be used.
+pub(super) fn model(environment: &Environment) -> Vec<Finding> {
+    const ABOUT: &str = "model";
+    let options = AgentOptions::new(environment.clone());
+    // Every command that needs a runtime reports the same failure.
+    let Ok(chosen) = wait(initial_session_model(&options)) else { return Vec::new() };
+    match chosen {
+        Ok((model, warnings)) => {
+            let fix = "Change defaultProvider and defaultModel in settings.json.";
+            let warnings = warnings.iter().map(|one| Finding::from(ABOUT, one, fix));
+            let name = |model: &pi_ai::Model| format!("{}/{}", model.provider, model.id);
+            let model = model.map(|model| Finding::good(ABOUT, name(&model)));
+            model.into_iter().chain(warnings).collect()
+        }
+        Err(error) => {
+            let fix = error.hint().unwrap_or_default();
+            vec![Finding::error(ABOUT, error.to_string(), sentence(&fix))]
+        }
+    }
+}
+
+/// Writes a hint as a sentence.
+fn sentence(hint: &str) -> String {
+    let mut letters = hint.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.map(|first| format!("{first}{}.", letters.as_str())).unwrap_or_default()
 }
 
 /// Checks the rule files that a session in this directory would load.

@@ -3,8 +3,10 @@
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::models::CredentialSource;
+use pi_coding_agent::models::local::ServerKind;
 
 use super::Finding;
+use crate::commands::auth::wait;
 use crate::commands::credentials::{self, Credentials};
 
 /// Checks the format and the permissions of `auth.json`.
@@ -57,7 +59,7 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     }
     if !good.is_empty() {
         findings.insert(0, Finding::good(ABOUT, good.join(", ")));
-    } else if findings.is_empty() {
+    } else if findings.is_empty() && running(environment).is_empty() {
         findings.push(Finding::warning(
             ABOUT,
             "no credentials found in the environment or in auth.json",
@@ -66,6 +68,30 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
         ));
     }
     findings
+}
+
+/// Reports the model servers that run on this machine.
+pub(super) fn local_servers(environment: &Environment) -> Vec<Finding> {
+    let servers = running(environment);
+    let names = servers.iter().map(|(provider, models)| format!("{provider} ({models})"));
+    let names = names.collect::<Vec<_>>().join(", ");
+    if names.is_empty() { Vec::new() } else { vec![Finding::good("local servers", names)] }
+}
+
+/// Returns the local servers with their models.
+fn running(environment: &Environment) -> Vec<(&'static str, String)> {
+    let registry = Credentials::open(environment).registry;
+    if wait(registry.find_local_servers()).is_err() {
+        return Vec::new();
+    }
+    let models = registry.models();
+    let kinds = ServerKind::ALL.into_iter().map(ServerKind::provider);
+    let servers = kinds.map(|provider| {
+        let names = models.names_of(provider);
+        let names: Vec<&str> = names.iter().map(|name| name.id).collect();
+        (provider, names.join(", "))
+    });
+    servers.filter(|(_, names)| !names.is_empty()).collect()
 }
 
 /// State of a credential.
