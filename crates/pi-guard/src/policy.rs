@@ -17,7 +17,6 @@ mod paths;
 mod rule;
 mod scope;
 mod spelling;
-mod starts;
 mod tools;
 mod validate;
 mod verdict;
@@ -27,6 +26,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Decision;
+use crate::programs::Reach;
 
 pub use exec::Exec;
 pub use file::{Layer, PolicyError, RuleFile};
@@ -55,10 +55,45 @@ pub enum UnknownEffects {
 pub struct Defaults {
     /// Commands and writes without a matching rule.
     pub unmatched: Decision,
-    /// Destructive commands and writes to protected files.
-    pub destructive: Decision,
+    /// Writes to protected files.
+    pub protected: Decision,
+    /// Destructive commands.
+    pub destructive: Destruction,
     /// Commands whose effects cannot be determined.
     pub unknown_effects: UnknownEffects,
+}
+
+/// The decisions about destructive commands, by what they reach. Commands that destroy the whole
+/// machine are always refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Destruction {
+    /// Files below the working directory, temporary files, and references that git can restore.
+    pub workspace: Decision,
+    /// Commits that no branch would hold any more.
+    pub history: Decision,
+    /// Files elsewhere, other processes and other users.
+    pub outside: Decision,
+    /// Other machines.
+    pub remote: Decision,
+}
+
+impl Destruction {
+    /// The same decision about everything.
+    #[must_use]
+    pub fn all(decision: Decision) -> Self {
+        Self { workspace: decision, history: decision, outside: decision, remote: decision }
+    }
+
+    fn decision(self, reach: Reach) -> Decision {
+        match reach {
+            Reach::Workspace => self.workspace,
+            Reach::History => self.history,
+            Reach::Outside => self.outside,
+            Reach::Remote => self.remote,
+            Reach::Machine => Decision::Forbid,
+        }
+    }
 }
 
 impl Defaults {
@@ -67,7 +102,8 @@ impl Defaults {
     pub fn explore() -> Self {
         Self {
             unmatched: Decision::Allow,
-            destructive: Decision::Allow,
+            protected: Decision::Allow,
+            destructive: Destruction::all(Decision::Allow),
             unknown_effects: UnknownEffects::AllowSandboxed,
         }
     }
@@ -77,7 +113,8 @@ impl Defaults {
     pub fn careful() -> Self {
         Self {
             unmatched: Decision::Ask,
-            destructive: Decision::Ask,
+            protected: Decision::Ask,
+            destructive: Destruction::all(Decision::Ask),
             unknown_effects: UnknownEffects::Ask,
         }
     }
@@ -87,7 +124,8 @@ impl Defaults {
     pub fn unattended() -> Self {
         Self {
             unmatched: Decision::Allow,
-            destructive: Decision::Forbid,
+            protected: Decision::Forbid,
+            destructive: Destruction::all(Decision::Forbid),
             unknown_effects: UnknownEffects::AllowSandboxed,
         }
     }
@@ -98,9 +136,19 @@ impl Defaults {
     pub fn unattended_without_sandbox() -> Self {
         Self {
             unmatched: Decision::Ask,
-            destructive: Decision::Forbid,
             unknown_effects: UnknownEffects::Forbid,
+            ..Self::unattended()
         }
+    }
+
+    /// With a checkpoint that covers the workspace, destroying files of the workspace is decided
+    /// like any other command.
+    #[must_use]
+    pub fn with_checkpoint(mut self, covers_workspace: bool) -> Self {
+        if covers_workspace {
+            self.destructive.workspace = self.unmatched;
+        }
+        self
     }
 }
 

@@ -3,7 +3,8 @@
 //! Each entry describes a program, or several that behave alike: the commands it executes, the
 //! calls that only read, the files it writes, the damage it can do, and the options that change
 //! any of this. Subcommands are entries too. The analysis of scripts and the policy ask the table
-//! and name no program themselves; a program without an entry is unknown.
+//! and name no program themselves. A program without an entry may do anything, so the table lists
+//! no program because it is dangerous.
 
 mod arguments;
 mod development;
@@ -43,8 +44,6 @@ pub(crate) struct Program {
     harms: &'static [Harm],
     /// Groups of options and subcommands that mean the same.
     synonyms: &'static [&'static str],
-    /// Variables that do not change what it executes.
-    pub(crate) harmless_variables: &'static str,
     traits: &'static [Trait],
     approval: Approval,
 }
@@ -52,15 +51,13 @@ pub(crate) struct Program {
 /// The commands or the code that a program executes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
-    /// Not known: its arguments may be a command.
-    Unknown,
+    /// Not known, except that these calls execute nothing.
+    Unknown(&'static [Call]),
     Nothing,
     /// The command in its arguments, after its options and this number of operands.
     Command(usize),
     /// The commands that follow one of these arguments, each up to `;` or `+`.
     Actions(&'static str),
-    /// Its operands, joined to a script.
-    Joined,
     /// The script after `-c`.
     Shell(Dialect),
     /// Its arguments, as text that the shell evaluates.
@@ -77,10 +74,6 @@ pub(crate) enum Runs {
     Sed,
     /// An awk program.
     Awk,
-    /// Code in another language.
-    Code,
-    /// Commands in a file or on another machine, except in these calls.
-    Hidden(&'static [Call]),
 }
 
 /// The language of a shell.
@@ -89,8 +82,6 @@ pub(crate) enum Dialect {
     Bash,
     /// Reads `$'x'` as a `$` and an `x`.
     Posix,
-    /// Not analyzed.
-    Other,
 }
 
 /// Builtins of the shell that set variables or evaluate text a second time.
@@ -129,10 +120,24 @@ pub(crate) struct Harm {
     call: Call,
     /// The argument that the damage depends on.
     pub(crate) target: Target,
-    /// Damage to the whole machine, which no rule permits.
-    pub(crate) is_catastrophic: bool,
+    pub(crate) reach: Reach,
     /// The reason shown to users.
     pub(crate) reason: &'static str,
+}
+
+/// The things that damage reaches, from the least to the worst.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Files of the workspace, or references that git can restore.
+    Workspace,
+    /// Commits that nothing refers to any more.
+    History,
+    /// Other files, processes and users of the machine.
+    Outside,
+    /// Other machines.
+    Remote,
+    /// The whole machine, which no rule permits.
+    Machine,
 }
 
 /// The argument that damage depends on.
@@ -169,8 +174,10 @@ pub(crate) enum Trait {
     Loads,
     /// One file that is many programs, depending on the name by which it is called.
     MultiCall,
-    /// May be the value of variables such as `CC` and `PAGER`.
-    NamedByVariables,
+    /// Runs programs that the configuration of the directory names.
+    ReadsConfiguration,
+    /// Connects to the hosts in its arguments.
+    Connects,
     /// Adds arguments from standard input to the command that it starts.
     ReadsArguments,
     /// Redirects the shell itself if it starts no command.
@@ -179,8 +186,10 @@ pub(crate) enum Trait {
     RunsScripts,
     /// Searches for files by patterns after options.
     Searches,
-    /// Sets variables for the command that it starts.
+    /// Sets variables for the command that it starts, or exports them.
     SetsVariables,
+    /// Harmless as the value of a variable such as `PAGER` or `EDITOR`.
+    NamedByVariables,
 }
 
 /// The calls that an approval of one call covers.
@@ -220,29 +229,27 @@ const fn program(names: &'static str) -> Program {
         writes: Writes::Unknown,
         harms: &[],
         synonyms: &[],
-        harmless_variables: "",
         traits: &[],
         approval: Approval::Guess,
     }
 }
 
 /// The entry of programs that are not in the table.
-static UNKNOWN: Program = Program { runs: Runs::Unknown, ..program("") };
-/// Every call only reads.
+static UNKNOWN: Program = Program { runs: UNKNOWN_RUNS, ..program("") };
+const UNKNOWN_RUNS: Runs = Runs::Unknown(&[]);
+/// Every call only reads: no option writes, executes or connects.
 const READS: &[Call] = &[ANY];
-/// Every call executes commands that it does not show.
-const HIDDEN: Runs = Runs::Hidden(&[]);
 /// The damage of a redirection to a disk.
 pub(crate) static OVERWRITES_DISK: Harm = system::TO_DISK;
 
 /// Damage that can be intended.
-const fn harm(call: Call, reason: &'static str) -> Harm {
-    Harm { call, target: Target::Any, is_catastrophic: false, reason }
+const fn harm(reach: Reach, call: Call, reason: &'static str) -> Harm {
+    Harm { call, target: Target::Any, reach, reason }
 }
 
 /// Damage to the whole machine, which is never intended.
 const fn catastrophe(call: Call, target: Target, reason: &'static str) -> Harm {
-    Harm { call, target, is_catastrophic: true, reason }
+    Harm { call, target, reach: Reach::Machine, reason }
 }
 
 /// All names in order, and the prefixes of names.
@@ -269,18 +276,8 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
 
 /// Returns the entry of a program, given its name without a directory.
 pub(crate) fn find(name: &str) -> &'static Program {
-    let exact = |name: &str| {
-        let at = INDEX.names.binary_search_by_key(&name, |(known, _)| known).ok()?;
-        Some(INDEX.names[at].1)
-    };
-    if let Some(entry) = exact(name) {
-        return entry;
-    }
-    // `python3.12` is as powerful as python. No other program is known by its beginning: that
-    // would trust what is unknown.
-    let unversioned = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    if let Some(entry) = exact(unversioned).filter(|entry| entry.runs == Runs::Code) {
-        return entry;
+    if let Ok(at) = INDEX.names.binary_search_by_key(&name, |(known, _)| known) {
+        return INDEX.names[at].1;
     }
     let prefix = INDEX.prefixes.iter().find(|(prefix, _)| name.starts_with(prefix));
     prefix.map_or(&UNKNOWN, |(_, entry)| entry)
@@ -309,9 +306,29 @@ pub(crate) fn subcommand(words: &[Word]) -> Option<&'static Program> {
 }
 
 /// Returns true if the call only reads with any values of its unknown words. If it has a script,
-/// the analysis must have shown that the script is harmless.
+/// the analysis must have shown that the script is harmless; the commands that it starts are judged
+/// separately.
 pub(crate) fn only_reads(words: &[Word]) -> bool {
-    levels(words).any(|(entry, arguments)| is_one_of(entry.reads, arguments))
+    levels(words).any(|(entry, arguments)| match entry.runs {
+        Runs::Actions(list) => is_one_of(entry.reads, &without_actions(list, arguments)),
+        _ => is_one_of(entry.reads, arguments),
+    })
+}
+
+/// Returns the arguments without the commands that follow an action.
+fn without_actions(list: &str, arguments: &[Word]) -> Vec<Word> {
+    let is_action = |word: &Word| {
+        word.literal().is_some_and(|text| list.split_ascii_whitespace().any(|a| a == text))
+    };
+    let mut own = Vec::new();
+    let mut rest = arguments;
+    while let Some(at) = rest.iter().position(is_action) {
+        own.extend_from_slice(&rest[..at]);
+        let end = rest[at..].iter().position(|w| matches!(w.literal(), Some(";" | "+")));
+        rest = end.map_or(&[], |end| &rest[at + end + 1..]);
+    }
+    own.extend_from_slice(rest);
+    own
 }
 
 /// Returns true if the call is of a builtin that does nothing with its words but print them, change
@@ -332,12 +349,12 @@ fn is_one_of(calls: &[Call], arguments: &[Word]) -> bool {
     calls.iter().any(|call| call.certainly_matches(arguments))
 }
 
-/// Returns true if the call prints the version or the help of the program.
+/// Returns true if the call prints the version of the program, and nothing of the project decides
+/// how.
 pub(crate) fn prints_version(words: &[Word]) -> bool {
     let [program, argument] = words else { return false };
     let (Some(name), Some(text)) = (program.literal(), argument.literal()) else { return false };
-    let is_listed = || find(name).version.split_ascii_whitespace().any(|known| known == text);
-    !name.contains('/') && (matches!(text, "--version" | "--help") || is_listed())
+    find(name).version.split_ascii_whitespace().any(|known| known == text)
 }
 
 /// Returns the damage of a call, each with the arguments among which its target would be.
@@ -354,12 +371,14 @@ pub(crate) fn may_harm(name: &str) -> bool {
     !program.harms.is_empty() || program.subcommands.iter().any(|entry| !entry.harms.is_empty())
 }
 
-/// Returns what a call executes.
+/// Returns what a call executes: what its innermost subcommand does.
 pub(crate) fn runs(words: &[Word]) -> Runs {
-    let Some((entry, arguments)) = levels(words).next() else { return Runs::Unknown };
+    let Some((entry, arguments)) = levels(words).last() else { return UNKNOWN_RUNS };
     match entry.runs {
-        Runs::Hidden(calls) if is_one_of(calls, arguments) => Runs::Nothing,
-        Runs::Hidden(_) | Runs::Command(_) if only_reads(words) => Runs::Nothing,
+        Runs::Unknown(calls) if is_one_of(calls, arguments) => Runs::Nothing,
+        Runs::Unknown(_) | Runs::Command(_) if only_reads(words) || prints_version(words) => {
+            Runs::Nothing
+        }
         runs => runs,
     }
 }
@@ -416,7 +435,7 @@ impl Program {
     pub(crate) fn approval(&self) -> Approval {
         let is_open_ended = !self.harms.is_empty()
             || !self.runs_with.is_empty()
-            || !matches!(self.runs, Runs::Unknown | Runs::Nothing | Runs::Builtin(_));
+            || !matches!(self.runs, Runs::Nothing | Runs::Builtin(_));
         match self.approval {
             Approval::Guess if is_open_ended => Approval::Exact,
             approval => approval,

@@ -17,6 +17,7 @@ mod word;
 
 use serde::Serialize;
 
+pub(crate) use launch::FOUND;
 pub use uncertainty::Uncertainty;
 pub use word::Word;
 
@@ -178,6 +179,14 @@ pub fn analyze(script: &str) -> Analysis {
     if analysis.evaluation.is_dangerous() {
         analysis.note(Uncertainty::Hidden);
     }
+    // The body of a function is listed itself.
+    let Analysis { commands, functions, .. } = &mut analysis;
+    for command in commands {
+        let is_function = command.program().is_some_and(|name| functions.iter().any(|f| f == name));
+        if is_function && matches!(command.role, Role::Opaque(_)) {
+            command.role = Role::Plain;
+        }
+    }
     analysis
 }
 
@@ -189,13 +198,14 @@ fn script_into(script: &str, analysis: &mut Analysis, through: &[String]) {
     if through.len() >= MAX_SCRIPTS {
         return analysis.note(Uncertainty::TooDeep);
     }
-    for uncertainty in text::uncertainties(script) {
-        analysis.note(uncertainty);
-    }
-    tree::read(script, analysis, through);
     // The grammar reads `ca\⏎t` as two words, the shell as one, so both readings are analyzed.
-    if let Some(joined) = text::without_continuations(script) {
-        tree::read(&joined, analysis, through);
+    for script in
+        [Some(script), text::without_continuations(script).as_deref()].into_iter().flatten()
+    {
+        for uncertainty in text::uncertainties(script) {
+            analysis.note(uncertainty);
+        }
+        tree::read(script, analysis, through);
     }
 }
 

@@ -2,27 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
+use super::harm::{self, Damage};
+use super::hosts;
 use super::paths::{Directories, PathAccess};
 use super::rule::{Match, Program};
 use super::spelling::{self, Variable};
-use super::{CommandRule, Defaults, Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
-use super::{harm, hosts};
+use super::{CommandRule, Part, Policy, PolicyContext, Scope, UnknownEffects, Verdict};
 use crate::Decision;
-use crate::programs::{self, Harm, Trait, is_option};
+use crate::programs::{self, Reach, Trait, is_option};
 use crate::shell::{self, Analysis, Command, RedirectAccess, Role, Word, base_name};
 
 /// Options whose value is the directory that a command works in.
-const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --prefix";
-/// Directories whose programs belong to the system.
-const SYSTEM: &[&str] =
-    &["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/snap", "/System", "/Library"];
+const DIRECTORY_OPTIONS: &str = "-C --chdir --directory --work-tree --git-dir --prefix";
 
 pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>) -> Verdict {
     let analysis = shell::analyze(script);
     let mut checker = Checker::new(policy, context, script);
     checker.note_variables(&analysis);
     checker.note_directories(&analysis);
-    checker.note_created(&analysis);
     for command in &analysis.commands {
         checker.scope = Scope::of_command(command, script);
         checker.command(command, &analysis);
@@ -45,7 +42,8 @@ pub(super) fn script(policy: &Policy, script: &str, context: &PolicyContext<'_>)
         checker.unknown("script", &uncertainty.to_string());
     }
     let is_opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
-    if is_opaque || !analysis.is_certain() {
+    let is_forbidden = checker.parts.iter().any(|part| part.decision == Decision::Forbid);
+    if (is_opaque || !analysis.is_certain()) && !is_forbidden {
         checker.check_mentions(script);
     }
     Verdict::from_parts(checker.parts)
@@ -114,12 +112,12 @@ pub(super) struct Checker<'a> {
     pub(super) cwds: Vec<PathBuf>,
     /// The script may be in any directory.
     pub(super) cwd_is_unknown: bool,
+    /// The script works in another directory, whose configuration may name programs.
+    is_elsewhere: bool,
     /// Patterns match names that begin with a dot.
     pub(super) matches_dots: bool,
     /// Variables whose value the script shows, and those that are always set.
     pub(super) variables: Vec<Variable>,
-    /// Files that the script creates.
-    pub(super) created: Vec<PathBuf>,
     /// The scope of an approval of the current part.
     pub(super) scope: Scope,
     /// The scope of an approval of unknown effects.
@@ -136,9 +134,9 @@ impl<'a> Checker<'a> {
             parts: Vec::new(),
             cwds: Vec::new(),
             cwd_is_unknown: false,
+            is_elsewhere: false,
             matches_dots: script.contains("dotglob"),
             variables: Vec::new(),
-            created: Vec::new(),
             scope: scope.clone(),
             script: scope,
         }
@@ -177,6 +175,7 @@ impl<'a> Checker<'a> {
         for command in &analysis.commands {
             let words = command.words.get(1..).unwrap_or_default();
             let Some(program) = command.base().map(programs::find) else { continue };
+            let before = self.cwds.len();
             if program.has(Trait::ChangesDirectory) {
                 let is_operand = |w: &&Word| !w.literal().is_some_and(is_option);
                 self.enter(words.iter().find(is_operand));
@@ -186,7 +185,13 @@ impl<'a> Checker<'a> {
                     self.enter(Some(&directory));
                 }
             }
+            let is_other = |directory: &PathBuf| directory != self.context.cwd;
+            let changes = program.has(Trait::ChangesDirectory)
+                || program.has(Trait::ReadsConfiguration)
+                || command.role == Role::Starts;
+            self.is_elsewhere |= changes && self.cwds[before..].iter().any(is_other);
         }
+        self.is_elsewhere |= self.cwd_is_unknown;
     }
 
     /// Notes a directory that the script enters: the home directory if none is given.
@@ -204,9 +209,12 @@ impl<'a> Checker<'a> {
         self.cwd_is_unknown |= entered.is_none();
         for text in entered.unwrap_or_default() {
             // Relative to the directory that was entered last, or to the first one.
-            let from = self.cwds.last().map_or(self.context.cwd, PathBuf::as_path);
-            let paths = [from, self.context.cwd].map(|cwd| self.directories.absolute(&text, cwd));
-            self.cwds.extend(paths);
+            let last = self.cwds.last().cloned();
+            let from = last.as_deref().unwrap_or(self.context.cwd);
+            for cwd in [from, self.context.cwd] {
+                let paths = self.resolved(&text, cwd);
+                self.cwds.extend(paths);
+            }
         }
     }
 
@@ -219,44 +227,39 @@ impl<'a> Checker<'a> {
             };
             self.redirect(access, &redirect.target);
         }
-        let harm = self.harm(command);
-        if let Some(harm) = harm.filter(|harm| harm.is_catastrophic) {
-            return self.part(&text, Decision::Forbid, harm.reason);
+        let damage = self.damage(command);
+        if let Some(damage) = damage.filter(|damage| damage.reach == Reach::Machine) {
+            return self.part(&text, Decision::Forbid, damage.reason);
         }
         // Assignments without a command, or a computed program, which is uncertain already.
         let Some(written) = command.program() else { return };
         let mut decided = self.rules(command, written, &text);
-        let reads = only_reads(command) && self.is_itself(written);
+        let is_configured =
+            self.is_elsewhere && programs::find(base_name(written)).has(Trait::ReadsConfiguration);
+        let reads = only_reads(command) && self.is_itself(written) && !is_configured;
         decided |= self.arguments(command, &text, reads);
         if decided {
             return;
         }
-        if !reads && self.is_own_program(written) {
+        if !self.is_itself(written) {
             self.unknown(&text, "the effects of this program cannot be determined");
-            if harm.is_none() {
-                return;
-            }
+        } else if let Role::Opaque(why) = &command.role {
+            self.unknown(&text, why);
         }
-        let started = !reads && self.may_start(command, &text);
-        if let Some(harm) = harm {
-            self.part(&text, self.policy.defaults.destructive, harm.reason);
-            // It may do more than this damage.
-            if let Role::Opaque(why) = &command.role {
-                self.unknown(&text, why);
-            }
-            return;
+        if let Some(damage) = damage {
+            let decision = self.policy.defaults.destructive.decision(damage.reach);
+            return self.part(&text, decision, damage.reason);
         }
         match &command.role {
+            _ if !self.is_itself(written) => {}
             Role::Starts => {
                 self.part(&text, Decision::Allow, "the command it starts is judged separately");
             }
-            _ if reads => {
+            Role::Opaque(_) => {}
+            Role::Plain if reads => {
                 let part = Part::new(text, Decision::Allow, "it only reads", self.scope.clone());
                 self.parts.push(Part { inert: is_inert(command), ..part });
             }
-            Role::Opaque(why) => self.unknown(&text, why),
-            // A command that may start others is not allowed as unmatched.
-            _ if started && self.policy.defaults.unmatched == Decision::Allow => {}
             Role::Plain if analysis.functions.iter().any(|name| name == written) => {
                 self.part(&text, Decision::Allow, "a function whose body is judged separately");
             }
@@ -270,8 +273,8 @@ impl<'a> Checker<'a> {
     /// the decision stricter.
     fn spelled(&mut self, command: &Command) {
         let text = command.text();
-        if let Some(harm) = self.harm(command).filter(|harm| harm.is_catastrophic) {
-            self.part(&text, Decision::Forbid, harm.reason);
+        if let Some(damage) = self.damage(command).filter(|d| d.reach == Reach::Machine) {
+            self.part(&text, Decision::Forbid, damage.reason);
         }
         let before = self.parts.len();
         if let Some(written) = command.program() {
@@ -282,12 +285,13 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns the worst damage of a command, from every directory that the script may be in.
-    fn harm(&self, command: &Command) -> Option<&'static Harm> {
+    fn damage(&self, command: &Command) -> Option<Damage> {
         let cwds = self.cwds.iter().map(PathBuf::as_path);
         let all = std::iter::once(self.context.cwd).chain(cwds);
-        let harms =
-            all.filter_map(|cwd| harm::harm(command, Directories { cwd, ..self.directories }));
-        harms.min_by_key(|harm| !harm.is_catastrophic)
+        let damages = all.filter_map(|cwd| {
+            harm::damage(command, Directories { cwd, ..self.directories }, self.context.cwd)
+        });
+        damages.reduce(|worst, other| if other.reach > worst.reach { other } else { worst })
     }
 
     /// Applies the rules on commands. Returns true if one decided.
@@ -297,7 +301,7 @@ impl<'a> Checker<'a> {
         let mut best: Option<&CommandRule> = None;
         let mut possible: Option<&CommandRule> = None;
         for rule in &self.policy.rules.commands {
-            match rule.matches(command, &program, &same) {
+            match rule.matches(command, &program, &same, &|text| self.is_outside(text)) {
                 Match::Yes if best.is_none_or(|b| b.decision < rule.decision) => best = Some(rule),
                 Match::Maybe => possible = Some(rule),
                 _ => {}
@@ -310,6 +314,12 @@ impl<'a> Checker<'a> {
             self.unknown(text, &format!("it may match a rule ({})", rule.origin));
         }
         best.is_some() || possible.is_some()
+    }
+
+    /// Returns true if a text is a path outside of the working directory.
+    fn is_outside(&self, text: &str) -> bool {
+        let is_path = text.contains('/') || text.starts_with(['~', '.']);
+        is_path && self.candidates(text).iter().any(|path| !path.starts_with(self.context.cwd))
     }
 
     /// Adds a part that a rule decided.
@@ -326,13 +336,6 @@ impl<'a> Checker<'a> {
     /// Returns true if a program written as a path is the one that its bare name stands for.
     fn is_itself(&self, written: &str) -> bool {
         !written.contains('/') || self.is_same(written, base_name(written))
-    }
-
-    /// Returns true if a program is given by a path outside of the system and is not the one that
-    /// its bare name stands for. Such a file may just have been written.
-    fn is_own_program(&self, written: &str) -> bool {
-        let is_of_system = |path: &PathBuf| SYSTEM.iter().any(|system| path.starts_with(system));
-        !self.is_itself(written) && !self.candidates(written).iter().all(is_of_system)
     }
 
     fn is_same(&self, written: &str, name: &str) -> bool {
@@ -363,13 +366,9 @@ impl<'a> Checker<'a> {
                 }
                 self.redirect(access, &spelled);
             }
-            // Without rules on files or hosts, any file is as good as another.
-            let rules = &self.policy.rules;
-            let decisions = rules.paths.iter().map(|rule| rule.decision);
-            let mut decisions = decisions.chain(rules.hosts.iter().map(|rule| rule.decision));
-            let is_open = self.policy.defaults == Defaults::explore()
-                && !decisions.any(|decision| decision > Decision::Allow);
-            if !is_open && (access == PathAccess::Write || !rules.paths.is_empty()) {
+            // The commands of a process substitution are judged themselves. Any other name may be
+            // that of a connection, even if it is only read.
+            if !target.raw().starts_with(['<', '>']) {
                 self.unknown(target.raw(), "the file name is computed");
             }
             return;

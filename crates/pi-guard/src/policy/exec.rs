@@ -14,7 +14,7 @@ use super::paths::Directories;
 use super::rule::{Match, Program};
 use super::{CommandRule, Part, Policy, PolicyContext, Scope};
 use crate::Decision;
-use crate::programs::{self, Runs, Trait, is_option};
+use crate::programs::{self, Reach, Runs, Trait, is_option};
 use crate::shell::{Command, Word, base_name, quoted};
 
 /// The maximum number of arguments of a loader that are taken for the program it loads.
@@ -94,7 +94,9 @@ impl Exec {
                     first.unwrap_or(0)..first.map_or(0, |at| at + 1)
                 }
                 // A script that has the name of a program.
-                Runs::Shell(_) | Runs::Code => first.unwrap_or(0)..first.map_or(0, |at| at + 1),
+                Runs::Shell(_) | Runs::Unknown(_) if entry.is_known() => {
+                    first.unwrap_or(0)..first.map_or(0, |at| at + 1)
+                }
                 _ => 0..0,
             };
             commands.extend(inner.map(|at| (arguments[at].clone(), &arguments[at + 1..])));
@@ -176,11 +178,12 @@ impl Checker<'_> {
         let command = Command { words: words.map(Word::plain).collect(), ..Command::default() };
         self.scope = Scope::of_command(&command, "");
         let directories = Directories { cwd: self.context.cwd, home: self.context.home };
-        if let Some(harm) = harm::harm(&command, directories).filter(|harm| harm.is_catastrophic) {
-            self.part(base, Decision::Forbid, harm.reason);
+        let damage = harm::damage(&command, directories, self.context.cwd);
+        if let Some(damage) = damage.filter(|damage| damage.reach == Reach::Machine) {
+            self.part(base, Decision::Forbid, damage.reason);
         }
         for rule in rules {
-            if rule.matches(&command, &program, &|_, _| false) == Match::Yes {
+            if rule.matches(&command, &program, &|_, _| false, &|_| false) == Match::Yes {
                 self.by_rule(base, rule.decision, &rule.origin, rule.justification.as_deref());
             }
         }

@@ -10,7 +10,7 @@ use super::{Part, PathRule, Policy, Scope, spelling};
 use crate::Decision;
 use crate::programs::{self, Program, Trait, Writes, is_option};
 use crate::protected::{self, Protection};
-use crate::shell::{Command, Role, Word, base_name};
+use crate::shell::{Command, FOUND, Role, Word, base_name};
 
 /// Options before a pattern of file names.
 const PATTERN_OPTIONS: &[&str] =
@@ -82,14 +82,25 @@ impl<'a> Checker<'a> {
             if argument.matches(':').count() > 1 {
                 self.strict_host(argument);
             }
-            for name in spelling::names(argument) {
-                self.strict_host(name);
+            // `-hHOST`
+            let attached = argument.strip_prefix('-').and_then(|rest| rest.get(1..));
+            let least = if program.has(Trait::Connects) { 1 } else { 3 };
+            for name in [Some(argument), attached].into_iter().flatten().flat_map(spelling::names) {
+                if name.len() >= least {
+                    self.strict_host(name);
+                }
             }
         }
     }
 
     fn unknown_argument(&mut self, word: &Word, subject: &Subject<'_>) {
         let Subject { text, reads, has_host_rules, .. } = *subject;
+        if let Word::Unknown { raw, why: FOUND, .. } = word {
+            if subject.has_path_rules && !reads {
+                self.found(raw.trim_end_matches("/*"), text);
+            }
+            return;
+        }
         match spelling::spellings(word, &self.variables) {
             Some(spellings) if subject.has_path_rules || has_host_rules => {
                 for spelled in spellings {
@@ -102,6 +113,19 @@ impl<'a> Checker<'a> {
         let is_ambiguous = |host: String| hosts::is_ambiguous(&host);
         if has_host_rules && !reads && paths::host_in(word.raw()).is_some_and(is_ambiguous) {
             self.unknown(text, "the host name is computed");
+        }
+    }
+
+    /// Checks a file that a search finds below a directory and that a command may write.
+    fn found(&mut self, root: &str, text: &str) {
+        self.strict_file(root, PathAccess::Write, true);
+        let above = self.directories.absolute(root, self.context.cwd);
+        let mut rules = self.strict_paths().filter(|rule| rule.access != PathAccess::Read);
+        let is_below = |pattern: &String| {
+            pattern.starts_with("**") || paths::is_above(pattern, &above, self.directories)
+        };
+        if rules.any(|rule| rule.patterns.iter().any(is_below)) {
+            self.unknown(text, "it may write a file that a rule protects");
         }
     }
 
@@ -172,26 +196,39 @@ impl<'a> Checker<'a> {
     /// Returns all paths that a text may mean: from every directory that the script may be in,
     /// with and without symbolic links resolved.
     pub(super) fn candidates(&self, text: &str) -> Vec<PathBuf> {
-        let first = self.directories.absolute(text, self.context.cwd);
-        let more = self.cwds.iter().map(|cwd| self.directories.absolute(text, cwd));
-        let mut all: Vec<PathBuf> = std::iter::once(first).chain(more).collect();
-        let real: Vec<PathBuf> = all.iter().filter_map(|path| self.real(path)).collect();
-        all.extend(real);
+        let mut all = self.resolved(text, self.context.cwd);
+        for cwd in &self.cwds {
+            all.extend(self.resolved(text, cwd));
+        }
         all.dedup();
         all
     }
 
-    /// Returns the real path of a file if it differs. A file that does not exist yet is in a
-    /// directory that does.
-    fn real(&self, path: &Path) -> Option<PathBuf> {
-        let real = |above| Some((above, (self.context.real_path)(above)?));
-        let (above, real) = path.ancestors().find_map(real)?;
-        let real = match path.strip_prefix(above) {
-            Ok(rest) if rest.as_os_str().is_empty() => real,
-            Ok(rest) => real.join(rest),
-            Err(_) => return None,
+    /// Returns the path that a text means in a directory, and the real path if it differs.
+    pub(super) fn resolved(&self, text: &str, cwd: &Path) -> Vec<PathBuf> {
+        let path = self.directories.absolute(text, cwd);
+        // Behind a link, `..` is above the target of the link.
+        let real = match text.contains("..") {
+            true => self.directories.absolute_through(text, cwd, &|above| self.real(above)),
+            false => self.real(&path),
         };
-        (real != path).then_some(real)
+        let mut paths = vec![path];
+        if !paths.contains(&real) {
+            paths.push(real);
+        }
+        paths
+    }
+
+    /// Returns the real path of a file. A file that does not exist yet is in a directory that does.
+    fn real(&self, path: &Path) -> PathBuf {
+        let real = |above| Some((above, (self.context.real_path)(above)?));
+        match path.ancestors().find_map(real) {
+            Some((above, real)) => match path.strip_prefix(above) {
+                Ok(rest) if !rest.as_os_str().is_empty() => real.join(rest),
+                _ => real,
+            },
+            None => path.to_owned(),
+        }
     }
 
     /// Applies the rules on files that ask or forbid. A command that changes trees also touches
@@ -268,7 +305,7 @@ impl<'a> Checker<'a> {
     fn written(&mut self, command: &Command, text: &str) {
         if changes_settings(command) {
             let reason = "it changes settings that can run programs";
-            return self.part(text, self.policy.defaults.destructive, reason);
+            return self.part(text, self.policy.defaults.protected, reason);
         }
         let (words, certainly) = written(command);
         for word in words {
@@ -307,7 +344,7 @@ impl<'a> Checker<'a> {
         };
         let Some(path) = candidates.iter().find(is_protected).cloned() else { return false };
         let scope = std::mem::replace(&mut self.scope, Scope::File { path, access });
-        self.part(text, self.policy.defaults.destructive, "the file is protected");
+        self.part(text, self.policy.defaults.protected, "the file is protected");
         self.scope = scope;
         true
     }
@@ -330,8 +367,10 @@ pub(super) fn written(command: &Command) -> (Vec<Word>, bool) {
         Writes::Last => (operands().next_back().cloned().into_iter().collect(), true),
         Writes::Options(options) => (programs::values(options, arguments), true),
         Writes::Nothing => (vec![], false),
-        // The first operand is the script, which is read.
-        Writes::Unknown if matches!(command.role, Role::Opaque(_)) => {
+        // The first operand of a language is the script, which is read.
+        Writes::Unknown
+            if matches!(command.role, Role::Opaque(_)) && programs::find(base).is_known() =>
+        {
             (operands().skip(1).cloned().collect(), false)
         }
         Writes::Unknown => (arguments.to_vec(), false),

@@ -3,17 +3,29 @@
 use std::path::Path;
 
 use super::paths::Directories;
-use crate::programs::{self, Harm, Target};
-use crate::shell::{Analysis, Command, RedirectAccess, Word};
+use crate::programs::{self, Reach, Target, Trait, Writes};
+use crate::shell::{Analysis, Command, FOUND, RedirectAccess, Word};
 
 /// Directories whose removal destroys the system.
 const VITAL: &str = "/ /bin /boot /dev /etc /home /lib /lib64 /opt /proc /root /sbin /sys /usr /var \
     /Users /System /Library /Applications";
 
-/// Returns the worst damage that a command does, if it is a known one.
-pub(super) fn harm(command: &Command, directories: Directories<'_>) -> Option<&'static Harm> {
+/// Damage that a command does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Damage {
+    pub(super) reach: Reach,
+    /// The reason shown to users.
+    pub(super) reason: &'static str,
+}
+
+/// Returns the worst damage that a command does in a directory, if it is a known one.
+pub(super) fn damage(
+    command: &Command,
+    directories: Directories<'_>,
+    workspace: &Path,
+) -> Option<Damage> {
     if command.redirects.iter().any(|r| r.access != RedirectAccess::Read && is_disk(&r.target)) {
-        return Some(&programs::OVERWRITES_DISK);
+        return Some(Damage { reach: Reach::Machine, reason: programs::OVERWRITES_DISK.reason });
     }
     let hits = |target: Target, arguments: &[Word]| {
         let is_vital = |word: &Word| is_vital(word, directories);
@@ -26,10 +38,59 @@ pub(super) fn harm(command: &Command, directories: Directories<'_>) -> Option<&'
         }
     };
     let harms = programs::harms(&command.words);
-    let harms =
-        harms.filter(|(harm, arguments)| hits(harm.target, arguments)).map(|(harm, _)| harm);
+    let harms = harms.filter(|(harm, arguments)| hits(harm.target, arguments));
+    let damages = harms.map(|(harm, arguments)| {
+        let reach = match harm.reach {
+            Reach::Workspace => files_reach(command, arguments, directories, workspace),
+            reach => reach,
+        };
+        Damage { reach, reason: harm.reason }
+    });
     // Of several that are equally severe, the first.
-    harms.min_by_key(|harm| !harm.is_catastrophic)
+    damages.reduce(|worst, other| if other.reach > worst.reach { other } else { worst })
+}
+
+/// Returns how far damage to files reaches: to the workspace, to its repository, or beyond.
+fn files_reach(
+    command: &Command,
+    arguments: &[Word],
+    directories: Directories<'_>,
+    workspace: &Path,
+) -> Reach {
+    let reach = |path: &Path| match path.strip_prefix(workspace) {
+        Ok(inside) if inside.as_os_str().is_empty() || inside.starts_with(".git") => Reach::History,
+        Ok(_) => Reach::Workspace,
+        Err(_) if is_temporary(path) => Reach::Workspace,
+        Err(_) => Reach::Outside,
+    };
+    if !directories.cwd.starts_with(workspace) && !is_temporary(directories.cwd) {
+        return Reach::Outside;
+    }
+    let program = programs::find(command.base().unwrap_or_default());
+    if !matches!(program.writes, Writes::All | Writes::Last) {
+        return Reach::Workspace;
+    }
+    let reaches = operands(arguments).map(|word| {
+        let raw = word.raw().replace('"', "");
+        let text = match word {
+            Word::Literal { text, .. } => text.clone(),
+            Word::Unknown { .. } if raw.starts_with("$HOME") => raw.replace("$HOME", "~"),
+            Word::Unknown { .. } if raw.starts_with("$PWD") => raw.replace("$PWD", "."),
+            // What is unknown is left to the sandbox.
+            Word::Unknown { prefix, .. } if prefix.is_empty() => return Reach::Workspace,
+            Word::Unknown { prefix, .. } => prefix.clone(),
+        };
+        let path = directories.absolute(&text, directories.cwd);
+        // The root of a search is not what is deleted.
+        let is_root =
+            program.has(Trait::Searches) || matches!(word, Word::Unknown { why: FOUND, .. });
+        if is_root && path == workspace { Reach::Workspace } else { reach(&path) }
+    });
+    reaches.max().unwrap_or(Reach::Workspace)
+}
+
+fn is_temporary(path: &Path) -> bool {
+    ["/tmp", "/var/tmp"].iter().any(|tmp| path.starts_with(tmp) && path != Path::new(tmp))
 }
 
 /// Returns true if a function of the script starts itself twice in the background.

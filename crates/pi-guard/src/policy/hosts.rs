@@ -10,10 +10,21 @@ pub(super) fn matches(pattern: &str, host: &str) -> bool {
     if paths::glob(&pattern, &host) {
         return true;
     }
+    if pattern == "localhost" && is_local_name(&host) {
+        return true;
+    }
     let Some(address) = address(&host) else { return false };
-    let loopback = address.is_loopback() && pattern == "localhost";
+    // A connection to the unspecified address reaches this machine.
+    let is_local = address.is_loopback() || address.is_unspecified();
+    let loopback = is_local && pattern == "localhost";
     let text = address.to_string();
     loopback || self::address(&pattern) == Some(address) || paths::glob(&pattern, &text)
+}
+
+/// Returns true if a name means this machine.
+fn is_local_name(host: &str) -> bool {
+    matches!(host, "ip6-localhost" | "ip6-loopback" | "localhost.localdomain")
+        || host.ends_with(".localhost")
 }
 
 /// Returns true if a word may be a host that the pattern matches. A word without a dot is more often
@@ -118,6 +129,13 @@ mod tests {
             ("localhost", "127.3.2.1", true),
             ("localhost", "::1", true),
             ("localhost", "LOCALHOST", true),
+            ("localhost", "0", true),
+            ("localhost", "0.0.0.0", true),
+            ("localhost", "[::]:80", true),
+            ("localhost", "::", true),
+            ("localhost", "ip6-localhost", true),
+            ("localhost", "a.localhost", true),
+            ("localhost", "1.1.1.1", false),
             ("169.254.169.254", "2852039166", true),
             ("169.254.169.254", "169.254.43518", true),
             ("*", "example.com", true),

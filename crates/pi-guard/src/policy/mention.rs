@@ -25,7 +25,9 @@ impl Checker<'_> {
             self.mentions(&names.join(" "), rule.origin.clone());
         }
         self.mentioned_files(&words);
-        for name in words.iter().flat_map(|word| spelling::names(word)) {
+        for name in
+            words.iter().flat_map(|word| spelling::names(word)).filter(|name| name.len() > 2)
+        {
             let part = word_as_host(self.policy, name);
             if let Some(part) = part.filter(|part| part.decision == Decision::Forbid) {
                 return self.mentions(name, part.rule.unwrap_or_default());

@@ -55,6 +55,16 @@ impl PathRule {
 impl Directories<'_> {
     /// Returns the absolute path of a text, without access to the disk.
     pub(super) fn absolute(&self, text: &str, cwd: &Path) -> PathBuf {
+        self.absolute_through(text, cwd, &Path::to_owned)
+    }
+
+    /// Returns the absolute path of a text whose `..` are above the real directories.
+    pub(super) fn absolute_through(
+        &self,
+        text: &str,
+        cwd: &Path,
+        real: &dyn Fn(&Path) -> PathBuf,
+    ) -> PathBuf {
         let path = match (text.strip_prefix('~'), self.home) {
             (Some(rest), Some(home)) => {
                 let (user, rest) = rest.split_once('/').unwrap_or((rest, ""));
@@ -68,7 +78,18 @@ impl Directories<'_> {
             }
             _ => cwd.join(text),
         };
-        self.through_proc(normal(&path), cwd)
+        let mut resolved = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    resolved = real(&resolved);
+                    resolved.pop();
+                }
+                other => resolved.push(other),
+            }
+        }
+        real(&self.through_proc(resolved, cwd))
     }
 
     /// Resolves `/proc/self/root/x` to `/x` and `/proc/self/cwd/x` to `x`.
@@ -192,20 +213,6 @@ pub(super) fn glob(pattern: &str, text: &str) -> bool {
         }
     }
     pattern[p..].iter().all(|c| *c == '*')
-}
-
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                normal.pop();
-            }
-            other => normal.push(other),
-        }
-    }
-    normal
 }
 
 /// Returns the host of a URL.

@@ -1,8 +1,9 @@
 //! Rules on commands, and how they match.
 //!
-//! A rule that allows matches only commands that are written exactly so. A rule that asks or
-//! forbids matches more: options in between, in another order or in a bundle, the program by its
-//! path. A command that is known only in part may match, which is a result of its own.
+//! A rule that allows matches only commands that begin exactly so, and whose further options do not
+//! make the program run something else or write somewhere else. A rule that asks or forbids matches
+//! more: options in between, in another order or in a bundle, the program by its path. A command
+//! that is known only in part may match, which is a result of its own.
 
 use std::path::PathBuf;
 
@@ -46,12 +47,14 @@ impl CommandRule {
         command: &Command,
         program: &Program<'_>,
         same: &dyn Fn(&str, &str) -> bool,
+        is_outside: &dyn Fn(&str) -> bool,
     ) -> Match {
         let Some((first, rest)) = self.prefix.split_first() else { return Match::No };
         let words = command.words.get(1..).unwrap_or_default();
         if self.decision == Decision::Allow {
             let named = first.iter().any(|name| same(program.written, name));
-            return if named && matches_exactly(rest, words) { Match::Yes } else { Match::No };
+            let is_match = named && matches_exactly(rest, words, is_outside);
+            return if is_match { Match::Yes } else { Match::No };
         }
         if first.iter().any(|name| program.is(name)) {
             match_widely(rest, words, programs::find(base_name(program.written)))
@@ -60,14 +63,24 @@ impl CommandRule {
         }
     }
 
-    /// Returns true if the words of the rule occur in this order in text that cannot be analyzed.
+    /// Returns true if the words of the rule occur in this order in text that cannot be analyzed,
+    /// with little between them.
     pub(super) fn is_mentioned(&self, tokens: &[&str]) -> bool {
-        let mut tokens = tokens.iter();
-        self.prefix.iter().enumerate().all(|(index, alternatives)| {
-            tokens.any(|token| {
-                let token = if index == 0 { base_name(token) } else { token };
-                alternatives.iter().any(|a| a.eq_ignore_ascii_case(token))
-            })
+        let is_one_of = |alternatives: &[String], token: &str| {
+            alternatives.iter().any(|a| a.eq_ignore_ascii_case(token))
+        };
+        let Some((program, rest)) = self.prefix.split_first() else { return false };
+        (0..tokens.len()).any(|at| {
+            let mut tokens = tokens[at..].iter();
+            tokens.next().is_some_and(|token| is_one_of(program, base_name(token)))
+                && rest.iter().all(|alternatives| {
+                    let mut others = 0;
+                    let near = tokens.by_ref().take_while(|token| {
+                        others += usize::from(!token.starts_with('-'));
+                        others <= MAX_BETWEEN + 1
+                    });
+                    near.into_iter().any(|token| is_one_of(alternatives, token))
+                })
         })
     }
 }
@@ -84,11 +97,58 @@ impl Program<'_> {
     }
 }
 
-fn matches_exactly(prefix: &[Vec<String>], words: &[Word]) -> bool {
-    prefix.len() <= words.len()
-        && prefix.iter().zip(words).all(|(alternatives, word)| {
-            word.literal().is_some_and(|text| alternatives.iter().any(|a| a == text))
-        })
+/// The maximum number of words that are no options between two words of a rule that is mentioned.
+const MAX_BETWEEN: usize = 2;
+/// Parts of the names of options that make a program run something.
+const RUNNING: &[&str] = &[
+    "cmd",
+    "command",
+    "config",
+    "editor",
+    "eval",
+    "exec",
+    "hook",
+    "linker",
+    "loader",
+    "options",
+    "pager",
+    "plugin",
+    "preload",
+    "program",
+    "require",
+    "runner",
+    "shell",
+    "toolchain",
+    "wrapper",
+];
+
+fn matches_exactly(
+    prefix: &[Vec<String>],
+    words: &[Word],
+    is_outside: &dyn Fn(&str) -> bool,
+) -> bool {
+    let Some((named, further)) = words.split_at_checked(prefix.len()) else { return false };
+    prefix.iter().zip(named).all(|(alternatives, word)| {
+        word.literal().is_some_and(|text| alternatives.iter().any(|a| a == text))
+    }) && are_covered(further, is_outside)
+}
+
+/// Returns true if no further word of a command can be an option that makes the program run
+/// something else, or write somewhere else.
+fn are_covered(words: &[Word], is_outside: &dyn Fn(&str) -> bool) -> bool {
+    let mut after_option = false;
+    words.iter().all(|word| {
+        let Some(text) = word.literal() else { return !word.may_be_option() };
+        if !programs::is_option(text) {
+            return !std::mem::take(&mut after_option) || !is_outside(text);
+        }
+        after_option = true;
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        let attached = if text.starts_with("--") { "" } else { text.get(2..).unwrap_or_default() };
+        !RUNNING.iter().any(|part| name.contains(part))
+            && !is_outside(value)
+            && !is_outside(attached)
+    })
 }
 
 fn match_widely(prefix: &[Vec<String>], words: &[Word], program: &Entry) -> Match {

@@ -207,7 +207,7 @@ mod tests {
             ("pytest -q", "commands that begin with `pytest`", true),
             ("touch a.txt", "commands that begin with `touch`", true),
             ("mkdir a", "commands that begin with `mkdir`", true),
-            ("tool deploy x", "commands that begin with `tool deploy`", true),
+            ("tool deploy x", "exactly `tool deploy x`", false),
             ("git -C x push", "exactly `git -C x push`", false),
             ("git config x y", "exactly `git config x y`", false),
             ("cargo run -- x", "exactly `cargo run -- x`", false),

@@ -6,6 +6,9 @@ use crate::shell::{Analysis, Command, Word};
 /// The maximum number of spellings of a word that are checked.
 const MAX_SPELLINGS: usize = 32;
 
+/// The maximum number of options in a bundle after which a value is looked for.
+const MAX_BUNDLE: usize = 4;
+
 /// A variable and a value that the script gives to it.
 #[derive(Debug, Clone)]
 pub(super) struct Variable {
@@ -23,9 +26,12 @@ impl Variable {
 pub(super) fn pieces(argument: &str) -> Vec<&str> {
     let mut pieces = vec![argument];
     if let Some(rest) = argument.strip_prefix('-').filter(|rest| !rest.starts_with('-')) {
-        let mut value = rest.chars();
-        value.next();
-        pieces.extend([value.as_str(), value.as_str().trim_start_matches('@')]);
+        // A value may follow several letters: `-uoFILE`.
+        let letters = rest.char_indices().take_while(|(_, c)| c.is_ascii_alphanumeric());
+        for (at, letter) in letters.take(MAX_BUNDLE) {
+            let value = &rest[at + letter.len_utf8()..];
+            pieces.extend([value, value.trim_start_matches('@')]);
+        }
     }
     let separators = |c: char| matches!(c, '=' | '@' | ':' | ';' | ',');
     for (at, separator) in argument.match_indices(separators) {
@@ -211,7 +217,7 @@ fn braces(text: &str) -> Option<(&str, Vec<&str>, &str)> {
 /// Returns the names in an argument that may be hosts.
 pub(super) fn names(argument: &str) -> impl Iterator<Item = &str> {
     let apart = |c: char| "/@:,=[];?#\\".contains(c);
-    argument.split(apart).filter(|name| name.len() > 2)
+    argument.split(apart).filter(|name| !name.is_empty())
 }
 
 #[cfg(test)]
@@ -231,6 +237,7 @@ mod tests {
             assert_eq!(pieces(argument), expected);
         }
         assert!(pieces("file=@.env;type=x").contains(&".env"));
+        assert!(pieces("-uolocked/x").contains(&"locked/x"));
         assert!(pieces("-é").len() < 3);
     }
 

@@ -12,8 +12,9 @@
 //! | `[abc]` | arguments that consist of these characters |
 //!
 //! A list of options names those that a program accepts: `-ab` for `-a` and `-b`, `-cd=` for `-c`
-//! and `-d` with a value, and `--long`, `--long=` or, if only an attached value is accepted,
-//! `--long?`.
+//! and `-d` with a value, `-name.` and `-name.=` for one word, and `--long`, `--long=` or, if only
+//! an attached value is accepted, `-x?` and `--long?`. Abbreviations are not accepted. An option with an
+//! optional value is listed without one, so that the next word is looked at.
 
 use crate::shell::Word;
 
@@ -32,8 +33,6 @@ pub(crate) struct Call {
 /// The condition that every call satisfies.
 pub(super) const ANY: Call =
     Call { words: &[], with: "", and: "", without: "", only: None, least: 0, most: usize::MAX };
-/// Calls in which every option is known.
-pub(super) const LITERAL: Call = Call { without: "--", ..ANY };
 /// The call without arguments.
 pub(super) const BARE: Call = Call { only: Some(""), most: 0, ..ANY };
 
@@ -98,7 +97,8 @@ impl Call {
             Some(end) => (&rest[..end], &rest[end + 1..]),
             None => (rest, &[][..]),
         };
-        if self.only.is_some() && end.is_some() {
+        let knows_end = |only: &str| only.split_ascii_whitespace().any(|option| option == "--");
+        if end.is_some() && self.only.is_some_and(|only| !knows_end(only)) {
             return false;
         }
         if !options.iter().all(|word| is_absent(self.without, word, certainly)) {
@@ -116,7 +116,12 @@ impl Call {
                     None => return false,
                 },
                 (Some(text), None) if is_option(text) => {}
-                (None, Some(_)) if certainly && word.may_be_option() => return false,
+                (None, Some(only)) if certainly && word.may_be_option() => match word {
+                    // `--author="$x"`: the option is known although its value is not.
+                    Word::Unknown { prefix, many: false, .. }
+                        if prefix.contains('=') && takes_value(only, prefix).is_some() => {}
+                    _ => return false,
+                },
                 _ => count += 1,
             }
         }
@@ -202,12 +207,22 @@ pub(crate) fn takes_value(options: &str, text: &str) -> Option<bool> {
         let option = listed.find(|option| option.trim_end_matches(['=', '?']) == name)?;
         return Some(option.ends_with('=') && value.is_none());
     }
+    if let Some(exact) =
+        listed.clone().find(|o| o.trim_end_matches('=').strip_suffix('.') == Some(text))
+    {
+        return Some(exact.ends_with('='));
+    }
     let letters = text.strip_prefix('-')?;
     for (at, letter) in letters.char_indices() {
-        let mut bundles = listed.clone().filter(|option| !option.starts_with("--"));
-        let bundle = bundles.find(|bundle| bundle[1..].contains(letter) && letter != '=')?;
+        let mut bundles =
+            listed.clone().filter(|option| !option.starts_with("--") && !option.contains('.'));
+        let bundle =
+            bundles.find(|bundle| bundle[1..].contains(letter) && !"=?".contains(letter))?;
         if bundle.ends_with('=') {
             return Some(at + letter.len_utf8() == letters.len());
+        }
+        if bundle.ends_with('?') {
+            return Some(false);
         }
     }
     Some(false)

@@ -1,12 +1,38 @@
 //! Git and its subcommands.
 
 use super::arguments::{ANY, BARE};
-use super::{Approval, Program, READS, Trait, Writes, harm, programs};
+use super::{Approval, Program, READS, Reach, Trait, Writes, harm, programs};
 
 const DISCARDS: &str = "it discards uncommitted changes";
 const REWRITES: &str = "it rewrites history";
+const MAX: usize = usize::MAX;
+/// Force, or paths that stand for many files.
+const FORCED: &str = "-f --force -- . .. ./* ../* :* [*]";
 const LISTS_BRANCHES: &str =
     "-arvl --all --list --show-current --sort= --format= --merged --no-merged --contains";
+/// Options of subcommands that show something. Left out are those that write a file, or run a
+/// filter, a pager or a program for signatures.
+const VIEW: &str = "-- -0123456789abcdefghijkmopqrstuvwxyzADEFHIPRTWX -nSGLUMCBl? --abbrev \
+    --abbrev-commit --abbrev-ref --absolute-git-dir --after --ahead-behind --all --all-match \
+    --always --author --author-date-order --batch --batch-check --before --binary --boundary \
+    --branch --branches --cached --check --cherry --cherry-mark --cherry-pick --children --color \
+    --color-moved --color-words --committer --contains --count --date --date-order --decorate \
+    --deleted --dereference --diff-algorithm --diff-filter --directory --dirstat --dirty --email \
+    --error-unmatch --exact-match --exclude --exclude-standard --exit-code --find-copies \
+    --find-renames --first-parent --follow --fork-point --format --full-history --full-index \
+    --full-name --function-context --git-common-dir --git-dir --graph --grep --hash --head --heads \
+    --histogram --ignore-all-space --ignore-blank-lines --ignore-case --ignore-space-at-eol \
+    --ignore-space-change --ignore-submodules --ignored --inter-hunk-context --invert-grep \
+    --is-ancestor --is-bare-repository --is-inside-work-tree --left-right --line-porcelain --long \
+    --match --max-count --merge-base --merged --merges --minimal --modified --name-only \
+    --name-status --no-abbrev --no-color --no-decorate --no-ext-diff --no-index --no-merged \
+    --no-merges --no-patch --no-renames --no-textconv --no-walk --numbered --numstat --object-id \
+    --oneline --others --parents --patch --patch-with-stat --patience --pickaxe-all \
+    --pickaxe-regex --points-at --porcelain --pretty --quiet --raw --relative --remotes --reverse \
+    --root --short --shortstat --show-cdup --show-email --show-name --show-number --show-prefix \
+    --show-stash --show-toplevel --since --skip --sort --source --stage --staged --stat --submodule \
+    --summary --symbolic --symbolic-full-name --tags --text --topo-order --unified --unmerged \
+    --until --untracked-files --verbose --verify --word-diff";
 /// Settings that execute nothing; every other one may.
 const SETTINGS: &str = "user.name user.email init.defaultbranch core.quotepath core.autocrlf \
     core.filemode core.ignorecase pull.rebase push.default commit.gpgsign fetch.prune merge.ff \
@@ -19,13 +45,14 @@ pub(super) const PROGRAMS: &[Program] = programs! {
         runs_with: "--upload-pack --receive-pack --exec --extcmd --open-files-in-pager --template \
             --config --tool --import-cmd --to-cmd --cc-cmd --sendmail-cmd *ext::*",
         reads: &[BARE],
+        version: "--version",
         prints_number: &[ANY.words(&["rev-list", "--count"]).only("").operands(1, 1)],
         writes: Writes::Options("-o --output --template --separate-git-dir"),
         subcommands: SUBCOMMANDS,
         settings: SETTINGS,
         // A refspec with a plus is forced, and one without a source deletes.
         synonyms: &["-f --force +*", "-D --delete", "-d --delete :*", "-a --all", "-n --no-verify"],
-        traits: &[Trait::Extensible],
+        traits: &[Trait::Extensible, Trait::ReadsConfiguration],
         approval: Approval::Subcommand }
 };
 
@@ -37,20 +64,24 @@ const SUBCOMMANDS: &[Program] = programs! {
     "status diff log show rev-parse ls-files ls-tree blame annotate describe shortlog cat-file \
      rev-list merge-base name-rev for-each-ref show-ref count-objects cherry check-ignore \
      diff-tree diff-index diff-files whatchanged version range-diff" {
-        reads: &[ANY.without("--output --ext-diff --textconv --exec --upload-pack --filters \
-            --paginate --show-signature -O --open-files-in-pager")] }
-    "grep" { reads: &[ANY.without("--textconv -O --open-files-in-pager")], runs_with: "-O" }
+        reads: &[ANY.only(VIEW)] }
+    "grep" { runs_with: "-O", reads: &[ANY.only("-- -aceEFGhHiIlLnPqrvwWz -ABCm? --cached --untracked \
+        --count --files-with-matches --ignore-case --line-number --word-regexp --fixed-strings")] }
     "check-attr" { reads: READS }
-    "var" { reads: &[ANY.operands(1, 1)] }
+    "var" { reads: &[ANY.only("").operands(1, 1)] }
     "bisect" { reads: &[BARE.words(&["log"])], runs_with: "run" }
-    "branch" { harms: &[harm(ANY.with("-D -d --delete"), "it deletes a branch")],
+    "branch" { harms: &[
+            harm(Reach::Workspace, ANY.with("-d --delete"), "it deletes a branch"),
+            harm(Reach::History, ANY.with("-D -M -C -f --force"), "it deletes commits of a branch")],
         reads: &[BARE.only(LISTS_BRANCHES),
             ANY.only(LISTS_BRANCHES).with("-l --list --merged --no-merged --contains")] }
-    "checkout" { harms: &[harm(ANY.with("-f --force -- ."), DISCARDS),
+    "checkout" { harms: &[harm(Reach::Workspace, ANY.with(FORCED), DISCARDS),
+        harm(Reach::History, ANY.with("-B"), REWRITES),
         // `git checkout HEAD~1 file`
-        harm(ANY.without("-b -B -t --track --orphan --detach").operands(2, usize::MAX), DISCARDS)] }
+        harm(Reach::Workspace,
+            ANY.without("-b -B -t --track --orphan --detach").operands(2, MAX), DISCARDS)] }
     "clean" { reads: &[BARE.only("-dnxX --dry-run").with("-n --dry-run")],
-        harms: &[harm(ANY.with("-f --force"), "it deletes untracked files")] }
+        harms: &[harm(Reach::Workspace, ANY.with("-f --force"), "it deletes untracked files")] }
     "clone" { runs_with: "-u -c" }
     "config" { settings: SETTINGS,
         reads: &[
@@ -61,26 +92,30 @@ const SUBCOMMANDS: &[Program] = programs! {
             ANY.words(&["get"]).only("").operands(0, 1),
         ] }
     "difftool rebase" { runs_with: "-x" }
-    "filter-branch" { runs_with: "*-filter*", harms: &[harm(ANY.with("*"), REWRITES)] }
-    "gc prune update-ref" { harms: &[harm(ANY.with("*"), REWRITES)] }
+    "filter-branch" { runs_with: "*-filter*", harms: &[harm(Reach::History, ANY, REWRITES)] }
+    "gc prune update-ref" { harms: &[harm(Reach::History, ANY.with("*"), REWRITES)] }
     "mergetool" { runs_with: "-t" }
-    "push" { harms: &[harm(
-        ANY.with("-f -d --force --force-with-lease --delete --mirror --prune +* :*"),
+    "push" { harms: &[harm(Reach::Remote,
+        ANY.with("-f -d --force --force-with-lease --force-if-includes --delete --mirror --prune +* :*"),
         "it overwrites or deletes remote branches")] }
-    "reflog" { reads: &[BARE, ANY.words(&["show"])],
-        harms: &[harm(ANY.with("expire delete drop"), REWRITES)] }
+    "reflog" { reads: &[BARE, ANY.words(&["show"]).only(VIEW)],
+        harms: &[harm(Reach::History, ANY.with("expire delete drop"), REWRITES)] }
     "remote" { reads: &[BARE.only("-v"), BARE.words(&["show"]),
         ANY.words(&["get-url"]).only("").operands(1, 1)] }
-    "reset" { harms: &[harm(ANY.with("--hard --merge"), DISCARDS)] }
+    "reset" { harms: &[harm(Reach::History, ANY.with("--hard --merge --keep"), DISCARDS)] }
     // Changes that are only unstaged are still in the working tree.
     "restore" { harms: &[
-        harm(ANY.with("-f --force -- .").without("-S --staged"), DISCARDS),
-        harm(ANY.with("-f --force -- .").and("-W --worktree"), DISCARDS)] }
-    "stash" { reads: &[BARE.words(&["list"]), ANY.words(&["show"]).without("--*")],
-        harms: &[harm(ANY.with("drop clear"), DISCARDS)] }
-    "submodule" { reads: &[BARE.words(&["status"])], runs_with: "foreach" }
-    "switch" { harms: &[harm(ANY.with("-f --force -- . --discard-changes"), DISCARDS)] }
-    "tag" { reads: &[BARE, ANY.with("-l --list").without("-d -f -a -s")],
-        harms: &[harm(ANY.with("-D -d --delete"), "it deletes a tag")] }
-    "worktree" { reads: &[BARE.words(&["list"])] }
+        harm(Reach::Workspace, ANY.without("-S --staged").operands(1, MAX), DISCARDS),
+        harm(Reach::Workspace, ANY.with("-W --worktree --pathspec-from-file"), DISCARDS)] }
+    "stash" { reads: &[BARE.words(&["list"]), ANY.words(&["show"]).only("-pu --patch --stat")],
+        harms: &[harm(Reach::History, ANY.with("drop clear"), DISCARDS)] }
+    "submodule" { reads: &[BARE.words(&["status"])], runs_with: "foreach",
+        harms: &[harm(Reach::History, ANY.words(&["deinit"]).with("-f --force"), DISCARDS)] }
+    "switch" { harms: &[
+        harm(Reach::Workspace, ANY.with("-f --force --discard-changes"), DISCARDS),
+        harm(Reach::History, ANY.with("-C --force-create"), REWRITES)] }
+    "tag" { reads: &[BARE, ANY.with("-l --list").only("-l --list --sort --format --contains")],
+        harms: &[harm(Reach::Workspace, ANY.with("-d --delete -f --force"), "it deletes a tag")] }
+    "worktree" { reads: &[BARE.words(&["list"])],
+        harms: &[harm(Reach::Outside, ANY.words(&["remove"]).with("-f --force"), DISCARDS)] }
 };

@@ -11,23 +11,23 @@ fn every_name_has_one_entry() {
     let duplicates: Vec<&str> =
         names.windows(2).filter(|pair| pair[0].0 == pair[1].0).map(|pair| pair[0].0).collect();
     assert_eq!(duplicates, [""; 0]);
-    assert!(names.len() > 700, "{}", names.len());
+    assert!(names.len() > 300, "{}", names.len());
 }
 
 #[test]
 fn entries_are_found() {
-    for name in ["git", "rm", "[", ".", "python3.12", "ld-linux-x86-64.so.2", "mkfs.ext4"] {
+    for name in ["git", "rm", "[", ".", "mkfs.ext4"] {
         assert!(find(name).is_known(), "{name}");
     }
-    for name in ["", "cat2", "gitk", "made-up"] {
+    for name in ["", "cat2", "gitk", "made-up", "python3.12", "ksh93", "vim.basic"] {
         assert!(!find(name).is_known(), "{name}");
     }
     assert_eq!(split_dashed("git-push"), Some(("git", "push")));
     assert_eq!(split_dashed("ls-push"), None);
 }
 
-/// Words that are names of programs too: a kind of node, tokens, a path, access, a subcommand.
-const OTHER_MEANINGS: &[&str] = &["command", "[", ".", "read", "script", "set"];
+/// Words that are names of programs too: a kind of node, tokens, a path, access, parts of options.
+const OTHER_MEANINGS: &[&str] = &["command", "[", ".", "read", "set", "eval", "exec"];
 
 /// Facts about programs belong into the table: the analysis and the policy name none of them.
 #[test]

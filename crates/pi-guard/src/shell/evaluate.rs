@@ -2,18 +2,22 @@
 //!
 //! In arithmetic, in subscripts and where a builtin expects the name of a variable, bash evaluates
 //! the *values* of variables and runs the substitutions in them: with `x='a[$(rm y)]'`, `$((x))`
-//! runs rm. So a variable may be used there only if the script shows that its value is a number.
-//! Variables that the script does not set belong to the caller and are trusted.
+//! runs rm, and quotes make no difference. So such a text is harmless only if, without its quotes,
+//! it consists of numbers, operators and variables that the script shows to be numbers. A variable
+//! that the script does not set may have any value.
 
+use super::variables;
 use super::word::Word;
 use crate::programs;
 
-/// The variables of a script that may contain text, and those whose value is evaluated.
+/// The variables of a script that are numbers, and those whose value is evaluated.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Evaluation {
-    /// Variables whose value may not be a number.
+    /// Variables that are set to a number.
+    numbers: Vec<String>,
+    /// Variables that are set to something that may not be a number.
     texts: Vec<String>,
-    /// Variables that are set to the value of another variable.
+    /// Variables that are set to a number if another variable is one.
     copies: Vec<(String, String)>,
     /// Variables whose value is evaluated.
     evaluated: Vec<String>,
@@ -23,13 +27,20 @@ impl Evaluation {
     /// Notes that a variable is set to a word.
     pub(super) fn assign(&mut self, name: &str, value: &Word) {
         let name = name.split(['[', '+']).next().unwrap_or(name).to_owned();
-        match value {
-            Word::Literal { text, .. } if is_number(text) => {}
-            Word::Literal { .. } => self.texts.push(name),
-            Word::Unknown { raw, .. } => match sources(raw) {
-                Some(names) => self.copies.extend(names.into_iter().map(|n| (name.clone(), n))),
-                None => self.texts.push(name),
-            },
+        let used = match value {
+            Word::Literal { text, .. } => {
+                let is_number =
+                    text.chars().all(|c| c.is_ascii_digit() || " +-*/%.:,_".contains(c));
+                is_number.then(Vec::new)
+            }
+            Word::Unknown { raw, .. } => scan(raw, false).map(|scan| scan.used),
+        };
+        match used {
+            Some(used) => {
+                self.copies.extend(used.into_iter().map(|from| (name.clone(), from)));
+                self.numbers.push(name);
+            }
+            None => self.texts.push(name),
         }
     }
 
@@ -38,104 +49,142 @@ impl Evaluation {
         self.texts.push(name.split(['[', '=']).next().unwrap_or(name).to_owned());
     }
 
-    /// Notes that text is evaluated as arithmetic. Returns false if it may run something with any
-    /// values of its variables.
+    /// Notes that text is evaluated as arithmetic. Returns the variables that it uses or sets, or
+    /// `None` if it may run something with any values of its variables.
     #[must_use]
-    pub(super) fn evaluate(&mut self, text: &str) -> bool {
-        if has_parameters(text) {
-            return false;
-        }
-        // A length is always a number.
-        let text = text.replace("${#", "${#0");
-        let names = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-        let names = names.filter(|name| name.starts_with(|c: char| !c.is_ascii_digit()));
-        self.evaluated.extend(names.map(str::to_owned));
-        true
+    pub(super) fn evaluate(&mut self, text: &str) -> Option<Vec<String>> {
+        let Scan { used, set } = scan(text, true)?;
+        self.evaluated.extend(used.iter().cloned());
+        self.numbers.extend(set.iter().cloned());
+        Some([used, set].concat())
     }
 
-    /// Returns true if a value that may not be a number is evaluated.
+    /// Returns true if a value is evaluated that is not shown to be a number.
     pub(super) fn is_dangerous(&self) -> bool {
-        if self.evaluated.is_empty() || self.texts.is_empty() {
-            return false;
-        }
         let mut texts = self.texts.clone();
+        let is_number = |name: &String, texts: &[String]| {
+            let is_set = self.numbers.contains(name) && !texts.contains(name);
+            variables::is_counter(name) || is_set && !variables::is_of_shell(name)
+        };
         // Each iteration but the last adds at least one name.
         loop {
             let copied: Vec<String> = self
                 .copies
                 .iter()
-                .filter(|(to, from)| texts.contains(from) && !texts.contains(to))
+                .filter(|(to, from)| !texts.contains(to) && !is_number(from, &texts))
                 .map(|(to, _)| to.clone())
                 .collect();
             if copied.is_empty() {
-                return self.evaluated.iter().any(|name| texts.contains(name));
+                return self.evaluated.iter().any(|name| !is_number(name, &texts));
             }
             texts.extend(copied);
         }
     }
 }
 
-fn is_number(text: &str) -> bool {
-    text.chars().all(|c| c.is_ascii_digit() || " +-*/%.:_".contains(c))
+/// The variables in a text that is a number, or arithmetic, if they are numbers.
+#[derive(Default)]
+struct Scan {
+    used: Vec<String>,
+    set: Vec<String>,
 }
 
-/// Returns true if text uses positional parameters, which may be anything.
-fn has_parameters(text: &str) -> bool {
-    text.match_indices('$').any(|(at, _)| {
-        let rest = &text[at + 1..];
-        let rest = rest.strip_prefix('{').unwrap_or(rest);
-        rest.starts_with(|c: char| c.is_ascii_digit() && c != '0' || c == '@' || c == '*')
-    })
-}
-
-/// Returns the variables of a value that is a number if all of them are.
-fn sources(raw: &str) -> Option<Vec<String>> {
-    let raw = raw.strip_prefix('"').and_then(|r| r.strip_suffix('"')).unwrap_or(raw);
-    if let Some(inside) = raw.strip_prefix("$((").and_then(|r| r.strip_suffix("))")) {
-        // The inside is evaluated in its place.
-        return (!inside.contains("))")).then(Vec::new);
-    }
-    if let Some(inside) = raw.strip_prefix("$(").and_then(|r| r.strip_suffix(')')) {
-        return prints_number(inside).then(Vec::new);
-    }
-    if let Some(inside) = raw.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
-        return is_number(&inside.replace(['\n', '\t'], " ")).then(Vec::new);
-    }
-    // A pattern, or braces.
-    if !raw.contains('$') {
-        return None;
-    }
-    let mut names = Vec::new();
-    let mut parts = raw.split('$');
-    let start = parts.next().unwrap_or_default();
-    for part in parts {
-        let (inside, rest) = match part.strip_prefix('{') {
-            Some(braced) => braced.split_once('}')?,
-            None => {
-                let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-                // Special variables such as `$?` are one character.
-                let first = part.chars().next().map_or(0, char::len_utf8);
-                part.split_at(end.unwrap_or(part.len()).max(first))
-            }
-        };
-        // A length is always a number.
-        if !(matches!(inside, "?" | "#" | "$" | "!") || inside.starts_with('#')) {
-            let first = inside.chars().next()?;
-            let plain = inside.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-            if !plain || first.is_ascii_digit() {
+/// Reads a text of numbers, operators, variables and substitutions that print numbers. In
+/// arithmetic, names are variables too. Returns `None` for every other text.
+fn scan(text: &str, arithmetic: bool) -> Option<Scan> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut scan = Scan::default();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if first.is_ascii_digit() {
+            // `0x1f`, `16#ff`
+            rest = rest.trim_start_matches(|c: char| is_name(c) || "@#".contains(c));
+        } else if is_name(first) {
+            if !arithmetic {
                 return None;
             }
-            names.push(inside.to_owned());
-        }
-        if !is_number(rest) {
-            return None;
+            let (name, after) = rest.split_at(rest.find(|c| !is_name(c)).unwrap_or(rest.len()));
+            let next = after.trim_start();
+            let is_set = next.starts_with('=') && !next.starts_with("==");
+            let names = if is_set { &mut scan.set } else { &mut scan.used };
+            names.push(name.to_owned());
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('$') {
+            rest = scan_expansion(after, arithmetic, &mut scan)?;
+        } else if let Some(after) = rest.strip_prefix("\\\n") {
+            rest = after;
+        } else {
+            let operators =
+                if arithmetic { "+-*/%<>=!&|^~?:,;()[].\"' \t\n" } else { "+-/%.:,()\" \t\n" };
+            rest = rest.strip_prefix(|c| operators.contains(c))?;
         }
     }
-    is_number(start).then_some(names)
+    Some(scan)
+}
+
+/// Reads what follows a `$`, and returns the text after it.
+fn scan_expansion<'t>(after: &'t str, arithmetic: bool, scan: &mut Scan) -> Option<&'t str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    match after.chars().next()? {
+        // The inside is arithmetic.
+        '[' => Some(after),
+        '(' if after.starts_with("((") => {
+            let (inside, rest) = enclosed(after, '(', ')')?;
+            let inner = self::scan(inside, true)?;
+            // The value is a number; the walk checks the variables in their place, except in text.
+            if arithmetic {
+                scan.used.extend(inner.used);
+            }
+            Some(rest)
+        }
+        '(' => {
+            let (inside, rest) = enclosed(after, '(', ')')?;
+            prints_number(inside).then_some(rest)
+        }
+        '{' => {
+            let (inside, rest) = enclosed(after, '{', '}')?;
+            // A length is always a number.
+            if inside.starts_with('#')
+                && inside[1..].chars().all(|c| is_name(c) || "[@*]".contains(c))
+            {
+                return Some(rest);
+            }
+            let (name, index) = inside.split_once('[').unwrap_or((inside, "]"));
+            let index = index.strip_suffix(']')?;
+            if !super::builtins::is_plain_name(name) {
+                return None;
+            }
+            scan.used.push(name.to_owned());
+            scan.used.extend(self::scan(index, true)?.used);
+            Some(rest)
+        }
+        '?' | '#' | '$' | '!' => after.get(1..),
+        first if is_name(first) && !first.is_ascii_digit() => {
+            let (name, rest) = after.split_at(after.find(|c| !is_name(c)).unwrap_or(after.len()));
+            scan.used.push(name.to_owned());
+            Some(rest)
+        }
+        _ => None,
+    }
+}
+
+/// Splits a text that begins with an opening bracket into its inside and what follows.
+pub(super) fn enclosed(text: &str, open: char, close: char) -> Option<(&str, &str)> {
+    let mut depth = 0_usize;
+    for (at, character) in text.char_indices() {
+        depth += usize::from(character == open);
+        if character == close {
+            depth -= 1;
+            if depth == 0 {
+                return Some((&text[1..at], &text[at + 1..]));
+            }
+        }
+    }
+    None
 }
 
 /// Returns true if a script prints a number and nothing else.
-pub(super) fn prints_number(script: &str) -> bool {
+fn prints_number(script: &str) -> bool {
     // A search that counts no match fails; then the alternative is printed.
     let script = script.trim();
     let otherwise = ["|| true", "||true", "|| :", "|| echo 0", "||echo 0"];
@@ -151,7 +200,10 @@ pub(super) fn prints_number(script: &str) -> bool {
         return false;
     }
     // A file that is read through the shell is not an argument.
-    let command = last.split_once('<').map_or(last, |(command, _)| command);
+    let (command, file) = last.split_once('<').unwrap_or((last, "f"));
+    if file.split_whitespace().count() != 1 {
+        return false;
+    }
     let word = |text: &str| {
         let quotes = |quote| text.strip_prefix(quote)?.strip_suffix(quote);
         let inside = quotes('\'').or_else(|| quotes('"')).unwrap_or(text);
@@ -175,7 +227,7 @@ mod tests {
             ("for i in 1 2 3; do echo $((i * 2)); done", true),
             ("for ((i=0; i<3; i++)); do echo $i; done", true),
             ("y=2; x=$y; echo $((x)); ((y++))", true),
-            ("echo $((HISTCMD + 1)) ${a[0]} ${x:1:2}", true),
+            ("echo $((RANDOM + 1)) ${a[0]} ${x:1:2}", true),
             ("[[ $? -eq 0 ]] && ls; [[ $# -lt 2 ]]", true),
             ("n=abc; echo ${#n} $((${#n} + 1))", true),
             ("x='a[0+$(cat f)]'; echo $((x))", false),

@@ -8,96 +8,48 @@ const SED_OPTIONS: &str = "--quiet --silent --in-place --regexp-extended --null-
 /// Commands of sed without arguments that have no effect outside of it.
 const INERT: &str = "pdqQnNDGHhgxPl={}zF";
 
-/// Returns the indices of words with variables that must be numbers, or `None` if the sed script
-/// may run programs or write files.
-pub(super) fn sed_numbers(words: &[Word]) -> Option<Vec<usize>> {
-    let mut variables = Vec::new();
-    let mut scripts = 0;
-    let mut next = false;
+/// Returns true if a call of sed may run programs or write other files than it edits.
+pub(super) fn sed_runs_programs(words: &[Word]) -> bool {
+    sed_scripts(words).is_none_or(|scripts| !scripts.iter().all(|script| only_edits(script)))
+}
+
+/// Returns the scripts of a call of sed, if all of them are known.
+fn sed_scripts(words: &[Word]) -> Option<Vec<&str>> {
+    let mut scripts = Vec::new();
     let mut first = None;
-    let numbered: Vec<Option<String>> = words.iter().map(with_numbers).collect();
-    for (at, (word, numbers)) in words.iter().zip(&numbered).enumerate().skip(1) {
-        let Some(text) = word.literal().or(numbers.as_deref()) else {
-            if next || word.may_be_option() && scripts == 0 && first.is_none() {
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        let Some(text) = word.literal() else {
+            if scripts.is_empty() && first.is_none() {
                 return None;
             }
             continue;
         };
-        if numbers.is_some() && (next || scripts == 0 && first.is_none()) {
-            variables.push(at);
-        }
-        let script = if std::mem::take(&mut next) {
-            Some(text)
-        } else if let Some(script) = text.strip_prefix("--expression=") {
-            Some(script)
+        if let Some(script) = text.strip_prefix("--expression=") {
+            scripts.push(script);
         } else if text.starts_with("--") && text.len() > 2 {
             takes_value(SED_OPTIONS, text)?;
-            None
         } else if text.starts_with('-') && text.len() > 1 {
             // `-i` takes the rest of the word; `-e` too, or the next word.
             let letters = &text[1..text.find('i').map_or(text.len(), |at| at + 1)];
-            if letters.contains('f') || letters.contains('l') {
+            let (flags, script) = match letters.split_once('e') {
+                Some((flags, "")) => (flags, Some(rest.next()?.literal()?)),
+                Some((flags, _)) => (flags, text.split_once('e').map(|(_, script)| script)),
+                None => (letters, None),
+            };
+            if !flags.chars().all(|c| "nErsuzi".contains(c)) {
                 return None;
             }
-            match letters.split_once('e') {
-                Some((_, "")) => {
-                    next = true;
-                    None
-                }
-                Some((_, script)) => Some(script),
-                None => None,
-            }
+            scripts.extend(script);
         } else {
             first.get_or_insert(text);
-            None
-        };
-        if let Some(script) = script {
-            scripts += 1;
-            if !only_edits(script) {
-                return None;
-            }
         }
     }
     // Without `-e`, the first operand is the script.
-    if next || scripts == 0 && first.is_some_and(|script| !only_edits(script)) {
-        return None;
+    if scripts.is_empty() {
+        scripts.extend(first);
     }
-    Some(variables)
-}
-
-/// Returns a word with numbers in place of its variables and calculations: `"$((n - 5)),${m}p"`.
-fn with_numbers(word: &Word) -> Option<String> {
-    let Word::Unknown { raw, .. } = word else { return None };
-    let inside = raw.strip_prefix('"')?.strip_suffix('"')?;
-    let mut text = String::new();
-    let mut rest = inside;
-    while let Some((before, after)) = rest.split_once('$') {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        let (name, after) = if let Some(calculated) = after.strip_prefix("((") {
-            let (calculated, after) = calculated.split_once("))")?;
-            if !calculated.chars().all(|c| plain(c) || " +-*".contains(c)) {
-                return None;
-            }
-            ("n", after)
-        } else if let Some(braced) = after.strip_prefix('{') {
-            braced.split_once('}')?
-        } else {
-            after.split_at(after.find(|c: char| !plain(c)).unwrap_or(after.len()))
-        };
-        // `$p`, `$!d`: the last line.
-        if name.is_empty()
-            || !name.chars().all(plain)
-            || name.starts_with(|c: char| c.is_ascii_digit())
-        {
-            return None;
-        }
-        text.push_str(before);
-        text.push('1');
-        rest = after;
-    }
-    text.push_str(rest);
-    let only_a_variable = text.chars().all(|c| c == '1');
-    (!only_a_variable && !text.contains(['`', '"', '\\'])).then_some(text)
+    Some(scripts)
 }
 
 /// Returns true if a sed script only edits its input.
@@ -142,9 +94,12 @@ fn only_edits(script: &str) -> bool {
                 rest = &rest[end..];
             }
             '#' => rest = &rest[rest.find('\n').unwrap_or(rest.len())..],
+            // Versions of sed differ in where a label ends, so it must end for all of them.
             'b' | 't' | 'T' | ':' => {
-                rest = rest.trim_start_matches(' ');
-                rest = &rest[rest.find([';', '\n', '}', ' ']).unwrap_or(rest.len())..];
+                rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                if !rest.is_empty() && !rest.starts_with([';', '\n']) {
+                    return false;
+                }
             }
             _ if INERT.contains(command) => {}
             _ => return false,
@@ -170,23 +125,40 @@ fn part(text: &str, delimiter: char) -> Option<&str> {
     None
 }
 
-/// Returns true if an awk program may run programs or write files.
+/// Returns true if an awk program may run programs, connect or write files.
 pub(super) fn awk_runs_programs(arguments: &[Word]) -> bool {
-    const OPTIONS: &[&str] = &["-f", "-i", "-l", "-E", "-D", "-o", "-p", "-d", "--"];
-    let may_run = |text: &str| {
-        let text = text.replace(">=", "").replace("||", "");
-        // Outside of braces these compare, or are part of a pattern.
-        let blocks = text.split_once('{').map_or("", |(_, blocks)| blocks);
-        ["system", "getline", "@"].iter().any(|part| text.contains(part))
-            || blocks.contains('|')
-            || blocks.contains('>') && !only_compares(blocks)
-            || OPTIONS.iter().any(|option| text.starts_with(option))
-    };
-    arguments.iter().any(|word| match word {
-        Word::Literal { text, .. } => may_run(text),
-        // A file, if the program came before it.
-        Word::Unknown { .. } => word.may_be_option() || arguments[0].literal().is_none(),
-    })
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        match word.literal() {
+            Some("-F" | "-v") => {
+                rest.next();
+            }
+            Some(text) if text.starts_with("-F") || text.starts_with("-v") => {}
+            Some(program) if !program.starts_with('-') => {
+                let is_network = |word: &Word| word.raw().contains("/inet");
+                let may_be_option = |word: &Word| {
+                    word.literal()
+                        .map_or(word.may_be_option() && word.raw().starts_with('-'), |t| {
+                            t.starts_with('-')
+                        })
+                };
+                return awk_program_runs(program)
+                    || rest.any(|word| is_network(word) || may_be_option(word));
+            }
+            _ => return true,
+        }
+    }
+    true
+}
+
+fn awk_program_runs(program: &str) -> bool {
+    let text = program.replace(">=", "").replace("||", "");
+    // Outside of braces these compare, or are part of a pattern.
+    let blocks = text.split_once('{').map_or("", |(_, blocks)| blocks);
+    let words = ["system", "getline", "ARGV", "inet", "@", "#", "\\\n"];
+    words.iter().any(|word| text.contains(word))
+        || blocks.contains('|')
+        || blocks.contains('>') && !only_compares(blocks)
 }
 
 /// Returns true if every `>` in awk's actions is between parentheses, where it compares.
@@ -234,10 +206,13 @@ mod tests {
             ("sed --expression='e ls' f", true),
             ("sed -e p -e'e ls' f", true),
             ("sed \"$x\" f", true),
-            ("sed -n \"$((a - 5)),$((a + 5))p\" f", false),
             ("sed -n \"$((a))e ls\" f", true),
             ("sed -n \"$((a))$x\" f", true),
-            ("sed -n \"${a},${b}p\" f", false),
+            ("sed -n \"${a},${b}p\" f", true),
+            ("sed ':a\te ls' f", true),
+            ("sed 'ba\re ls' f", true),
+            ("sed -i 's/a/e/' f", false),
+            ("sed -es/a/b/ f", false),
             ("sed \"s/a/$1/\" f", true),
             ("sed -s --fil=x f", true),
             ("sed 'p\ne ls' f", true),
@@ -246,11 +221,7 @@ mod tests {
             ("sed 's/[/]/e/e' f", true),
             ("sed ':a;N;$!ba;s/x/y/g' f", false),
         ] {
-            assert_eq!(
-                sed_numbers(&analyze(script).commands[0].words).is_none(),
-                expected,
-                "{script}"
-            );
+            assert_eq!(sed_runs_programs(&analyze(script).commands[0].words), expected, "{script}");
         }
     }
 }

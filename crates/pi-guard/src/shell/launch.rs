@@ -3,22 +3,19 @@
 
 use super::nodes::RESERVED;
 use super::uncertainty::Uncertainty;
-use super::variables::{self, Effect};
+use super::variables::Extent;
 use super::word::Word;
 use super::{Analysis, Assignment, Command, Role, builtins, languages, script_into};
-use crate::programs::{self, Dialect, Program, Runs, Trait, is_option, takes_value};
+use crate::programs::{self, Builtin, Dialect, Program, Runs, Trait, is_option, takes_value};
 
 /// Adds a command and everything it starts.
 pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[String]) {
     command.through = through.to_vec();
-    let program = command.base().map(programs::find);
+    let extent = extent(&command);
     for assignment in &command.assignments {
-        match variables::effect(assignment, program) {
-            Effect::None => {}
-            Effect::Runs(text) => script_into(&text, analysis, through),
-            Effect::Unknown => analysis.note(Uncertainty::Variable(assignment.name.clone())),
+        if let Some(started) = builtins::assign(assignment, extent, analysis) {
+            script_into(&started, analysis, through);
         }
-        analysis.evaluation.assign(&assignment.name, &assignment.value);
     }
     let Some(word) = command.words.first() else {
         analysis.commands.push(command);
@@ -44,6 +41,17 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
     let inside: Vec<String> = through.iter().chain([&base]).cloned().collect();
     let role = Launch { base: &base, words: &words, at, analysis, inside: &inside }.role();
     analysis.commands[at].role = role;
+}
+
+/// Returns which programs see the variables that a command sets.
+fn extent(command: &Command) -> Extent {
+    let Some((first, rest)) = command.words.split_first() else { return Extent::Shell };
+    let base = first.literal().unwrap_or_default();
+    match programs::find(base).runs {
+        Runs::Builtin(Builtin::Declare) if !builtins::exports(base, rest) => Extent::Shell,
+        Runs::Builtin(Builtin::Read) => Extent::Line,
+        _ => Extent::Exported,
+    }
 }
 
 /// A command that may start others.
@@ -83,10 +91,10 @@ impl Launch<'_> {
         }
         let arguments = &words[1..];
         match programs::runs(words) {
-            Runs::Unknown | Runs::Nothing => Role::Plain,
+            Runs::Nothing => Role::Plain,
+            Runs::Unknown(_) => Role::Opaque(format!("the effects of {base} are not known")),
             Runs::Command(operands) => self.wrapped(program, operands),
             Runs::Actions(list) => self.actions(list),
-            Runs::Joined => self.joined(program),
             Runs::Shell(dialect) => self.shell(dialect),
             Runs::Trap => self.trap().unwrap_or_else(|| self.evaluated()),
             Runs::Eval => self.evaluated(),
@@ -104,13 +112,14 @@ impl Launch<'_> {
                 builtins::check(builtin, base, arguments, self.analysis);
                 Role::Plain
             }
-            Runs::Sed => self.sed(),
+            Runs::Sed if languages::sed_runs_programs(words) => {
+                Role::Opaque("this sed script may run programs or write files".to_owned())
+            }
+            Runs::Sed => Role::Plain,
             Runs::Awk if languages::awk_runs_programs(arguments) => {
                 Role::Opaque("this awk program may run programs or write files".to_owned())
             }
             Runs::Awk => Role::Plain,
-            Runs::Code => Role::Opaque(format!("{base} runs code in another language")),
-            Runs::Hidden(_) => Role::Opaque(format!("the command does not show what {base} runs")),
         }
     }
 
@@ -212,6 +221,18 @@ impl Launch<'_> {
 
     /// The commands of a search, which run once for each file or for all.
     fn actions(&mut self, list: &str) -> Role {
+        let ends = self.words.iter().filter(|w| matches!(w.literal(), Some(";" | "+"))).count();
+        let is_action = |word: &Word| {
+            word.literal().is_some_and(|text| list.split_ascii_whitespace().any(|a| a == text))
+        };
+        let actions = self.words.iter().filter(|word| is_action(word)).count();
+        for word in self.words[1..].iter().filter(|w| w.literal().is_none() && w.may_be_option()) {
+            // It may be an action, or contain one with its command.
+            let is_split = matches!(word, Word::Unknown { many: true, .. });
+            if is_split || ends > actions {
+                self.analysis.note(Uncertainty::Starter(word.raw().to_owned()));
+            }
+        }
         for (at, word) in self.words.iter().enumerate().skip(1) {
             let Some(text) = word.literal() else { continue };
             if !list.split_ascii_whitespace().any(|action| action == text) {
@@ -222,39 +243,33 @@ impl Launch<'_> {
             }
             let rest = &self.words[at + 1..];
             let end = rest.iter().position(|w| matches!(w.literal(), Some(";" | "+")));
-            let started =
-                rest[..end.unwrap_or(rest.len())].iter().map(|word| match word.literal() {
-                    Some(text) if text.contains('{') => Word::Unknown {
-                        raw: word.raw().to_owned(),
-                        prefix: if text == "{}" { "./".into() } else { String::new() },
-                        many: false,
-                        why: "a file that is found",
+            // A file that is found may be any file below the directories that are searched.
+            let is_root =
+                |word: &&Word| !word.literal().is_some_and(|t| t.starts_with(['-', '(', '!']));
+            let roots = self.words[1..at].iter().take_while(is_root).filter_map(Word::literal);
+            let roots: Vec<&str> = roots.collect();
+            let found = |text: &str| {
+                let roots = if roots.is_empty() { &["."][..] } else { &roots };
+                let found = roots.iter().map(|root| Word::Unknown {
+                    raw: text.replace("{}", &format!("{root}/*")),
+                    prefix: match text {
+                        "{}" if root.starts_with(['/', '~']) => format!("{root}/"),
+                        "{}" => format!("./{root}/"),
+                        _ => String::new(),
                     },
-                    _ => word.clone(),
+                    many: false,
+                    why: FOUND,
+                });
+                found.collect::<Vec<_>>()
+            };
+            let started =
+                rest[..end.unwrap_or(rest.len())].iter().flat_map(|word| match word.literal() {
+                    Some(text) if text.contains('{') => found(text),
+                    _ => vec![word.clone()],
                 });
             self.start(&started.collect::<Vec<_>>(), vec![]);
         }
         Role::Plain
-    }
-
-    /// The operands, joined to a script.
-    fn joined(&mut self, program: &Program) -> Role {
-        let mut rest = &self.words[1..];
-        while let Some(text) = rest.first().and_then(Word::literal).filter(|t| is_option(t)) {
-            let takes_next = takes_value(program.options, text) == Some(true);
-            rest = rest.get(1 + usize::from(takes_next)..).unwrap_or_default();
-        }
-        let literals: Option<Vec<&str>> = rest.iter().map(Word::literal).collect();
-        match literals {
-            Some(script) if !script.is_empty() => {
-                script_into(&script.join(" "), self.analysis, self.inside);
-                Role::Starts
-            }
-            _ => {
-                self.note(Uncertainty::RunsText(self.base.to_owned()));
-                Role::Plain
-            }
-        }
     }
 
     fn shell(&mut self, dialect: Dialect) -> Role {
@@ -290,12 +305,7 @@ impl Launch<'_> {
             self.note(Uncertainty::RunsText(self.base.to_owned()));
             return Role::Plain;
         };
-        let is_other = match dialect {
-            Dialect::Bash => false,
-            Dialect::Posix => script.contains("$'"),
-            Dialect::Other => true,
-        };
-        if is_other {
+        if dialect == Dialect::Posix && script.contains("$'") {
             self.note(Uncertainty::Construct(format!("the language of {}", self.base)));
         }
         script_into(script, self.analysis, self.inside);
@@ -326,25 +336,10 @@ impl Launch<'_> {
         }
         Role::Plain
     }
-
-    fn sed(&mut self) -> Role {
-        let Some(numbers) = languages::sed_numbers(self.words) else {
-            let why = "this sed script may run programs or write files";
-            return Role::Opaque(why.to_owned());
-        };
-        for at in numbers {
-            if !self.analysis.evaluation.evaluate(self.words[at].raw()) {
-                self.note(Uncertainty::Hidden);
-            }
-            // Such a script begins with the number of a line.
-            if let Word::Unknown { prefix, .. } = &mut self.analysis.commands[self.at].words[at] {
-                "0".clone_into(prefix);
-            }
-        }
-        Role::Plain
-    }
 }
 
+/// The reason why words of a command that runs for each file of a search are unknown.
+pub(crate) const FOUND: &str = "a file that is found";
 /// The reason why words of a command with arguments from standard input are unknown.
 const INPUT: &str = "arguments from standard input";
 
@@ -379,11 +374,4 @@ fn replaced(options: &[Word], words: Vec<Word>) -> Vec<Word> {
         Word::Unknown { raw: word.raw().to_owned(), prefix, many: false, why: INPUT }
     };
     words.into_iter().map(read).collect()
-}
-
-/// Notes that a variable is set which may decide what runs.
-pub(super) fn check_variable(name: &str, analysis: &mut Analysis) {
-    if variables::is_powerful(name.split(['[', '=', '+']).next().unwrap_or(name)) {
-        analysis.note(Uncertainty::Variable(name.to_owned()));
-    }
 }

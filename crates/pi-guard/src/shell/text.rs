@@ -25,8 +25,9 @@ pub(super) fn uncertainties(script: &str) -> Vec<Uncertainty> {
     if script.contains("<<") && script.contains("\n\\\n") {
         found.push(Uncertainty::Syntax);
     }
-    // `${x@P}` runs the substitutions in the value of x.
-    if script.contains("@P}") {
+    // `${x@P}` runs the substitutions in the value of x, and `$[x]` is old arithmetic, which the
+    // grammar does not find everywhere.
+    if script.contains("@P}") || script.contains("$[") {
         found.push(Uncertainty::Hidden);
     }
     found

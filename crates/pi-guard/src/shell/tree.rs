@@ -12,7 +12,7 @@ use super::nodes::{LINES, STRUCTURE, WHOLES, WORDS};
 use super::uncertainty::Uncertainty;
 use super::word::{self, Word, slice};
 use super::{Analysis, Assignment, Command, MAX_COMMANDS, MAX_DEPTH, Redirect, RedirectAccess};
-use super::{builtins, evaluate, launch};
+use super::{builtins, launch};
 use crate::programs;
 
 /// The maximum number of progress reports of the parser, one about every hundred steps. Only a
@@ -159,47 +159,47 @@ impl Walk<'_> {
         self.reached = self.reached.max(until);
     }
 
-    /// Notes text that is evaluated as arithmetic, and variables that it sets.
+    /// Checks text that the shell evaluates a second time.
     fn evaluated(&mut self, node: Node<'_>) {
         let text = slice(node, self.script);
         let inside = match node.kind() {
             "arithmetic_expansion" => text,
-            "compound_statement" if text.starts_with("((") => text,
-            "test_command" if text.starts_with("((") || builtins::compares_numbers(text) => text,
-            "test_command" if !builtins::tests_plain_names(text) => {
-                return self.analysis.note(Uncertainty::Hidden);
-            }
+            "compound_statement" | "test_command" if text.starts_with("((") => text,
+            "test_command" => return builtins::condition(text, self.analysis),
             // The body is not arithmetic.
             "c_style_for_statement" => {
-                let body =
-                    node.child_by_field_name("body").map_or(node.end_byte(), |b| b.start_byte());
-                self.script.get(node.start_byte()..body).unwrap_or_default()
+                let body = node
+                    .child_by_field_name("body")
+                    .map_or(text.len(), |body| body.start_byte() - node.start_byte());
+                let header = text[..body].trim_start_matches("for");
+                header.rfind("))").map_or(header, |end| &header[..end])
             }
-            "subscript" => text.split_once('[').map_or(text, |(_, index)| index),
-            "expansion" => match builtins::expansion(text, self.analysis) {
-                Some(offset) => offset,
-                None => return,
-            },
-            "for_statement" => return self.for_variable(node),
-            // Between backquotes, the shell removes backslashes before it reads the script.
-            "command_substitution" if text.starts_with('`') && text.contains('\\') => {
-                return self.analysis.note(Uncertainty::Hidden);
+            "subscript" => {
+                let index = text.split_once('[').and_then(|(_, index)| index.strip_suffix(']'));
+                match index {
+                    Some("@" | "*") => return,
+                    index => index.unwrap_or("\\"),
+                }
             }
-            "command_substitution"
-                if has_ancestor(node, &["arithmetic_expansion", "subscript"]) =>
-            {
-                let script = text.trim_start_matches(['$', '(', '`']).trim_end_matches([')', '`']);
-                if !evaluate::prints_number(script) {
-                    self.analysis.note(Uncertainty::Hidden);
+            // `a=([index]=value)`
+            "array" => {
+                let mut cursor = node.walk();
+                for element in node.named_children(&mut cursor) {
+                    let element = slice(element, self.script).strip_prefix('[');
+                    let index = element.and_then(|e| e.split_once("]=")).map(|(index, _)| index);
+                    if index.is_some_and(|index| !builtins::evaluate(index, self.analysis)) {
+                        self.analysis.note(Uncertainty::Hidden);
+                    }
                 }
                 return;
             }
+            "expansion" => return builtins::expansion(text, self.analysis),
+            "for_statement" => return self.for_variable(node),
+            // Between backquotes, the shell removes backslashes before it reads the script.
+            "command_substitution" if text.starts_with('`') && text.contains('\\') => "\\",
             _ => return,
         };
-        for name in inside.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-            launch::check_variable(name, self.analysis);
-        }
-        if !self.analysis.evaluation.evaluate(inside) {
+        if !builtins::evaluate(inside, self.analysis) {
             self.analysis.note(Uncertainty::Hidden);
         }
     }
@@ -208,7 +208,7 @@ impl Walk<'_> {
     fn for_variable(&mut self, node: Node<'_>) {
         let Some(name) = node.child_by_field_name("variable") else { return };
         let name = slice(name, self.script);
-        launch::check_variable(name, self.analysis);
+        builtins::check_variable(name, self.analysis);
         let mut cursor = node.walk();
         let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
         if values.is_empty() {
@@ -218,9 +218,9 @@ impl Walk<'_> {
             let word = word::read(value, self.script);
             // `{1..9}` are numbers too.
             let text = slice(value, self.script);
-            if value.kind() != "brace_expression" || text.chars().any(|c| c.is_ascii_alphabetic()) {
-                self.analysis.evaluation.assign(name, &word);
-            }
+            let is_range = text.chars().all(|c| c.is_ascii_digit() || "{}.-".contains(c));
+            let number = Word::plain("0");
+            self.analysis.evaluation.assign(name, if is_range { &number } else { &word });
             self.analysis.loops.push(Assignment { name: name.to_owned(), value: word });
         }
     }
@@ -232,7 +232,7 @@ impl Walk<'_> {
         let text = slice(node, self.script);
         // In `wc -n1<f` the grammar reads `-n1` as a descriptor.
         let digits = |text: &str| text.chars().all(|c| c.is_ascii_digit());
-        if node.kind() == "file_descriptor" && !digits(text) && !text.starts_with('{') {
+        if node.kind() == "file_descriptor" && !digits(text) {
             self.analysis.note(Uncertainty::Syntax);
         }
         let hides = match node.kind() {
@@ -416,6 +416,9 @@ fn file(sign: &str, target: Word, command: &mut Command) {
         ">>" | "&>>" => RedirectAccess::Append,
         _ => RedirectAccess::Write,
     };
+    if sign == "<>" {
+        command.redirects.push(Redirect { access: RedirectAccess::Read, target: target.clone() });
+    }
     command.redirects.push(Redirect { access, target });
 }
 

@@ -5,6 +5,7 @@
 //! directory, with a PATH on which programs only record that they were started.
 
 mod grammar;
+mod twice;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -140,6 +141,37 @@ fn commands_that_run_are_listed() {
         }
     }
     println!("{total} scripts, {certain} certain and compared, {effective} of them ran something");
+    let shown: Vec<&String> = found.iter().take(40).collect();
+    assert!(found.is_empty(), "{} found\n{shown:#?}", found.len());
+}
+
+/// Scripts that bash evaluates twice are never certain if they run something that is not listed.
+#[test]
+#[ignore = "takes as long as it is given; see `cargo xtask evade`"]
+fn double_evaluations_are_uncertain() {
+    let env = TestEnv::new();
+    let limit = Duration::from_secs(number("PI_EVADE_SECONDS", 20));
+    let mut random = Random(number("PI_EVADE_SEED", 1));
+    let started = Instant::now();
+    let (mut total, mut effective, mut certain) = (0_u32, 0_u32, 0_u32);
+    let mut found = BTreeSet::new();
+    while started.elapsed() < limit {
+        let script = twice::script(&mut random);
+        total += 1;
+        let ran = env.run(&script);
+        let pushes = |ran: &[Vec<String>]| ran.iter().any(|words| words.join(" ") == "git push");
+        effective += u32::from(pushes(&ran));
+        let analysis = shell::analyze(&script);
+        let opaque = analysis.commands.iter().any(|c| matches!(c.role, Role::Opaque(_)));
+        if opaque || !analysis.is_certain() {
+            continue;
+        }
+        certain += 1;
+        if missed(&analysis, &ran).is_some() && missed(&analysis, &env.run(&script)).is_some() {
+            found.insert(format!("{script:?}"));
+        }
+    }
+    println!("{total} double evaluations, {effective} ran `git push`, {certain} are certain");
     let shown: Vec<&String> = found.iter().take(40).collect();
     assert!(found.is_empty(), "{} found\n{shown:#?}", found.len());
 }

@@ -20,7 +20,7 @@ const TABLES: &[(&str, &str)] = &[
 
 /// Resolves programs on a machine with a few of them in /usr/bin, to which /bin is a link.
 fn resolve(name: &str) -> Option<PathBuf> {
-    const PROGRAMS: &[&str] = &["cat", "ls", "git", "cargo", "sh", "bash", "wc", "env"];
+    const PROGRAMS: &[&str] = &["cat", "ls", "git", "cargo", "sh", "bash", "wc", "env", "time"];
     if matches!(name, "mycat" | "/tmp/mycat") {
         return Some("/usr/bin/cat".into());
     }
@@ -241,6 +241,8 @@ fn links_are_resolved() {
             "/w/p/src" => Some("/w/p/src".into()),
             "/w/p/hook" => Some("/w/p/.git/hooks/pre-commit".into()),
             "/w/p/out/x" => Some("/etc/x".into()),
+            "/w/p/out/objects" => Some("/w/p/.git/objects".into()),
+            "/w/p/src/link" => Some("/w/p/locked/inside".into()),
             _ => None,
         }
     };
@@ -257,6 +259,13 @@ fn links_are_resolved() {
         ("ls > out/x", Decision::Ask),
         ("ls > out/y", Decision::Allow),
         ("head src/a.rs", Decision::Allow),
+        ("ls > out/objects/../config", Decision::Ask),
+        ("ls > out/objects/../out/y", Decision::Ask),
+        ("cd out/objects && ls > ../config", Decision::Ask),
+        ("touch src/link/../f", Decision::Forbid),
+        ("ls > src/link/../f", Decision::Forbid),
+        ("cp x src/link/../f", Decision::Forbid),
+        ("ls > out/../out/y", Decision::Allow),
     ] {
         assert_eq!(policy.check(script, &context).decision, expected, "{script}");
     }

@@ -82,3 +82,28 @@ fn every_profile_decides_as_the_table_says() {
     ];
     assert!(compare(include_str!("evasion/more.txt"), &policies) > 500);
 }
+
+/// What is not shown to be harmless is unknown.
+#[test]
+fn unknown_effects_are_decided_as_the_table_says() {
+    let rules = include_str!("evasion/closed.toml");
+    let policies = [
+        ("explore", policy(Defaults::explore(), rules)),
+        ("careful", policy(Defaults::careful(), rules)),
+        ("unattended", policy(Defaults::unattended(), rules)),
+    ];
+    assert!(compare(include_str!("evasion/closed.txt"), &policies) > 150);
+}
+
+/// A checkpoint of the workspace permits what it can undo, and nothing else.
+#[test]
+fn destruction_is_decided_by_its_reach() {
+    let unattended = Defaults::unattended();
+    let policies = [
+        ("explore", policy(Defaults::explore(), "")),
+        ("careful", policy(Defaults::careful().with_checkpoint(true), "")),
+        ("unattended", policy(unattended.with_checkpoint(false), "")),
+        ("checkpointed", policy(unattended.with_checkpoint(true), "")),
+    ];
+    assert!(compare(include_str!("evasion/destroys.txt"), &policies) > 80);
+}
