@@ -40,10 +40,9 @@
 //!   appear beside such a program.
 //! * Of a repository, hooks and configuration are protected, together with included files, the
 //!   configured directory of hooks, and the same paths of its submodules and work trees that exist
-//!   when a command starts. This does not cover all of git: a command that may write to `.git` can
-//!   redirect a later `git` with a `commondir` file or a new submodule. A cover in the place of a
-//!   missing `commondir` would break `git`, and a directory in which it cannot be created cannot
-//!   hold lock files either. Protect `.git` if commits are not needed.
+//!   when a command starts. What cannot be protected is examined after each command
+//!   ([`Confined::disable_leftovers`]): a `commondir` file, new repositories at any depth. Until
+//!   the command has ended, `git` outside of the sandbox would use them.
 //! * Files that a command leaves in its roots may be run by others later: build files, scripts,
 //!   swap files of editors.
 
@@ -61,10 +60,14 @@ mod detect;
 mod environment;
 mod error;
 mod git;
+mod hidden;
 #[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod launch;
+#[cfg(target_os = "linux")]
+mod leftovers;
+mod limits;
 #[cfg(unix)]
 mod proxy;
 mod roots;
@@ -88,6 +91,10 @@ pub use denial::{Denial, DenialTarget, explain_denial};
 pub use detect::Machine;
 pub use environment::without_secrets;
 pub use error::ConfineError;
+pub use hidden::credential_paths;
+#[cfg(target_os = "linux")]
+pub use leftovers::Leftover;
+pub use limits::Limits;
 #[cfg(unix)]
 pub use proxy::{HostFilter, Proxy, RefusedHost, host_matches};
 pub use seatbelt::seatbelt_profile;
@@ -124,6 +131,9 @@ pub struct Confinement {
     /// (`busybox`) is forbidden under all its names.
     #[serde(default)]
     pub forbidden_programs: Vec<PathBuf>,
+    /// Limits on resources.
+    #[serde(default)]
+    pub limits: Limits,
 }
 
 /// The paths that a command can write.
@@ -198,6 +208,7 @@ impl Confinement {
             secret_variables: Vec::new(),
             proxy: None,
             forbidden_programs: Vec::new(),
+            limits: Limits::default(),
         }
     }
 

@@ -13,6 +13,12 @@ const SUFFIXES: &[&str] = &[
     "_PASSWD",
     "_PASS",
     "_PASSPHRASE",
+    "_PWD",
+    "_CREDS",
+    "_JWT",
+    "_BEARER",
+    "_WEBHOOK",
+    "_WEBHOOK_URL",
     "_CREDENTIAL",
     "_CREDENTIALS",
     "_PAT",
@@ -31,12 +37,21 @@ const PREFIXES: &[&str] = &["AWS_", "AZURE_", "ARM_CLIENT", "BW_SESSION", "OP_SE
 
 /// Complete names of secrets.
 const NAMES: &[&str] = &[
+    "CONNECTION_STRING",
+    "CREDENTIALS",
+    "CREDS",
     "DATABASE_URL",
     "DOCKER_AUTH_CONFIG",
+    "DSN",
     "GOOGLE_APPLICATION_CREDENTIALS",
+    "JDBC_URL",
+    "JWT",
     "KUBECONFIG",
     "MONGODB_URI",
     "NETRC",
+    "PASS",
+    "PASSPHRASE",
+    "PASSWD",
     "PASSWORD",
     "PGPASSFILE",
     "REDIS_URL",
@@ -55,6 +70,19 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
 pub(crate) fn is_account_name(name: &str) -> bool {
     let upper = name.to_uppercase();
     PREFIXES.iter().any(|prefix| upper.starts_with(prefix))
+}
+
+/// Names in connection strings, before `=`, of the parts that are secret.
+const SECRET_PARTS: &[&str] =
+    &["password", "pwd", "pass", "accountkey", "accesskey", "sharedaccesskey", "secret", "sig"];
+
+/// Returns true for a connection string with a password: `Server=x;User=me;Password=word`, or the
+/// same parts in the query of a URL.
+pub(crate) fn has_password_part(text: &str) -> bool {
+    text.split([';', '&', '?']).filter_map(|part| part.split_once('=')).any(|(name, value)| {
+        let name = name.trim().to_ascii_lowercase().replace(' ', "");
+        SECRET_PARTS.contains(&name.as_str()) && !value.trim().is_empty()
+    })
 }
 
 /// Returns the password of a URL with a user name and a password.

@@ -75,9 +75,24 @@ pub const PROTECTED_PATHS: &[ProtectedPaths] = &[
         reason: "ssh runs the commands in its configuration and keeps keys in it",
     },
     ProtectedPaths {
-        paths: &["~/.cargo/config.toml", "~/.npmrc", "~/.pi"],
-        protections: &[AskBeforeWriting],
+        paths: &[
+            "~/.bazelrc", "~/.claude", "~/.codex", "~/.config", "~/.cursor", "~/.emacs",
+            "~/.emacs.d", "~/.gdbinit", "~/.gemini", "~/.irbrc", "~/.lldbinit", "~/.local/lib",
+            "~/.oh-my-zsh", "~/.pip", "~/.psqlrc", "~/.Rprofile", "~/.screenrc", "~/.sqliterc",
+            "~/.tmux.conf", "~/.vim", "~/.vimrc", "~/.vscode", "~/bin", "~/go/bin",
+        ],
+        protections: &[ReadOnly],
+        reason: "programs run them, or the programs that they name",
+    },
+    ProtectedPaths {
+        paths: &["~/.cargo/config.toml", "~/.pi"],
+        protections: &[AskBeforeWriting, ReadOnly],
         reason: "tools run the programs that they name",
+    },
+    ProtectedPaths {
+        paths: &["~/.npmrc"],
+        protections: &[AskBeforeWriting, ReadOnly, Hidden],
+        reason: "npm runs the programs that it names and keeps tokens in it",
     },
     ProtectedPaths {
         paths: &["~/.aws", "~/.cargo/credentials.toml", "~/.gnupg"],
@@ -86,12 +101,117 @@ pub const PROTECTED_PATHS: &[ProtectedPaths] = &[
     },
     ProtectedPaths {
         paths: &[
-            "~/.azure", "~/.cargo/credentials", "~/.config/gcloud", "~/.config/gh",
-            "~/.docker/config.json", "~/.git-credentials", "~/.kube", "~/.netrc",
-            "~/.password-store", "~/.pgpass", "~/.pypirc", "~/.vault-token",
+            "~/.azure", "~/.boto", "~/.config/doctl", "~/.config/fly", "~/.config/gcloud",
+            "~/.config/gh", "~/.config/git/credentials", "~/.config/glab-cli", "~/.config/hcloud",
+            "~/.config/heroku", "~/.config/hub", "~/.config/linode-cli", "~/.config/ngrok",
+            "~/.config/rclone", "~/.config/scw", "~/.config/sops", "~/.config/stripe",
+            "~/.config/tea", "~/.config/vercel", "~/.config/wrangler",
+            "~/.config/containers/auth.json", "~/.docker/config.json", "~/.fly",
+            "~/.git-credentials", "~/.heroku", "~/.kaggle", "~/.kube",
+            "~/.local/share/com.vercel.cli", "~/.netlify", "~/.netrc", "~/.ngrok2", "~/.oci",
+            "~/.openstack", "~/.pulumi/credentials.json", "~/.rclone.conf", "~/.s3cfg", "~/.sops",
+            "~/.terraform.d/credentials.tfrc.json", "~/.terraformrc", "~/.vault-token",
         ],
         protections: &[Hidden],
-        reason: "other programs keep credentials in them",
+        reason: "tools for servers and repositories keep credentials in them",
+    },
+    ProtectedPaths {
+        paths: &[
+            "~/.cargo/credentials", "~/.composer/auth.json", "~/.config/composer/auth.json",
+            "~/.config/NuGet/NuGet.Config", "~/.config/pypoetry/auth.toml",
+            "~/.config/uv/credentials", "~/.gem/credentials", "~/.gradle/gradle.properties",
+            "~/.ivy2/.credentials", "~/.local/share/gem/credentials", "~/.m2/settings-security.xml",
+            "~/.m2/settings.xml", "~/.nuget/NuGet/NuGet.Config", "~/.pypirc", "~/.sbt/.credentials",
+            "~/.yarnrc.yml",
+        ],
+        protections: &[Hidden],
+        reason: "package managers keep tokens in them",
+    },
+    ProtectedPaths {
+        paths: &[
+            "~/.config/mysql", "~/.dbshell", "~/.influxdbv2", "~/.my.cnf", "~/.mylogin.cnf",
+            "~/.pg_service.conf", "~/.pgpass", "~/.snowsql",
+        ],
+        protections: &[Hidden],
+        reason: "clients of databases keep passwords in them",
+    },
+    ProtectedPaths {
+        paths: &[
+            "~/.aider.conf.yml", "~/.aider.chat.history.md", "~/.aider.input.history",
+            "~/.anthropic", "~/.cache/huggingface/token", "~/.claude.json",
+            "~/.claude/.credentials.json", "~/.codex/auth.json",
+            "~/.config/Code/User/globalStorage", "~/.config/Cursor/User/globalStorage",
+            "~/.config/VSCodium/User/globalStorage", "~/.config/github-copilot", "~/.config/goose",
+            "~/.config/io.datasette.llm", "~/.continue", "~/.copilot", "~/.cursor/mcp.json",
+            "~/.gemini/google_accounts.json", "~/.gemini/oauth_creds.json", "~/.gemini/.env",
+            "~/.huggingface", "~/.local/share/opencode/auth.json", "~/.ollama/id_ed25519",
+            "~/.openai", "~/.qwen/oauth_creds.json", "~/.vscode-server/data/User/globalStorage",
+        ],
+        protections: &[Hidden],
+        reason: "agents and editors keep keys in them",
+    },
+    ProtectedPaths {
+        paths: &[
+            "~/.1password", "~/.bitwarden", "~/.cert", "~/.config/1Password", "~/.config/Bitwarden",
+            "~/.config/Bitwarden CLI", "~/.config/keepassxc", "~/.config/op", "~/.electrum",
+            "~/.local/share/gopass", "~/.local/share/keyrings", "~/.local/share/kwalletd",
+            "~/.local/share/password-store", "~/.bitcoin", "~/.ethereum", "~/.password-store",
+            "~/.pki", "~/.step", "~/Library/Application Support/1Password",
+            "~/Library/Application Support/Bitwarden",
+            "~/Library/Group Containers/2BUA8C4S2C.com.1password", "~/Library/Keychains",
+        ],
+        protections: &[Hidden],
+        reason: "keyrings, wallets and password managers keep secrets in them",
+    },
+    ProtectedPaths {
+        paths: &[
+            "~/.config/BraveSoftware", "~/.config/Element", "~/.config/Ferdium",
+            "~/.config/Mattermost", "~/.config/Microsoft", "~/.config/Signal", "~/.config/Slack",
+            "~/.config/chromium", "~/.config/discord", "~/.config/evolution",
+            "~/.config/google-chrome", "~/.config/google-chrome-beta", "~/.config/microsoft-edge",
+            "~/.config/opera", "~/.config/vivaldi", "~/.local/share/TelegramDesktop",
+            "~/.local/share/evolution", "~/.mozilla", "~/.mutt", "~/.muttrc", "~/.thunderbird",
+            "~/.var/app", "~/Library/Application Support/Arc",
+            "~/Library/Application Support/BraveSoftware", "~/Library/Application Support/Chromium",
+            "~/Library/Application Support/Firefox", "~/Library/Application Support/Google/Chrome",
+            "~/Library/Application Support/Microsoft Edge", "~/Library/Application Support/Signal",
+            "~/Library/Application Support/Slack", "~/Library/Application Support/Telegram Desktop",
+            "~/Library/Application Support/Vivaldi",
+            "~/Library/Application Support/com.operasoftware.Opera",
+            "~/Library/Application Support/discord", "~/Library/Containers/com.apple.Safari",
+            "~/Library/Cookies", "~/Library/Mail", "~/Library/Messages", "~/Library/Safari",
+            "~/snap/brave", "~/snap/chromium", "~/snap/discord", "~/snap/firefox",
+            "~/snap/signal-desktop", "~/snap/slack", "~/snap/telegram-desktop",
+            "~/snap/thunderbird",
+        ],
+        protections: &[Hidden],
+        reason: "browsers, mail programs and messengers keep cookies and messages in them",
+    },
+    ProtectedPaths {
+        paths: &[
+            "~/.bash_history", "~/.histfile", "~/.history",
+            "~/.ipython/profile_default/history.sqlite", "~/.irb_history", "~/.lesshst",
+            "~/.local/share/atuin", "~/.local/share/fish/fish_history", "~/.local/share/powershell",
+            "~/.local/state/lesshst", "~/.mongosh", "~/.mysql_history", "~/.node_repl_history",
+            "~/.psql_history", "~/.python_history", "~/.rediscli_history", "~/.sh_history",
+            "~/.sqlite_history", "~/.viminfo", "~/.wget-hsts", "~/.zhistory", "~/.zsh_history",
+            "~/.zsh_sessions",
+        ],
+        protections: &[Hidden],
+        reason: "passwords are typed into shells and remain in their histories",
+    },
+    ProtectedPaths {
+        paths: &[
+            "/etc/NetworkManager/system-connections", "/etc/gshadow", "/etc/gshadow-",
+            "/etc/krb5.keytab", "/etc/kubernetes", "/etc/letsencrypt", "/etc/mysql/debian.cnf",
+            "/etc/rancher", "/etc/shadow", "/etc/shadow-", "/etc/ssh/ssh_host_dsa_key",
+            "/etc/ssh/ssh_host_ecdsa_key", "/etc/ssh/ssh_host_ed25519_key",
+            "/etc/ssh/ssh_host_rsa_key", "/etc/ssl/private", "/etc/wireguard", "/run/secrets",
+            "/var/backups", "/var/lib/containerd", "/var/lib/docker", "/var/lib/kubelet",
+            "/var/lib/rancher", "/var/mail", "/var/spool/mail",
+        ],
+        protections: &[Hidden],
+        reason: "the system keeps keys, passwords, mail and containers in them",
     },
     ProtectedPaths {
         paths: &[
@@ -137,5 +257,8 @@ mod tests {
         assert_eq!(paths.len(), count);
         assert!(in_project(ReadOnly).eq([".git/hooks", ".git/config", ".pi", ".agents"]));
         assert!(in_home(ReadOnly).contains(&".ssh"));
+        // The directories of the system can be read.
+        let mut absolute = super::paths(Hidden).filter(|path| path.starts_with('/'));
+        assert!(absolute.all(|path| path.matches('/').count() > 1));
     }
 }

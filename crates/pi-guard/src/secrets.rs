@@ -232,6 +232,13 @@ impl Secrets {
     }
 }
 
+/// Returns true if the text contains something that looks like a credential.
+pub(crate) fn has_credential(text: &str) -> bool {
+    let mut spans = Vec::new();
+    find_credentials(text, &mut spans);
+    !spans.is_empty()
+}
+
 fn find_credentials(text: &str, spans: &mut Vec<Span>) {
     shapes::find(text, spans);
     context::find(text, spans);

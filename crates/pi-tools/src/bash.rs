@@ -7,6 +7,7 @@ mod decode;
 mod detached;
 mod output;
 mod report;
+mod saved;
 mod settings;
 mod shell;
 mod spill;
@@ -126,7 +127,11 @@ async fn execute(
     arguments: &Arguments,
     invocation: &Invocation,
 ) -> Result<ToolOutput, ToolError> {
-    let limit = check_timeout(arguments.timeout)?.or(workspace.bash().default_timeout);
+    let asked = check_timeout(arguments.timeout)?.or(workspace.bash().default_timeout);
+    let limit = match (asked, workspace.bash().max_timeout) {
+        (Some(asked), Some(max)) => Some(asked.min(max)),
+        (asked, max) => asked.or(max),
+    };
     let started = Instant::now();
     let process = tokio::select! {
         biased;
@@ -144,9 +149,13 @@ async fn execute(
         cancel: &invocation.cancel,
         progress: Progress::Updates(&invocation.updates),
     };
-    let end = run.until_end(process.exit, process.tree, started, limit).await;
+    let (end, mut notes) = run.until_end(process.exit, process.tree, started, limit).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
-    Report { output: &output, spilled, end, elapsed: started.elapsed() }.into_result()
+    let is_longest = limit.is_some() && limit == workspace.bash().max_timeout;
+    if is_longest && matches!(end, CommandEnd::TimedOut(_)) {
+        notes.push("No command may run longer.".to_owned());
+    }
+    Report { output: &output, spilled, end, elapsed: started.elapsed(), notes }.into_result()
 }
 
 fn check_timeout(seconds: Option<f64>) -> Result<Option<Duration>, ToolError> {
@@ -182,23 +191,23 @@ enum Progress<'a> {
 }
 
 impl Run<'_> {
-    /// Reads output until the command and all its processes have ended.
+    /// Reads output until the command and all its processes have ended. Returns notes about them.
     async fn until_end(
         &mut self,
         exit: impl Future<Output = std::io::Result<Option<i32>>>,
         tree: ProcessTree,
         started: Instant,
         limit: Option<Duration>,
-    ) -> CommandEnd {
+    ) -> (CommandEnd, Vec<String>) {
         let end = self.until_silence(exit, started, limit).await;
         // A process that does not die in time is not awaited, but it is killed.
         if end == CommandEnd::Aborted {
             self.report_abort(started);
         }
-        let _ = timeout(KILL_WAIT, tree.kill()).await;
+        let notes = timeout(KILL_WAIT, tree.kill()).await.unwrap_or_default();
         // No process can write any more, so this ends at once.
         let _ = timeout(QUIET_PERIOD, async { while self.read_chunk().await {} }).await;
-        end
+        (end, notes)
     }
 
     /// Reads output until the command has ended and no more output is expected.
@@ -279,7 +288,8 @@ impl Run<'_> {
         let Progress::Updates(updates) = self.progress else { return };
         let spilled = Spilled { path: self.spill.path().map(Path::to_owned), incomplete: None };
         let elapsed = started.elapsed();
-        let report = Report { output: &self.output, spilled, end: CommandEnd::Aborted, elapsed };
+        let (end, notes) = (CommandEnd::Aborted, Vec::new());
+        let report = Report { output: &self.output, spilled, end, elapsed, notes };
         if let Err(error) = report.into_result() {
             updates.send(ToolOutput::text(error.to_string()));
         }

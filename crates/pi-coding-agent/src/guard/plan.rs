@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pi_guard::confine::{ConfinementLevel, Network};
+use pi_guard::confine::{ConfinementLevel, Network, credential_paths};
 use pi_guard::policy::Defaults;
-use pi_guard::protected::{self, Protection};
 use pi_tools::ExecutorSpec;
 
 use crate::Environment;
@@ -101,10 +100,7 @@ impl GuardPlan {
             let named = named.unwrap_or_default();
             named.iter().map(|path| environment.expand(path, &environment.cwd)).collect()
         };
-        // Hiding a path that does not exist costs every command time, so the default list is
-        // limited to those that do.
         let mut hidden = key_files(environment);
-        hidden.retain(|path| path.exists());
         hidden.extend(paths(settings.hidden));
         let default_approval = if unattended { ApprovalPolicy::Never } else { ApprovalPolicy::Ask };
         let reviewer = settings.reviewer.unwrap_or_default();
@@ -150,13 +146,9 @@ impl GuardPlan {
     }
 }
 
-/// Returns the files in which this program and others keep keys.
+/// Returns the existing files in which this program and others keep keys.
 fn key_files(environment: &Environment) -> Vec<PathBuf> {
     let own = ["auth.json", "models.json"].map(|name| environment.agent_directory.join(name));
-    let home = environment.home.iter();
-    home.flat_map(|home| {
-        protected::in_home(Protection::Hidden).into_iter().map(|name| home.join(name))
-    })
-    .chain(own)
-    .collect()
+    let own = own.into_iter().filter(|path| path.exists());
+    credential_paths(environment.home.as_deref(), &environment.cwd).into_iter().chain(own).collect()
 }

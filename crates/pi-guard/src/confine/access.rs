@@ -131,6 +131,7 @@ mod tests {
     use super::super::{Machine, Mode, Network};
     use super::*;
 
+    const GIT: &str = "git runs programs because of this file";
     const ONLY: &str = "only the workspace and the writable roots can be written";
 
     struct TestEnv {
@@ -198,6 +199,14 @@ mod tests {
             ("ws/new", String::new()),
             ("ws/src/deep/new", String::new()),
             ("ws/.git/index", String::new()),
+            ("ws/.git/commondir", GIT.to_owned()),
+            ("ws/.git/worktrees/w/commondir", GIT.to_owned()),
+            ("ws/.git/modules/m/config", GIT.to_owned()),
+            ("ws/sub/.git", GIT.to_owned()),
+            ("ws/sub/.git/config", GIT.to_owned()),
+            ("ws/sub/.git/hooks/pre-commit", GIT.to_owned()),
+            ("ws/sub/.git/refs/heads/x", String::new()),
+            ("ws/sub/config", String::new()),
             ("ws/.github/x", String::new()),
             ("ws/.pixel", String::new()),
             ("ws/.git/config", protected("ws/.git/config")),

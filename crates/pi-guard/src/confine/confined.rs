@@ -2,15 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ConfineError, Confinement, ConfinementLevel, HELPER_ARGUMENT, Machine, Mode, covers, roots,
-    seatbelt_profile, without_secrets,
+    ConfineError, Confinement, ConfinementLevel, HELPER_ARGUMENT, Limits, Machine, Mode, covers,
+    roots, seatbelt_profile, without_secrets,
 };
 #[cfg(target_os = "linux")]
-use super::{Network, Watch, bridge, bubblewrap, descriptors, launch};
+use super::{
+    Leftover, Network, Watch, bridge, bubblewrap, descriptors, launch, leftovers::Repositories,
+};
 
 /// A confinement that this machine can enforce.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +32,9 @@ pub struct Confined {
     /// The covered paths that did not exist when this value was made.
     #[serde(skip)]
     covers: Vec<PathBuf>,
+    #[cfg(target_os = "linux")]
+    #[serde(skip)]
+    repositories: Arc<Repositories>,
 }
 
 /// A command to start.
@@ -58,6 +65,8 @@ impl Confined {
             #[cfg(target_os = "linux")]
             watch: None,
             covers: Vec::new(),
+            #[cfg(target_os = "linux")]
+            repositories: Arc::default(),
         };
         roots::plan(&confined.confinement)?;
         confined.covers = confined.covered_paths()?;
@@ -83,6 +92,11 @@ impl Confined {
     /// The level at which the limits are enforced.
     pub fn level(&self) -> ConfinementLevel {
         self.level
+    }
+
+    /// The limits on the resources of a command.
+    pub fn resource_limits(&self) -> &Limits {
+        &self.confinement.limits
     }
 
     /// The gaps of this level, as sentences for the user.
@@ -121,6 +135,27 @@ impl Confined {
     /// another program. Returns the removed paths.
     pub fn remove_covers(&self) -> Vec<PathBuf> {
         covers::remove(&self.covers)
+    }
+
+    /// Takes note of the repositories in the writable roots, before the first command runs. Later
+    /// calls do nothing.
+    #[cfg(target_os = "linux")]
+    pub fn record_repositories(&self) {
+        if self.level == ConfinementLevel::None {
+            return;
+        }
+        self.repositories.begin(&self.confinement.roots(), || {
+            let roots = roots::plan(&self.confinement).unwrap_or_default();
+            roots.iter().flat_map(|root| root.protected().cloned()).collect()
+        });
+    }
+
+    /// Renames what commands left in the writable roots since the last call and with which `git`
+    /// would run programs outside of the sandbox. The work of one call is bounded, and the next one
+    /// continues it; the last call of a session does the rest.
+    #[cfg(target_os = "linux")]
+    pub fn disable_leftovers(&self, is_last: bool) -> Vec<Leftover> {
+        self.repositories.examine(is_last)
     }
 
     /// Returns the command that runs `program` confined. It must be started in `cwd`, too.

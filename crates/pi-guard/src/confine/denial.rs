@@ -252,7 +252,22 @@ pub(super) fn rule(confined: &Confined, path: &Path, origin: Origin) -> Option<S
             ));
         }
     }
+    if origin == Origin::Tool && path.strip_prefix(&root.path).is_ok_and(is_run_by_git) {
+        return Some("git runs programs because of this file".to_owned());
+    }
     None
+}
+
+/// Returns true for the files of a repository in any directory that decide what `git` runs: what
+/// commands leave there is examined after they end, what tools write is not.
+fn is_run_by_git(path: &Path) -> bool {
+    let mut names = path.iter().skip_while(|name| *name != ".git").skip(1).peekable();
+    if path.ends_with(".git") {
+        return true;
+    }
+    names.any(|name| {
+        ["config", "config.worktree", "commondir", "hooks"].iter().any(|own| name == *own)
+    })
 }
 
 /// Returns true if a path cannot be read.

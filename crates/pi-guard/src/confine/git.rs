@@ -4,6 +4,8 @@
 //! Only existing paths can be protected: an empty file or directory in the place of a missing one
 //! would break `git`. The configuration is untrusted input, so all reading is bounded.
 
+pub(super) mod config;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -40,67 +42,20 @@ fn configured_paths(repository: &Path, home: Option<&Path>, found: &mut Vec<Path
         at += 1;
         let small = fs::metadata(&file).is_ok_and(|file| file.is_file() && file.len() < MOST_TEXT);
         let Some(bytes) = small.then(|| fs::read(&file).ok()).flatten() else { continue };
-        for (key, value) in settings(&String::from_utf8_lossy(&bytes)) {
-            let from = |base: &Path| match (value.strip_prefix("~/"), home) {
+        for setting in config::parse(&String::from_utf8_lossy(&bytes)).0 {
+            let from = |base: &Path| match (setting.value.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
-                _ => base.join(&value),
+                _ => base.join(&setting.value),
             };
-            match key.as_str() {
-                "include.path" | "includeif.path" => {
-                    files.extend(file.parent().map(from));
-                }
+            match (setting.section.as_str(), setting.name.as_str()) {
+                ("include" | "includeif", "path") => files.extend(file.parent().map(from)),
                 // Hooks run in the top directory of the work tree.
-                "core.hookspath" => found.extend(repository.parent().map(from)),
+                ("core", "hookspath") => found.extend(repository.parent().map(from)),
                 _ => {}
             }
         }
     }
     found.extend(files.into_iter().skip(1));
-}
-
-/// Returns the keys (section and name in lower case, without the subsection) and their values.
-fn settings(text: &str) -> Vec<(String, String)> {
-    let joined = text.replace("\\\r\n", "").replace("\\\n", "");
-    let mut section = String::new();
-    let mut settings = Vec::new();
-    for line in joined.lines() {
-        let mut rest = line.trim();
-        if let Some((head, after)) = rest.strip_prefix('[').and_then(header) {
-            let name = head.split(['"', ' ', '\t', '.']).next().unwrap_or_default();
-            section = name.to_ascii_lowercase();
-            rest = after.trim();
-        }
-        let Some((name, value)) = rest.split_once('=') else { continue };
-        let name = name.trim().to_ascii_lowercase();
-        settings.push((format!("{section}.{name}"), plain(value.trim())));
-    }
-    settings
-}
-
-/// Splits a section header after its closing bracket, which may also occur in quotes.
-fn header(line: &str) -> Option<(&str, &str)> {
-    let mut quoted = false;
-    let end = line.find(|character: char| {
-        quoted ^= character == '"';
-        character == ']' && !quoted
-    })?;
-    Some((line.get(..end)?, line.get(end + 1..)?))
-}
-
-/// Removes the quotes and the comment from a value.
-fn plain(value: &str) -> String {
-    let mut quoted = false;
-    let mut plain = String::new();
-    let mut characters = value.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '"' => quoted = !quoted,
-            '\\' => plain.extend(characters.next()),
-            '#' | ';' if !quoted => break,
-            other => plain.push(other),
-        }
-    }
-    plain.trim_end().to_owned()
 }
 
 /// Adds hooks and configuration of the repositories below `directory`, whose names may contain

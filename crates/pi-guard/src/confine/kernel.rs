@@ -11,11 +11,13 @@ use rustix::process::{DumpableBehavior, Resource, Rlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::roots::{self, Root};
-use super::{Confinement, ConfinementLevel, Network, syscalls};
+use super::{Confinement, ConfinementLevel, Network, limits, syscalls};
 
 /// The reason why privileges could not be given up. The command must not run then.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum KernelError {
+    #[error("resources cannot be limited: {0}")]
+    Limits(rustix::io::Errno),
     #[error("capabilities cannot be dropped: {0}")]
     Capabilities(#[from] rustix::io::Errno),
     #[error("Landlock: {0}")]
@@ -28,17 +30,9 @@ pub(super) enum KernelError {
     Apply(#[from] seccompiler::Error),
 }
 
-/// Devices that store nothing, and terminals.
-const DEVICES: [&str; 8] = [
-    "/dev/full",
-    "/dev/null",
-    "/dev/ptmx",
-    "/dev/pts",
-    "/dev/random",
-    "/dev/tty",
-    "/dev/urandom",
-    "/dev/zero",
-];
+/// Devices that store nothing and lead nowhere. Terminals are not among them: Landlock cannot tell
+/// a new one from those of the user's other programs.
+const DEVICES: [&str; 5] = ["/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"];
 
 /// Gives up everything that the confinement does not grant.
 pub(super) fn give_up(
@@ -47,6 +41,7 @@ pub(super) fn give_up(
     level: ConfinementLevel,
     abi: u8,
 ) -> Result<(), KernelError> {
+    limits::apply(&confinement.limits).map_err(KernelError::Limits)?;
     capabilities()?;
     files(confinement, roots, level, abi)?;
     for filter in syscalls::filters(level, &confinement.mode, &confinement.network)? {
@@ -125,13 +120,16 @@ fn files(
     } else {
         hidden.extend(real(&confinement.hidden));
         unread.extend(real(&confinement.forbidden_programs));
+        // A device can hold the content of hidden files: a disk, the memory, a terminal.
+        hidden.push("/dev".into());
         listed = without("/", &hidden);
         writable.extend(confinement.private_tmp().map(Path::to_owned));
         writable
             .extend(roots.iter().flat_map(Root::narrow).flat_map(|path| without(path, &hidden)));
-        for device in DEVICES {
-            rules.add(Path::new(device), all & !DANGEROUS)?;
+        for device in DEVICES.iter().map(PathBuf::from).chain(own_terminals()) {
+            rules.add(&device, all & !DANGEROUS)?;
         }
+        rules.add(Path::new("/dev"), LIST)?;
     }
     let own: Vec<&Path> =
         writable.iter().chain(roots.iter().map(|root| &root.path)).map(PathBuf::as_path).collect();
@@ -160,6 +158,13 @@ fn files(
         return Err(KernelError::Partial);
     }
     Ok(())
+}
+
+/// The terminals that this process was given as its standard streams.
+fn own_terminals() -> impl Iterator<Item = PathBuf> {
+    let streams =
+        (0..3).filter_map(|stream| std::fs::read_link(format!("/proc/self/fd/{stream}")).ok());
+    streams.filter(|path| path.starts_with("/dev/pts"))
 }
 
 /// Creating devices.

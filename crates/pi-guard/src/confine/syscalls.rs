@@ -201,8 +201,8 @@ fn compile_all(mut rules: Rules, denied: &[i64]) -> Result<Vec<BpfProgram>, Fail
     for call in denied {
         rules.insert(*call, Vec::new());
     }
-    // Filters cannot read the flags of `clone3` in memory; the C library then uses `clone`.
-    let unknown = Rules::from([(libc::SYS_clone3, Vec::new())]);
+    // Filters cannot read the arguments of these in memory; programs then use `clone` and `openat`.
+    let unknown = Rules::from([(libc::SYS_clone3, Vec::new()), (libc::SYS_openat2, Vec::new())]);
     let mut filters = vec![compile(rules, libc::EPERM)?, compile(unknown, libc::ENOSYS)?];
     filters.extend(no_x32());
     Ok(filters)
@@ -268,10 +268,26 @@ fn set_id(rules: &mut Rules) -> Result<(), Failure> {
         (libc::SYS_chmod, 1),
         #[cfg(target_arch = "x86_64")]
         (libc::SYS_mknod, 1),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_creat, 1),
     ];
-    for (call, argument) in changes {
-        when(rules, call, &[(argument, MaskedEq(0o4000), 0o4000)])?;
-        when(rules, call, &[(argument, MaskedEq(0o2000), 0o2000)])?;
+    // The mode of a new file; a call that creates none may have anything in its place.
+    let opens = [
+        (libc::SYS_openat, 2, 3),
+        #[cfg(target_arch = "x86_64")]
+        (libc::SYS_open, 1, 2),
+    ];
+    const UNNAMED: u64 = 0o20_000_000;
+    for bit in [0o4000, 0o2000] {
+        for (call, argument) in changes {
+            when(rules, call, &[(argument, MaskedEq(bit), bit)])?;
+        }
+        for (call, flags, mode) in opens {
+            for creates in [libc::O_CREAT as u64, UNNAMED] {
+                let creates = (flags, MaskedEq(creates), creates);
+                when(rules, call, &[creates, (mode, MaskedEq(bit), bit)])?;
+            }
+        }
     }
     Ok(())
 }

@@ -293,6 +293,11 @@ fn copy_program(from: &Path, to: &Path) {
     }
 }
 
+/// Reports a measurement, also if the test passes.
+pub(crate) fn measured(message: &str) {
+    let _ = writeln!(std::io::stderr(), "MEASURED: {message}");
+}
+
 /// Reports something that this machine cannot show, once, also if the test passes.
 pub(crate) fn not_tested(message: &str) {
     static REPORTED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());

@@ -10,6 +10,8 @@ mod beside_bash;
 #[cfg(target_os = "linux")]
 mod confine;
 #[cfg(target_os = "linux")]
+mod devices;
+#[cfg(target_os = "linux")]
 mod env;
 #[cfg(target_os = "linux")]
 mod escapes;
@@ -24,7 +26,10 @@ mod programs;
 #[cfg(unix)]
 mod proxy;
 #[cfg(target_os = "linux")]
+mod repositories;
+#[cfg(target_os = "linux")]
 mod watch;
+#[cfg(target_os = "linux")]
 mod work;
 
 mod evasion;

@@ -12,8 +12,9 @@ use crate::env::{TestEnv, confined, levels, not_tested, text};
 enum Works {
     /// Every level.
     Everywhere,
-    /// Only bubblewrap: the command creates files beside a protected path, insists on `/tmp` or on
-    /// shared memory, or uses the loopback network. Landlock alone refuses these.
+    /// Only bubblewrap: the command creates files beside a protected path, insists on `/tmp`, on
+    /// shared memory or on a new terminal, or uses the loopback network. Landlock alone refuses
+    /// these.
     WithBubblewrap,
 }
 use Works::{Everywhere, WithBubblewrap};
@@ -69,7 +70,8 @@ const COMMANDS: &[(&str, Works, &str)] = &[
     ("setsid", Everywhere, "setsid -w true && nohup true"),
     ("id", Everywhere, "id && id -g"),
     ("ps", Everywhere, "ps ax > /dev/null"),
-    ("script", Everywhere, "script -qec 'tty; echo on a terminal' /dev/null | grep terminal"),
+    // Landlock alone cannot tell a new terminal from those of the user.
+    ("script", WithBubblewrap, "script -qec 'tty; echo on a terminal' /dev/null | grep terminal"),
     ("sh", WithBubblewrap, "echo x > $WS/new && mkdir $WS/build && mv $WS/new $WS/build/"),
     // Git.
     (

@@ -74,6 +74,28 @@ int main(int argc, char **argv) {
     // Files.
     if (IS("open-truncate")) return end(open(TEXT(2), O_RDONLY | O_TRUNC));
     if (IS("open-write")) return end(open(TEXT(2), O_WRONLY));
+    if (IS("hold-terminal")) {  // a terminal of another program: its name, until the input ends
+        int master = posix_openpt(O_RDWR | O_NOCTTY);
+        if (master < 0 || grantpt(master) || unlockpt(master)) return end(-1);
+        int terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+        if (terminal < 0) return end(-1);
+        puts(ptsname(master));
+        fflush(stdout);
+        return getchar() != EOF;
+    }
+    if (IS("new-set-id")) {  // a new file whose mode is given when it is opened
+        const char *how = TEXT(2), *path = TEXT(3);
+        long mode = strtol(TEXT(4), 0, 8), file = -1;
+        struct { unsigned long long flags, mode, resolve; } how2 = {O_CREAT | O_WRONLY, mode, 0};
+        if (!strcmp(how, "open")) file = syscall(SYS_open, path, O_CREAT | O_WRONLY, mode);
+        if (!strcmp(how, "creat")) file = syscall(SYS_creat, path, mode);
+        if (!strcmp(how, "openat")) file = syscall(SYS_openat, AT_FDCWD, path, O_CREAT | O_WRONLY, mode);
+        if (!strcmp(how, "openat2")) file = syscall(SYS_openat2, AT_FDCWD, path, &how2, sizeof how2);
+        if (!strcmp(how, "unnamed")) file = open(path, O_TMPFILE | O_WRONLY, mode);
+        struct stat made;
+        if (file < 0 || fstat(file, &made)) return end(-1);
+        return !(made.st_mode & 06000);
+    }
     if (IS("open-read")) return end(open(TEXT(2), O_RDONLY));
     if (IS("truncate")) return end(truncate(TEXT(2), 0));
     if (IS("exchange")) return end(renameat2(AT_FDCWD, TEXT(2), AT_FDCWD, TEXT(3), RENAME_EXCHANGE));

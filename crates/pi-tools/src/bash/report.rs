@@ -30,6 +30,8 @@ pub(super) struct Report<'a> {
     pub(super) spilled: Spilled,
     pub(super) end: CommandEnd,
     pub(super) elapsed: Duration,
+    /// Sentences about the processes of the command.
+    pub(super) notes: Vec<String>,
 }
 
 impl Report<'_> {
@@ -59,6 +61,7 @@ impl Report<'_> {
             let gap = if text.is_empty() { "" } else { "\n\n" };
             text = format!("{text}{gap}{status}");
         }
+        text = with_notes(text, &self.notes);
         if !by_itself {
             return Err(ToolError::new(text));
         }
@@ -109,6 +112,15 @@ impl Report<'_> {
         fields.insert("wall_time_seconds".to_owned(), tenths.into());
         Value::Object(fields)
     }
+}
+
+/// Adds notes to the text of a result.
+pub(super) fn with_notes(mut text: String, notes: &[String]) -> String {
+    for note in notes {
+        let gap = if text.is_empty() { "" } else { "\n\n" };
+        text = format!("{text}{gap}[{note}]");
+    }
+    text
 }
 
 /// Returns `details` for programs: the truncation and the file with the full output.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::saved::SavedOutput;
 use crate::executor::BaseEnvironment;
 
 /// Settings of commands.
@@ -23,11 +24,14 @@ pub struct BashSettings {
     pub base_environment: BaseEnvironment,
     /// Timeout of commands that have none of their own.
     pub default_timeout: Option<Duration>,
+    /// Longest timeout, also for commands that have none of their own.
+    pub max_timeout: Option<Duration>,
     /// Directory of this machine for output that is too long for a result. Without a directory it
-    /// is not saved.
+    /// is not saved. The files are removed with the last clone of these settings.
     pub output_directory: Option<PathBuf>,
-    /// Maximum size of saved output in bytes.
+    /// Maximum size of the saved output of a command in bytes.
     pub output_limit: u64,
+    pub(super) saved: SavedOutput,
 }
 
 impl Default for BashSettings {
@@ -38,8 +42,10 @@ impl Default for BashSettings {
             environment: BTreeMap::new(),
             base_environment: BaseEnvironment::default(),
             default_timeout: None,
+            max_timeout: None,
             output_directory: None,
-            output_limit: 1024 * 1024 * 1024,
+            output_limit: 64 * 1024 * 1024,
+            saved: SavedOutput::default(),
         }
     }
 }

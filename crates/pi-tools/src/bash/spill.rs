@@ -7,11 +7,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::BashSettings;
+use super::saved::SavedOutput;
 
 /// Output that is written to a file if it becomes too long.
 #[derive(Debug)]
 pub(super) struct Spill {
     directory: Option<PathBuf>,
+    saved: SavedOutput,
     /// Output from before the limit was exceeded.
     before: Vec<u8>,
     file: Option<(File, PathBuf)>,
@@ -44,6 +46,7 @@ impl Spill {
     pub(super) fn new(settings: &BashSettings) -> Self {
         Self {
             directory: settings.output_directory.clone(),
+            saved: settings.saved.clone(),
             before: Vec::new(),
             file: None,
             room: settings.output_limit,
@@ -78,11 +81,7 @@ impl Spill {
         let before = std::mem::take(&mut self.before);
         let file = match (&mut self.file, &self.directory) {
             (Some((file, _)), _) => file,
-            (none, Some(directory)) => {
-                let mut new = tempfile::Builder::new();
-                let new = new.prefix("pi-bash-").suffix(".log").tempfile_in(directory)?.keep()?;
-                &mut none.insert(new).0
-            }
+            (none, Some(directory)) => &mut none.insert(self.saved.create(directory)?).0,
             (None, None) => return Ok(()),
         };
         for bytes in [&before, bytes] {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::decode::Decoder;
 use super::output::Output;
-use super::report::CommandEnd;
+use super::report::{CommandEnd, with_notes};
 use super::shell::start_in;
 use super::spill::Spill;
 use super::{CHUNK, Progress, Run};
@@ -72,7 +72,7 @@ pub async fn run_command(
             ..UserOutput::default()
         })),
     };
-    let end = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
+    let (end, notes) = Box::pin(run.until_end(process.exit, process.tree, started, None)).await;
     let (output, spilled) = (run.output.finish(), run.spill.finish());
     let cut = output.tail();
     let exit_code = match &end {
@@ -85,7 +85,7 @@ pub async fn run_command(
         }
     };
     Ok(CommandResult {
-        output: cut.content,
+        output: with_notes(cut.content, &notes),
         exit_code,
         cancelled: end == CommandEnd::Aborted,
         truncated: cut.truncated,

@@ -1,5 +1,7 @@
 //! The executor of this machine.
 
+#[cfg(target_os = "linux")]
+mod control_group;
 mod directory;
 mod guarded;
 #[cfg(unix)]
@@ -68,6 +70,16 @@ impl Host {
     /// Returns the sandbox, if it restricts anything.
     fn active_sandbox(&self) -> Option<Arc<Confined>> {
         self.sandbox.as_ref().filter(|confined| confined.level() != ConfinementLevel::None).cloned()
+    }
+
+    /// Starts a command as it is, in a control group.
+    #[cfg(unix)]
+    async fn start(&self, command: &Command, group: &Group) -> io::Result<Process> {
+        #[cfg(target_os = "linux")]
+        if let Some(supervisor) = &self.supervisor {
+            return supervised::spawn(supervisor, command, group).await;
+        }
+        process::spawn(command, group)
     }
 
     /// Runs a blocking operation: directly, or with the checks of the sandbox.
@@ -153,14 +165,14 @@ impl Executor for Host {
 
     #[cfg(unix)]
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
-        let confined = self.active_sandbox().map(|confined| guarded::command(&confined, command));
         Box::pin(async move {
-            let command = confined.as_ref().unwrap_or(command);
-            #[cfg(target_os = "linux")]
-            if let Some(supervisor) = &self.supervisor {
-                return supervised::spawn(supervisor, command).await;
-            }
-            process::spawn(command)
+            let Some(confined) = self.active_sandbox() else {
+                return self.start(command, &Group::default()).await;
+            };
+            let (sandboxed, group) = guarded::prepare(&confined, command).await;
+            let mut process = self.start(&sandboxed, &group).await?;
+            process.tree = process.tree.with_notes(guarded::notes(confined, group));
+            Ok(process)
         })
     }
 
@@ -169,8 +181,15 @@ impl Executor for Host {
         &'a self,
         command: &'a Command,
     ) -> BoxFuture<'a, io::Result<super::PipedProcess>> {
-        let sandboxed = self.active_sandbox().map(|confined| guarded::command(&confined, command));
-        Box::pin(async move { piped::spawn(self, sandboxed.as_ref().unwrap_or(command)).await })
+        Box::pin(async move {
+            let Some(confined) = self.active_sandbox() else {
+                return piped::spawn(self, command).await;
+            };
+            let (sandboxed, group) = guarded::prepare(&confined, command).await;
+            let mut process = piped::start(self, &sandboxed, &group).await?;
+            process.tree = process.tree.with_notes(guarded::notes(confined, group));
+            Ok(process)
+        })
     }
 
     #[cfg(not(unix))]
@@ -192,6 +211,27 @@ impl Executor for Host {
     fn hidden_paths(&self) -> Option<PathPredicate> {
         let confined = self.active_sandbox()?;
         Some(Arc::new(move |real| confined.may_read(real).is_err()))
+    }
+}
+
+/// The control group of a command, if it has one.
+#[derive(Debug, Default)]
+#[cfg(unix)]
+struct Group {
+    #[cfg(target_os = "linux")]
+    control: Option<control_group::ControlGroup>,
+}
+
+#[cfg(unix)]
+impl Group {
+    /// Adds a process that has not started any other yet.
+    fn add(&self, process: Option<u32>) -> io::Result<()> {
+        #[cfg(target_os = "linux")]
+        if let (Some(group), Some(process)) = (&self.control, process) {
+            return group.add(process);
+        }
+        let _ = process;
+        Ok(())
     }
 }
 

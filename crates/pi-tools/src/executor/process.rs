@@ -140,19 +140,30 @@ impl fmt::Debug for PipedProcess {
 pub struct ProcessTree {
     lease: Box<dyn Any + Send + Sync>,
     gone: BoxFuture<'static, ()>,
+    notes: Option<BoxFuture<'static, Vec<String>>>,
 }
 
 impl ProcessTree {
     /// A tree of processes that are killed when `lease` is dropped; `gone` resolves after that,
     /// when no process is left.
     pub fn new(lease: impl Any + Send + Sync, gone: BoxFuture<'static, ()>) -> Self {
-        Self { lease: Box::new(lease), gone }
+        Self { lease: Box::new(lease), gone, notes: None }
     }
 
-    /// Kills all processes and waits until they are gone.
-    pub async fn kill(self) {
+    /// Adds a source of notes about the processes, which is asked when they are gone.
+    pub(crate) fn with_notes(self, notes: BoxFuture<'static, Vec<String>>) -> Self {
+        Self { notes: Some(notes), ..self }
+    }
+
+    /// Kills all processes and waits until they are gone. Returns notes for the model and the user:
+    /// limits that the processes reached, and files of theirs that were disabled.
+    pub async fn kill(self) -> Vec<String> {
         drop(self.lease);
         self.gone.await;
+        match self.notes {
+            Some(notes) => notes.await,
+            None => Vec::new(),
+        }
     }
 }
 

@@ -192,6 +192,8 @@ async fn long_output_is_saved_unchanged_in_a_private_file() {
     let mut some = all.clone();
     some.output_limit = 1000;
     let nowhere = settings_with(|s| s.output_directory = Some(directory.path().join("no")));
+    // The files live as long as the session, and so do the settings.
+    let session = all.clone();
     let command = "printf '\\377\\000'; seq 1 2500";
     let mut whole = b"\xff\0".to_vec();
     (1..=2500).for_each(|line| whole.extend(format!("{line}\n").bytes()));
@@ -207,6 +209,8 @@ async fn long_output_is_saved_unchanged_in_a_private_file() {
             std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions());
         assert_eq!(mode & 0o777, 0o600);
     }
+    drop(session);
+    assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
     let shown = run(&workspace(directory.path(), nowhere), command).await;
     assert!(shown.contains("of 2500. The full output could not be saved: No such file"), "{shown}");
     let shown = run(&workspace(directory.path(), settings()), command).await;

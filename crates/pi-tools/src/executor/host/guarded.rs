@@ -8,18 +8,69 @@ use std::ffi::OsStr;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Component, Path, PathBuf};
+#[cfg(unix)]
+use std::sync::Arc;
 
 use pi_guard::confine::{Confined, Denial};
 
+#[cfg(unix)]
+use super::Group;
+#[cfg(target_os = "linux")]
+use super::control_group::ControlGroup;
 use super::directory::{Directory, is_change};
+#[cfg(unix)]
+use crate::executor::BoxFuture;
 use crate::executor::replace::{OtherNames, open_no_follow, put, target};
 use crate::executor::{BaseEnvironment, Command};
 
 /// Number of attempts. No well-behaved program changes a path this often.
 const ATTEMPTS: usize = 100;
 
+/// Prepares a command: takes note of the repositories before the first one, and creates the control
+/// group.
+#[cfg(unix)]
+pub(super) async fn prepare(confined: &Arc<Confined>, command: &Command) -> (Command, Group) {
+    let sandboxed = self::command(confined, command);
+    #[cfg(target_os = "linux")]
+    {
+        let confined = Arc::clone(confined);
+        let work = tokio::task::spawn_blocking(move || {
+            confined.record_repositories();
+            Group { control: ControlGroup::create(confined.resource_limits()) }
+        });
+        // A panic is not expected; the command runs without a control group then.
+        (sandboxed, work.await.unwrap_or_default())
+    }
+    #[cfg(not(target_os = "linux"))]
+    (sandboxed, Group::default())
+}
+
+/// Returns what is to be said about a command when all its processes are gone.
+#[cfg(unix)]
+pub(super) fn notes(confined: Arc<Confined>, group: Group) -> BoxFuture<'static, Vec<String>> {
+    #[cfg(target_os = "linux")]
+    {
+        Box::pin(async move {
+            let work = tokio::task::spawn_blocking(move || {
+                let mut notes =
+                    group.control.as_ref().map(ControlGroup::reached).unwrap_or_default();
+                drop(group);
+                let leftovers = confined.disable_leftovers(false);
+                notes.extend(leftovers.iter().map(|leftover| format!("{leftover}.")));
+                notes
+            });
+            work.await.unwrap_or_default()
+        })
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        drop((confined, group));
+        Box::pin(async { Vec::new() })
+    }
+}
+
 /// Returns the command that runs another command in the sandbox.
-pub(super) fn command(confined: &Confined, command: &Command) -> Command {
+fn command(confined: &Confined, command: &Command) -> Command {
     let environment: Vec<_> = command.environment.clone().into_iter().collect();
     let program = command.program.clone().into_os_string();
     #[cfg(target_os = "linux")]

@@ -5,11 +5,20 @@ use std::os::fd::OwnedFd;
 
 use tokio::net::unix::pipe;
 
-use super::{Host, process};
+use super::{Group, Host, process};
 use crate::executor::{Command, PipedProcess};
 
 /// Starts a command outside of the host's sandbox.
 pub(in crate::executor) async fn spawn(host: &Host, command: &Command) -> io::Result<PipedProcess> {
+    start(host, command, &Group::default()).await
+}
+
+/// Starts a command as it is, in a control group.
+pub(super) async fn start(
+    host: &Host,
+    command: &Command,
+    group: &Group,
+) -> io::Result<PipedProcess> {
     let (stdin_reader, stdin) = io::pipe()?;
     let (stdout, stdout_writer) = io::pipe()?;
     let (stderr, stderr_writer) = io::pipe()?;
@@ -30,12 +39,12 @@ pub(in crate::executor) async fn spawn(host: &Host, command: &Command) -> io::Re
         #[cfg(target_os = "linux")]
         Some(supervisor) => {
             let start = prepare(&supervisor.program);
-            super::supervised::run(start, command, Some(stdin_reader.into())).await?
+            super::supervised::run(start, command, Some(stdin_reader.into()), group).await?
         }
         _ => {
             let mut start = prepare(&command.program);
             start.args(&command.arguments).stdin(stdin_reader);
-            process::run(start, command)?
+            process::run(start, command, group)?
         }
     };
     Ok(PipedProcess {

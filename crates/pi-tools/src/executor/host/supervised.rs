@@ -7,15 +7,20 @@ use std::os::unix::net::UnixStream as StdUnixStream;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use super::Group;
 use super::process::{Running, merged_output, start_child};
 use crate::executor::{Command, Process, ProcessTree};
 use crate::supervisor::{ARGUMENT, Supervisor, message, tree};
 
 /// Starts a command under a supervisor.
-pub(super) async fn spawn(supervisor: &Supervisor, command: &Command) -> io::Result<Process> {
+pub(super) async fn spawn(
+    supervisor: &Supervisor,
+    command: &Command,
+    group: &Group,
+) -> io::Result<Process> {
     let mut start = std::process::Command::new(&supervisor.program);
     let output = merged_output(&mut start)?;
-    let (exit, tree) = run(start, command, None).await?;
+    let (exit, tree) = run(start, command, None, group).await?;
     Ok(Process { output, exit, tree })
 }
 
@@ -24,10 +29,13 @@ pub(super) async fn run(
     mut start: std::process::Command,
     command: &Command,
     input: Option<OwnedFd>,
+    group: &Group,
 ) -> io::Result<Running> {
     let (ours, theirs) = StdUnixStream::pair()?;
     start.arg(ARGUMENT).stdin(OwnedFd::from(theirs));
     let mut child = start_child(start, command)?;
+    // The supervisor has not been told yet what to start.
+    group.add(child.id())?;
 
     ours.set_nonblocking(true)?;
     let mut channel = UnixStream::from_std(ours)?;

@@ -1,0 +1,289 @@
+//! Repositories, and the files named `.git` that lead to them: judging what changed in them.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::FileType;
+
+use super::super::git::config;
+use super::Leftover;
+use super::entry::{self, DISABLED, Seen, Stamp};
+
+/// The circumstances of an examination.
+pub(super) struct Judge<'a> {
+    pub(super) root: &'a Path,
+    pub(super) roots: &'a [PathBuf],
+    pub(super) protected: &'a [PathBuf],
+    pub(super) started: Stamp,
+    pub(super) enforce: bool,
+}
+
+impl Judge<'_> {
+    /// Returns true if commands cannot write the path.
+    fn is_protected(&self, path: &Path) -> bool {
+        self.protected.iter().any(|protected| path.starts_with(protected))
+    }
+
+    /// Returns true if the file may be the work of a command: all that is new in a place that was
+    /// known, and what changed since the start elsewhere.
+    fn is_suspect(&self, seen: &Seen, place_known: bool) -> bool {
+        self.enforce && (place_known || seen.changed >= self.started)
+    }
+}
+
+/// The directory of a repository.
+#[derive(Debug)]
+pub(super) struct Repository {
+    /// The directory was known before, so that everything new in it is suspect.
+    is_known: bool,
+    configurations: [Configuration; 2],
+    common: Option<Seen>,
+    hooks: BTreeMap<OsString, Seen>,
+}
+
+/// A file with settings.
+#[derive(Debug, Default)]
+struct Configuration {
+    seen: Option<Seen>,
+    /// Content and offences when the file was judged.
+    judged: Option<(Vec<u8>, Vec<String>)>,
+}
+
+const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
+
+impl Repository {
+    pub(super) fn new(is_known: bool) -> Self {
+        Self { is_known, configurations: Default::default(), common: None, hooks: BTreeMap::new() }
+    }
+
+    pub(super) fn examine(
+        &mut self,
+        directory: &OwnedFd,
+        place: &Path,
+        judge: &Judge<'_>,
+        found: &mut Vec<Leftover>,
+    ) {
+        for (name, known) in CONFIGURATIONS.iter().zip(&mut self.configurations) {
+            if !judge.is_protected(&place.join(name)) {
+                known.examine(directory, place, name, self.is_known, judge, found);
+            }
+        }
+        self.examine_common(directory, place, judge, found);
+        if !judge.is_protected(&place.join("hooks")) {
+            self.examine_hooks(directory, place, judge, found);
+        }
+        self.is_known = true;
+    }
+
+    /// Judges `commondir`, which leads to another repository. That of a work tree leads to the
+    /// repository that it lies in.
+    fn examine_common(
+        &mut self,
+        directory: &OwnedFd,
+        place: &Path,
+        judge: &Judge<'_>,
+        found: &mut Vec<Leftover>,
+    ) {
+        let name = OsStr::new("commondir");
+        let Some(seen) = entry::see(directory, name) else {
+            self.common = None;
+            return;
+        };
+        if self.common == Some(seen) || judge.is_protected(&place.join(name)) {
+            return;
+        }
+        let own =
+            place.parent().filter(|above| above.ends_with("worktrees")).and_then(Path::parent);
+        let text = entry::read(directory, name).unwrap_or_default();
+        let target = place.join(String::from_utf8_lossy(&text).trim_end_matches(['\n', '\r']));
+        let leads_home = match (own, fs::canonicalize(target)) {
+            (Some(own), Ok(target)) => fs::canonicalize(own).is_ok_and(|own| own == target),
+            _ => false,
+        };
+        if leads_home || !judge.is_suspect(&seen, self.is_known) {
+            self.common = Some(seen);
+            return;
+        }
+        let reason = "use another repository, with its settings and hooks".to_owned();
+        disable(directory, place, name, None, reason, found);
+    }
+
+    fn examine_hooks(
+        &mut self,
+        directory: &OwnedFd,
+        place: &Path,
+        judge: &Judge<'_>,
+        found: &mut Vec<Leftover>,
+    ) {
+        let name = OsStr::new("hooks");
+        let Some(seen) = entry::see(directory, name) else { return };
+        if seen.kind == FileType::Symlink {
+            let known = self.hooks.get(name).is_some_and(|known| *known == seen);
+            if !known && judge.is_suspect(&seen, self.is_known) {
+                let reason = "run the hooks in another directory".to_owned();
+                disable(directory, place, name, None, reason, found);
+            } else {
+                self.hooks.insert(name.to_owned(), seen);
+            }
+            return;
+        }
+        let Some((hooks, names)) = entry::names(directory, name) else { return };
+        for hook in names {
+            let text = hook.to_string_lossy();
+            if text.ends_with(".sample") || text.ends_with(DISABLED) {
+                continue;
+            }
+            let Some(seen) = entry::see(&hooks, &hook) else { continue };
+            let known = self.hooks.get(&hook).is_some_and(|known| *known == seen);
+            if known {
+                continue;
+            }
+            // A file that is not executable is no hook; a link may lead to one that is.
+            let runs = seen.kind == FileType::Symlink
+                || (seen.kind == FileType::RegularFile && seen.is_executable);
+            if runs && judge.is_suspect(&seen, self.is_known) {
+                let reason = "run it as a hook".to_owned();
+                disable(&hooks, &place.join(name), &hook, None, reason, found);
+            } else {
+                self.hooks.insert(hook, seen);
+            }
+        }
+    }
+}
+
+impl Configuration {
+    fn examine(
+        &mut self,
+        directory: &OwnedFd,
+        place: &Path,
+        name: &str,
+        place_known: bool,
+        judge: &Judge<'_>,
+        found: &mut Vec<Leftover>,
+    ) {
+        let file = OsStr::new(name);
+        let Some(seen) = entry::see(directory, file) else {
+            self.seen = None;
+            return;
+        };
+        if self.seen == Some(seen) {
+            return;
+        }
+        // What cannot be read here may be read by git.
+        let content = entry::read(directory, file);
+        let offences = match &content {
+            Some(bytes) => config::offences(&String::from_utf8_lossy(bytes)),
+            None => vec!["settings that cannot be examined".to_owned()],
+        };
+        let former = self.judged.as_ref();
+        let is_former =
+            |offence: &&String| former.is_some_and(|(_, former)| former.contains(offence));
+        let new: Vec<&str> =
+            offences.iter().filter(|offence| !is_former(offence)).map(String::as_str).collect();
+        let place_known = place_known || former.is_some();
+        if new.is_empty() || !judge.is_suspect(&seen, place_known) {
+            self.seen = Some(seen);
+            self.judged = Some((content.unwrap_or_default(), offences));
+            return;
+        }
+        let reason = format!("run programs because of {}", shorten(&new.join(", ")));
+        let former = former.map(|(content, _)| content.as_slice());
+        disable(directory, place, file, former, reason, found);
+        self.seen = None;
+    }
+}
+
+/// A file or link named `.git`, which leads to a repository elsewhere.
+#[derive(Debug)]
+pub(super) struct Pointer {
+    is_known: bool,
+    seen: Option<Seen>,
+}
+
+impl Pointer {
+    pub(super) fn new(is_known: bool) -> Self {
+        Self { is_known, seen: None }
+    }
+
+    pub(super) fn examine(
+        &mut self,
+        directory: &OwnedFd,
+        place: &Path,
+        judge: &Judge<'_>,
+        found: &mut Vec<Leftover>,
+    ) {
+        let name = OsStr::new(".git");
+        let Some(seen) = entry::see(directory, name) else { return };
+        if self.seen == Some(seen) || judge.is_protected(&place.join(name)) {
+            return;
+        }
+        let offences = repository_of(directory, place, &seen)
+            .map(|repository| offences_of(&repository, judge))
+            .unwrap_or_default();
+        if offences.is_empty() || !judge.is_suspect(&seen, self.is_known) {
+            self.seen = Some(seen);
+        } else {
+            let reason = format!("use a repository that runs programs: {}", shorten(&offences));
+            disable(directory, place, name, None, reason, found);
+        }
+        self.is_known = true;
+    }
+}
+
+/// Returns the repository to which a file or link leads.
+fn repository_of(directory: &OwnedFd, place: &Path, seen: &Seen) -> Option<PathBuf> {
+    if seen.kind == FileType::Symlink {
+        return fs::canonicalize(place.join(".git")).ok();
+    }
+    let text = entry::read(directory, OsStr::new(".git"))?;
+    let text = String::from_utf8_lossy(&text);
+    let target = text.strip_prefix("gitdir:")?.trim();
+    fs::canonicalize(place.join(target)).ok()
+}
+
+/// Returns what a repository runs, if a command could have made it. The user's own is trusted.
+fn offences_of(repository: &Path, judge: &Judge<'_>) -> String {
+    let common = fs::read_to_string(repository.join("commondir")).ok();
+    let common = common.and_then(|text| fs::canonicalize(repository.join(text.trim_end())).ok());
+    let common = common.unwrap_or_else(|| repository.to_owned());
+    let is_writable = judge.roots.iter().any(|root| common.starts_with(root));
+    if !is_writable || judge.is_protected(&common.join("config")) {
+        return String::new();
+    }
+    let Some(directory) = entry::open_root(&common) else { return String::new() };
+    let text = entry::read(&directory, OsStr::new("config")).unwrap_or_default();
+    let mut offences = config::offences(&String::from_utf8_lossy(&text));
+    if let Some((hooks, names)) = entry::names(&directory, OsStr::new("hooks")) {
+        let runs = |name: &&OsString| {
+            let text = name.to_string_lossy();
+            !text.ends_with(".sample")
+                && !text.ends_with(DISABLED)
+                && entry::see(&hooks, name).is_some_and(|seen| seen.is_executable)
+        };
+        offences.extend(names.iter().filter(runs).map(|name| format!("hooks/{}", name.display())));
+    }
+    offences.join(", ")
+}
+
+fn disable(
+    directory: &OwnedFd,
+    place: &Path,
+    name: &OsStr,
+    former: Option<&[u8]>,
+    reason: String,
+    found: &mut Vec<Leftover>,
+) {
+    // A file that cannot be renamed is gone, or is renamed by the next examination.
+    if let Some(new) = entry::disable(directory, name, former) {
+        found.push(Leftover { path: place.join(name), renamed_to: place.join(new), reason });
+    }
+}
+
+fn shorten(text: &str) -> String {
+    const MOST: usize = 200;
+    let end = text.floor_char_boundary(MOST);
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}
