@@ -27,7 +27,7 @@ pub use choices::{CacheWarmingMode, ProjectTrustDefault};
 pub(crate) use effective::default_tools;
 pub use executor::ExecutorSetting;
 pub use guard::{ApprovalPolicy, InvalidValue, Profile, RequiredLevel, SandboxMode};
-pub(crate) use guard::{GuardSettings, NetworkSetting, NetworkSwitch};
+pub(crate) use guard::{GuardSettings, LimitSettings, NetworkSetting, NetworkSwitch};
 pub(crate) use keys::add_idle_keys;
 pub use keys::{KEYS, SettingKey};
 use limits::LimitsGroup;

@@ -59,6 +59,7 @@ impl Services {
         bash.shell = settings.shell_path.as_ref().map(|p| environment.expand(p, &environment.cwd));
         bash.command_prefix.clone_from(&settings.shell_command_prefix);
         bash.output_directory = Some(environment.temporary());
+        bash.max_timeout = guard.plan().longest_command;
         // Another machine has an environment of its own; ours may contain its secrets.
         bash.environment = if spec == ExecutorSpec::Local { own } else { BTreeMap::new() };
         bash.environment.insert("AI_AGENT".into(), "pi".into());

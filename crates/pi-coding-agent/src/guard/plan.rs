@@ -3,15 +3,19 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use pi_guard::confine::{ConfinementLevel, Network, credential_paths};
+use pi_guard::confine::{ConfinementLevel, Limits, Network, credential_paths};
 use pi_guard::policy::Defaults;
 use pi_tools::ExecutorSpec;
 
 use crate::Environment;
 use crate::config::Settings;
 use crate::config::settings::{
-    ApprovalPolicy, NetworkSetting, NetworkSwitch, Profile, RequiredLevel, SandboxMode,
+    ApprovalPolicy, LimitSettings, NetworkSetting, NetworkSwitch, Profile, RequiredLevel,
+    SandboxMode,
 };
+
+/// Longest time of a command that nobody watches, unless the settings give another.
+const UNATTENDED_SECONDS: u64 = 1800;
 
 /// Time limit of a reviewing model, unless the settings give another.
 const REVIEW_TIMEOUT: Duration = Duration::from_secs(30);
@@ -42,6 +46,10 @@ pub struct GuardPlan {
     pub redact_secrets: bool,
     /// The model that decides if the approval policy is `review`.
     pub reviewer: ReviewerPlan,
+    /// Limits on the resources of sandboxed commands.
+    pub limits: Limits,
+    /// Longest time of a command.
+    pub longest_command: Option<Duration>,
     /// Tools work on this machine, so that it can sandbox them and resolve their paths.
     pub(super) is_local: bool,
     /// An approved command runs without the sandbox: the sandbox follows from a profile that asks,
@@ -104,6 +112,9 @@ impl GuardPlan {
         hidden.extend(paths(settings.hidden));
         let default_approval = if unattended { ApprovalPolicy::Never } else { ApprovalPolicy::Ask };
         let reviewer = settings.reviewer.unwrap_or_default();
+        let limits = settings.limits.unwrap_or_default();
+        let default_seconds = if unattended { UNATTENDED_SECONDS } else { 0 };
+        let seconds = limits.seconds.unwrap_or(default_seconds);
         Self {
             profile,
             approval: settings.approval.unwrap_or(default_approval),
@@ -119,6 +130,8 @@ impl GuardPlan {
                 model: reviewer.model,
                 timeout: reviewer.timeout_ms.map_or(REVIEW_TIMEOUT, Duration::from_millis),
             },
+            limits: resource_limits(&limits),
+            longest_command: (seconds > 0).then(|| Duration::from_secs(seconds)),
             is_local,
             approval_lifts_sandbox: careful && !is_configured,
         }
@@ -144,6 +157,22 @@ impl GuardPlan {
             Profile::Unattended => Defaults::unattended_without_sandbox(),
         }
     }
+}
+
+/// Returns the usual limits, changed by the settings.
+fn resource_limits(settings: &LimitSettings) -> Limits {
+    let set = |limit: &mut Option<u64>, setting: Option<u64>, unit: u64| {
+        if let Some(number) = setting {
+            *limit = (number > 0).then(|| number.saturating_mul(unit));
+        }
+    };
+    let mut limits = Limits::usual();
+    set(&mut limits.processes, settings.processes, 1);
+    set(&mut limits.memory, settings.memory_mb, 1 << 20);
+    // Only on request: programs that reserve more memory than they use do not work with it.
+    set(&mut limits.process_memory, settings.memory_mb, 1 << 20);
+    set(&mut limits.file_size, settings.file_size_mb, 1 << 20);
+    limits
 }
 
 /// Returns the existing files in which this program and others keep keys.

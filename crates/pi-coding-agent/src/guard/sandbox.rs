@@ -204,6 +204,7 @@ impl Sandbox {
         confinement.protected.push(directory.path().to_owned());
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
+        confinement.limits = plan.limits;
         confinement.forbidden_programs.clone_from(&self.forbidden_programs);
         let proxy = match plan.network {
             Network::Hosts(_) => {
@@ -250,6 +251,9 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if let Some(Ok(created)) = self.created.get() {
+            // What the examinations after the commands did not reach.
+            #[cfg(target_os = "linux")]
+            created.confined.disable_leftovers(true);
             created.confined.remove_covers();
         }
     }

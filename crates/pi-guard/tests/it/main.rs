@@ -20,6 +20,8 @@ mod hidden;
 #[cfg(target_os = "linux")]
 mod hosts;
 #[cfg(target_os = "linux")]
+mod limits;
+#[cfg(target_os = "linux")]
 mod places;
 #[cfg(target_os = "linux")]
 mod programs;

@@ -16,6 +16,8 @@ mod env;
 mod executors;
 #[cfg(feature = "images")]
 mod images;
+#[cfg(target_os = "linux")]
+mod limits;
 mod piped;
 mod processes;
 mod read;

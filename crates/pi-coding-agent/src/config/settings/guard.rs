@@ -35,6 +35,27 @@ pub(crate) struct GuardSettings {
     pub(crate) redact_secrets: Option<bool>,
     /// The model that decides if the approval policy is `review`.
     pub(crate) reviewer: Option<ReviewerSettings>,
+    /// Limits on the resources of sandboxed commands.
+    pub(crate) limits: Option<LimitSettings>,
+}
+
+/// Limits on the resources of sandboxed commands; 0 for no limit.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub(crate) struct LimitSettings {
+    /// Processes and threads of a command at a time. Defaults to 4,096.
+    #[serde(deserialize_with = "super::number::whole")]
+    pub(crate) processes: Option<u64>,
+    /// Memory of a command in megabytes. Defaults to 80 % of the memory of the machine.
+    #[serde(deserialize_with = "super::number::whole")]
+    pub(crate) memory_mb: Option<u64>,
+    /// Size of each file that a command writes, in megabytes. Defaults to 16,384.
+    #[serde(deserialize_with = "super::number::whole")]
+    pub(crate) file_size_mb: Option<u64>,
+    /// Longest time of a command in seconds. Defaults to 1,800 in the profile `unattended`, and to
+    /// no limit otherwise.
+    #[serde(deserialize_with = "super::number::whole")]
+    pub(crate) seconds: Option<u64>,
 }
 
 /// Settings of the model that decides about approvals.

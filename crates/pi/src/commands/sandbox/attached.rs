@@ -27,7 +27,13 @@ pub(super) async fn run(run: &Run) -> CommandResult {
     // session. A command in our process group receives the signals of the terminal directly.
     let own_group =
         run.confined.level() == ConfinementLevel::Bubblewrap || !std::io::stdin().is_terminal();
+    #[cfg(target_os = "linux")]
+    run.confined.record_repositories();
     let status = start(command, own_group).await;
+    #[cfg(target_os = "linux")]
+    for leftover in run.confined.disable_leftovers(true) {
+        note(&leftover.to_string());
+    }
     let name = run.program.to_string_lossy();
     match status {
         Ok(status) => Ok(code(status)),

@@ -37,7 +37,7 @@ impl Tail {
 }
 
 pub(super) async fn run(run: &Run) -> CommandResult {
-    let (ended, tail) = execute(run).await?;
+    let (ended, tail, notes) = execute(run).await?;
     let output = String::from_utf8_lossy(&tail.bytes);
     let denied = if ended == 0 { Vec::new() } else { denied(run, &output) };
     let object = json!({
@@ -49,6 +49,7 @@ pub(super) async fn run(run: &Run) -> CommandResult {
         "output": output,
         "truncated": tail.truncated,
         "denied": denied,
+        "notes": notes,
     });
     let mut out = std::io::stdout().lock();
     serde_json::to_writer_pretty(&mut out, &object)?;
@@ -57,7 +58,7 @@ pub(super) async fn run(run: &Run) -> CommandResult {
     Ok(code(ended))
 }
 
-async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
+async fn execute(run: &Run) -> Result<(i32, Tail, Vec<String>), Failure> {
     let host = run.guard.host()?.unwrap_or_default();
     let command = Command::new(&run.program, &run.cwd)
         .arguments(run.arguments.clone())
@@ -68,7 +69,7 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
         Err(error) => {
             let code = not_started(&error).into();
             tail.add(format!("pi: cannot run the command: {error}\n").as_bytes());
-            return Ok((code, tail));
+            return Ok((code, tail, Vec::new()));
         }
     };
     let signal = signal();
@@ -89,12 +90,12 @@ async fn execute(run: &Run) -> Result<(i32, Tail), Failure> {
         }
     };
     // Ends all remaining processes, which closes the output.
-    process.tree.kill().await;
+    let notes = process.tree.kill().await;
     while let (true, Ok(count @ 1..)) = (open, process.output.read(&mut buffer).await) {
         tail.add(&buffer[..count]);
     }
     tail.shorten();
-    Ok((ended, tail))
+    Ok((ended, tail, notes))
 }
 
 /// Returns what the sandbox denied, as far as it is known.
