@@ -121,7 +121,9 @@ mod tests {
         let session = SavedOutput::default();
         let other = SavedOutput::default();
         let (_, path) = session.create(directory).unwrap();
-        session.clone().create(directory).unwrap();
+        let clone = session.clone();
+        clone.create(directory).unwrap();
+        drop(clone);
         let (_, others) = other.create(directory).unwrap();
         assert!(path.exists() && others.exists());
         assert_eq!(names(directory), 5);
