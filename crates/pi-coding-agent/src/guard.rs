@@ -19,6 +19,7 @@ mod reviewer;
 pub mod rules;
 mod sandbox;
 mod status;
+mod stream;
 mod tool;
 mod ui;
 
@@ -38,6 +39,7 @@ pub use reviewer::Reviewer;
 pub use rules::RulesError;
 pub use sandbox::SandboxError;
 pub use status::GuardStatus;
+pub(crate) use stream::RedactedStream;
 pub(crate) use tool::Guarded;
 pub(crate) use ui::UiApprover;
 

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 use super::{AgentSession, SessionEvent, lock};
 use crate::extension::{BashOperations, UserBash, UserBashHandling};
+use crate::guard::RedactedStream;
 
 /// Result of a shell command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -120,13 +121,23 @@ impl AgentSession {
         let (chunks, mut received) = mpsc::channel::<String>(64);
         let emitting = async {
             let mut output = String::new();
-            while let Some(delta) = received.recv().await {
-                let delta = self.redacted(&delta).into_owned();
-                if matches!(handling, UserBashHandling::Operations(_)) {
-                    output.push_str(&delta);
+            let mut stream = RedactedStream::new(self.0.guard.clone());
+            loop {
+                let piece = received.recv().await;
+                let delta = match &piece {
+                    Some(piece) => stream.push(piece),
+                    None => stream.finish(),
+                };
+                if !delta.is_empty() {
+                    if matches!(handling, UserBashHandling::Operations(_)) {
+                        output.push_str(&delta);
+                    }
+                    let id = options.id.clone();
+                    self.emit(SessionEvent::BashExecutionUpdate { id, delta }).await;
                 }
-                let id = options.id.clone();
-                self.emit(SessionEvent::BashExecutionUpdate { id, delta }).await;
+                if piece.is_none() {
+                    break;
+                }
             }
             output
         };

@@ -33,6 +33,12 @@ async fn process(
     command: &str,
     environment: BTreeMap<OsString, OsString>,
 ) -> Result<Command, ToolError> {
+    if command.contains('\0') {
+        return Err(ToolError::new(
+            "The command was not run: it contains a NUL character, which command lines cannot \
+             have. Use printf '\\0' to produce one.",
+        ));
+    }
     let settings = workspace.bash();
     let program = find(workspace).await?;
     if let Err(error) = workspace.executor().stat(workspace.cwd()).await

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use pi_coding_agent::session::BashOptions;
+use pi_coding_agent::session::{BashOptions, SessionEvent};
 use serde_json::json;
 
 use super::GuardTest;
@@ -53,4 +53,42 @@ async fn a_secret_in_a_file_is_redacted_and_preserved() {
     assert!(!user.output.contains(&token), "{}", user.output);
     let saved = fs::read_to_string(session.file().unwrap()).unwrap();
     assert!(!saved.contains(&token) && !events.lock().unwrap().contains(&token));
+}
+
+/// The second half is written when the output before the first half has arrived.
+#[tokio::test]
+async fn a_secret_that_is_written_in_two_pieces_is_redacted_while_it_arrives() {
+    let token = format!("gh{}_{}", "p", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    let (first, second) = token.split_at(12);
+    let test = GuardTest::new(json!({}), "");
+    let go = test.env.path("home/proj/go");
+    let session = test.session().await;
+    let output: Arc<Mutex<String>> = Arc::default();
+    let recorded = Arc::clone(&output);
+    session
+        .subscribe(move |event| {
+            if let SessionEvent::BashExecutionUpdate { delta, .. } = event {
+                recorded.lock().unwrap().push_str(delta);
+                fs::write(&go, "").unwrap();
+            }
+        })
+        .forever();
+    let command = format!(
+        "printf 'begin\n{first}'; until [ -e go ]; do :; done; printf '{second} end'; exit 3"
+    );
+    let result = session.execute_bash(&command, BashOptions::default()).await.unwrap();
+    assert_eq!(result.exit_code, Some(3));
+    let output = output.lock().unwrap();
+    assert_eq!(*output, result.output);
+    assert!(output.starts_with("begin\n[masked:") && output.ends_with("] end"), "{output}");
+}
+
+#[tokio::test]
+async fn a_command_with_a_nul_character_is_refused_with_a_reason() {
+    let test = GuardTest::new(json!({}), "");
+    let session = test.session().await;
+    let (text, failed) = test.bash(&session, "echo a\0b").await;
+    assert!(failed && text.contains("NUL character"), "{text}");
+    let user = session.execute_bash("echo a\0b", BashOptions::default()).await;
+    assert!(user.unwrap_err().to_string().contains("NUL character"));
 }
