@@ -70,7 +70,7 @@ mod tests {
             (&format!("{long} abc"), MOST_HELD + 2),
             (&format!("-----BEGIN {long}\nabc"), MOST_HELD + 13),
         ] {
-            assert_eq!(complete(text), expected, "{:.40}", text);
+            assert_eq!(complete(text), expected, "{text:.40}");
         }
     }
 }

@@ -140,10 +140,19 @@ fn the_guard_status_is_in_the_events_and_in_the_session() {
 /// Runs a command for which the kernel appears to have no Landlock.
 #[cfg(target_os = "linux")]
 pub(crate) fn without_landlock(command: impl FnOnce() -> Output + Send + 'static) -> Output {
-    use seccompiler::{SeccompAction, SeccompFilter};
     const LANDLOCK_CREATE_RULESET: i64 = 444;
+    with_system_call_error(LANDLOCK_CREATE_RULESET, command)
+}
+
+/// Runs a command for which a system call always fails.
+#[cfg(target_os = "linux")]
+pub(crate) fn with_system_call_error(
+    number: i64,
+    command: impl FnOnce() -> Output + Send + 'static,
+) -> Output {
+    use seccompiler::{SeccompAction, SeccompFilter};
     let filter = SeccompFilter::new(
-        [(LANDLOCK_CREATE_RULESET, Vec::new())].into_iter().collect(),
+        [(number, Vec::new())].into_iter().collect(),
         SeccompAction::Allow,
         SeccompAction::Errno(95),
         std::env::consts::ARCH.try_into().unwrap(),

@@ -14,6 +14,8 @@ mod getting_started;
 mod guard;
 mod guard_guide;
 mod hints;
+#[cfg(target_os = "linux")]
+mod hostile;
 mod limits;
 mod models;
 mod omissions;
