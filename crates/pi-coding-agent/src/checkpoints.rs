@@ -1,7 +1,39 @@
-//! The directory of a session's checkpoints, for the code that creates them and the code that
-//! restores them.
+//! The directory of a session's checkpoints, and the directories that have none, for the code that
+//! creates checkpoints and the code that restores them.
 
 use std::path::{Path, PathBuf};
+
+use crate::Environment;
+use crate::config::Settings;
+
+/// Reasons why runs in the working directory cannot be undone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckpointsOff {
+    /// The setting `checkpoints.enabled` is false.
+    #[error("checkpoints are disabled in the settings (checkpoints.enabled)")]
+    Disabled,
+    /// The home directory contains far more than a project.
+    #[error("no checkpoints are taken of the home directory or a directory that contains it")]
+    TooWide,
+}
+
+/// Returns the reason why runs in the working directory cannot be undone, if there is one.
+pub fn checkpoints_off(environment: &Environment, settings: &Settings) -> Option<CheckpointsOff> {
+    if settings.checkpoints().is_none() {
+        Some(CheckpointsOff::Disabled)
+    } else if is_too_wide(&environment.cwd, environment) {
+        Some(CheckpointsOff::TooWide)
+    } else {
+        None
+    }
+}
+
+/// Returns true if the home directory is below this directory, or the directory is the root.
+pub(crate) fn is_too_wide(root: &Path, environment: &Environment) -> bool {
+    let contains_home = environment.home.as_ref().is_some_and(|home| home.starts_with(root));
+    root.parent().is_none() || contains_home
+}
 
 /// Returns the directory with the checkpoints of all sessions, for
 /// [`pi_tools::checkpoint::usage`] and [`pi_tools::checkpoint::prune`].

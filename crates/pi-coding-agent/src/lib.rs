@@ -76,10 +76,12 @@ pub use omissions::Omission;
 pub use resources::{ContextFile, ResourceFlags, Section, Skill, SystemPromptOptions, ToolPrompt};
 pub use runtime::{AgentRuntime, ReplaceError, Replaced, WeakAgentRuntime};
 pub use session::AgentSession;
-pub use session_selector::{SelectSessionError, SessionSelector};
+pub use session_selector::{SelectSessionError, SessionSelector, by_name, session_index};
 
 #[doc(hidden)]
-pub use checkpoints::{checkpoint_directory, checkpoints_directory};
+pub use checkpoints::{
+    CheckpointsOff, checkpoint_directory, checkpoints_directory, checkpoints_off,
+};
 #[doc(hidden)]
 pub use create::{initial_session_model, load_guard, load_resources, load_settings};
 #[doc(hidden)]

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use pi_session::{
-    NewSession, OpenOptions, Session, SessionError, find_by_id, most_recent, read_header,
-    session_files,
+    ListOptions, NewSession, OpenOptions, Session, SessionError, SessionIndex, SessionInfo,
+    find_by_id, most_recent, read_header, session_files,
 };
 
 use crate::Environment;
@@ -21,13 +21,13 @@ pub enum SessionSelector {
     InMemory,
     /// The session that was written to last, or a new one.
     Latest,
-    /// An existing session by its file, its id or the beginning of its id.
+    /// An existing session by its file, its id, the beginning of its id or its name.
     Existing(String),
     /// The session with exactly this id, or a new one with this id.
     WithId(String),
     /// A copy of another session.
     Fork {
-        /// The other session, by its file, its id or the beginning of its id.
+        /// The other session, by its file, its id, the beginning of its id or its name.
         source: String,
         /// Id of the copy; a new one if absent.
         id: Option<String>,
@@ -44,6 +44,9 @@ pub enum SelectSessionError {
     /// Several sessions match.
     #[error("'{0}' matches {1} sessions")]
     Ambiguous(String, usize),
+    /// Several sessions have this name.
+    #[error("{1} sessions are named '{0}'")]
+    AmbiguousName(String, usize),
     /// The session belongs to another working directory.
     #[error("the session {id} belongs to another directory: {cwd}")]
     Elsewhere {
@@ -146,18 +149,47 @@ fn find(
     if let Some(path) = by_id(reference, session_files(&place.path)?, own)? {
         return Ok((path, None));
     }
-    if place.shared {
-        return Err(SelectSessionError::NotFound(reference.to_owned()));
+    if !place.shared {
+        let mut everywhere = Vec::new();
+        let all = environment.agent_directory.join("sessions");
+        for directory in std::fs::read_dir(all).into_iter().flatten().flatten() {
+            everywhere.extend(session_files(&directory.path()).unwrap_or_default());
+        }
+        if let Some(path) = by_id(reference, everywhere, None)? {
+            let header = read_header(&path).unwrap_or_default();
+            return Ok((path, Some((header.id, header.cwd))));
+        }
     }
-    let mut everywhere = Vec::new();
-    let all = environment.agent_directory.join("sessions");
-    for directory in std::fs::read_dir(all).into_iter().flatten().flatten() {
-        everywhere.extend(session_files(&directory.path()).unwrap_or_default());
+    let mut index = session_index(environment, place.shared.then_some(&place.path));
+    let sessions = index.list(&ListOptions::default()).sessions;
+    match by_name(&sessions, reference, &environment.cwd).as_slice() {
+        [] => Err(SelectSessionError::NotFound(reference.to_owned())),
+        [one] if Path::new(&one.cwd) == environment.cwd => Ok((one.path.clone(), None)),
+        [one] => Ok((one.path.clone(), Some((one.id.clone(), one.cwd.clone())))),
+        several => Err(SelectSessionError::AmbiguousName(reference.to_owned(), several.len())),
     }
-    let path = by_id(reference, everywhere, None)?;
-    let path = path.ok_or_else(|| SelectSessionError::NotFound(reference.to_owned()))?;
-    let header = read_header(&path).unwrap_or_default();
-    Ok((path, Some((header.id, header.cwd))))
+}
+
+/// Returns the index of the sessions in a directory for all sessions, or else in the agent
+/// directory. Only the latter has a cache.
+pub fn session_index(
+    environment: &Environment,
+    shared_directory: Option<&PathBuf>,
+) -> SessionIndex {
+    let agent = &environment.agent_directory;
+    match shared_directory {
+        Some(directory) => SessionIndex::new(directory, None),
+        None => SessionIndex::new(agent.join("sessions"), Some(agent.join("cache/sessions"))),
+    }
+}
+
+/// Returns the sessions with exactly this name: those of `cwd`, or all if none is there.
+pub fn by_name<'a>(sessions: &'a [SessionInfo], name: &str, cwd: &Path) -> Vec<&'a SessionInfo> {
+    let is_named = |session: &&SessionInfo| session.name.as_deref() == Some(name);
+    let all: Vec<&SessionInfo> = sessions.iter().filter(is_named).collect();
+    let here: Vec<&SessionInfo> =
+        all.iter().copied().filter(|session| Path::new(&session.cwd) == cwd).collect();
+    if here.is_empty() { all } else { here }
 }
 
 /// Finds a session by its exact id, else by the beginning of its id. File names contain the id, so

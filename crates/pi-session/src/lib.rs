@@ -41,7 +41,7 @@ pub use index::{
     ListOptions, Listing, SearchHit, SearchOptions, SearchResults, SessionIndex, Snippet,
 };
 pub use info::SessionInfo;
-pub use log::Access;
+pub use log::{Access, is_locked};
 pub use migrate::migrate;
 pub use projection::{ModelRef, ProjectedEntry, project, text_of};
 pub use roles::{

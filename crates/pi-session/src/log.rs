@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::SessionError;
 
-pub use file::Access;
+pub use file::{Access, is_locked};
 
 pub(crate) use file::LogFile;
 pub(crate) use head::{Head, Kind, Role, split_message};

@@ -165,6 +165,12 @@ impl Checkpoints {
         self.lease.clone()
     }
 
+    /// Returns the time at which the checkpoints in the directory `store` changed last: when one was
+    /// taken or restored.
+    pub fn changed(store: &Path) -> Option<SystemTime> {
+        std::fs::metadata(store.join("journal")).and_then(|metadata| metadata.modified()).ok()
+    }
+
     /// Takes a checkpoint after a run and returns its number. If nothing has changed, returns the
     /// current one.
     pub fn take(&mut self, label: &str) -> Result<usize, CheckpointError> {

@@ -1,6 +1,7 @@
 //! The commands, one file each. Only `demo` runs an agent.
 
 mod auth;
+pub(crate) mod complete;
 mod credentials;
 mod doctor;
 pub(crate) mod export;
@@ -33,7 +34,9 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["sessions", "show"] => sessions::show(args),
         ["sessions", "export"] => sessions::export(args),
         ["sessions", "fork"] => sessions::fork(args),
+        ["sessions", "rename"] => sessions::rename(args),
         ["sessions", "rm"] => sessions::remove(args),
+        ["sessions", "prune"] => sessions::prune(args),
         ["undo"] => undo::run(args),
         ["auth", "check"] => auth::check(args),
         ["auth", "print-api-key"] => auth::api_key(args),

@@ -68,7 +68,7 @@ impl Exit {
     pub(crate) fn meaning(self) -> &'static str {
         match self {
             Self::Success => "Success; the answer is complete",
-            Self::Failed => "Failure, for example an error of the provider",
+            Self::Failed => "Failure, for example an error of the provider or an unknown session",
             Self::Usage => "Invalid command line",
             Self::Truncated => "The answer was cut off at the model's output limit",
             Self::Limit => "A limit of the run was reached before the work was done",

@@ -59,6 +59,28 @@ pub(crate) enum Completes {
     Nothing,
     Files,
     Directories,
+    /// Ids of sessions, or files.
+    Sessions,
+    Models,
+    Providers,
+    /// Names of tools, separated by commas.
+    Tools,
+    /// Keys of `settings.json`.
+    SettingKeys,
+}
+
+impl Completes {
+    /// Returns the name of a kind that `pi __complete` lists.
+    pub(crate) fn dynamic(self) -> Option<&'static str> {
+        match self {
+            Self::Nothing | Self::Files | Self::Directories => None,
+            Self::Sessions => Some("sessions"),
+            Self::Models => Some("models"),
+            Self::Providers => Some("providers"),
+            Self::Tools => Some("tools"),
+            Self::SettingKeys => Some("settings"),
+        }
+    }
 }
 
 /// Section of the help in which an option is listed.
@@ -149,6 +171,10 @@ impl Flag {
         Self { completes: Completes::Files, ..self }
     }
 
+    pub(crate) const fn completes(self, completes: Completes) -> Self {
+        Self { completes, ..self }
+    }
+
     pub(crate) const fn directories(self) -> Self {
         Self { completes: Completes::Directories, ..self }
     }
@@ -216,6 +242,8 @@ pub(crate) struct Command {
     pub(crate) help: &'static str,
     /// Further paragraphs; may be empty.
     pub(crate) details: &'static str,
+    /// Example command lines.
+    pub(crate) examples: &'static [&'static str],
     pub(crate) words: Words,
     pub(crate) flags: &'static [Flag],
     pub(crate) commands: &'static [Command],
@@ -240,6 +268,7 @@ impl Command {
             name,
             help,
             details: "",
+            examples: &[],
             words: Words {
                 usage: "",
                 at_least: 0,
@@ -257,6 +286,10 @@ impl Command {
         Self { details, ..self }
     }
 
+    pub(crate) const fn examples(self, examples: &'static [&'static str]) -> Self {
+        Self { examples, ..self }
+    }
+
     pub(crate) const fn words(self, usage: &'static str, at_least: usize, at_most: usize) -> Self {
         Self { words: Words { usage, at_least, at_most, ..self.words }, ..self }
     }
@@ -266,7 +299,11 @@ impl Command {
     }
 
     pub(crate) const fn files(self) -> Self {
-        Self { words: Words { completes: Completes::Files, ..self.words }, ..self }
+        self.completes(Completes::Files)
+    }
+
+    pub(crate) const fn completes(self, completes: Completes) -> Self {
+        Self { words: Words { completes, ..self.words }, ..self }
     }
 
     pub(crate) const fn flags(self, flags: &'static [Flag]) -> Self {

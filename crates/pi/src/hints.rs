@@ -69,6 +69,7 @@ impl Hint for SelectSessionError {
         match self {
             Self::NotFound(_) => Some(FIND_SESSIONS.to_owned()),
             Self::Ambiguous(..) => Some(LONGER_ID.to_owned()),
+            Self::AmbiguousName(..) => Some(ID_OF_NAME.to_owned()),
             Self::Elsewhere { id, .. } => Some(format!(
                 "run pi in that directory, or continue a copy of the session here with --fork {id}"
             )),
@@ -86,6 +87,9 @@ impl Hint for SelectSessionError {
 
 /// Hint for a session reference that matches nothing.
 pub(crate) const FIND_SESSIONS: &str = "list all sessions with `pi sessions list --all`";
+
+/// Hint for a name that several sessions have.
+pub(crate) const ID_OF_NAME: &str = "give the id instead of the name";
 
 /// Hint for a session reference that matches several sessions.
 pub(crate) const LONGER_ID: &str = "give more characters of the id";

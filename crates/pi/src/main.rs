@@ -25,7 +25,7 @@ use std::process::ExitCode;
 use arguments::Arguments;
 use exit::{Exit, fail, fail_with_hint, hint, note, print};
 use flags::help;
-use flags::parse::{Request, parse};
+use flags::parse::{Invalid, Request, parse};
 
 fn main() -> ExitCode {
     // A sandboxed command starts as this program, which drops its privileges first.
@@ -46,6 +46,12 @@ fn run() -> ExitCode {
             }
         }
     }
+    // The completion scripts of shells call this program for lists that change.
+    if let [first, kind, prefix] = words.as_slice()
+        && first == commands::complete::NAME
+    {
+        return commands::complete::run(kind, prefix);
+    }
     if words.is_empty() && std::io::stdin().is_terminal() {
         return fail_with_hint(
             "interactive mode is not available yet",
@@ -60,9 +66,12 @@ fn run() -> ExitCode {
         Ok(Request::Unavailable(message)) => fail(&message, Exit::Unavailable),
         Ok(Request::Command(args)) => commands::run(&args),
         Ok(Request::Run(arguments)) => run_mode(&arguments),
-        Err(errors) => {
+        Err(Invalid { errors, path }) => {
             errors.iter().for_each(|error| note(error));
-            hint("see `pi --help`");
+            match path.as_slice() {
+                [] => hint("see `pi --help`"),
+                path => hint(&format!("see `pi help {}`", path.join(" "))),
+            }
             Exit::Usage.into()
         }
     }

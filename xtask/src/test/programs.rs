@@ -40,6 +40,8 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("bwrap", "bubblewrap", "the sandbox with bubblewrap (pi-guard, pi-tools, pi)", Report),
     program("curl", "curl", "network limited to named hosts (pi-guard: hosts)", Report),
     program("unshare", "util-linux", "full disks, missing homes (pi, pi-tools)", Report),
+    program("fish", "fish", "completions (pi: completions)", Report),
+    program("zsh", "zsh", "completions (pi: completions)", Report),
     program("ipcmk", "util-linux", "System V shared memory (pi-guard: escapes)", Report),
 ];
 

@@ -17,6 +17,7 @@ use pi_tools::Workspace;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Lease, Limits};
 
 use super::AgentOptions;
+use crate::checkpoints::is_too_wide;
 use crate::config::Settings;
 use crate::extension::{
     BeforeAgentStart, ExtensionContext, Handlers, NotifyKind, RunStart, ToolCall, ToolDecision,
@@ -50,9 +51,7 @@ pub(super) fn extension(
     if !options.checkpoints || log.path().is_none() {
         return Ok(None);
     }
-    if root.parent().is_none()
-        || environment.home.as_ref().is_some_and(|home| home.starts_with(&root))
-    {
+    if is_too_wide(&root, environment) {
         return Err(TooWide);
     }
     let store = crate::checkpoint_directory(&environment.agent_directory, log.id());

@@ -244,6 +244,12 @@ fn create_directory(directory: &Path) -> std::io::Result<()> {
     builder.create(directory)
 }
 
+/// Returns true if another process has the session open for appending.
+pub fn is_locked(path: &Path) -> bool {
+    let file = File::open(path);
+    file.is_ok_and(|file| matches!(lock(&file, path), Err(SessionError::Locked(_))))
+}
+
 fn lock(file: &File, path: &Path) -> Result<(), SessionError> {
     // A child process inherits open files until it executes its program, so a session that was
     // closed a moment ago may still be locked.

@@ -17,10 +17,23 @@ pub(super) fn id(id: &str, length: usize) -> String {
     id.chars().filter(|c| !c.is_control()).take(length).collect()
 }
 
-/// Formats a time in UTC.
+/// Formats a time in the time zone of the user: that of `TZ`, else of the system, else UTC.
 pub(super) fn date(milliseconds: i64) -> String {
-    jiff::Timestamp::from_millisecond(milliseconds)
-        .map_or_else(|_| "unknown".to_owned(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
+    let Ok(time) = jiff::Timestamp::from_millisecond(milliseconds) else {
+        return "unknown".to_owned();
+    };
+    time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string()
+}
+
+/// Formats a size in bytes, in decimal units.
+pub(super) fn size(bytes: u64) -> String {
+    let scaled = |unit: f64| bytes as f64 / unit;
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{:.1} kB", scaled(1e3)),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", scaled(1e6)),
+        _ => format!("{:.1} GB", scaled(1e9)),
+    }
 }
 
 /// A writer that removes control characters other than tabs and line feeds.

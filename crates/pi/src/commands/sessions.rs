@@ -1,13 +1,15 @@
-//! `pi sessions`: lists, searches, shows, exports, forks and removes sessions.
+//! `pi sessions`: lists, searches, shows, exports, forks, renames and removes sessions.
 
 mod fork;
 mod list;
+mod prune;
 mod remove;
+mod rename;
 mod search;
 mod show;
 mod store;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::export::{Format, default_name, redacted, to_file, to_stdout};
 use super::{CommandResult, Failure, plain, success};
@@ -16,22 +18,22 @@ use crate::flags::parse::CommandArgs;
 
 pub(super) use fork::fork;
 pub(super) use list::list;
+pub(super) use prune::prune;
 pub(super) use remove::remove;
+pub(super) use rename::rename;
 pub(super) use search::search;
 pub(super) use show::show;
-pub(super) use store::{Store, shared_directory};
+pub(super) use store::{ShortIds, Store, shared_directory, title};
 
 /// Runs `pi sessions export SESSION [FILE]`.
 pub(super) fn export(args: &CommandArgs) -> CommandResult {
     let mut store = Store::open(args)?;
     let source = store.find(args.word(0).unwrap_or_default())?;
     let target = args.word(1);
-    let extension = || {
-        let target = PathBuf::from(target.filter(|target| *target != "-")?);
-        Format::named(target.extension()?.to_str()?)
+    let format = match args.value("format").and_then(Format::named) {
+        Some(format) => format,
+        None => format_of(target)?,
     };
-    let format = args.value("format").and_then(Format::named).or_else(extension);
-    let format = format.unwrap_or(Format::Html);
     let mut session = super::export::open(&source)?;
     if !args.has("unmasked") {
         session = redacted(session)?;
@@ -43,4 +45,15 @@ pub(super) fn export(args: &CommandArgs) -> CommandResult {
     let path = store.environment.expand(&target.to_string_lossy(), &store.environment.cwd);
     to_file(&mut session, format, &path, args.has("force"))?;
     Ok(print(&format!("{}\n", target.display())))
+}
+
+/// Returns the format that the extension of the output file names; HTML without an extension.
+fn format_of(target: Option<&str>) -> Result<Format, Failure> {
+    let file = target.filter(|target| *target != "-").map(Path::new);
+    let Some(extension) = file.and_then(Path::extension) else { return Ok(Format::Html) };
+    let extension = extension.to_string_lossy();
+    Format::named(&extension).ok_or_else(|| {
+        Failure::usage(format!("unknown format \".{extension}\": expected .html, .md or .jsonl"))
+            .hint("choose the format of other files with --format: html, markdown or jsonl")
+    })
 }

@@ -1,112 +1,131 @@
-//! `pi undo`: undoes and redoes the file changes of the prompts of a session.
+//! `pi undo`: takes back and repeats the file changes of runs.
+//!
+//! Without `--session`, the latest run of the directory that changed something counts, whatever
+//! session it belongs to.
+
+mod candidates;
 
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
-use pi_coding_agent::checkpoint_directory;
-use pi_tools::checkpoint::{
-    Change, CheckpointError, Checkpoints, FileState, Limits, RestoreReport,
-};
+use pi_tools::checkpoint::{Change, CheckpointError, FileState, RestoreReport};
 
-use super::plain::{PlainWriter, line};
+use super::plain::{self, PlainWriter, line};
 use super::sessions::Store;
 use super::{CommandResult, Failure, success};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
+use candidates::{Candidate, Direction};
 
 pub(super) fn run(args: &CommandArgs) -> CommandResult {
     let modes = ["list", "diff", "redo"];
     if modes.iter().filter(|mode| args.has(mode)).count() > 1 {
         return Err(Failure::usage("--list, --diff and --redo cannot be combined"));
     }
-    let (mut checkpoints, root) = open(args)?;
-    if args.has("list") {
-        list(&checkpoints)
-    } else if args.has("diff") {
-        diff(&mut checkpoints, &root)
-    } else if args.has("redo") {
-        report(&checkpoints.redo()?)
-    } else {
-        report(&checkpoints.undo()?)
-    }
-}
-
-/// Opens the checkpoints of the selected session. Also returns their working directory.
-fn open(args: &CommandArgs) -> Result<(Checkpoints, PathBuf), Failure> {
     let mut store = Store::open(args)?;
-    let agent = store.environment.agent_directory.clone();
-    let (id, cwd) = match args.value("session") {
-        Some(reference) => {
-            let path = store.find(reference)?;
-            let session = super::export::open(&path)?;
-            (session.id().to_owned(), session.cwd().to_owned())
-        }
-        None => store
-            .list(false)
-            .into_iter()
-            .find(|session| checkpoint_directory(&agent, &session.id).is_dir())
-            .map(|session| (session.id, PathBuf::from(session.cwd)))
-            .ok_or_else(|| {
-                Failure::failed("no session of this directory has checkpoints")
-                    .hint("choose a session with --session")
-            })?,
+    let direction = if args.has("redo") { Direction::Redo } else { Direction::Undo };
+    let candidate = match args.value("session") {
+        Some(reference) => Candidate::of_session(&mut store, reference)?,
+        None => Candidate::latest(&mut store, direction)?,
     };
-    let directory = checkpoint_directory(&agent, &id);
-    // Opening would create the directory.
-    if !directory.is_dir() {
-        return Err(Failure::failed(format!("the session {id} has no checkpoints")));
+    if args.has("list") {
+        list(&candidate, &mut store)
+    } else if args.has("diff") {
+        diff(&candidate)
+    } else {
+        restore(candidate, direction, &mut store)
     }
-    if !cwd.is_dir() {
-        return Err(Failure::failed(format!("{} does not exist any more", cwd.display())));
-    }
-    Ok((Checkpoints::open(&directory, &cwd, Limits::default())?, cwd))
 }
 
-fn list(checkpoints: &Checkpoints) -> CommandResult {
+/// Prints the runs of a session, newest first.
+fn list(candidate: &Candidate, store: &mut Store) -> CommandResult {
+    let checkpoints = candidate.checkpoints.list();
+    // The first checkpoint is the state before the first run.
+    let runs = checkpoints.iter().skip(1).filter(|checkpoint| !checkpoint.found).rev();
+    let mut runs = runs.peekable();
+    if runs.peek().is_none() {
+        return Err(Failure::failed(format!(
+            "no run of the session {} changed files",
+            candidate.id
+        )));
+    }
+    let next = candidate.checkpoints.undoable().map(|(run, _)| run);
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for checkpoint in checkpoints.list() {
-        let mark = if checkpoints.current() == Some(checkpoint.number) { '*' } else { ' ' };
-        let label = line(&checkpoint.label, 60);
-        writeln!(
-            out,
-            "{mark} {:>4}  {:>5} changed  {label}",
-            checkpoint.number, checkpoint.changes
-        )?;
+    writeln!(out, "session {}  {}", store.short_ids().of(&candidate.id), candidate.title)?;
+    writeln!(out, "  {:16}  {:>7}  RUN", "TIME", "CHANGES")?;
+    for run in runs {
+        // Runs after the next one to undo were undone already.
+        let (mark, undone) = match next {
+            Some(next) if run.number == next => ('*', ""),
+            Some(next) if run.number < next => (' ', ""),
+            _ => (' ', " (undone)"),
+        };
+        let time = run.time.map_or_else(|| "unknown".to_owned(), plain::date);
+        writeln!(out, "{mark} {time:16}  {:>7}  {}{undone}", run.changes, line(&run.label, 60))?;
     }
     out.flush()?;
     Ok(success())
 }
 
-/// Prints the restored files, and the conflicts on stderr.
-fn report(restored: &RestoreReport) -> CommandResult {
+/// Undoes or redoes a run. Prints the changes, and the files that were left alone on stderr.
+fn restore(mut candidate: Candidate, direction: Direction, store: &mut Store) -> CommandResult {
+    let run = candidate.run(direction)?;
+    let changes = candidate.checkpoints.diff(run.from, run.to)?;
+    let restored = match direction {
+        Direction::Undo => candidate.checkpoints.undo()?,
+        Direction::Redo => candidate.checkpoints.redo()?,
+    };
+    let verb = match direction {
+        Direction::Undo => "took back",
+        Direction::Redo => "repeated",
+    };
     let mut out = BufWriter::new(std::io::stdout().lock());
-    for path in &restored.paths {
-        writeln!(out, "{}", line(path, usize::MAX))?;
-    }
+    let of = run.time.map(|time| format!(" of {}", plain::date(time))).unwrap_or_default();
+    let id = store.short_ids().of(&candidate.id);
+    writeln!(out, "{verb} the run{of} in session {id}: {}", line(&run.label, 60))?;
+    report(&restored, &changes, direction, &mut out)?;
     out.flush()?;
     for conflict in &restored.conflicts {
-        note(&format!("not restored: {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
+        note(&format!("left alone {}: {}", line(&conflict.path, usize::MAX), conflict.reason));
     }
     Ok(if restored.conflicts.is_empty() { Exit::Success } else { Exit::Failed }.into())
 }
 
+fn report(
+    restored: &RestoreReport,
+    changes: &[Change],
+    direction: Direction,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    for path in &restored.paths {
+        let change = changes.iter().find(|change| change.path == *path);
+        let (existed, exists) =
+            change.map_or((true, true), |change| (change.before.is_some(), change.after.is_some()));
+        let verb = match (existed, exists, direction) {
+            (_, false, _) => "removed",
+            (false, _, Direction::Undo) => "recreated",
+            (false, _, Direction::Redo) => "created",
+            (true, _, Direction::Undo) => "restored",
+            (true, _, Direction::Redo) => "changed",
+        };
+        writeln!(out, "{verb} {}", line(path, usize::MAX))?;
+    }
+    Ok(())
+}
+
 /// Shows what `undo` would change.
-fn diff(checkpoints: &mut Checkpoints, root: &std::path::Path) -> CommandResult {
-    let numbers: Vec<usize> = checkpoints.list().iter().map(|one| one.number).collect();
-    let at = numbers.iter().position(|number| checkpoints.current() == Some(*number));
-    let target = at.and_then(|at| at.checked_sub(1)).map(|before| numbers[before]);
-    let (Some(at), Some(target)) = (at, target) else {
+fn diff(candidate: &Candidate) -> CommandResult {
+    let Some((run, before)) = candidate.checkpoints.undoable() else {
         return Err(CheckpointError::NothingToUndo.into());
     };
     let mut out = PlainWriter::new(BufWriter::new(std::io::stdout().lock()));
-    for change in checkpoints.diff(numbers[at], target)? {
-        let before = match change.before {
-            Some(FileState::File { .. }) => std::fs::read(root.join(&change.path)).ok(),
+    for change in candidate.checkpoints.diff(run, before)? {
+        let now = match change.before {
+            Some(FileState::File { .. }) => std::fs::read(candidate.root.join(&change.path)).ok(),
             _ => None,
         };
-        let after = checkpoints.content(target, &change.path)?;
-        show(&change, before, after, &mut out)?;
+        let then = candidate.checkpoints.content(before, &change.path)?;
+        show(&change, now, then, &mut out)?;
     }
     out.flush()?;
     Ok(success())

@@ -6,7 +6,7 @@ use pi_coding_agent::config::settings::RequiredLevel;
 
 use super::options::LEVELS;
 use super::safety::{ADD_DIR, APPROVAL, NETWORK, PROFILE, RULES, SANDBOX};
-use super::{Command, Flag, Group};
+use super::{Command, Completes, Flag, Group};
 
 const PACKAGES: &str = "This version does not support packages.";
 const SERVERS: &str = "This version does not support MCP.";
@@ -20,32 +20,36 @@ const ALL: Flag =
 const LIMIT: Flag =
     Flag::new("limit", Group::General, "Maximum number of results").short("n").takes("NUMBER");
 
+const YES: Flag = Flag::new("yes", Group::General, "Do not ask for confirmation").short("y");
+
 const MANY: usize = usize::MAX;
 
 /// All commands, in the order of the help.
 pub(crate) const COMMANDS: &[Command] = &[
-    Command::new("sessions", "List, search, show, export, fork and remove sessions")
+    Command::new("sessions", "List, search, show, export, fork, rename and remove sessions")
         .details(
-            "SESSION is a file, an id, or the beginning of an id. Sessions of this directory take \
-             precedence over all others.",
+            "SESSION is a file, an id, the beginning of an id, or a name. Sessions of this directory \
+             take precedence over all others.",
         )
         .commands(SESSIONS),
-    Command::new("undo", "Undo the file changes of the last prompt")
+    Command::new("undo", "Take back the file changes of the latest run")
         .details(
-            "Restores the files of the checkpoint before the current one. Files that were changed \
-             by other programs since are left alone and listed. Git is neither used nor changed.",
+            "Takes back the latest run in this directory that changed files, whatever session it \
+             belongs to; repeat the command to take back earlier runs. Prints what was done to each \
+             file. Files that have changed since the run are left alone and listed, and the exit \
+             code is 1. Files that .gitignore excludes are not covered, and neither is anything in \
+             the home directory itself. Git is neither used nor changed.",
         )
+        .examples(&["pi undo --diff", "pi undo", "pi undo --redo"])
         .flags(&[
-            Flag::new("list", Group::General, "List the checkpoints").short("l"),
+            Flag::new("list", Group::General, "List the runs of the session that changed files")
+                .short("l"),
             Flag::new("diff", Group::General, "Show what would change, without changing it")
                 .short("d"),
-            Flag::new("redo", Group::General, "Redo the last undone prompt").short("r"),
-            Flag::new(
-                "session",
-                Group::General,
-                "Session; the default is the latest of this directory",
-            )
-            .takes("SESSION"),
+            Flag::new("redo", Group::General, "Repeat the run that was taken back last").short("r"),
+            Flag::new("session", Group::General, "Take back the latest run of this session")
+                .takes("SESSION")
+                .completes(Completes::Sessions),
             SESSION_DIR,
         ]),
     Command::new("doctor", "Check the installation and the configuration")
@@ -106,7 +110,8 @@ pub(crate) const COMMANDS: &[Command] = &[
     .words("[PROMPT]...", 0, MANY)
     .flags(&[
         Flag::new("model", Group::General, "Use a real model, as with --model of a run")
-            .takes("PROVIDER/ID"),
+            .takes("PROVIDER/ID")
+            .completes(Completes::Models),
         Flag::new("thinking", Group::General, "Thinking level").takes("LEVEL").choices(LEVELS),
     ]),
     Command::new("completions", "Print shell completions")
@@ -143,7 +148,7 @@ const SESSIONS: &[Command] = &[
         .flags(&[ALL, LIMIT, JSON, SESSION_DIR]),
     Command::new("show", "Show the properties and the messages of a session")
         .words("SESSION", 1, 1)
-        .files()
+        .completes(Completes::Sessions)
         .flags(&[
             Flag::new(
                 "json",
@@ -158,12 +163,18 @@ const SESSIONS: &[Command] = &[
         ]),
     Command::new("export", "Export a session as HTML, Markdown or JSON lines")
         .words("SESSION [FILE]", 1, 2)
-        .files()
+        .completes(Completes::Sessions)
         .details(
             "Without FILE, the output is pi-session-NAME.EXTENSION in the working directory; - is \
-             stdout. Without --format, the extension of FILE decides; the default is HTML. Your \
-             keys, and text that looks like a key or a password, are redacted.",
+             stdout. Without --format, the extension of FILE decides: .html, .md or .jsonl; the \
+             default is HTML. Your keys, and text that looks like a key or a password, are \
+             redacted.",
         )
+        .examples(&[
+            "pi sessions export 01a1dff5",
+            "pi sessions export 01a1dff5 notes.md",
+            "pi sessions export 01a1dff5 - --format jsonl",
+        ])
         .flags(&[
             Flag::new("format", Group::General, "Output format")
                 .short("f")
@@ -175,7 +186,7 @@ const SESSIONS: &[Command] = &[
         ]),
     Command::new("fork", "Copy a session into a new session of this directory")
         .words("SESSION", 1, 1)
-        .files()
+        .completes(Completes::Sessions)
         .flags(&[
             Flag::new(
                 "at",
@@ -186,19 +197,52 @@ const SESSIONS: &[Command] = &[
             JSON,
             SESSION_DIR,
         ]),
+    Command::new("rename", "Name a session")
+        .words("SESSION NAME", 2, 2)
+        .completes(Completes::Sessions)
+        .details("The name is shown in lists and can be used in place of the id.")
+        .examples(&[
+            "pi sessions rename 01a1dff5 \"Parser rewrite\"",
+            "pi -p --session \"Parser rewrite\" \"And now the tests\"",
+        ])
+        .flags(&[SESSION_DIR]),
     Command::new("rm", "Remove sessions and their checkpoints permanently")
         .words("SESSION...", 1, MANY)
-        .files()
+        .completes(Completes::Sessions)
+        .flags(&[YES, SESSION_DIR]),
+    Command::new("prune", "Remove old sessions and their checkpoints permanently")
+        .details(
+            "Removes the sessions of this directory that --older-than and --keep select; at least \
+             one of them is required, and a session must fulfill both. Sessions that another pi \
+             has open are skipped. Prints the removed sessions and the space that was freed.",
+        )
+        .examples(&[
+            "pi sessions prune --older-than 90d --dry-run",
+            "pi sessions prune --all --older-than 26w --keep 20 --yes",
+        ])
         .flags(&[
-            Flag::new("yes", Group::General, "Do not ask for confirmation").short("y"),
+            Flag::new(
+                "older-than",
+                Group::General,
+                "Remove sessions without a message for this time",
+            )
+            .takes_word("AGE")
+            .details("A number followed by h, d or w: hours, days or weeks."),
+            Flag::new("keep", Group::General, "Keep the latest sessions of each directory")
+                .takes_word("NUMBER"),
+            Flag::new("dry-run", Group::General, "Show what would be removed, without removing it"),
+            ALL,
+            YES,
             SESSION_DIR,
         ]),
 ];
 
-const PROVIDER: Flag =
-    Flag::new("provider", Group::General, "Name of the provider").takes_word("PROVIDER");
-const MODEL: Flag =
-    Flag::new("model", Group::General, "Use the provider of this model").takes_word("MODEL");
+const PROVIDER: Flag = Flag::new("provider", Group::General, "Name of the provider")
+    .takes_word("PROVIDER")
+    .completes(Completes::Providers);
+const MODEL: Flag = Flag::new("model", Group::General, "Use the provider of this model")
+    .takes_word("MODEL")
+    .completes(Completes::Models);
 
 const AUTH: &[Command] = &[
     Command::new("check", "Check whether a provider can be used")
@@ -227,12 +271,17 @@ const AUTH: &[Command] = &[
             .details("A number followed by ms, s, m or h."),
     ]),
     Command::new("list", "List the sources of credentials, without their values").flags(&[JSON]),
-    Command::new("set", "Store an API key, read from stdin").words("PROVIDER", 1, 1).details(
-        "For example: read -rs KEY && printf %s \"$KEY\" | pi auth set openai\n\
+    Command::new("set", "Store an API key, read from stdin")
+        .words("PROVIDER", 1, 1)
+        .completes(Completes::Providers)
+        .details(
+            "For example: read -rs KEY && printf %s \"$KEY\" | pi auth set openai\n\
              The key is stored in auth.json of the agent directory, which only you can read. To \
              look a key up on demand, write \"$NAME\" or \"!command\" into that file instead.",
-    ),
-    Command::new("remove", "Remove the stored credential of a provider").words("PROVIDER", 1, 1),
+        ),
+    Command::new("remove", "Remove the stored credential of a provider")
+        .words("PROVIDER", 1, 1)
+        .completes(Completes::Providers),
 ];
 
 const APPROVE: Flag =
@@ -259,7 +308,8 @@ const POLICY: &[Command] = &[
                 .choices(&["read", "write"]),
             Flag::new("host", Group::General, "Check a host instead of a command").takes("NAME"),
             Flag::new("tool", Group::General, "Check a tool call instead of a command")
-                .takes("NAME"),
+                .takes("NAME")
+                .completes(Completes::Tools),
             Flag::new("arguments", Group::General, "Arguments of the tool call").takes("JSON"),
             Flag::new("explain", Group::General, "Show the decision on every part").short("e"),
             JSON,
@@ -281,7 +331,7 @@ const POLICY: &[Command] = &[
         .flags(&[JSON]),
     Command::new("replay", "Find actions of past sessions that the rules would decide differently")
         .words("[SESSION]...", 0, MANY)
-        .files()
+        .completes(Completes::Sessions)
         .details(
             "Examines commands, and files that were written or edited. With --rules, shows the \
              decisions that these files change. Otherwise shows actions that ran and would now be \

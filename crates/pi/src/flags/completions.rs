@@ -52,6 +52,11 @@ fn add(nodes: &mut Vec<Node>, path: &[&'static str], commands: &'static [Command
 }
 
 impl Node {
+    /// Returns true if an argument may be a file. A session may be one too.
+    fn takes_files(&self) -> bool {
+        matches!(self.words.completes, Completes::Files | Completes::Sessions)
+    }
+
     /// Returns the available subcommands.
     fn commands(&self) -> impl Iterator<Item = &'static Command> {
         self.commands.iter().filter(|command| command.unavailable.is_none())

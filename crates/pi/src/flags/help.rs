@@ -65,7 +65,7 @@ pub(crate) fn of(path: &[&str]) -> String {
         for inner in command.commands {
             item(&mut text, &format!("{}{}", inner.name, inner.usage()), inner.help);
         }
-        text.push_str(&format!("\n`pi {path} COMMAND --help` describes a command.\n"));
+        text.push_str(&format!("\n`pi help {path} COMMAND` describes a command.\n"));
     }
     if !command.words.choices.is_empty() {
         text.push_str(&format!(
@@ -77,6 +77,10 @@ pub(crate) fn of(path: &[&str]) -> String {
     if !command.flags.is_empty() {
         text.push_str("\nOptions:\n");
         command.flags.iter().for_each(|one| flag(&mut text, one));
+    }
+    if !command.examples.is_empty() {
+        text.push_str("\nExamples:\n");
+        command.examples.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
     text
 }

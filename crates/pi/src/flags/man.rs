@@ -51,6 +51,11 @@ fn command(page: &mut String, before: &str, command: &Command) {
         page.push_str(&format!(".PP\n{}\n", text(line)));
     }
     command.flags.iter().for_each(|one| flag(page, one));
+    if !command.examples.is_empty() {
+        page.push_str(".PP\nExamples:\n.PP\n.nf\n");
+        command.examples.iter().for_each(|line| page.push_str(&format!("{}\n", text(line))));
+        page.push_str(".fi\n");
+    }
     command.commands.iter().for_each(|inner| self::command(page, &name, inner));
 }
 

@@ -46,6 +46,10 @@ fn command(page: &mut String, before: &str, command: &Command) {
         page.push('\n');
         command.flags.iter().for_each(|one| flag(page, one));
     }
+    if !command.examples.is_empty() {
+        page.push_str("\nExamples:\n\n");
+        command.examples.iter().for_each(|line| page.push_str(&format!("    {line}\n")));
+    }
     command.commands.iter().for_each(|inner| self::command(page, &name, inner));
 }
 

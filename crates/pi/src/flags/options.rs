@@ -5,7 +5,7 @@
 
 use pi_coding_agent::ToolChoice;
 
-use super::{Flag, Group};
+use super::{Completes, Flag, Group};
 use crate::arguments::{Arguments, Mode};
 
 /// An option and its effect.
@@ -51,7 +51,7 @@ const OPTIONS: &[Setting] = &[
             .details("The answer goes to stdout, everything else to stderr. The exit code reports the result."),
         Maybe(|a, message| {
             a.print = true;
-            a.messages.extend(message);
+            a.messages.extend(message.map(super::parse::message));
         }),
     ),
     option(
@@ -94,16 +94,18 @@ const OPTIONS: &[Setting] = &[
     option(
         Flag::new("model", Model, "Model to use: an id, PROVIDER/ID, or part of a name")
             .takes("PATTERN")
+            .completes(Completes::Models)
             .details("A thinking level may follow a colon, as in sonnet:high."),
         Value(|a, model| a.model = Some(model)),
     ),
     option(
-        Flag::new("provider", Model, "Provider of --model").takes("NAME"),
+        Flag::new("provider", Model, "Provider of --model").takes("NAME").completes(Completes::Providers),
         Value(|a, provider| a.provider = Some(provider)),
     ),
     option(
         Flag::new("models", Model, "Models to choose from and to cycle through, separated by commas")
             .takes("PATTERNS")
+            .completes(Completes::Models)
             .details("Ids, parts of names, or patterns with *. A thinking level may follow each after a colon."),
         Value(|a, models| a.models = Some(list(&models))),
     ),
@@ -150,9 +152,9 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.resume = true),
     ),
     option(
-        Flag::new("session", Session, "Resume a session: a file, an id or the beginning of an id")
+        Flag::new("session", Session, "Resume a session: a file, an id, the beginning of an id, or a name")
             .takes("SESSION")
-            .files(),
+            .completes(Completes::Sessions),
         Value(|a, session| a.session = Some(session)),
     ),
     option(
@@ -161,9 +163,9 @@ const OPTIONS: &[Setting] = &[
         Value(|a, id| a.session_id = Some(id)),
     ),
     option(
-        Flag::new("fork", Session, "Start with a copy of a session: a file, an id or the beginning of an id")
+        Flag::new("fork", Session, "Start with a copy of a session: a file, an id or a name, as for --session")
             .takes("SESSION")
-            .files(),
+            .completes(Completes::Sessions),
         Value(|a, session| a.fork = Some(session)),
     ),
     option(
@@ -192,6 +194,7 @@ const OPTIONS: &[Setting] = &[
         Flag::new("tools", Tools, "Tools to enable, by name or pattern, separated by commas")
             .short("t")
             .takes("TOOLS")
+            .completes(Completes::Tools)
             .details("With + or - before every name, the default tools are changed instead. MCP tools stay enabled unless an entry begins with mcp__."),
         Checked(|a, tools| {
             let choice = ToolChoice::parse(&list(&tools));
@@ -203,6 +206,7 @@ const OPTIONS: &[Setting] = &[
         Flag::new("exclude-tools", Tools, "Tools to disable, by name or pattern, separated by commas")
             .short("xt")
             .takes("TOOLS")
+            .completes(Completes::Tools)
             .details("Takes effect after all other options."),
         Value(|a, tools| a.tools.exclude = list(&tools)),
     ),

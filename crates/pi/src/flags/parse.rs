@@ -59,8 +59,17 @@ impl CommandArgs {
     }
 }
 
-/// Parses the whole command line, or returns all errors in it.
-pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
+/// An invalid command line.
+#[derive(Debug)]
+pub(crate) struct Invalid {
+    /// All errors in the command line.
+    pub(crate) errors: Vec<String>,
+    /// Path of the command whose help to read; empty for `pi` itself.
+    pub(crate) path: Vec<&'static str>,
+}
+
+/// Parses the whole command line.
+pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
     if let Some(command) = words.first().and_then(|first| find_command(COMMANDS, first)) {
         return parse_command(command, words.into_iter().skip(1).collect());
     }
@@ -83,7 +92,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Vec<String>> {
     // Extensions are not supported yet, so none can claim an unknown option.
     errors.extend(arguments.unknown.keys().map(|name| unknown_long(name)));
     if !errors.is_empty() {
-        return Err(errors);
+        return Err(Invalid { errors, path: Vec::new() });
     }
     Ok(match unavailable(&arguments) {
         Some(text) => Request::Unavailable(text),
@@ -126,13 +135,18 @@ pub(crate) fn parse_arguments(words: Vec<String>) -> (Arguments, Vec<String>) {
         } else if options_ended || !word.starts_with('-') {
             match word.strip_prefix('@') {
                 Some(file) => arguments.files.push(file.to_owned()),
-                None => arguments.messages.push(word),
+                None => arguments.messages.push(message(word)),
             }
         } else if let Err(error) = option(&mut arguments, &word, &mut words) {
             errors.push(error);
         }
     }
     (arguments, errors)
+}
+
+/// Returns the message that an argument stands for: `\@` begins a message with `@`.
+pub(super) fn message(word: String) -> String {
+    if word.starts_with("\\@") { word[1..].to_owned() } else { word }
 }
 
 fn option(
@@ -201,6 +215,8 @@ fn short_hint(word: &str, flags: &[Flag]) -> String {
     let is_bundle = letters.len() > 1 && letters.chars().all(|c| named(&format!("-{c}")).is_some());
     if letters.is_empty() {
         "; piped input is read automatically".to_owned()
+    } else if letters.contains(char::is_whitespace) {
+        "; put -- before a message that begins with a dash".to_owned()
     } else if let Some((name, value)) =
         word.split_once('=').filter(|(name, _)| named(name).is_some())
     {
@@ -222,7 +238,7 @@ fn find_command(commands: &'static [Command], name: &str) -> Option<&'static Com
 }
 
 /// Parses a command and its arguments.
-fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Request, Vec<String>> {
+fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Request, Invalid> {
     let mut command = command;
     let mut args = CommandArgs { path: vec![command.name], ..CommandArgs::default() };
     let mut errors = Vec::new();
@@ -254,7 +270,10 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
                     command = found;
                     args.path.push(found.name);
                 }
-                None => return Err(vec![unknown_command(command, &word)]),
+                None => {
+                    let errors = vec![unknown_command(command, &word)];
+                    return Err(Invalid { errors, path: args.path });
+                }
             }
         } else {
             args.words.push(word);
@@ -273,7 +292,7 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
     }
     errors.extend(wrong_words(command, &path, &args.words));
     if !errors.is_empty() {
-        return Err(errors);
+        return Err(Invalid { errors, path: args.path });
     }
     if command.name == "help" {
         return help_topic(&args.words);
@@ -339,7 +358,7 @@ fn unknown_command(command: &Command, word: &str) -> String {
 }
 
 /// Resolves the arguments of `pi help`.
-fn help_topic(words: &[String]) -> Result<Request, Vec<String>> {
+fn help_topic(words: &[String]) -> Result<Request, Invalid> {
     let mut commands = COMMANDS;
     let mut path = Vec::new();
     for word in words {
@@ -354,7 +373,8 @@ fn help_topic(words: &[String]) -> Result<Request, Vec<String>> {
             let near = suggest::nearest(word, names.chain(topics));
             let hint = near
                 .map_or_else(|| "see `pi help`".to_owned(), |near| format!("did you mean {near}?"));
-            return Err(vec![format!("unknown command or topic \"{word}\"; {hint}")]);
+            let errors = vec![format!("unknown command or topic \"{word}\"; {hint}")];
+            return Err(Invalid { errors, path });
         };
         path.push(command.name);
         commands = command.commands;

@@ -218,6 +218,15 @@ fn an_equals_sign_is_equivalent_to_a_space() {
 }
 
 #[test]
+fn a_backslash_begins_a_message_with_an_at_sign() {
+    for line in [&["-p", "\\@someone hi"][..], &["-p", "--", "\\@someone hi"]] {
+        let (arguments, errors) = parse_arguments(words(line));
+        assert_eq!((arguments.messages, errors.len()), (words(&["@someone hi"]), 0), "{line:?}");
+        assert_eq!(arguments.files, [] as [&str; 0]);
+    }
+}
+
+#[test]
 fn debug_output_hides_the_api_key() {
     let (arguments, _) = parse_arguments(words(&["--api-key", "hunter2"]));
     assert!(!format!("{arguments:?}").contains("hunter2"));

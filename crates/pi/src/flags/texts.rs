@@ -10,8 +10,9 @@ pub(super) const USAGE: &[&str] =
 /// Explanation of the arguments.
 pub(super) const WORDS: &str = "\
 The first message is sent together with the piped input and the content of every @FILE; further \
-messages follow one by one. After --, no argument is an option. The value of an option is the next \
-argument or follows an equals sign: --model NAME, --model=NAME.";
+messages follow one by one. After --, no argument is an option: pi -p -- \"- first item\". To begin a \
+message with @, write \\@. The value of an option is the next argument or follows an equals sign: \
+--model NAME, --model=NAME.";
 
 /// Example commands and their effects.
 pub(super) const EXAMPLES: &[(&str, &str)] = &[

@@ -6,7 +6,7 @@ use pi_coding_agent::Environment;
 use pi_coding_agent::config::AuthStore;
 use pi_coding_agent::models::{ModelRegistry, ModelsFile, model_rows, model_table};
 
-use crate::exit::{Exit, fail_with_hint, note, print};
+use crate::exit::{Exit, fail, fail_with_hint, note, print};
 
 /// Prints the models that match `search`.
 pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
@@ -26,7 +26,7 @@ pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
     }
     let rows = model_rows(available.iter().map(AsRef::as_ref), Some(search));
     if rows.is_empty() {
-        return print(&format!("No models matching \"{search}\"\n"));
+        return fail(&format!("No models matching \"{search}\""), Exit::Failed);
     }
     let mut text = model_table(&rows).join("\n");
     text.push('\n');

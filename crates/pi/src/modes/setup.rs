@@ -9,7 +9,7 @@ use pi_coding_agent::resources::ResourceFlags;
 use pi_coding_agent::session::SessionEvent;
 use pi_coding_agent::{
     AgentOptions, AgentRuntime, CreateError, Created, Diagnostic, Environment, NotCreated,
-    Omission, SelectSessionError, SessionSelector, Severity, create_agent_session,
+    Omission, SessionSelector, Severity, create_agent_session,
 };
 use pi_tools::supervisor::Supervisor;
 
@@ -84,10 +84,7 @@ fn exit(error: &CreateError) -> Exit {
     match error {
         CreateError::Model(_) => Exit::NoModel,
         CreateError::Guard(error) => guard_exit(error),
-        CreateError::Session(
-            SelectSessionError::Session(_) | SelectSessionError::DirectoryGone { .. },
-        ) => Exit::Failed,
-        CreateError::Session(_) | CreateError::Tools(_) => Exit::Usage,
+        CreateError::Tools(_) => Exit::Usage,
         CreateError::UnsandboxedExecutor(_) => Exit::SandboxUnavailable,
         _ => Exit::Failed,
     }

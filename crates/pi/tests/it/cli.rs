@@ -52,10 +52,12 @@ fn help_is_reviewed() {
 #[test]
 fn help_of_commands_is_reviewed() {
     let env = TestEnv::new();
-    let commands: [&[&str]; 12] = [
+    let commands: [&[&str]; 14] = [
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "export"],
+        &["sessions", "rename"],
+        &["sessions", "prune"],
         &["undo"],
         &["doctor"],
         &["completions"],
@@ -129,6 +131,11 @@ fn invalid_command_lines_are_reported() {
         (&["-n=x"], 2, "Unknown option: -n=x; did you mean -n x?"),
         (&["-model", "x"], 2, "Unknown option: -model; did you mean --model?"),
         (&["-"], 2, "Unknown option: -; piped input is read automatically"),
+        (
+            &["-p", "- item"],
+            2,
+            "Unknown option: - item; put -- before a message that begins with a dash",
+        ),
         (&["--version", "-x"], 2, "Unknown option: -x"),
         (&["--model"], 2, "--model requires a value"),
         (&["--mode"], 2, "--mode requires a value: text, json or rpc"),
@@ -182,6 +189,19 @@ fn invalid_command_lines_are_reported() {
             2,
             "--format: invalid value \"pdf\": expected html, markdown or jsonl",
         ),
+        (&["sessions", "export", "x", "x.pdf"], 1, "No session found matching 'x'"),
+        (&["sessions", "rename", "x", " "], 2, "the name of a session cannot be empty"),
+        (&["sessions", "prune"], 2, "which sessions are to be removed?"),
+        (
+            &["sessions", "prune", "--older-than", "90"],
+            2,
+            "--older-than: invalid value \"90\": expected a number with h, d or w, such as 90d",
+        ),
+        (
+            &["sessions", "prune", "--keep", "x"],
+            2,
+            "--keep: invalid value \"x\": expected a number",
+        ),
         (&["completions", "tcsh"], 2, "invalid value \"tcsh\": expected bash, zsh or fish"),
         (&["help", "sesions"], 2, "unknown command or topic \"sesions\"; did you mean sessions?"),
         (&["undo", "--list", "--redo"], 2, "--list, --diff and --redo cannot be combined"),
@@ -217,6 +237,19 @@ fn invalid_command_lines_are_reported() {
         assert_eq!(stderr.lines().next(), Some(format!("pi: {message}").as_str()), "{arguments:?}");
         assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {stderr}");
         assert!(output.stdout.is_empty(), "{arguments:?}");
+    }
+    // The hint names the help of the command.
+    let hints: &[(&[&str], &str)] = &[
+        (&["--frobnicate"], "see `pi --help`"),
+        (&["sessions", "lst"], "see `pi help sessions`"),
+        (&["sessions", "export"], "see `pi help sessions export`"),
+        (&["undo", "--lst"], "see `pi help undo`"),
+        (&["help", "sesions"], "see `pi --help`"),
+        (&["help", "sessions", "exprt"], "see `pi help sessions`"),
+    ];
+    for (arguments, hint) in hints {
+        let (_, stderr) = env.failure(arguments);
+        assert!(stderr.ends_with(&format!("hint: {hint}\n")), "{arguments:?}: {stderr}");
     }
     // All errors are reported at once.
     let (_, stderr) = env.failure(&["-x", "--modle", "--fork", "a", "-c"]);

@@ -89,18 +89,18 @@ fn session_references_have_hints() {
     let cases: &[(&[&str], i32, &str)] = &[
         (
             &["--session", "zzz"],
-            2,
+            1,
             "pi: No session found matching 'zzz'\n\
              hint: list all sessions with `pi sessions list --all`\n",
         ),
         (
             &["--session", "0193aa"],
-            2,
+            1,
             "pi: '0193aa' matches 2 sessions\nhint: give more characters of the id\n",
         ),
         (
             &["--session", "0193cc"],
-            2,
+            1,
             "pi: the session 0193cccc belongs to another directory: [ROOT]/elsewhere\n\
              hint: run pi in that directory, or continue a copy of the session here with \
              --fork 0193cccc\n",
@@ -114,7 +114,7 @@ fn session_references_have_hints() {
         ),
         (
             &["--fork", ONE, "--session-id", TWO],
-            2,
+            1,
             "pi: Session already exists with id '[TWO]'\n\
              hint: resume it with --session [TWO], or choose another --session-id\n",
         ),

@@ -115,6 +115,150 @@ fn sessions_are_found_by_prefix_id_and_path() {
 }
 
 #[test]
+fn short_ids_are_unique_among_all_sessions() {
+    let env = setup();
+    // Another session with the same beginning, in another directory.
+    let other = "0193aaaa-1111-7000-8000-00000000000f";
+    env.session(other, Path::new("/elsewhere"), "Another one?");
+    let list = env.out(&["sessions", "list", "-n", "5"]);
+    for (row, question) in [(ONE, "How does the parser work?"), (TWO, "is the sky")] {
+        let line = list.lines().find(|line| line.contains(question)).unwrap();
+        let id = line.split(' ').next().unwrap();
+        assert!(row.starts_with(id), "{line}");
+        assert!(env.out(&["sessions", "show", id]).contains(question), "{id}");
+    }
+    assert!(list.contains(&format!("\n{ONE}  ")) && list.contains(&format!("\n{} ", &TWO[..8])));
+}
+
+#[test]
+fn sessions_are_renamed_and_found_by_name() {
+    let env = setup();
+    env.out(&["sessions", "rename", &ONE[..8], "My name"]);
+    let path = env.out(&["sessions", "list", "--json"]);
+    let path: Vec<Value> = serde_json::from_str(&path).unwrap();
+    let path = path.iter().find(|session| session["id"] == ONE).unwrap();
+    assert_eq!(path["name"], "My name");
+    let text = std::fs::read_to_string(path["path"].as_str().unwrap()).unwrap();
+    let entry: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    assert_eq!((&entry["type"], &entry["name"]), (&"session_info".into(), &"My name".into()));
+    assert_eq!(entry["parentId"], "aaaa0002");
+    assert!(env.out(&["sessions", "show", "My name"]).contains("How does the parser work?"));
+    env.out(&["sessions", "export", "My name", "out.md"]);
+    // Not the beginning of a name.
+    assert_eq!(env.failure(&["sessions", "show", "My nam"]).0, Some(1));
+    env.out(&["sessions", "rename", ELSEWHERE, "Far away"]);
+    assert!(env.out(&["sessions", "show", "Far away"]).contains("Where is the parser?"));
+    let (code, message) = env.failure(&["-p", "--session", "Far away", "hi"]);
+    assert_eq!(code, Some(1));
+    assert!(message.contains("belongs to another directory: /elsewhere"), "{message}");
+    env.out(&["sessions", "rename", TWO, "My name"]);
+    let ambiguous = [
+        (&["sessions", "show", "My name"][..], "pi: 'My name' matches 2 sessions:"),
+        (&["-p", "--session", "My name", "hi"], "pi: 2 sessions are named 'My name'"),
+    ];
+    for (line, expected) in ambiguous {
+        let (code, message) = env.failure(line);
+        assert_eq!(code, Some(1), "{message}");
+        assert!(message.contains(expected), "{message}");
+        assert!(message.ends_with("hint: give the id instead of the name\n"), "{message}");
+    }
+}
+
+#[test]
+fn an_unknown_session_has_the_same_exit_code_everywhere() {
+    let env = setup();
+    let lines: [&[&str]; 8] = [
+        &["-p", "--session", "nosuch", "hi"],
+        &["-p", "--fork", "nosuch", "hi"],
+        &["sessions", "show", "nosuch"],
+        &["sessions", "export", "nosuch"],
+        &["sessions", "fork", "nosuch"],
+        &["sessions", "rename", "nosuch", "x"],
+        &["sessions", "rm", "-y", "nosuch"],
+        &["undo", "--session", "nosuch"],
+    ];
+    for line in lines {
+        let (code, message) = env.failure(line);
+        assert_eq!(code, Some(1), "{line:?}: {message}");
+        assert!(message.contains("pi: No session found matching 'nosuch'\n"), "{message}");
+    }
+}
+
+#[test]
+fn prune_removes_old_sessions() {
+    let env = setup();
+    // Three more: an old one that is in use, and two new ones.
+    let used = "0193dddd-4444-7000-8000-000000000004";
+    let used_path = env.session(used, &env.project(), "In use");
+    let lock = pi_session::Session::open(&used_path, &pi_session::OpenOptions::append()).unwrap();
+    for id in ["0193eeee-5555-7000-8000-000000000005", "0193eeee-6666-7000-8000-000000000006"] {
+        let path = env.session(id, &env.project(), "New");
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::write(&path, text.replace("17673230", "40000000")).unwrap();
+    }
+    let checkpoints = env.agent().join("checkpoints").join(ONE);
+    std::fs::create_dir_all(&checkpoints).unwrap();
+    std::fs::write(checkpoints.join("object"), vec![0; 5_000_000]).unwrap();
+    let count = |all: &[&str]| {
+        env.out(&[&["sessions", "list", "--json"], all].concat()).matches("\"id\"").count()
+    };
+    let dry = env.pi(&["sessions", "prune", "--older-than", "26w", "--dry-run"]);
+    let (out, err) =
+        (String::from_utf8(dry.stdout).unwrap(), String::from_utf8(dry.stderr).unwrap());
+    assert!(out.contains(&format!("would remove {ONE}  2026-01-02 03:04  How does")), "{out}");
+    assert!(out.ends_with("2 sessions, would free at least 5.0 MB\n"), "{out}");
+    assert!(err.contains("is open in another pi"), "{err}");
+    assert_eq!(count(&[]), 5, "nothing is removed");
+    let (code, message) = env.failure(&["sessions", "prune", "--older-than", "26w"]);
+    assert_eq!(code, Some(2), "{message}");
+    assert!(message.contains("hint: add --yes to remove permanently"), "{message}");
+    // The latest sessions of the directory are kept: two new ones, one of the old ones.
+    let kept = env.out(&["sessions", "prune", "--older-than=26w", "--keep=3", "--yes"]);
+    assert!(kept.contains("1 session, freed "), "{kept}");
+    let out = env.out(&["sessions", "prune", "--all", "--older-than", "4000h", "-y"]);
+    assert!(out.contains("2 sessions, freed "), "{out}");
+    assert!(!checkpoints.exists() && used_path.exists());
+    assert_eq!(count(&["--all"]), 3);
+    drop(lock);
+    let output = env.pi(&["sessions", "prune", "--older-than", "4000d", "--yes"]);
+    assert_eq!(output.stderr, b"pi: there are no sessions to remove\n");
+}
+
+#[test]
+fn times_are_those_of_the_time_zone() {
+    let env = setup();
+    let list = |zone: &str| {
+        let output = env.command(&["sessions", "list"]).env("TZ", zone).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // POSIX names, which need no time zone database.
+    for (zone, time) in [
+        ("UTC", "2026-01-02 03:04"),
+        ("EST5", "2026-01-01 22:04"),
+        ("IST-5:30", "2026-01-02 08:34"),
+    ] {
+        assert!(list(zone).contains(&format!("  {time}  ")), "{zone}: {}", list(zone));
+    }
+    let mut json = env.command(&["sessions", "list", "--json"]);
+    let json = String::from_utf8(json.env("TZ", "EST5").output().unwrap().stdout).unwrap();
+    assert!(json.contains("\"modified\": \"2026-01-02T03:04:06.678Z\""), "{json}");
+}
+
+#[test]
+fn system_prompts_are_not_counted() {
+    let env = TestEnv::new();
+    let path = env.session(ONE, &env.project(), "Hello?");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let system = r#"{"type":"message","id":"aaaa0000","parentId":null,"timestamp":"2026-01-02T03:04:05.000Z","message":{"role":"system","content":"Be brief.","timestamp":1}}"#;
+    let (header, rest) = text.split_once('\n').unwrap();
+    let rest = rest.replace("\"parentId\":null", "\"parentId\":\"aaaa0000\"");
+    std::fs::write(&path, format!("{header}\n{system}\n{rest}")).unwrap();
+    let list: Vec<Value> = serde_json::from_str(&env.out(&["sessions", "list", "--json"])).unwrap();
+    assert_eq!(list[0]["messageCount"], 2);
+    assert!(env.out(&["sessions", "show", ONE]).contains("size      2 messages, 3 entries"));
+}
+
+#[test]
 fn show_prints_a_session() {
     let env = setup();
     // The size depends on the length of the paths.
@@ -150,6 +294,11 @@ fn export_writes_all_formats() {
     assert_eq!(read("mine.html"), "mine");
     env.out(&["sessions", "export", ONE, "mine.html", "--force"]);
     assert!(read("mine.html").starts_with("<!"));
+    let (code, message) = env.failure(&["sessions", "export", ONE, "x.pdf"]);
+    assert_eq!(code, Some(2));
+    assert!(message.starts_with("pi: unknown format \".pdf\": expected .html"), "{message}");
+    assert!(message.contains("--format: html, markdown or jsonl"), "{message}");
+    assert!(!env.project().join("x.pdf").exists());
     let (code, message) = env.failure(&["sessions", "export", ONE, "no/such/place.html"]);
     assert!(code == Some(1) && message.contains("place.html: "), "{message}");
 }

@@ -32,7 +32,7 @@ impl TestEnv {
         let mut command = Command::new(env!("CARGO_BIN_EXE_pi"));
         command.args(arguments).env_clear().current_dir(self.project());
         command.env("HOME", self.directory.path().canonicalize().unwrap().join("home"));
-        command.env("PATH", "/usr/bin:/bin");
+        command.env("PATH", "/usr/bin:/bin").env("TZ", "UTC");
         command.stdin(std::process::Stdio::null());
         command
     }

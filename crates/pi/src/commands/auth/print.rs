@@ -41,7 +41,7 @@ pub(in crate::commands) fn bearer_token(args: &CommandArgs) -> CommandResult {
     };
     if expires > credentials::now() && expires - credentials::now() < least {
         return Err(Failure::failed(format!(
-            "the login of {provider} expires at {} UTC, too early, and this version cannot renew it",
+            "the login of {provider} expires at {}, too early, and this version cannot renew it",
             credentials::date(expires)
         ))
         .hint("log in again"));

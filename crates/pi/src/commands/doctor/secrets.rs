@@ -125,7 +125,7 @@ fn check(credentials: &Credentials, provider: &str) -> KeyState {
             );
         }
         CredentialSource::Login { expires } => {
-            format!("a login in auth.json until {} UTC", credentials::date(expires))
+            format!("a login in auth.json until {}", credentials::date(expires))
         }
         CredentialSource::ModelsFile => "models.json".to_owned(),
         CredentialSource::Variable(name) => name.to_owned(),

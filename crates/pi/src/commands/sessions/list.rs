@@ -4,7 +4,7 @@ use std::io::{BufWriter, Write as _};
 
 use serde_json::Value;
 
-use super::store::{Store, id_length, title, to_json};
+use super::store::{Store, message_count, title, to_json};
 use super::{CommandResult, Failure, plain, success};
 use crate::exit::{hint, note};
 use crate::flags::parse::CommandArgs;
@@ -26,17 +26,18 @@ pub(in crate::commands) fn list(args: &CommandArgs) -> CommandResult {
             hint("list the sessions of all directories with --all");
         }
     } else {
-        let width = id_length(sessions.iter());
-        writeln!(out, "{:width$}  {:16}  {:>8}  SESSION", "ID", "MODIFIED (UTC)", "MESSAGES")?;
-        for session in &sessions {
-            let id = plain::id(&session.id, width);
+        let short = store.short_ids();
+        let ids: Vec<String> = sessions.iter().map(|session| short.of(&session.id)).collect();
+        let width = ids.iter().map(|id| id.chars().count()).max().unwrap_or_default();
+        writeln!(out, "{:width$}  {:16}  {:>8}  SESSION", "ID", "MODIFIED", "MESSAGES")?;
+        for (session, id) in sessions.iter().zip(&ids) {
             let cwd = if all {
                 format!("{}: ", plain::line(&session.cwd, usize::MAX))
             } else {
                 String::new()
             };
             let date = plain::date(session.modified);
-            let count = session.message_count;
+            let count = message_count(session);
             writeln!(out, "{id:width$}  {date:16}  {count:>8}  {cwd}{}", title(session, 60))?;
         }
     }

@@ -4,12 +4,14 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use pi_coding_agent::checkpoint_directory;
 use pi_session::{OpenOptions, Session, SessionInfo};
+use pi_tools::checkpoint::{self, Limits};
 
 use super::store::{Store, title};
-use super::{CommandResult, Failure, success};
+use super::{CommandResult, Failure, plain, success};
 use crate::commands::export::open;
 use crate::exit::{note, print};
 use crate::flags::parse::CommandArgs;
@@ -27,23 +29,24 @@ pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
         note("nothing was removed");
         return Ok(success());
     }
-    let agent = &store.environment.agent_directory;
     for session in &sessions {
-        remove_one(&session.path)?;
-        remove_checkpoints(&checkpoint_directory(agent, &session.id))?;
+        remove_session(session, &store.environment.agent_directory)?;
         print(&format!("removed {}\n", session.path.display()));
     }
+    remove_unused_contents(&store.environment.agent_directory)?;
     Ok(success())
 }
 
-fn confirmed(sessions: &[SessionInfo]) -> Result<bool, Failure> {
+/// Asks the user whether the sessions are to be removed.
+pub(super) fn confirmed(sessions: &[SessionInfo]) -> Result<bool, Failure> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
         return Err(Failure::usage("cannot ask for confirmation without a terminal")
             .hint("add --yes to remove permanently"));
     }
     for session in sessions {
-        note(&format!("{} {}", session.id, title(session, 60)));
+        let date = plain::date(session.modified);
+        note(&format!("{} {date} {}", session.id, title(session, 60)));
     }
     // If the question cannot be shown, no answer follows, and nothing is removed.
     let _ = write!(std::io::stderr(), "Remove {} permanently? [y/N] ", plural(sessions.len()));
@@ -56,21 +59,30 @@ fn plural(count: usize) -> String {
     if count == 1 { "this session".to_owned() } else { format!("these {count} sessions") }
 }
 
-/// Removes a session, unless another process has it open.
-fn remove_one(path: &Path) -> Result<(), Failure> {
+/// Removes a session with its checkpoints, unless another process has it open.
+pub(super) fn remove_session(session: &SessionInfo, agent: &Path) -> Result<(), Failure> {
+    let path = &session.path;
     let lock = Session::open(path, &OpenOptions::append())?;
     std::fs::remove_file(path).map_err(|error| cannot_remove(path, &error))?;
     drop(lock);
-    Ok(())
-}
-
-fn remove_checkpoints(directory: &Path) -> Result<(), Failure> {
-    match std::fs::remove_dir_all(directory) {
+    let checkpoints = checkpoint_directory(agent, &session.id);
+    match std::fs::remove_dir_all(&checkpoints) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(cannot_remove(directory, &error))
+            Err(cannot_remove(&checkpoints, &error))
         }
         _ => Ok(()),
     }
+}
+
+/// Removes contents of checkpoints that no session needs any more. While another process takes a
+/// checkpoint, that is left to a later removal.
+pub(super) fn remove_unused_contents(agent: &Path) -> Result<(), Failure> {
+    let checkpoints = agent.join("checkpoints");
+    // The checkpoints of other sessions stay, whatever their age and size.
+    let mut limits = Limits::default();
+    (limits.store_bytes, limits.age) = (u64::MAX, Duration::MAX);
+    checkpoint::prune(&checkpoints, &limits, SystemTime::now())?;
+    Ok(())
 }
 
 fn cannot_remove(path: &Path, error: &std::io::Error) -> Failure {

@@ -6,7 +6,7 @@ use pi_session::{SearchHit, SearchOptions};
 use serde_json::{Value, json};
 
 use super::list::limit;
-use super::store::{Store, id_length, report_unreadable, title, to_json};
+use super::store::{Store, report_unreadable, title, to_json};
 use super::{CommandResult, plain};
 use crate::exit::{Exit, hint, note};
 use crate::flags::parse::CommandArgs;
@@ -27,11 +27,11 @@ pub(in crate::commands) fn search(args: &CommandArgs) -> CommandResult {
         serde_json::to_writer_pretty(&mut out, &list)?;
         writeln!(out)?;
     } else {
-        let width = id_length(found.hits.iter().map(|hit| &hit.session));
+        let short = store.short_ids();
         for hit in &found.hits {
-            let id = plain::id(&hit.session.id, width);
+            let id = short.of(&hit.session.id);
             let date = plain::date(hit.session.modified);
-            writeln!(out, "{id:width$}  {date}  {}", title(&hit.session, 60))?;
+            writeln!(out, "{id}  {date}  {}", title(&hit.session, 60))?;
             let snippet = plain::line(&hit.snippet.text, 200);
             writeln!(out, "    {}: {snippet}", hit.kind.as_str())?;
         }

@@ -7,7 +7,7 @@ use pi_session::{EffectsResolver, MarkdownOptions, Session, SessionInfo, ToolDet
 use serde_json::{Value, json};
 
 use super::plain::{PlainWriter, date};
-use super::store::{Store, to_json};
+use super::store::{Store, message_count, to_json};
 use super::{CommandResult, Failure, success};
 use crate::commands::export::{open, redacted};
 use crate::flags::parse::CommandArgs;
@@ -82,11 +82,11 @@ fn describe(
     if let Some(parent) = &info.parent_session {
         writeln!(out, "fork of   {parent}")?;
     }
-    writeln!(out, "modified  {} UTC", date(info.modified))?;
+    writeln!(out, "modified  {}", date(info.modified))?;
     writeln!(
         out,
         "size      {} messages, {} entries on all branches, {} bytes",
-        info.message_count,
+        message_count(info),
         session.len(),
         info.size
     )?;

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use pi_coding_agent::Environment;
 use pi_coding_agent::config::{SettingsStore, resolve_session_directory};
+use pi_coding_agent::{Environment, by_name, session_index};
 use pi_session::{ListOptions, SessionError, SessionIndex, SessionInfo};
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use super::{Failure, plain};
 use crate::environment;
 use crate::exit::note;
 use crate::flags::parse::CommandArgs;
-use crate::hints::{FIND_SESSIONS, LONGER_ID};
+use crate::hints::{FIND_SESSIONS, ID_OF_NAME, LONGER_ID};
 
 /// The sessions of the user.
 pub(in crate::commands) struct Store {
@@ -26,12 +26,7 @@ impl Store {
     pub(in crate::commands) fn open(args: &CommandArgs) -> Result<Self, Failure> {
         let environment = environment::read().map_err(Failure::failed)?;
         let shared_directory = shared_directory(&environment, args.value("session-dir"));
-        let agent = &environment.agent_directory;
-        let index = match &shared_directory {
-            // The cache covers the default directory only; others are read every time.
-            Some(directory) => SessionIndex::new(directory, None),
-            None => SessionIndex::new(agent.join("sessions"), Some(agent.join("cache/sessions"))),
-        };
+        let index = session_index(&environment, shared_directory.as_ref());
         Ok(Self { environment, shared_directory, index })
     }
 
@@ -45,7 +40,14 @@ impl Store {
         listing.sessions
     }
 
-    /// Finds the file of a session by path, id, or the beginning of an id.
+    /// Returns the short ids of all sessions. They are unique among all sessions, since
+    /// [`find`](Self::find) searches all of them.
+    pub(in crate::commands) fn short_ids(&mut self) -> ShortIds {
+        let sessions = self.index.list(&ListOptions::default()).sessions;
+        ShortIds::new(sessions.into_iter().map(|session| session.id).collect())
+    }
+
+    /// Finds the file of a session by path, id, the beginning of an id, or name.
     pub(in crate::commands) fn find(&mut self, reference: &str) -> Result<PathBuf, Failure> {
         if reference.contains(['/', '\\']) || reference.ends_with(".jsonl") {
             return Ok(self.environment.expand(reference, &self.environment.cwd));
@@ -74,7 +76,8 @@ pub(in crate::commands) fn shared_directory(
     place.shared.then_some(place.path)
 }
 
-/// Finds a session by its exact id, else by a prefix among those of `cwd`, else among all.
+/// Finds a session by its exact id, else by the beginning of an id, else by name; each among those
+/// of `cwd`, else among all.
 fn choose<'a>(
     sessions: &'a [SessionInfo],
     reference: &str,
@@ -88,7 +91,11 @@ fn choose<'a>(
     let all: Vec<&SessionInfo> = sessions.iter().filter(begins).collect();
     let here: Vec<&SessionInfo> =
         all.iter().copied().filter(|session| Path::new(&session.cwd) == cwd).collect();
-    let candidates = if here.is_empty() { all } else { here };
+    let mut candidates = if here.is_empty() { all } else { here };
+    let is_name = candidates.is_empty();
+    if is_name {
+        candidates = by_name(sessions, reference, cwd);
+    }
     match candidates.as_slice() {
         [one] => Ok(one),
         [] => {
@@ -103,7 +110,7 @@ fn choose<'a>(
             let lines: String = lines.collect();
             let count = several.len();
             Err(Failure::failed(format!("'{reference}' matches {count} sessions:{lines}"))
-                .hint(LONGER_ID))
+                .hint(if is_name { ID_OF_NAME } else { LONGER_ID }))
         }
     }
 }
@@ -114,17 +121,41 @@ pub(super) fn report_unreadable(problems: &[SessionError]) {
 }
 
 /// Returns the name of a session, or its first message.
-pub(super) fn title(session: &SessionInfo, width: usize) -> String {
+pub(in crate::commands) fn title(session: &SessionInfo, width: usize) -> String {
     plain::line(session.name.as_ref().unwrap_or(&session.first_message), width)
 }
 
-/// Returns the shortest length at which the ids are unique.
-pub(super) fn id_length<'a>(sessions: impl Iterator<Item = &'a SessionInfo>) -> usize {
-    let mut ids: Vec<&str> = sessions.map(|session| session.id.as_str()).collect();
-    ids.sort_unstable();
-    let shared =
-        |pair: &[&str]| pair[0].chars().zip(pair[1].chars()).take_while(|(a, b)| a == b).count();
-    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
+/// Returns the number of messages without system prompts.
+pub(super) fn message_count(session: &SessionInfo) -> u64 {
+    session.message_count - session.system_message_count
+}
+
+/// The shortest beginnings of ids that are unique.
+pub(in crate::commands) struct ShortIds {
+    /// All ids in order, so that the most similar ones are neighbors.
+    sorted: Vec<String>,
+}
+
+impl ShortIds {
+    /// Shorter ids would become ambiguous with the next session.
+    const MIN: usize = 8;
+
+    pub(in crate::commands) fn new(mut ids: Vec<String>) -> Self {
+        ids.sort_unstable();
+        ids.dedup();
+        Self { sorted: ids }
+    }
+
+    /// Returns the beginning of `id` that no other id has.
+    pub(in crate::commands) fn of(&self, id: &str) -> String {
+        let at = self.sorted.partition_point(|other| other.as_str() < id);
+        let before = at.checked_sub(1).and_then(|before| self.sorted.get(before));
+        let after = self.sorted[at..].iter().find(|other| *other != id);
+        let shared =
+            |other: &String| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        let longest = before.into_iter().chain(after).map(shared).max().unwrap_or(0);
+        plain::id(id, (longest + 1).max(Self::MIN))
+    }
 }
 
 /// Returns the JSON object of a session.
@@ -140,7 +171,7 @@ pub(super) fn to_json(session: &SessionInfo) -> Value {
         "parentSession": session.parent_session,
         "created": session.created.and_then(time),
         "modified": time(session.modified),
-        "messageCount": session.message_count,
+        "messageCount": message_count(session),
         "firstMessage": session.first_message,
         "size": session.size,
     })

@@ -4,14 +4,27 @@ use super::{Node, nodes};
 use crate::flags::{Completes, Flag, Value};
 
 const HEAD: &str = r#"# Completions of pi for bash.
+# Adds what pi itself lists: models, sessions, providers, tools, settings.
+_pi_dynamic() {
+    local value about
+    while IFS=$'\t' read -r value about; do
+        COMPREPLY+=("${value#"$colons"}")
+    done < <("${COMP_WORDS[0]}" __complete "$1" "$colons$cur" 2> /dev/null)
+}
 _pi() {
-    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path="" word
-    (( COMP_CWORD > 0 )) && prev="${COMP_WORDS[COMP_CWORD - 1]}"
+    local cur="${COMP_WORDS[COMP_CWORD]}" prev="" path="" word colons="" at=$COMP_CWORD
+    # bash splits words at colons, which ids of models contain.
+    if [[ $cur == ":" && at -gt 1 ]]; then
+        colons="${COMP_WORDS[at - 1]}:" cur="" at=$((at - 1))
+    elif (( at > 2 )) && [[ ${COMP_WORDS[at - 1]} == ":" ]]; then
+        colons="${COMP_WORDS[at - 2]}:" at=$((at - 2))
+    fi
+    (( at > 0 )) && prev="${COMP_WORDS[at - 1]}"
     # bash splits --option=value into three words.
     if [[ $cur == "=" ]]; then
         cur=""
     elif [[ $prev == "=" ]]; then
-        prev="${COMP_WORDS[COMP_CWORD - 2]}"
+        prev="${COMP_WORDS[at - 2]}"
     fi
     for word in "${COMP_WORDS[@]:1:COMP_CWORD - 1}"; do
         case "$path $word" in
@@ -30,7 +43,7 @@ const TAIL: &str = r#"    esac
         mapfile -t COMPREPLY < <(compgen -P @ -f -- "${cur#@}")
         return
     fi
-    local commands="" flags="" words="" files=""
+    local commands="" flags="" words="" files="" dynamic=""
     case "$path" in
 "#;
 
@@ -42,6 +55,7 @@ const END: &str = r#"    esac
     # Commands come first; any later word is a message.
     [[ -n $path || $COMP_CWORD -eq 1 ]] || commands=""
     mapfile -t COMPREPLY < <(compgen -W "$commands $words" -- "$cur")
+    [[ -z $dynamic ]] || _pi_dynamic "$dynamic"
     if [[ -n $files && ${#COMPREPLY[@]} -eq 0 ]]; then
         compopt -o filenames 2> /dev/null
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
@@ -71,7 +85,8 @@ pub(super) fn script() -> String {
             ("commands", commands.join(" ")),
             ("flags", flags.join(" ")),
             ("words", node.words.choices.join(" ")),
-            ("files", if node.words.completes == Completes::Files { "yes" } else { "" }.to_owned()),
+            ("files", if node.takes_files() { "yes" } else { "" }.to_owned()),
+            ("dynamic", node.words.completes.dynamic().unwrap_or_default().to_owned()),
         ];
         for (name, setting) in settings.iter().filter(|(_, setting)| !setting.is_empty()) {
             script.push_str(&format!("            {name}=\"{setting}\"\n"));
@@ -89,11 +104,19 @@ fn value(script: &mut String, node: &Node, flag: &Flag) {
     }
     let offer = match (flag.choices, flag.completes) {
         ([], Completes::Nothing) => String::new(),
+        ([], Completes::Sessions) => {
+            "_pi_dynamic sessions; (( ${#COMPREPLY[@]} )) || { compopt -o filenames 2> /dev/null; \
+             mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); }; "
+                .to_owned()
+        }
+        ([], kind) if kind.dynamic().is_some() => {
+            format!("_pi_dynamic {}; ", kind.dynamic().unwrap_or_default())
+        }
         ([], Completes::Files) => {
             "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -f -- \"$cur\"); "
                 .to_owned()
         }
-        ([], Completes::Directories) => {
+        ([], _) => {
             "compopt -o filenames 2> /dev/null; mapfile -t COMPREPLY < <(compgen -d -- \"$cur\"); "
                 .to_owned()
         }

@@ -20,6 +20,11 @@ function __pi_after
     set -l words (__pi_words)
     string match -q -- "$argv *" "$words "
 end
+# Lists what pi itself knows: models, sessions, providers, tools, settings.
+function __pi_dynamic
+    set -l words (commandline -opc)
+    command $words[1] __complete $argv[1] (commandline -ct) 2> /dev/null
+end
 function __pi_first
     test (count (commandline -opc)) -eq 1
 end
@@ -49,6 +54,12 @@ pub(super) fn script() -> String {
             let choices = node.words.choices.join(" ");
             script.push_str(&format!("complete -c pi -n '{here}' -f -a '{choices}'\n"));
         }
+        if let Some(kind) = node.words.completes.dynamic() {
+            let no_files = if node.takes_files() { "" } else { " -f" };
+            script.push_str(&format!(
+                "complete -c pi -n '{here}'{no_files} -a '(__pi_dynamic {kind})'\n"
+            ));
+        }
         node.flags.iter().for_each(|flag| option(&mut script, &here, flag));
     }
     script
@@ -74,6 +85,11 @@ fn option(script: &mut String, here: &str, flag: &Flag) {
         (choices @ [_, ..], _) => script.push_str(&format!(" -x -a '{}'", choices.join(" "))),
         ([], Completes::Directories) => script.push_str(" -x -a '(__fish_complete_directories)'"),
         ([], Completes::Files) if takes_value => script.push_str(" -r -F"),
+        ([], Completes::Sessions) => script.push_str(" -r -F -a '(__pi_dynamic sessions)'"),
+        ([], kind) if kind.dynamic().is_some() => {
+            let kind = kind.dynamic().unwrap_or_default();
+            script.push_str(&format!(" -x -a '(__pi_dynamic {kind})'"));
+        }
         _ if takes_value => script.push_str(" -x"),
         _ => {}
     }

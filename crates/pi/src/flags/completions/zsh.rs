@@ -3,8 +3,25 @@
 use super::{Node, nodes};
 use crate::flags::{Completes, Flag, Value};
 
+const HEAD: &str = r#"#compdef pi
+# Completions of pi for zsh.
+
+# Adds what pi itself lists: models, sessions, providers, tools, settings.
+_pi_dynamic() {
+    local value about
+    local -a values
+    while IFS=$'\t' read -r value about; do
+        values+=("${value//:/\\:}${about:+:$about}")
+    done < <(${service:-pi} __complete $1 "$PREFIX" 2> /dev/null)
+    _describe -t $1 $1 values
+}
+_pi_session_or_file() {
+    _pi_dynamic sessions || _files
+}
+"#;
+
 pub(super) fn script() -> String {
-    let mut script = "#compdef pi\n# Completions of pi for zsh.\n".to_owned();
+    let mut script = HEAD.to_owned();
     for node in nodes() {
         function(&mut script, &node);
     }
@@ -22,11 +39,7 @@ fn function(script: &mut String, node: &Node) {
         script.push_str(&format!(" \\\n        {}", option(flag)));
     }
     let names: Vec<&str> = node.commands().map(|command| command.name).collect();
-    let anything = match (node.words.choices, node.words.completes) {
-        ([], Completes::Nothing) => String::new(),
-        ([], _) => "_files".to_owned(),
-        (choices, _) => format!("({})", choices.join(" ")),
-    };
+    let anything = action(node.words.choices, node.words.completes);
     if names.is_empty() {
         if !node.words.usage.is_empty() {
             script.push_str(&format!(" \\\n        '*:{}:{anything}'", quoted(node.words.usage)));
@@ -57,14 +70,22 @@ fn function_name(path: &[&str]) -> String {
     std::iter::once("_pi").chain(path.iter().copied()).collect::<Vec<_>>().join("_")
 }
 
-/// Returns the specification of an option for `_arguments`.
-fn option(flag: &Flag) -> String {
-    let action = match (flag.choices, flag.completes) {
+/// Returns the action of `_arguments` for a value.
+fn action(choices: &[&str], completes: Completes) -> String {
+    match (choices, completes) {
         ([], Completes::Nothing) => String::new(),
         ([], Completes::Files) => "_files".to_owned(),
         ([], Completes::Directories) => "_files -/".to_owned(),
+        // After a space, `_arguments` adds no arguments of its own.
+        ([], Completes::Sessions) => " _pi_session_or_file".to_owned(),
+        ([], kind) => format!(" _pi_dynamic {}", kind.dynamic().unwrap_or_default()),
         (choices, _) => format!("({})", choices.join(" ")),
-    };
+    }
+}
+
+/// Returns the specification of an option for `_arguments`.
+fn option(flag: &Flag) -> String {
+    let action = action(flag.choices, flag.completes);
     let value = match flag.value {
         Value::None => String::new(),
         Value::Required(name) | Value::Word(name) => format!(":{}:{action}", quoted(name)),
