@@ -65,8 +65,6 @@ pub(crate) enum Completes {
     Providers,
     /// Names of tools, separated by commas.
     Tools,
-    /// Keys of `settings.json`.
-    SettingKeys,
 }
 
 impl Completes {
@@ -78,7 +76,6 @@ impl Completes {
             Self::Models => Some("models"),
             Self::Providers => Some("providers"),
             Self::Tools => Some("tools"),
-            Self::SettingKeys => Some("settings"),
         }
     }
 }

@@ -30,7 +30,6 @@ pub(crate) fn run(kind: &str, prefix: &str) -> ExitCode {
         "models" => models(&registry(environment), prefix),
         "providers" => providers(&registry(environment)),
         "tools" => tools(prefix),
-        "settings" => settings(),
         _ => return Exit::Usage.into(),
     };
     let mut text = String::new();
@@ -87,8 +86,4 @@ fn tools(prefix: &str) -> Vec<Candidate> {
     };
     let name = |tool: &str| format!("{before}{sign}{tool}");
     BUILTIN_TOOLS.iter().map(|tool| (name(tool.name), String::new())).collect()
-}
-
-fn settings() -> Vec<Candidate> {
-    Vec::new()
 }

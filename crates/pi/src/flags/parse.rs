@@ -77,9 +77,10 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
     let (arguments, mut errors) = parse_arguments(words);
     if let Some(near) = mistyped.filter(|_| !arguments.print && arguments.mode.is_none()) {
         let typed = arguments.messages.join(" ");
-        return Err(vec![format!(
+        let errors = vec![format!(
             "unknown command `pi {typed}`; did you mean `pi {near}`? To send it as a message: pi -p \"{typed}\""
-        )]);
+        )];
+        return Err(Invalid { errors, path: Vec::new() });
     }
     // Help is shown even if the rest of the line is wrong.
     if arguments.help {

@@ -156,7 +156,7 @@ fn completions_run_no_commands_and_write_no_settings() {
     let env = setup();
     let models = std::fs::read_to_string(env.agent().join("models.json")).unwrap();
     std::fs::write(env.agent().join("models.json"), models.replace("exit 1", "touch ran")).unwrap();
-    for kind in ["models", "providers", "tools", "sessions", "settings"] {
+    for kind in ["models", "providers", "tools", "sessions"] {
         env.out(&["__complete", kind, ""]);
     }
     assert!(!env.project().join("ran").exists());
