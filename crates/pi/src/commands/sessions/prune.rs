@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use pi_coding_agent::checkpoint_directory;
+use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
 use pi_session::{SessionInfo, is_locked};
 use pi_tools::checkpoint;
 
@@ -42,7 +42,7 @@ pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
     }
     let agent = store.environment.agent_directory.clone();
     let mut out = std::io::stdout().lock();
-    let checkpoints = agent.join("checkpoints");
+    let checkpoints = checkpoints_directory(&agent);
     let before = usage(&checkpoints)?;
     let (mut removed, mut bytes, mut failed) = (0_usize, 0, false);
     for session in &old {

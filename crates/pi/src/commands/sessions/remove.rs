@@ -6,7 +6,7 @@ use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use pi_coding_agent::checkpoint_directory;
+use pi_coding_agent::{checkpoint_directory, checkpoints_directory};
 use pi_session::{OpenOptions, Session, SessionInfo};
 use pi_tools::checkpoint::{self, Limits};
 
@@ -77,7 +77,7 @@ pub(super) fn remove_session(session: &SessionInfo, agent: &Path) -> Result<(), 
 /// Removes contents of checkpoints that no session needs any more. While another process takes a
 /// checkpoint, that is left to a later removal.
 pub(super) fn remove_unused_contents(agent: &Path) -> Result<(), Failure> {
-    let checkpoints = agent.join("checkpoints");
+    let checkpoints = checkpoints_directory(agent);
     // The checkpoints of other sessions stay, whatever their age and size.
     let mut limits = Limits::default();
     (limits.store_bytes, limits.age) = (u64::MAX, Duration::MAX);

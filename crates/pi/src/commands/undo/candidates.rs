@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use pi_coding_agent::{checkpoint_directory, checkpoints_off};
 use pi_coding_agent::config::SettingsStore;
+use pi_coding_agent::{checkpoint_directory, checkpoints_off};
 use pi_session::SessionInfo;
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits};
 
