@@ -68,7 +68,7 @@ struct Created {
     confinement: Confinement,
     machine: Machine,
     proxy: Option<Proxy>,
-    _directory: SandboxDirectory,
+    directory: SandboxDirectory,
 }
 
 impl Sandbox {
@@ -221,7 +221,7 @@ impl Sandbox {
         let required = plan.require.max(least);
         let confined = Arc::new(confinement.prepare(&machine, required, self.helper())?);
         directory.record_covers(&confined.covered_paths()?)?;
-        Ok(Created { confined, confinement, machine, proxy, _directory: directory })
+        Ok(Created { confined, confinement, machine, proxy, directory })
     }
 
     /// Checks whether a tool of this process may access a file, by the rules that the sandbox has
@@ -255,6 +255,9 @@ impl Drop for Sandbox {
             #[cfg(target_os = "linux")]
             created.confined.disable_leftovers(true);
             created.confined.remove_covers();
+            // Covers that another session uses are removed after that one. Without the record they
+            // would stay, which is untidy and nothing else.
+            let _ = created.directory.record_covers(&created.confined.own_covers());
         }
     }
 }

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
+#[cfg(target_os = "linux")]
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +15,7 @@ use super::{
 };
 #[cfg(target_os = "linux")]
 use super::{
-    Leftover, Network, Watch, bridge, bubblewrap, descriptors, launch, leftovers::Repositories,
+    Leftover, Network, Watch, bridge, bubblewrap, descriptors, git, launch, leftovers::Repositories,
 };
 
 /// A confinement that this machine can enforce.
@@ -35,6 +37,10 @@ pub struct Confined {
     #[cfg(target_os = "linux")]
     #[serde(skip)]
     repositories: Arc<Repositories>,
+    /// The time when this value was made.
+    #[cfg(target_os = "linux")]
+    #[serde(skip)]
+    prepared: Option<SystemTime>,
 }
 
 /// A command to start.
@@ -67,6 +73,8 @@ impl Confined {
             covers: Vec::new(),
             #[cfg(target_os = "linux")]
             repositories: Arc::default(),
+            #[cfg(target_os = "linux")]
+            prepared: Some(SystemTime::now()),
         };
         roots::plan(&confined.confinement)?;
         confined.covers = confined.covered_paths()?;
@@ -131,10 +139,25 @@ impl Confined {
     }
 
     /// Removes the empty directories that covers left, after the last command: those that did not
-    /// exist when this value was made, are still empty, and are not in use by a command of this or
-    /// another program. Returns the removed paths.
+    /// exist when this value was made or were created since, are still empty, and are not in use by
+    /// a command of this or another program. Returns the removed paths.
     pub fn remove_covers(&self) -> Vec<PathBuf> {
-        covers::remove(&self.covers)
+        covers::remove(&self.own_covers())
+    }
+
+    /// The covers that may be left behind: those that did not exist when this value was made, and
+    /// those that were created since.
+    pub fn own_covers(&self) -> Vec<PathBuf> {
+        let mut covers = self.covers.clone();
+        #[cfg(target_os = "linux")]
+        if let (ConfinementLevel::Bubblewrap, Some(prepared)) = (self.level, self.prepared) {
+            for root in roots::plan(&self.confinement).unwrap_or_default() {
+                covers.extend(covers::created_since(&root.present, prepared));
+            }
+        }
+        covers.sort();
+        covers.dedup();
+        covers
     }
 
     /// Takes note of the repositories in the writable roots, before the first command runs. Later
@@ -146,7 +169,10 @@ impl Confined {
         }
         self.repositories.begin(&self.confinement.roots(), || {
             let roots = roots::plan(&self.confinement).unwrap_or_default();
-            roots.iter().flat_map(|root| root.protected().cloned()).collect()
+            let protected = roots.iter().flat_map(|root| root.protected().cloned()).collect();
+            let home = self.confinement.home.as_deref();
+            let repositories = self.confinement.roots().into_iter().map(|root| root.join(".git"));
+            (protected, repositories.map(|path| git::named_paths(&path, home)).collect())
         });
     }
 

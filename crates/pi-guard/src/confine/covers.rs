@@ -4,6 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+#[cfg(target_os = "linux")]
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::protected::{self, Protection};
 
@@ -15,12 +17,33 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// [`covered_paths`](super::Confined::covered_paths), the default protected ones that are empty
 /// directories and not in use. Returns the removed paths.
 pub fn remove_stale_covers(covered: &[PathBuf]) -> Vec<PathBuf> {
-    // A cover stands in the place of the first missing directory: `.git`, not `.git/hooks`.
-    let names: Vec<_> = protected::in_project(Protection::ReadOnly)
-        .filter_map(|path| Path::new(path).iter().next())
-        .collect();
-    let is_default = |path: &&PathBuf| names.iter().any(|name| path.ends_with(name));
-    remove(&covered.iter().filter(is_default).cloned().collect::<Vec<_>>())
+    remove(&covered.iter().filter(|path| is_default(path)).cloned().collect::<Vec<_>>())
+}
+
+/// Returns true for the path of a default cover: it stands in the place of the first missing
+/// directory, so it is `.git` and not `.git/hooks`.
+fn is_default(path: &Path) -> bool {
+    let mut names = protected::in_project(Protection::ReadOnly)
+        .filter_map(|path| Path::new(path).iter().next());
+    names.any(|name| path.ends_with(name))
+}
+
+/// Returns those of the protected paths that are empty directories which were created after a
+/// time. The cover of another confinement may have been there when this one was prepared, and
+/// removed before a command of this one needed it again.
+#[cfg(target_os = "linux")]
+pub(super) fn created_since(protected: &[PathBuf], time: SystemTime) -> Vec<PathBuf> {
+    use std::os::unix::fs::MetadataExt as _;
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = (since.as_secs().cast_signed(), i64::from(since.subsec_nanos()));
+    let is_new = |path: &&PathBuf| {
+        let is_empty = || fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none());
+        is_default(path)
+            && fs::symlink_metadata(path)
+                .is_ok_and(|found| found.is_dir() && (found.ctime(), found.ctime_nsec()) > since)
+            && is_empty()
+    };
+    protected.iter().filter(is_new).cloned().collect()
 }
 
 /// Removes the paths that are empty directories and on which nothing is mounted. Returns them.

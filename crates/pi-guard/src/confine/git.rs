@@ -23,8 +23,8 @@ pub(super) fn is_repository(directory: &Path) -> bool {
 /// Returns the paths to protect besides hooks and configuration of `repository`, a `.git`
 /// directory.
 pub(super) fn used_paths(repository: &Path, home: Option<&Path>) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    configured_paths(repository, home, &mut found);
+    let Named { files, hooks } = named_paths(repository, home);
+    let mut found = [files, hooks].concat();
     let mut left = MOST_REPOSITORIES;
     submodules(&repository.join("modules"), DEEPEST, &mut left, &mut found);
     for tree in children(&repository.join("worktrees")).take(MOST_REPOSITORIES) {
@@ -34,7 +34,18 @@ pub(super) fn used_paths(repository: &Path, home: Option<&Path>) -> Vec<PathBuf>
     found
 }
 
-fn configured_paths(repository: &Path, home: Option<&Path>, found: &mut Vec<PathBuf>) {
+/// The paths that the configuration of a repository names, whether they exist or not.
+#[derive(Default)]
+pub(super) struct Named {
+    /// Files with more settings.
+    pub(super) files: Vec<PathBuf>,
+    /// Directories of hooks.
+    pub(super) hooks: Vec<PathBuf>,
+}
+
+/// Returns the paths that the configuration of `repository` names.
+pub(super) fn named_paths(repository: &Path, home: Option<&Path>) -> Named {
+    let mut hooks = Vec::new();
     let mut files = vec![repository.join("config"), repository.join("config.worktree")];
     let mut at = 0;
     while at < MOST_FILES {
@@ -50,12 +61,13 @@ fn configured_paths(repository: &Path, home: Option<&Path>, found: &mut Vec<Path
             match (setting.section.as_str(), setting.name.as_str()) {
                 ("include" | "includeif", "path") => files.extend(file.parent().map(from)),
                 // Hooks run in the top directory of the work tree.
-                ("core", "hookspath") => found.extend(repository.parent().map(from)),
+                ("core", "hookspath") => hooks.extend(repository.parent().map(from)),
                 _ => {}
             }
         }
     }
-    found.extend(files.into_iter().skip(1));
+    files.remove(0);
+    Named { files, hooks }
 }
 
 /// Adds hooks and configuration of the repositories below `directory`, whose names may contain

@@ -23,7 +23,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use self::entry::{Listing, Stamp};
-use self::repository::{Judge, Pointer, Repository};
+use self::repository::{Absent, Judge, Pointer, Repository};
+use super::git::Named;
+use super::roots::resolve_parent;
 
 /// The work of one examination after a command, in directories.
 const USUAL: usize = 8_192;
@@ -75,6 +77,8 @@ struct State {
     trees: Vec<Tree>,
     /// Paths that commands cannot write.
     protected: Vec<PathBuf>,
+    /// Paths that the repositories of the roots name and that did not exist.
+    absent: Vec<Absent>,
     /// Files that changed earlier were there before the first command.
     started: Stamp,
 }
@@ -99,7 +103,11 @@ struct Directory {
 
 impl Repositories {
     /// Takes note of what exists before the first command. Does nothing afterwards.
-    pub(super) fn begin(&self, roots: &[&Path], protected: impl FnOnce() -> Vec<PathBuf>) {
+    pub(super) fn begin(
+        &self,
+        roots: &[&Path],
+        protected_and_named: impl FnOnce() -> (Vec<PathBuf>, Vec<Named>),
+    ) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.is_some() {
             return;
@@ -114,7 +122,16 @@ impl Repositories {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let trees = roots.iter().filter(outermost).map(tree).collect();
         let started = Stamp::at(now.saturating_sub(SAME_TIME));
-        let new = state.insert(State { trees, protected: protected(), started });
+        let (protected, named) = protected_and_named();
+        let absent = named.into_iter().flat_map(|named| {
+            let files = named.files.into_iter().map(|path| (path, true));
+            files.chain(named.hooks.into_iter().map(|path| (path, false)))
+        });
+        let absent = absent
+            .filter(|(path, _)| !path.exists())
+            .map(|(path, is_file)| Absent::new(resolve_parent(&path), is_file))
+            .collect();
+        let new = state.insert(State { trees, protected, absent, started });
         new.examine(USUAL, false);
     }
 
@@ -142,6 +159,11 @@ impl State {
                 enforce,
             };
             tree.examine(&judge, settled, &mut work, &mut found);
+            if let Some(root) = entry::open_root(root) {
+                for absent in &mut self.absent {
+                    absent.examine(&root, &judge, &mut found);
+                }
+            }
         }
         found
     }

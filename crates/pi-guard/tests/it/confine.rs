@@ -217,6 +217,28 @@ fn covers_are_removed_only_by_the_confinement_that_made_them_and_only_when_unuse
     assert_eq!(first.remove_covers(), [env.path("ws/.agents")]);
 }
 
+/// The cover of another confinement was there when this one was prepared, and was removed before
+/// its first command.
+#[test]
+fn a_cover_that_was_removed_by_another_confinement_is_made_and_removed_again() {
+    let Some(machine) = with_bubblewrap() else { return };
+    let env = TestEnv::new();
+    let first = confined(&env.confinement(), &machine);
+    env.run(Some(&first), "ws", "true");
+    let second = confined(&env.confinement(), &machine);
+    assert_eq!(first.remove_covers(), [env.path("ws/.agents")]);
+    let output = env.run(Some(&second), "ws", "! mkdir -p .agents/x");
+    assert!(output.status.success(), "{}", text(&output));
+    assert!(env.path("ws/.agents").exists());
+    assert_eq!(second.own_covers(), [env.path("ws/.agents")]);
+    assert_eq!(second.remove_covers(), [env.path("ws/.agents")]);
+    // A directory of the user that was there before stays.
+    fs::create_dir(env.path("ws/.agents")).unwrap();
+    let third = confined(&env.confinement(), &machine);
+    env.run(Some(&third), "ws", "true");
+    assert!(third.remove_covers().is_empty() && env.path("ws/.agents").exists());
+}
+
 #[test]
 fn temporary_files_are_private() {
     for (level, machine) in levels() {

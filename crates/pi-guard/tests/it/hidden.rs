@@ -5,6 +5,9 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use pi_guard::confine::credential_paths;
+use pi_guard::protected::{self, Protection};
+
 use crate::env::{TestEnv, confined, levels, text};
 
 /// Attempts on `$H`, a hidden directory with `key` in it.
@@ -84,6 +87,46 @@ fn hidden_directories_and_files_cannot_be_reached() {
                 assert!(works.status.success(), "{what}: {}", text(&works));
             }
         }
+    }
+}
+
+/// All places in which programs keep credentials: hidden in the home of a user who has every one.
+#[test]
+fn places_of_credentials_are_hidden() {
+    for (level, machine) in levels() {
+        let env = TestEnv::new();
+        let home = env.path("someone");
+        let places = protected::in_home(Protection::Hidden);
+        assert!(places.len() > 150, "{}", places.len());
+        for place in &places {
+            // A file in each directory, and a file for each place that is none.
+            let path = home.join(place);
+            let is_below = |other: &&str| other.starts_with(&format!("{place}/"));
+            if path.exists() || places.iter().any(|other| is_below(&other)) {
+                continue;
+            }
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, format!("planted {place}\n")).unwrap();
+        }
+        fs::write(home.join(".gitconfig"), "readable\n").unwrap();
+        fs::write(home.join(".config/settings"), "readable\n").unwrap();
+        let mut confinement = env.confinement();
+        confinement.hidden = credential_paths(Some(&home), &env.path("ws"));
+        let confined = confined(&confinement, &machine);
+        let variables = [("H", home.display().to_string())];
+        let all: Vec<String> = places.iter().map(|place| format!("\"$H/{place}\"")).collect();
+        let script = format!("grep -rhs planted {}; grep -r planted $H 2>/dev/null", all.join(" "));
+        let output = env.run_with(None, "ws", &script, &variables);
+        assert!(text(&output).lines().count() > 300, "{}", text(&output));
+        let output = env.run_with(Some(&confined), "ws", &script, &variables);
+        assert!(!text(&output).contains("planted"), "{level}: {}", text(&output));
+        let output = env.run_with(
+            Some(&confined),
+            "ws",
+            "cat $H/.gitconfig $H/.config/settings",
+            &variables,
+        );
+        assert_eq!(text(&output), "readable\nreadable\n", "{level}");
     }
 }
 

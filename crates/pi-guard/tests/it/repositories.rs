@@ -150,6 +150,18 @@ const ATTEMPTS: &[(&str, Possible, &str, &str)] = &[
         "git -C src/tree status",
     ),
     (
+        "included file that did not exist",
+        Everywhere,
+        "F=src/later/settings; mkdir -p src/later; MONITOR",
+        "git status",
+    ),
+    (
+        "directory of hooks that did not exist",
+        Everywhere,
+        "mkdir -p src/later/hooks; printf '#!/bin/sh\\ntouch %s/ran\\n' $OUT > src/later/hooks/pre-commit; chmod +x src/later/hooks/pre-commit",
+        "git -c user.name=me -c user.email=m@h commit -q --allow-empty -m x",
+    ),
+    (
         "new submodule",
         WithBubblewrap,
         "git init -q src/sub; mkdir -p .git/modules; mv src/sub/.git .git/modules/new; echo 'gitdir: ../../.git/modules/new' > src/sub/.git; F=.git/modules/new/config; MONITOR",
@@ -168,6 +180,15 @@ fn prepare(env: &TestEnv) {
         git config -f src/parts/config core.worktree .";
     let output = env.run(None, "ws", &script.replace("MONITOR", MONITOR));
     assert!(output.status.success(), "{}", text(&output));
+    // Settings of the user that name files which do not exist yet.
+    let named =
+        "[include]\n\tpath = ../src/later/settings\n[core]\n\thooksPath = src/later/hooks\n";
+    fs::write(env.path("ws/lead/included"), named).unwrap();
+    fs::write(
+        env.path("ws/.git/config"),
+        format!("[core]\n\trepositoryformatversion = 0\n{named}"),
+    )
+    .unwrap();
 }
 
 /// Runs the user's git, without the settings of this machine.

@@ -41,8 +41,12 @@ pub(super) struct Repository {
     is_known: bool,
     configurations: [Configuration; 2],
     common: Option<Seen>,
-    hooks: BTreeMap<OsString, Seen>,
+    hooks: Hooks,
 }
+
+/// The hooks in a directory, and the directory itself if it is a link.
+#[derive(Debug, Default)]
+struct Hooks(BTreeMap<OsString, Seen>);
 
 /// A file with settings.
 #[derive(Debug, Default)]
@@ -56,7 +60,7 @@ const CONFIGURATIONS: [&str; 2] = ["config", "config.worktree"];
 
 impl Repository {
     pub(super) fn new(is_known: bool) -> Self {
-        Self { is_known, configurations: Default::default(), common: None, hooks: BTreeMap::new() }
+        Self { is_known, configurations: Default::default(), common: None, hooks: Hooks::default() }
     }
 
     pub(super) fn examine(
@@ -72,9 +76,7 @@ impl Repository {
             }
         }
         self.examine_common(directory, place, judge, found);
-        if !judge.is_protected(&place.join("hooks")) {
-            self.examine_hooks(directory, place, judge, found);
-        }
+        self.hooks.examine(directory, place, OsStr::new("hooks"), self.is_known, judge, found);
         self.is_known = true;
     }
 
@@ -110,23 +112,29 @@ impl Repository {
         let reason = "use another repository, with its settings and hooks".to_owned();
         disable(directory, place, name, None, reason, found);
     }
+}
 
-    fn examine_hooks(
+impl Hooks {
+    fn examine(
         &mut self,
         directory: &OwnedFd,
         place: &Path,
+        name: &OsStr,
+        place_known: bool,
         judge: &Judge<'_>,
         found: &mut Vec<Leftover>,
     ) {
-        let name = OsStr::new("hooks");
+        if judge.is_protected(&place.join(name)) {
+            return;
+        }
         let Some(seen) = entry::see(directory, name) else { return };
         if seen.kind == FileType::Symlink {
-            let known = self.hooks.get(name).is_some_and(|known| *known == seen);
-            if !known && judge.is_suspect(&seen, self.is_known) {
+            let known = self.0.get(name).is_some_and(|known| *known == seen);
+            if !known && judge.is_suspect(&seen, place_known) {
                 let reason = "run the hooks in another directory".to_owned();
                 disable(directory, place, name, None, reason, found);
             } else {
-                self.hooks.insert(name.to_owned(), seen);
+                self.0.insert(name.to_owned(), seen);
             }
             return;
         }
@@ -137,18 +145,18 @@ impl Repository {
                 continue;
             }
             let Some(seen) = entry::see(&hooks, &hook) else { continue };
-            let known = self.hooks.get(&hook).is_some_and(|known| *known == seen);
+            let known = self.0.get(&hook).is_some_and(|known| *known == seen);
             if known {
                 continue;
             }
             // A file that is not executable is no hook; a link may lead to one that is.
             let runs = seen.kind == FileType::Symlink
                 || (seen.kind == FileType::RegularFile && seen.is_executable);
-            if runs && judge.is_suspect(&seen, self.is_known) {
+            if runs && judge.is_suspect(&seen, place_known) {
                 let reason = "run it as a hook".to_owned();
                 disable(&hooks, &place.join(name), &hook, None, reason, found);
             } else {
-                self.hooks.insert(hook, seen);
+                self.0.insert(hook, seen);
             }
         }
     }
@@ -193,6 +201,35 @@ impl Configuration {
         let former = former.map(|(content, _)| content.as_slice());
         disable(directory, place, file, former, reason, found);
         self.seen = None;
+    }
+}
+
+/// A path that the settings of a repository name and that did not exist: a file with more settings,
+/// or a directory of hooks.
+#[derive(Debug)]
+pub(super) struct Absent {
+    path: PathBuf,
+    configuration: Option<Configuration>,
+    hooks: Hooks,
+}
+
+impl Absent {
+    pub(super) fn new(path: PathBuf, is_file: bool) -> Self {
+        let configuration = is_file.then(Configuration::default);
+        Self { path, configuration, hooks: Hooks::default() }
+    }
+
+    pub(super) fn examine(&mut self, root: &OwnedFd, judge: &Judge<'_>, found: &mut Vec<Leftover>) {
+        let (Some(place), Some(name)) = (self.path.parent(), self.path.file_name()) else { return };
+        let Ok(inside) = place.strip_prefix(judge.root) else { return };
+        let Some(directory) = entry::open(root, inside) else { return };
+        match &mut self.configuration {
+            Some(configuration) => {
+                let name = name.to_string_lossy();
+                configuration.examine(&directory, place, &name, true, judge, found);
+            }
+            None => self.hooks.examine(&directory, place, name, true, judge, found),
+        }
     }
 }
 
