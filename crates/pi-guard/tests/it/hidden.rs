@@ -101,8 +101,8 @@ fn places_of_credentials_are_hidden() {
         for place in &places {
             // A file in each directory, and a file for each place that is none.
             let path = home.join(place);
-            let is_below = |other: &&str| other.starts_with(&format!("{place}/"));
-            if path.exists() || places.iter().any(|other| is_below(&other)) {
+            let is_below = |other: &str| other.starts_with(&format!("{place}/"));
+            if path.exists() || places.iter().any(|other| is_below(other)) {
                 continue;
             }
             fs::create_dir_all(path.parent().unwrap()).unwrap();
