@@ -10,6 +10,7 @@
 
 mod approval;
 mod ask;
+mod checkpoint;
 mod conclude;
 mod directory;
 mod judge;
@@ -45,6 +46,7 @@ pub(crate) use ui::UiApprover;
 
 use crate::config::settings::Profile;
 use crate::{Diagnostic, Environment, Omission};
+use checkpoint::TakeCheckpoint;
 use sandbox::Sandbox;
 
 /// The reasons why a session cannot be guarded, and therefore does not start.
@@ -79,6 +81,8 @@ pub struct Guard {
     remote: OnceLock<RemoteDirectories>,
     approvals: Approvals,
     approver: Option<Arc<dyn Approver>>,
+    /// Takes a checkpoint of the workspace, if the session has them.
+    checkpoints: OnceLock<TakeCheckpoint>,
     /// Held while an approval is pending, so that only one is pending at a time.
     asking: tokio::sync::Mutex<()>,
     sandbox: Sandbox,
@@ -125,6 +129,7 @@ impl Guard {
             environment: environment.clone(),
             policy,
             remote: OnceLock::new(),
+            checkpoints: OnceLock::new(),
             approvals,
             approver,
             asking: tokio::sync::Mutex::default(),

@@ -1,12 +1,10 @@
-//! The extension that keeps the state of the workspace before and after a run changes it, so that
-//! the run can be undone.
+//! The state of the workspace before and after a run changes it, so that the run can be undone.
 //!
-//! The first checkpoint is taken when the first call that may change something is about to run: a
-//! run that only answers, or only reads, costs nothing. The second separates what the run did from what others do
-//! later.
+//! The first checkpoint is taken when the guard has admitted the first call that may change
+//! something: a run that only answers, only reads, or is refused costs nothing. The second
+//! separates what the run did from what others do later.
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_guard::Decision;
@@ -19,9 +17,7 @@ use pi_tools::checkpoint::{CheckpointError, Checkpoints, Lease, Limits};
 use super::AgentOptions;
 use crate::checkpoints::is_too_wide;
 use crate::config::Settings;
-use crate::extension::{
-    BeforeAgentStart, ExtensionContext, Handlers, NotifyKind, RunStart, ToolCall, ToolDecision,
-};
+use crate::extension::{BeforeAgentStart, Handlers, NotifyKind, RunStart, Ui};
 use crate::session::SessionEvent;
 
 /// The reason why a session takes no checkpoints, if the user should know it.
@@ -37,70 +33,76 @@ impl std::fmt::Display for TooWide {
     }
 }
 
-/// Returns the extension, unless checkpoints are disabled or make no sense: for sessions that are
-/// not stored, for files of another machine, and for a directory with the home directory in it.
-pub(super) fn extension(
+/// Returns the limits of checkpoints of a directory, or `None` if they are disabled. A directory
+/// with the home directory in it has none.
+pub(super) fn limits(
+    options: &AgentOptions,
+    settings: &Settings,
+    root: &Path,
+) -> Result<Option<Limits>, TooWide> {
+    let limits = settings.checkpoints().filter(|_| options.checkpoints);
+    let is_too_wide = is_too_wide(root, &options.environment);
+    if is_too_wide && limits.is_some() { Err(TooWide) } else { Ok(limits) }
+}
+
+/// Returns the checkpoints of a session, unless they are disabled or make no sense: for sessions
+/// that are not stored, and for files of another machine.
+pub(super) fn of_session(
     options: &AgentOptions,
     settings: &Settings,
     workspace: &Arc<Workspace>,
     log: &Session,
-) -> Result<Option<Handlers>, TooWide> {
-    let environment = &options.environment;
+) -> Result<Option<Arc<Checkpointing>>, TooWide> {
     let Some(root) = workspace.executor().host_path(workspace.cwd()) else { return Ok(None) };
-    let Some(limits) = settings.checkpoints() else { return Ok(None) };
-    if !options.checkpoints || log.path().is_none() {
+    if log.path().is_none() {
         return Ok(None);
     }
-    if is_too_wide(&root, environment) {
-        return Err(TooWide);
-    }
-    let store = crate::checkpoint_directory(&environment.agent_directory, log.id());
-    Ok(Some(handlers(Arc::new(Checkpointing {
+    let Some(limits) = limits(options, settings, &root)? else { return Ok(None) };
+    let store = crate::checkpoint_directory(&options.environment.agent_directory, log.id());
+    Ok(Some(Arc::new(Checkpointing {
         store,
         limits,
         workspace: Arc::clone(workspace),
-        taken: AtomicBool::new(false),
+        ui: Arc::clone(&options.ui),
+        before_run: tokio::sync::Mutex::default(),
         label: Mutex::default(),
         lease: Mutex::default(),
-    }))))
+    })))
 }
 
-struct Checkpointing {
+/// The checkpoints of a session.
+pub(super) struct Checkpointing {
     store: PathBuf,
     limits: Limits,
     workspace: Arc<Workspace>,
-    /// A checkpoint was taken in this run.
-    taken: AtomicBool,
+    ui: Arc<dyn Ui>,
+    /// The result of the checkpoint before this run; `None` if none was taken. Held while it is
+    /// taken, so that no other call runs before.
+    before_run: tokio::sync::Mutex<Option<Result<(), String>>>,
     /// Subject of the run, as the label of its checkpoint.
     label: Mutex<String>,
     /// Keeps the checkpoints of this session as long as it exists.
     lease: Mutex<Option<Lease>>,
 }
 
-fn handlers(state: Arc<Checkpointing>) -> Handlers {
-    let (starting, calling, settling) = (Arc::clone(&state), Arc::clone(&state), state);
+/// Returns the extension that takes the checkpoint after a run.
+pub(super) fn extension(state: Arc<Checkpointing>) -> Handlers {
+    let (starting, settling) = (Arc::clone(&state), state);
     Handlers::new("builtin:checkpoints")
         // A large workspace takes as long as it takes.
         .without_time_limit()
         .on(move |start: BeforeAgentStart, _| {
-            starting.begin(start.message.prompt().unwrap_or_default());
-            std::future::ready(Ok(RunStart::default()))
-        })
-        .on(move |call: ToolCall, context| {
-            let state = Arc::clone(&calling);
+            let state = Arc::clone(&starting);
             async move {
-                if state.may_write(&call.effects) && !state.taken.swap(true, Ordering::Relaxed) {
-                    state.take(None, &context).await;
-                }
-                Ok(ToolDecision::allow())
+                state.begin(start.message.prompt().unwrap_or_default()).await;
+                Ok(RunStart::default())
             }
         })
-        .on_event(move |event, context| {
+        .on_event(move |event, _| {
             let state = Arc::clone(&settling);
             async move {
-                let settled = matches!(event, SessionEvent::AgentSettled { .. });
-                if settled && state.taken.swap(false, Ordering::Relaxed) {
-                    state.take(Some(state.label()), &context).await;
+                if matches!(event, SessionEvent::AgentSettled { .. }) {
+                    state.settle().await;
                 }
                 Ok(())
             }
@@ -108,10 +110,32 @@ fn handlers(state: Arc<Checkpointing>) -> Handlers {
 }
 
 impl Checkpointing {
-    fn begin(&self, prompt: &str) {
+    async fn begin(&self, prompt: &str) {
         *self.label.lock().unwrap_or_else(PoisonError::into_inner) =
             prompt.chars().take(80).collect();
-        self.taken.store(false, Ordering::Relaxed);
+        *self.before_run.lock().await = None;
+    }
+
+    /// Takes a checkpoint if the call is the first of this run that may change something. The
+    /// error is the reason why the run cannot be undone.
+    pub(super) async fn before_call(&self, effects: &Effects) -> Result<(), String> {
+        if !self.may_write(effects) {
+            return Ok(());
+        }
+        let mut before_run = self.before_run.lock().await;
+        if let Some(taken) = &*before_run {
+            return taken.clone();
+        }
+        let taken = self.take(None).await;
+        *before_run = Some(taken.clone());
+        taken
+    }
+
+    async fn settle(&self) {
+        if self.before_run.lock().await.take().is_some() {
+            // The failure was reported.
+            let _ = self.take(Some(self.label())).await;
+        }
     }
 
     fn label(&self) -> String {
@@ -130,7 +154,7 @@ impl Checkpointing {
     }
 
     /// Takes a checkpoint before a run (without a label) or after it.
-    async fn take(&self, label: Option<String>, context: &ExtensionContext) {
+    async fn take(&self, label: Option<String>) -> Result<(), String> {
         let (store, workspace) = (self.store.clone(), Arc::clone(&self.workspace));
         let limits = self.limits;
         let taken = tokio::task::spawn_blocking(move || {
@@ -145,12 +169,13 @@ impl Checkpointing {
         let problem = match taken {
             Ok(Ok(lease)) => {
                 *self.lease.lock().unwrap_or_else(PoisonError::into_inner) = Some(lease);
-                return;
+                return Ok(());
             }
             Ok(Err(error)) => error.to_string(),
             Err(error) => error.to_string(),
         };
         // The work is worth more than the way back.
-        context.ui().notify(format!("This run cannot be undone: {problem}"), NotifyKind::Warning);
+        self.ui.notify(format!("This run cannot be undone: {problem}"), NotifyKind::Warning);
+        Err(problem)
     }
 }

@@ -6,6 +6,7 @@ use pi_guard::secrets::Secrets;
 use pi_protocol::{Model, Provider};
 use secrecy::ExposeSecret as _;
 
+use super::checkpointing;
 use super::model::choose_model;
 use super::services::{Occasion, Services};
 use super::trust::load_settings;
@@ -29,7 +30,12 @@ pub fn load_guard(options: &AgentOptions) -> Result<Guard, GuardError> {
     let approver = options.approver.clone();
     let (approvals, supervisor) = (options.approvals.clone(), options.supervisor.clone());
     let secrets = Secrets::new(configured_secrets(environment));
-    Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)
+    let guard = Guard::new(plan, environment, policy, approver, approvals, supervisor, secrets)?;
+    let limits = checkpointing::limits(options, settings.settings(), &environment.cwd);
+    if limits.is_ok_and(|limits| limits.is_some()) {
+        guard.assume_checkpoints();
+    }
+    Ok(guard)
 }
 
 impl Services {

@@ -211,8 +211,16 @@ impl Services {
         let tools = options.tools.choose(builtin, custom, &settings);
         let mut failures = Vec::new();
         let mut diagnostics = chosen.diagnostics;
-        match checkpointing::extension(&options, &settings, &workspace, &log) {
-            Ok(Some(checkpoints)) => failures.extend(extensions.add(Arc::new(checkpoints)).await),
+        match checkpointing::of_session(&options, &settings, &workspace, &log) {
+            Ok(Some(checkpoints)) => {
+                let taking = Arc::clone(&checkpoints);
+                guard.set_checkpoints(Box::new(move |effects| {
+                    let (taking, effects) = (Arc::clone(&taking), effects.clone());
+                    Box::pin(async move { taking.before_call(&effects).await })
+                }));
+                let extension = Arc::new(checkpointing::extension(checkpoints));
+                failures.extend(extensions.add(extension).await);
+            }
             Ok(None) => {}
             Err(reason) => diagnostics.push(Diagnostic::warning(None, reason.to_string())),
         }

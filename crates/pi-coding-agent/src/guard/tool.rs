@@ -62,6 +62,8 @@ impl Guarded {
             origin: self.origin,
         };
         let (judgment, note) = self.admit(call, &id, &cancel).await?;
+        let refuse = |judgment: Judgment| ToolError::new(judgment.refusal());
+        self.guard.checkpoint(&effects).await.map_err(refuse)?;
         let tool = self.tool_for(&judgment, &effects, &mut arguments)?;
         let attempt =
             Attempt { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };

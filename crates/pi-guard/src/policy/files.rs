@@ -344,7 +344,10 @@ impl<'a> Checker<'a> {
         };
         let Some(path) = candidates.iter().find(is_protected).cloned() else { return false };
         let scope = std::mem::replace(&mut self.scope, Scope::File { path, access });
-        self.part(text, self.policy.defaults.protected, "the file is protected");
+        let decision = self.policy.defaults.protected;
+        let is_allowed = decision == Decision::Allow;
+        let reason = if is_allowed { "no rule for this file" } else { "the file is protected" };
+        self.part(text, decision, reason);
         self.scope = scope;
         true
     }

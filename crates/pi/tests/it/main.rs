@@ -29,4 +29,5 @@ mod secrets;
 mod sessions;
 mod terminal;
 mod test_env;
+mod unattended;
 mod undo;

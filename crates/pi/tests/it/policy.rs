@@ -139,7 +139,8 @@ fn the_profile_decides_if_no_rule_matches() {
         let (_, text) = check(&env, arguments);
         text.split(':').next().unwrap().to_owned()
     };
-    assert_eq!(word(&["--", "some-program"]), "allow");
+    // A program that is not known may do what a rule forbids.
+    assert_eq!(word(&["--", "some-program"]), "allow (in the sandbox)");
     assert_eq!(word(&["--profile", "careful", "--", "some-program"]), "ask");
     assert_eq!(word(&["--profile=careful", "--approval=never", "--", "some-program"]), "forbid");
     assert_eq!(word(&["--", "rm -rf /"]), "forbid");
@@ -147,7 +148,7 @@ fn the_profile_decides_if_no_rule_matches() {
     std::fs::create_dir_all(env.agent()).unwrap();
     std::fs::write(env.agent().join("settings.json"), settings).unwrap();
     assert_eq!(word(&["--", "some-program"]), "ask", "the settings apply");
-    assert_eq!(word(&["--profile", "explore", "--", "some-program"]), "allow");
+    assert_eq!(word(&["--profile", "explore", "--", "some-program"]), "allow (in the sandbox)");
 }
 
 #[test]
@@ -158,6 +159,9 @@ fn actions_that_the_sandbox_denies_need_approval() {
         (&["--sandbox=read-only", "--path", "x"], "ask: [ROOT]/project/x: the sandbox does not"),
         (&["--profile=unattended", "--path", "../x"], "forbid: [ROOT]/x: the sandbox does not"),
         (&["--profile=unattended", "--path", "x"], "allow: "),
+        (&["--profile=explore", "--path", "~/.bashrc"], "allow: [ROOT]/home/.bashrc: no rule"),
+        (&["--profile=careful", "--path", "~/.bashrc"], "ask: [ROOT]/home/.bashrc: the file is"),
+        (&["--profile=unattended", "--path", "~/.bashrc"], "forbid: [ROOT]/home/.bashrc: the"),
     ];
     for (arguments, expected) in cases {
         let (code, text) = check(&env, arguments);
