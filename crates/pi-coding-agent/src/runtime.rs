@@ -201,7 +201,8 @@ impl AgentRuntime {
         problems.extend(failures.iter().map(Diagnostic::from_failure));
         session.report(failures).await;
         session.set_settings(services.session_settings());
-        session.set_resources(services.loaded_resources(session.workspace().cwd()));
+        let guard = session.guard().map(|guard| &**guard);
+        session.set_resources(services.loaded_resources(session.workspace().cwd(), guard));
         *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
         self.start(&session, StartReason::Reload, None).await;
         problems
@@ -268,7 +269,8 @@ impl AgentRuntime {
             return;
         }
         let services = self.services().with_discovered(found);
-        session.set_resources(services.loaded_resources(session.workspace().cwd()));
+        let guard = session.guard().map(|guard| &**guard);
+        session.set_resources(services.loaded_resources(session.workspace().cwd(), guard));
         *self.0.services.lock().unwrap_or_else(PoisonError::into_inner) = services;
     }
 

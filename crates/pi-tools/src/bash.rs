@@ -3,7 +3,7 @@
 //! The text for the model is the raw output, including terminal controls. A program that shows it
 //! on a terminal must remove them first.
 
-mod decode;
+pub(crate) mod decode;
 mod detached;
 mod output;
 mod report;

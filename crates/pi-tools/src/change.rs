@@ -50,15 +50,18 @@ impl<'a> FileChange<'a> {
         Ok(Self { workspace, path, shown, real, _turn: turn })
     }
 
-    /// Returns true if the model has read or written the file in this session.
-    pub(crate) fn is_of_seen_file(&self) -> bool {
-        self.workspace.seen.get(&self.real).is_some()
+    /// Returns the content that the model has read or written in this session.
+    pub(crate) fn seen(&self) -> Option<Fingerprint> {
+        self.workspace.seen.get(&self.real)
     }
 
     /// Compares the content of the file with what the model saw. Returns a note for the model, or
     /// an error that refuses the change.
-    pub(crate) fn compare(&self, current: Option<&[u8]>) -> Result<Option<String>, ToolError> {
-        self.workspace.check_seen(&self.real, self.shown, current.map(Fingerprint::of))
+    pub(crate) fn compare(
+        &self,
+        current: Option<Fingerprint>,
+    ) -> Result<Option<String>, ToolError> {
+        self.workspace.check_seen(&self.real, self.shown, current)
     }
 
     /// Replaces the content of the file. Nothing is written after an abort; a write that has begun

@@ -17,10 +17,17 @@ use serde_json::{Map, Value, json};
 use crate::call;
 use crate::change::{FileChange, run_to_end, unless_aborted, with_note};
 use crate::executor::FileKind;
+use crate::executor::regular::NotRegular;
 use crate::os_error;
+use crate::seen::Fingerprint;
 use crate::toolset::{Builtin, STRICT};
+use crate::truncate::format_size;
 use crate::workspace::{Workspace, check_abort};
 use lines::Original;
+
+/// Largest file that is edited. It is in memory about five times: before and after the change, and
+/// for the comparison of both.
+const MOST_EDITED: u64 = 64 * 1024 * 1024;
 
 /// The arguments of `edit`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -92,7 +99,7 @@ async fn execute(
     let path = workspace.resolve(&shown);
     let change = FileChange::begin(workspace, &path, &shown, cancel).await?;
     let content = unless_aborted(cancel, content(workspace, &path, &shown)).await??;
-    let note = change.compare(Some(&content))?;
+    let note = change.compare(Some(Fingerprint::of(&content)))?;
 
     let original = Original::new(&content);
     let located = matching::locate(&original.text, &edits)
@@ -117,6 +124,9 @@ async fn execute(
 async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<u8>, ToolError> {
     let executor = workspace.executor();
     let refuse = |error: std::io::Error| {
+        if NotRegular::is_cause(&error) {
+            return ToolError::new(format!("Could not edit file: {shown}. It is {error}."));
+        }
         let mut code = os_error::code(&error)
             .map_or_else(|| error.to_string(), |(code, _)| format!("Error code: {code}."));
         if let Some(denial) = os_error::denial(&error) {
@@ -126,14 +136,24 @@ async fn content(workspace: &Workspace, path: &Path, shown: &str) -> Result<Vec<
     };
     let stat = executor.stat(path).await.map_err(refuse)?;
     match stat.kind {
-        FileKind::Other => {
-            return Err(ToolError::new(format!(
-                "Could not edit file: {shown}. It is not a regular file."
-            )));
-        }
+        FileKind::Other => return Err(refuse(NotRegular.into())),
+        FileKind::File if stat.size > MOST_EDITED => return Err(too_large(shown, stat.size)),
         FileKind::File => executor.check_writable(path).await.map_err(refuse)?,
         // Reading it fails with an error that names the kind.
         FileKind::Directory | FileKind::Link => {}
     }
-    executor.read(path, u64::MAX).await.map_err(|error| os_error::bare(&error, "read"))
+    let read = executor.read(path, MOST_EDITED + 1).await;
+    let content = read.map_err(|error| os_error::bare(&error, "read"))?;
+    // The file may have grown, or not know its size.
+    match content.len() as u64 {
+        size if size > MOST_EDITED => Err(too_large(shown, size)),
+        _ => Ok(content),
+    }
+}
+
+fn too_large(shown: &str, size: u64) -> ToolError {
+    let (size, most) = (format_size(size as usize), format_size(MOST_EDITED as usize));
+    ToolError::new(format!(
+        "Could not edit file: {shown}. It has {size}; edit changes files of up to {most}. Use bash, for example sed -i."
+    ))
 }

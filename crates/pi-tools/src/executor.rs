@@ -6,6 +6,7 @@
 mod connect;
 mod host;
 mod process;
+pub(crate) mod regular;
 #[cfg(unix)]
 mod remote;
 pub(crate) mod replace;
@@ -34,11 +35,27 @@ pub trait Executor: Send + Sync + fmt::Debug {
     /// Returns the kind, size and time of a file.
     fn stat<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Stat>>;
 
-    /// Reads a file, at most `limit` bytes.
+    /// Reads a regular file, at most `limit` bytes. Pipes, devices and sockets are errors.
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>>;
 
-    /// Replaces the content of a file, or creates it. Readers see the old content or the new
-    /// content, never a part, even after a crash. Mode, owner and other names of the file stay.
+    /// Opens a regular file for reading from its beginning to its end, which may be far away. The
+    /// reader may block.
+    ///
+    /// The default implementation reads the whole file, up to 256 MiB; a larger one is an error of
+    /// the kind [`io::ErrorKind::FileTooLarge`].
+    fn open<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Box<dyn io::Read + Send>>> {
+        const LIMIT: u64 = 256 * 1024 * 1024;
+        Box::pin(async move {
+            let content = self.read(path, LIMIT + 1).await?;
+            if content.len() as u64 > LIMIT {
+                return Err(io::ErrorKind::FileTooLarge.into());
+            }
+            Ok(Box::new(io::Cursor::new(content)) as Box<dyn io::Read + Send>)
+        })
+    }
+
+    /// Replaces the content of a file, or creates it. Pipes, devices and sockets are errors. Readers
+    /// see the old content or the new content, never a part, even after a crash. Mode, owner and other names of the file stay.
     /// Where a replacement cannot keep them, the file is overwritten in place.
     fn replace<'a>(&'a self, path: &'a Path, content: &'a [u8]) -> BoxFuture<'a, io::Result<()>>;
 

@@ -2,7 +2,7 @@
 
 mod lines;
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::call;
 use crate::change::unless_aborted;
-use crate::executor::FileKind;
+use crate::executor::{FileKind, regular};
 use crate::listing::{Limit, Listing};
 use crate::toolset::Builtin;
 use crate::truncate::{MAX_BYTES, format_size};
@@ -231,7 +231,7 @@ impl Search {
         cancel: &CancelToken,
     ) -> io::Result<Matches> {
         let wanted = SearchLimits { matches: self.limit.count(), context: self.context as u64 };
-        let file = File::open(path)?;
+        let file = regular::open(OpenOptions::new().read(true), path)?;
         if !self.root.may_show(&file, path) {
             let why = "a policy rule forbids reading this file";
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));

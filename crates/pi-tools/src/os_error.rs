@@ -9,6 +9,8 @@ use std::path::Path;
 use pi_agent::ToolError;
 use pi_guard::confine::Denial;
 
+use crate::executor::regular::NotRegular;
+
 /// Describes an error of a system call on a path.
 pub(crate) fn on_path(error: &io::Error, call: &str, path: &Path) -> ToolError {
     ToolError::new(format!("{}, {call} '{}'{}", describe(error), path.display(), rule(error)))
@@ -31,6 +33,12 @@ fn rule(error: &io::Error) -> String {
 
 /// Returns the code and the description of an error.
 fn describe(error: &io::Error) -> String {
+    if NotRegular::is_cause(error) {
+        return error.to_string();
+    }
+    if error.kind() == io::ErrorKind::WouldBlock {
+        return "the file has no data now; it waits for data like a device".to_owned();
+    }
     match code(error) {
         Some((code, meaning)) => format!("{code}: {meaning}"),
         None => error.to_string(),

@@ -1,10 +1,13 @@
 //! The tool `read`: reads text files and images.
 
+mod content;
+mod select;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_agent::{FnTool, ToolError, ToolOutput};
-use pi_protocol::{Effects, Extent};
+use pi_protocol::{CancelToken, Effects, Extent};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -12,11 +15,13 @@ use serde_json::{Map, Value, json};
 use crate::call;
 use crate::change::unless_aborted;
 use crate::executor::FileKind;
-use crate::seen::Fingerprint;
+use crate::executor::regular::NotRegular;
 use crate::toolset::{Builtin, STRICT};
-use crate::truncate::{MAX_BYTES, MAX_LINES, TruncatedBy, format_size, head};
+use crate::truncate::{MAX_BYTES, MAX_LINES, format_size};
 use crate::workspace::{Workspace, aborted};
 use crate::{image, os_error, paths};
+use content::{Content, MOST_IMAGE};
+use select::Selection;
 
 /// The arguments of `read`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -64,7 +69,7 @@ pub fn read(workspace: Arc<Workspace>) -> FnTool {
     FnTool::typed("read", description, move |arguments: Arguments, invocation| {
         let workspace = Arc::clone(&workspace);
         async move {
-            let reading = execute(&workspace, &arguments);
+            let reading = execute(&workspace, &arguments, &invocation.cancel);
             unless_aborted(&invocation.cancel, reading).await?
         }
     })
@@ -76,30 +81,57 @@ pub fn read(workspace: Arc<Workspace>) -> FnTool {
     .constrained_sampling(STRICT)
 }
 
-async fn execute(workspace: &Workspace, arguments: &Arguments) -> Result<ToolOutput, ToolError> {
+async fn execute(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    cancel: &CancelToken,
+) -> Result<ToolOutput, ToolError> {
     let (path, kind) = find(workspace, &arguments.path).await?;
-    // Devices may never end.
-    let limit = if kind == FileKind::Other { MAX_BYTES as u64 } else { u64::MAX };
-    let read = workspace.executor().read(&path, limit).await;
-    let bytes = read.map_err(|error| os_error::bare(&error, "read"))?;
+    let failed = |error: std::io::Error| os_error::bare(&error, "read");
+    if kind == FileKind::Other {
+        return Err(os_error::on_path(&NotRegular.into(), "open", &path));
+    }
+    let file = workspace.executor().open(&path).await.map_err(failed)?;
+    let first = whole(arguments.offset).map_or(0, |offset| offset.saturating_sub(1));
+    let selection = Selection::new(first, whole(arguments.limit));
+    let token = cancel.clone();
+    let (content, fingerprint) =
+        blocking(move || content::read(file, selection, &token)).await?.map_err(failed)?;
     if let Ok(real) = workspace.real_path(&path).await {
-        workspace.seen.record(real, Fingerprint::of(&bytes));
+        match fingerprint {
+            Some(fingerprint) => workspace.seen.record(real, fingerprint),
+            // Too large to be compared later.
+            None => workspace.seen.forget(&real),
+        }
     }
-    if let Some(mime_type) = image::mime_type(&bytes) {
-        let images = workspace.image_settings();
-        let shown = tokio::task::spawn_blocking(move || image::show(bytes, mime_type, &images));
-        return shown.await.map_err(|error| match error.try_into_panic() {
-            Ok(panic) => std::panic::resume_unwind(panic),
-            Err(_) => aborted(),
-        });
+    match content {
+        Content::Image { bytes, mime_type } => {
+            let images = workspace.image_settings();
+            blocking(move || image::show(bytes, mime_type, &images)).await
+        }
+        Content::LargeImage => Err(ToolError::new(format!(
+            "{} is an image above {}, which is too large to be shown. Use bash to make a smaller copy.",
+            arguments.path,
+            format_size(MOST_IMAGE as usize),
+        ))),
+        Content::Text(selection) => {
+            let offset = number(arguments.offset.unwrap_or_default());
+            let (shown, truncation) = selection.finish(&offset, &arguments.path)?;
+            Ok(ToolOutput::text(shown.clone())
+                .with_details(truncation.map(|truncation| json!({ "truncation": truncation })))
+                .with_structured_content(Value::String(shown)))
+        }
     }
-    // Valid text is not copied.
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    let (shown, truncation) = select(&text, arguments)?;
-    Ok(ToolOutput::text(shown.clone())
-        .with_details(truncation.map(|truncation| json!({ "truncation": truncation })))
-        .with_structured_content(Value::String(shown)))
+}
+
+/// Runs work that blocks on another thread.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, ToolError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| match error.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(_) => aborted(),
+    })
 }
 
 /// Finds a file by its path or another Unicode spelling of it.
@@ -118,68 +150,6 @@ async fn find(workspace: &Workspace, path: &str) -> Result<(PathBuf, FileKind), 
         workspace.seen.forget(&real);
     }
     Err(os_error::on_path(&missing, "access", &wanted))
-}
-
-/// Selects the requested lines, as many as fit into a result, and adds a notice about the rest.
-fn select(text: &str, arguments: &Arguments) -> Result<(String, Option<Value>), ToolError> {
-    // Unlike in a truncation, a final line break starts an empty line here.
-    let total = text.split('\n').count();
-    let first = whole(arguments.offset).map_or(0, |offset| offset.saturating_sub(1));
-    if first >= total {
-        return Err(ToolError::new(format!(
-            "Offset {} is beyond end of file ({total} lines total)",
-            number(arguments.offset.unwrap_or_default())
-        )));
-    }
-    let asked =
-        whole(arguments.limit).map_or(total, |limit| first.saturating_add(limit)).min(total);
-    let selected = lines(text, first, asked);
-    let cut = head(selected, MAX_LINES, MAX_BYTES);
-    let limit = format_size(MAX_BYTES);
-    if cut.first_line_exceeds_limit {
-        let (line, size) = (first + 1, format_size(lines(text, first, first + 1).len()));
-        let notice = format!(
-            "[Line {line} is {size}, exceeds {limit} limit. Use bash: sed -n '{line}p' {} | head -c {MAX_BYTES}]",
-            arguments.path
-        );
-        return Ok((notice, serde_json::to_value(cut).ok()));
-    }
-    if cut.truncated {
-        let last = first + cut.output_lines;
-        let by = if cut.truncated_by == Some(TruncatedBy::Bytes) {
-            format!(" ({limit} limit)")
-        } else {
-            String::new()
-        };
-        let shown = format!(
-            "{}\n\n[Showing lines {}-{last} of {total}{by}. Use offset={} to continue.]",
-            cut.content,
-            first + 1,
-            last + 1
-        );
-        return Ok((shown, serde_json::to_value(cut).ok()));
-    }
-    let rest = total - asked;
-    if rest > 0 {
-        let shown = format!(
-            "{}\n\n[{rest} more lines in file. Use offset={} to continue.]",
-            cut.content,
-            asked + 1
-        );
-        return Ok((shown, None));
-    }
-    Ok((cut.content, None))
-}
-
-/// Returns the lines from `first` up to `end`, without the last line break.
-fn lines(text: &str, first: usize, end: usize) -> &str {
-    if first >= end {
-        return "";
-    }
-    let mut breaks = text.match_indices('\n').map(|(at, _)| at);
-    let start = if first == 0 { 0 } else { breaks.nth(first - 1).map_or(text.len(), |at| at + 1) };
-    let stop = breaks.nth(end - first - 1).unwrap_or(text.len());
-    &text[start..stop]
 }
 
 /// Converts a number of lines: fractions are rounded down, negative numbers count as absent.

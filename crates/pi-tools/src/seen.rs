@@ -30,10 +30,33 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
+    /// Returns the fingerprint of an unknown content, which only has a size.
+    pub(crate) fn of_size(size: u64) -> Self {
+        Self { size, hash: 0 }
+    }
+
     pub(crate) fn of(content: &[u8]) -> Self {
-        let mut hasher = DefaultHasher::new();
-        hasher.write(content);
-        Self { size: content.len() as u64, hash: hasher.finish() }
+        let mut parts = Fingerprinting::default();
+        parts.add(content);
+        parts.finish()
+    }
+}
+
+/// The fingerprint of a content that arrives in parts.
+#[derive(Debug, Default)]
+pub(crate) struct Fingerprinting {
+    size: u64,
+    hasher: DefaultHasher,
+}
+
+impl Fingerprinting {
+    pub(crate) fn add(&mut self, content: &[u8]) {
+        self.size += content.len() as u64;
+        self.hasher.write(content);
+    }
+
+    pub(crate) fn finish(self) -> Fingerprint {
+        Fingerprint { size: self.size, hash: self.hasher.finish() }
     }
 }
 

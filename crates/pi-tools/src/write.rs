@@ -1,5 +1,6 @@
 //! The tool `write`: creates a file or replaces its whole content.
 
+use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::call;
 use crate::change::{FileChange, run_to_end, with_note};
 use crate::executor::FileKind;
 use crate::os_error;
+use crate::seen::{Fingerprint, Fingerprinting};
 use crate::toolset::{Builtin, STRICT};
 use crate::workspace::{Workspace, check_abort};
 
@@ -65,20 +67,42 @@ async fn execute(
     let created = workspace.executor().create_directory(parent).await;
     created.map_err(|error| os_error::on_path(&error, "mkdir", parent))?;
     let change = FileChange::begin(workspace, &path, &arguments.path, cancel).await?;
-    let note = if change.is_of_seen_file() {
-        change.compare(current(workspace, &path).await.as_deref())?
-    } else {
-        None
+    let note = match change.seen() {
+        Some(seen) => change.compare(current(workspace, &path, seen, cancel).await)?,
+        None => None,
     };
     change.replace(arguments.content.as_bytes(), cancel).await?;
     Ok(with_note(format!("Successfully wrote to {}", arguments.path), note))
 }
 
-/// Returns the content of a path if it is a file.
-async fn current(workspace: &Workspace, path: &Path) -> Option<Vec<u8>> {
+/// Returns the fingerprint of the content of a path, if it is a file. A file of another size than
+/// the model saw is not read.
+async fn current(
+    workspace: &Workspace,
+    path: &Path,
+    seen: Fingerprint,
+    cancel: &CancelToken,
+) -> Option<Fingerprint> {
     let stat = workspace.executor().stat(path).await.ok()?;
     if stat.kind != FileKind::File {
         return None;
     }
-    workspace.executor().read(path, u64::MAX).await.ok()
+    if stat.size != seen.size {
+        return Some(Fingerprint::of_size(stat.size));
+    }
+    let mut file = workspace.executor().open(path).await.ok()?;
+    let cancel = cancel.clone();
+    let read = tokio::task::spawn_blocking(move || {
+        let (mut parts, mut bytes) = (Fingerprinting::default(), vec![0; 64 * 1024]);
+        while !cancel.is_cancelled() {
+            match file.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(length) => parts.add(bytes.get(..length)?),
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => return None,
+            }
+        }
+        Some(parts.finish())
+    });
+    read.await.ok().flatten()
 }

@@ -234,7 +234,7 @@ impl Services {
         parts.tool_filter = options.tools.filter();
         parts.restore_tools = options.tools.restores();
         parts.tool_changes = options.tools.changes().to_vec();
-        parts.resources = self.loaded_resources(workspace.cwd());
+        parts.resources = self.loaded_resources(workspace.cwd(), Some(&guard));
         parts.settings = session_settings(&settings);
         parts.save_setting = Some(self.save_setting());
         parts.extensions = extensions;

@@ -12,6 +12,7 @@ use super::session_settings::stream_options;
 use crate::Environment;
 use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::extension::NotifyKind;
+use crate::guard::Guard;
 use crate::resources::{
     ResourceFlags, ResourceOptions, ResourceSettings, Resources, SystemPromptOptions, ToolPrompt,
 };
@@ -48,10 +49,10 @@ pub fn load_resources(
 
 impl Services {
     /// Returns what a reload of the session replaces.
-    pub(crate) fn loaded_resources(&self, cwd: &Path) -> LoadedResources {
+    pub(crate) fn loaded_resources(&self, cwd: &Path, guard: Option<&Guard>) -> LoadedResources {
         let settings = self.settings().settings().clone();
         LoadedResources {
-            prompt: self.prompt(cwd),
+            prompt: self.prompt(cwd, guard),
             expand: self.expand(),
             commands: self.commands(),
             options: stream_options(&settings),
@@ -59,14 +60,23 @@ impl Services {
         }
     }
 
-    /// Builds the prompt; `cwd` is the working directory as tools see it.
-    fn prompt(&self, cwd: &Path) -> PromptFn {
+    /// Builds the prompt; `cwd` is the working directory as tools see it. Secrets in files are
+    /// redacted as in tool results.
+    fn prompt(&self, cwd: &Path, guard: Option<&Guard>) -> PromptFn {
         let resources = Arc::clone(&self.resources);
+        let redacted = |text: &String| match guard {
+            Some(guard) => guard.redact(text).into_owned(),
+            None => text.clone(),
+        };
+        let mut context_files = resources.context_files.clone();
+        for file in &mut context_files {
+            file.content = redacted(&file.content);
+        }
         let append = resources.append_system_prompt.iter();
         let base = SystemPromptOptions {
-            custom_prompt: resources.system_prompt.as_ref().map(|text| text.text.clone()),
-            append: append.map(|text| text.text.clone()).collect(),
-            context_files: resources.context_files.clone().into(),
+            custom_prompt: resources.system_prompt.as_ref().map(|text| redacted(&text.text)),
+            append: append.map(|text| redacted(&text.text)).collect(),
+            context_files: context_files.into(),
             skills: resources.skills.clone().into(),
             cwd: cwd.to_owned(),
             ..SystemPromptOptions::default()

@@ -163,8 +163,8 @@ impl AgentSession {
         })
     }
 
-    /// Returns a text without secrets.
-    fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    /// Redacts a text that enters the session, such as the content of a file.
+    pub fn redacted<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.guard.as_ref().map_or(Cow::Borrowed(text), |guard| guard.redact(text))
     }
 

@@ -5,13 +5,13 @@
 
 /// A decoder with the bytes of an incomplete character.
 #[derive(Debug, Default)]
-pub(super) struct Decoder {
+pub(crate) struct Decoder {
     pending: Vec<u8>,
 }
 
 impl Decoder {
     /// Passes the text of a chunk to `take`, in one or more parts.
-    pub(super) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str)) {
+    pub(crate) fn push(&mut self, mut bytes: &[u8], mut take: impl FnMut(&str)) {
         while let (false, Some((next, rest))) = (self.pending.is_empty(), bytes.split_first()) {
             self.pending.push(*next);
             match std::str::from_utf8(&self.pending) {
@@ -38,7 +38,7 @@ impl Decoder {
     }
 
     /// Ends the text: an incomplete character is invalid.
-    pub(super) fn finish(&mut self) -> &'static str {
+    pub(crate) fn finish(&mut self) -> &'static str {
         let is_cut = !std::mem::take(&mut self.pending).is_empty();
         if is_cut { "\u{fffd}" } else { "" }
     }

@@ -18,9 +18,13 @@ use std::sync::Arc;
 
 use pi_guard::confine::{Confined, ConfinementLevel};
 
+use super::regular;
 use super::replace::replace;
 use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, Process, Stat};
 use crate::supervisor::Supervisor;
+
+/// Memory that is allocated for a file before it is read.
+const MOST_ALLOCATED: u64 = 64 * 1024 * 1024;
 
 /// The machine that this process runs on, optionally with a sandbox.
 ///
@@ -111,16 +115,26 @@ impl Executor for Host {
 
     fn read<'a>(&'a self, path: &'a Path, limit: u64) -> BoxFuture<'a, io::Result<Vec<u8>>> {
         let read = move |file: fs::File| {
-            // Allocated at once: a growing vector would hold a large file twice.
-            let size = file.metadata()?.len().min(limit);
+            // Allocated at once: a growing vector would hold a large file twice. A file may claim
+            // any size, though.
+            let size = file.metadata()?.len().min(limit).min(MOST_ALLOCATED);
             let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
             file.take(limit).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
         self.checked(
             path,
-            move |path| read(fs::File::open(path)?),
+            move |path| read(open(path)?),
             move |confined, path| read(guarded::open(confined, path)?),
+        )
+    }
+
+    fn open<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<Box<dyn Read + Send>>> {
+        let boxed = |file: fs::File| -> Box<dyn Read + Send> { Box::new(file) };
+        self.checked(
+            path,
+            move |path| open(path).map(boxed),
+            move |confined, path| guarded::open(confined, path).map(boxed),
         )
     }
 
@@ -158,7 +172,7 @@ impl Executor for Host {
     fn check_writable<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, io::Result<()>> {
         self.checked(
             path,
-            |path| fs::OpenOptions::new().read(true).write(true).open(path).map(drop),
+            |path| regular::open(fs::OpenOptions::new().read(true).write(true), path).map(drop),
             guarded::check_writable,
         )
     }
@@ -233,6 +247,11 @@ impl Group {
         let _ = process;
         Ok(())
     }
+}
+
+/// Opens a regular file for reading.
+fn open(path: &Path) -> io::Result<fs::File> {
+    regular::open(fs::OpenOptions::new().read(true), path)
 }
 
 /// Runs a blocking operation on another thread.

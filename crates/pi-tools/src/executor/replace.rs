@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
 
+use super::regular;
+
 /// Prefix of new files before they are renamed.
 const PREFIX: &str = ".pi-write-";
 /// Number of names to try: the number of concurrent writers in one directory.
@@ -50,10 +52,6 @@ pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Resul
         Err(error) => return Err(error),
     };
     let metadata = existing.metadata()?;
-    if !metadata.is_file() {
-        // Devices and pipes are written to.
-        return (&existing).write_all(content);
-    }
     if has_other_names(&metadata) && names == OtherNames::Follow {
         return write_in_place(target, content, names);
     }
@@ -67,20 +65,10 @@ pub(super) fn put(target: &Path, content: &[u8], names: OtherNames) -> io::Resul
 impl OtherNames {
     fn open(self, options: &mut OpenOptions, target: &Path) -> io::Result<File> {
         match self {
-            Self::Follow => options.open(target),
-            Self::Keep => open_no_follow(options, target),
+            Self::Follow => regular::open(options, target),
+            Self::Keep => regular::open_no_follow(options, target),
         }
     }
-}
-
-/// Opens a file without following a link.
-pub(super) fn open_no_follow(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(rustix::fs::OFlags::NOFOLLOW.bits().cast_signed());
-    }
-    options.open(path)
 }
 
 /// Creates a file with this content in the directory of `target`.

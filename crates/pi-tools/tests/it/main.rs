@@ -35,6 +35,8 @@ mod sandbox_processes;
 #[cfg(target_os = "linux")]
 mod sandbox_races;
 mod search;
+#[cfg(unix)]
+mod special_files;
 mod toolset;
 #[cfg(target_os = "linux")]
 mod undo;

@@ -85,7 +85,9 @@ async fn reads_match_the_recording() {
 pub(crate) async fn replay(fixture: &str, env: &TestEnv, one_of: usize) {
     let fixture: Fixture = serde_json::from_str(fixture).unwrap();
     let mut wrong = Vec::new();
-    for case in fixture.cases.iter().step_by(one_of) {
+    // Devices are refused here, unlike in the recording.
+    let cases = fixture.cases.iter().filter(|case| case.name != "device");
+    for case in cases.step_by(one_of) {
         wrong.extend(run(case, env).await);
     }
     assert!(wrong.is_empty(), "{}\n{} differ", wrong.join("\n"), wrong.len());

@@ -5,7 +5,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use pi_ai::ImageContent;
-use pi_tools::{Attachment, Workspace, attach};
+use pi_coding_agent::session::AgentSession;
+use pi_tools::{Attachment, attach};
 
 use crate::arguments::Arguments;
 use crate::exit::note;
@@ -23,10 +24,11 @@ pub(super) struct Prompt {
     pub(super) images: Vec<ImageContent>,
 }
 
-/// Returns the prompts in order. The first includes the piped input and the files.
+/// Returns the prompts in order. The first includes the piped input and the files. Secrets in files
+/// are redacted as in tool results; what the user typed stays.
 pub(super) async fn prompts(
     arguments: &Arguments,
-    workspace: &Workspace,
+    session: &AgentSession,
 ) -> Result<Vec<Prompt>, String> {
     let mut messages = arguments.messages.iter();
     let mut first = Prompt::default();
@@ -38,12 +40,21 @@ pub(super) async fn prompts(
     }
     let mut files = String::new();
     for name in &arguments.files {
-        let attached = attach(workspace, name).await.map_err(|error| error.to_string())?;
+        let attached =
+            attach(session.workspace(), name).await.map_err(|error| error.to_string())?;
+        if let Some(warning) = &attached.warning {
+            note(warning);
+        }
         let path = attached.path.display();
         match attached.content {
-            Attachment::Text(text) if text.is_empty() => {}
             Attachment::Text(text) => {
-                files.push_str(&format!("<file name=\"{path}\">\n{text}\n</file>\n"));
+                files.push_str(&format!(
+                    "<file name=\"{path}\">\n{}\n</file>\n",
+                    session.redacted(&text)
+                ));
+            }
+            Attachment::Note(text) => {
+                files.push_str(&format!("<file name=\"{path}\">{text}</file>\n"));
             }
             Attachment::Image { image, notes } => {
                 first.images.extend(image);

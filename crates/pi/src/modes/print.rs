@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment) -> Exit
         Err(exit) => return exit,
     };
     let session = created.runtime.session();
-    let prompts = match prompts(arguments, session.workspace()).await {
+    let prompts = match prompts(arguments, &session).await {
         Ok(prompts) if prompts.is_empty() => return no_prompt(),
         Ok(prompts) => prompts,
         Err(error) => return fail(&error, Exit::Failed),

@@ -20,7 +20,8 @@ use super::control_group::ControlGroup;
 use super::directory::{Directory, is_change};
 #[cfg(unix)]
 use crate::executor::BoxFuture;
-use crate::executor::replace::{OtherNames, open_no_follow, put, target};
+use crate::executor::regular::open_no_follow;
+use crate::executor::replace::{OtherNames, put, target};
 use crate::executor::{BaseEnvironment, Command};
 
 /// Number of attempts. No well-behaved program changes a path this often.

@@ -7,6 +7,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use rustix::io::Errno;
 
+use crate::executor::regular::NotRegular;
+
 /// Returns a random word that marks lines of our scripts.
 pub(super) fn mark() -> String {
     // Keyed with random bytes of the system. Two hashes, because consecutive keys are related.
@@ -81,6 +83,7 @@ pub(super) fn error(name: &str) -> io::Error {
     let number = match name {
         "ENOENT" => Errno::NOENT,
         "ENOTDIR" => Errno::NOTDIR,
+        "ENOTREG" => return NotRegular.into(),
         "EISDIR" => Errno::ISDIR,
         "EACCES" => Errno::ACCESS,
         "EPERM" => Errno::PERM,

@@ -16,12 +16,8 @@ else
 fi
 directory=${target%/*}/
 [ ! -d "$target" ] || answer EISDIR
+if [ -e "$target" ] && [ ! -f "$target" ]; then answer ENOTREG; fi
 if [ -e "$target" ] && [ ! -w "$target" ]; then answer EACCES; fi
-if [ -e "$target" ] && [ ! -f "$target" ]; then
-    # Devices and pipes are written to.
-    problem=$(cat 2>&1 >"$target") || because "$problem"
-    answer ok
-fi
 
 new=$directory.pi-write-$3
 old=
