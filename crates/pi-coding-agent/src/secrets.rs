@@ -1,6 +1,9 @@
 //! The secrets of this program, and redacted copies of sessions.
 
-use pi_guard::secrets::{Secrets, environment_secrets};
+use std::fs::Metadata;
+use std::path::Path;
+
+use pi_guard::secrets::{Secrets, environment_secrets, looks_random};
 use pi_session::{Session, SessionError};
 use serde_json::Value;
 
@@ -8,8 +11,14 @@ use crate::Environment;
 use crate::config::{AuthStore, StoredCredential};
 use crate::models::ModelsFile;
 
-/// Collects the secrets of the environment, of `auth.json` and of `models.json`. Runs no commands;
-/// a file that cannot be read has no secrets.
+/// Names of files with variables in a working directory.
+const VARIABLE_FILES: [&str; 5] =
+    [".env", ".env.local", ".env.development", ".env.production", ".env.test"];
+/// Largest file with variables that is read.
+const MOST_VARIABLES: u64 = 64 * 1024;
+
+/// Collects the secrets of the environment, of `auth.json`, of `models.json` and of `.env` files in
+/// the working directory. Runs no commands; a file that cannot be read has no secrets.
 pub fn configured_secrets(environment: &Environment) -> Vec<String> {
     let mut found = Collector::default();
     for (name, value) in environment.variables.iter() {
@@ -41,6 +50,9 @@ pub fn configured_secrets(environment: &Environment) -> Vec<String> {
             headers.iter().for_each(|(name, value)| found.header(name, value));
         }
     }
+    for name in VARIABLE_FILES {
+        found.variable_file(&environment.cwd.join(name));
+    }
     let mut values = found.values;
     // A command that returns a key is not a secret.
     values.retain(|value| !value.starts_with('!'));
@@ -65,6 +77,27 @@ struct Collector {
 impl Collector {
     fn named(&mut self, name: &str, value: &str) {
         self.values.extend(environment_secrets(&[(name.to_owned(), value.to_owned())]));
+    }
+
+    /// Adds the values of a file with variables that have the name of a secret or look like one.
+    fn variable_file(&mut self, path: &Path) {
+        let is_small = |file: &Metadata| file.is_file() && file.len() <= MOST_VARIABLES;
+        if !std::fs::metadata(path).is_ok_and(|file| is_small(&file)) {
+            return;
+        }
+        for line in std::fs::read_to_string(path).unwrap_or_default().lines() {
+            let line = line.trim();
+            let Some((name, value)) = line.strip_prefix("export ").unwrap_or(line).split_once('=')
+            else {
+                continue;
+            };
+            let value = value.trim().trim_matches(['"', '\'']);
+            if looks_random(value) {
+                self.values.push(value.to_owned());
+            } else {
+                self.named(name.trim(), value);
+            }
+        }
     }
 
     fn header(&mut self, name: &str, value: &str) {

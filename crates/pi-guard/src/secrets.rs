@@ -9,6 +9,7 @@
 
 mod blocks;
 mod context;
+mod fragments;
 mod known;
 mod placeholder;
 mod random;
@@ -23,6 +24,7 @@ use known::KnownValues;
 use serde_json::Value;
 
 pub use known::environment_secrets;
+pub use random::looks_random;
 
 /// The kind of a secret, in a word or two.
 type Kind = &'static str;
@@ -82,7 +84,7 @@ impl Secrets {
     /// Adds known values, for example after a login.
     pub fn add(&self, values: impl IntoIterator<Item = String>) {
         let mut known = self.0.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.add(values, kind_of);
+        known.add(values);
     }
 
     /// Replaces known values and everything that looks like a credential with placeholders.

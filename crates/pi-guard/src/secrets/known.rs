@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
+use super::fragments::{Fragments, base64_cores};
 use super::random::looks_random;
-use super::{Kind, Span};
+use super::{Kind, Span, kind_of};
 use crate::names;
 
 /// The least length of a value. Shorter ones would be found in words.
@@ -20,6 +20,8 @@ pub(super) struct KnownValues {
     values: BTreeSet<String>,
     kinds: Vec<Kind>,
     finder: Option<AhoCorasick>,
+    /// Built when a text is searched for the first time.
+    fragments: OnceLock<Fragments>,
 }
 
 impl KnownValues {
@@ -28,11 +30,7 @@ impl KnownValues {
     }
 
     /// Adds values, except those that are obviously not secret.
-    pub(super) fn add(
-        &mut self,
-        values: impl IntoIterator<Item = String>,
-        kind_of: impl Fn(&str) -> Kind,
-    ) {
+    pub(super) fn add(&mut self, values: impl IntoIterator<Item = String>) {
         let before = self.values.len();
         for value in values {
             let value = value.trim();
@@ -48,6 +46,7 @@ impl KnownValues {
         if self.values.len() == before {
             return;
         }
+        self.fragments = OnceLock::new();
         let mut encoded: Vec<(String, Kind)> = Vec::new();
         for value in &self.values {
             let kind = kind_of(value);
@@ -63,6 +62,11 @@ impl KnownValues {
     /// Adds the occurrences of the values.
     pub(super) fn find(&self, text: &str, spans: &mut Vec<Span>) {
         let Some(finder) = &self.finder else { return };
+        let fragments = self.fragments.get_or_init(|| {
+            let values = self.values.iter();
+            Fragments::of(values.map(|value| (value.as_str(), kind_of(value))))
+        });
+        fragments.find(text, spans);
         spans.extend(finder.find_overlapping_iter(text).map(|hit| Span {
             start: hit.start(),
             end: hit.end(),
@@ -130,15 +134,9 @@ fn may_be_secret(value: &str) -> bool {
 fn encodings(value: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::from([value.to_owned()]);
     let bytes = value.as_bytes();
-    for shift in 0..3 {
-        let mut shifted = vec![0; shift];
-        shifted.extend_from_slice(bytes);
-        // Characters that also depend on neighboring bytes are left out: each has six bits.
-        let first = (shift * 8).div_ceil(6);
-        let last = shifted.len() * 8 / 6;
-        for encoded in [STANDARD_NO_PAD.encode(&shifted), URL_SAFE_NO_PAD.encode(&shifted)] {
-            all.extend(encoded.get(first..last).map(str::to_owned));
-        }
+    for core in base64_cores(bytes) {
+        all.insert(core.replace('+', "-").replace('/', "_"));
+        all.insert(core);
     }
     let percent = |upper: bool, keep: &str| {
         let mut out = String::new();

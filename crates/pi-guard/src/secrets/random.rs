@@ -43,7 +43,7 @@ pub(super) fn is_stand_in(text: &str) -> bool {
 }
 
 /// Returns true if the text looks random: letters and digits, mixed more than in a name or number.
-pub(super) fn looks_random(text: &str) -> bool {
+pub fn looks_random(text: &str) -> bool {
     let long = text.len();
     if !(12..=4096).contains(&long) || is_stand_in(text) {
         return false;

@@ -308,3 +308,101 @@ fn time_for_a_megabyte() {
         );
     }
 }
+
+/// Returns a dump of bytes as `xxd` prints it.
+fn xxd(bytes: &[u8]) -> String {
+    let line = |(number, chunk): (usize, &[u8])| {
+        let pairs: Vec<String> = chunk
+            .chunks(2)
+            .map(|pair| pair.iter().map(|byte| format!("{byte:02x}")).collect())
+            .collect();
+        let shown = String::from_utf8_lossy(chunk);
+        format!("{:08x}: {:<39}  {shown}\n", number * 16, pairs.join(" "))
+    };
+    bytes.chunks(16).enumerate().map(line).collect()
+}
+
+fn join(key: &str, number: impl Fn(u8) -> String) -> String {
+    key.bytes().map(number).collect()
+}
+
+#[test]
+fn known_values_are_redacted_in_transformations() {
+    let key = format!("sk-ant-api03-{}", random(11, ALNUM, 60));
+    let secrets = Secrets::new([key.clone()]);
+    let between =
+        |separator: &str| key.chars().map(String::from).collect::<Vec<_>>().join(separator);
+    let folded = |width: usize| {
+        let lines: Vec<&[u8]> = key.as_bytes().chunks(width).collect();
+        String::from_utf8(lines.join(&b'\n')).unwrap()
+    };
+    let rot13 = join(&key, |byte| {
+        let first = if byte.is_ascii_lowercase() { b'a' } else { b'A' };
+        let turned =
+            if byte.is_ascii_alphabetic() { first + (byte - first + 13) % 26 } else { byte };
+        char::from(turned).to_string()
+    });
+    let words: Vec<String> = key
+        .as_bytes()
+        .chunks_exact(2)
+        .map(|pair| format!("{:02x}{:02x}", pair[1], pair[0]))
+        .collect();
+    let cases = [
+        ("hex", join(&key, |byte| format!("{byte:02x}"))),
+        ("HEX", join(&key, |byte| format!("{byte:02X}"))),
+        ("hex with colons", join(&key, |byte| format!("{byte:02x}:"))),
+        ("xxd", xxd(format!("KEY={key}\n").as_bytes())),
+        ("words", words.join(" ")),
+        ("percent", join(&key, |byte| format!("%{byte:02X}"))),
+        ("backslash x", join(&key, |byte| format!("\\x{byte:02x}"))),
+        ("array", join(&key, |byte| format!("0x{byte:02x}, "))),
+        ("unicode escapes", join(&key, |byte| format!("\\u{byte:04x}"))),
+        ("entities", join(&key, |byte| format!("&#{byte};"))),
+        ("hex entities", join(&key, |byte| format!("&#x{byte:X};"))),
+        ("decimal", join(&key, |byte| format!("{byte} "))),
+        ("octal", join(&key, |byte| format!("\\{byte:03o}"))),
+        ("short octal", join(&key, |byte| format!("\\{byte:o}"))),
+        ("reversed", key.chars().rev().collect()),
+        ("spaced", between(" ")),
+        ("zero width", between("\u{200b}")),
+        ("one per line", between("\n")),
+        ("folded", folded(20)),
+        ("cut in two", format!("first: {}\nsecond: {}", &key[..30], &key[30..])),
+        ("concatenated", format!("\"{}\" + \"{}\"", &key[..9], &key[9..])),
+        (
+            "base64 in lines",
+            STANDARD
+                .encode(format!("KEY={key}"))
+                .as_bytes()
+                .chunks(19)
+                .map(|line| format!("{}\n", String::from_utf8_lossy(line)))
+                .collect(),
+        ),
+        ("base64 twice", STANDARD.encode(STANDARD.encode(format!("x={key}")))),
+        ("base32", base32(format!("K={key}").as_bytes())),
+        ("rot13", rot13),
+    ];
+    for (name, transformed) in cases {
+        let text = format!("before\n{transformed}\nafter");
+        let redacted = secrets.redact_known(&text);
+        assert!(redacted.contains("[masked:"), "{name}: {redacted}");
+        // At most the ends of pieces are left.
+        let left = redacted.replace("[masked:anthropic-key:", "").len();
+        assert!(left * 2 < transformed.len() + 120, "{name}: {redacted}");
+        assert_eq!(secrets.restore(&redacted).unwrap(), text, "{name}");
+        assert_eq!(secrets.redact_known(&redacted), redacted, "{name}");
+    }
+    for other in unchanged::all() {
+        assert_eq!(secrets.redact_known(&other), other);
+    }
+}
+
+fn base32(bytes: &[u8]) -> String {
+    let digits = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bits: String = bytes.iter().map(|byte| format!("{byte:08b}")).collect();
+    let digit = |five: &[u8]| {
+        let text = format!("{:0<5}", String::from_utf8_lossy(five));
+        char::from(digits[usize::from_str_radix(&text, 2).unwrap()])
+    };
+    bits.as_bytes().chunks(5).map(digit).collect()
+}

@@ -21,6 +21,7 @@ mod models;
 mod omissions;
 mod policy;
 mod progress;
+mod redaction;
 mod replay;
 mod restrictions;
 mod sandbox;
