@@ -213,6 +213,7 @@ impl AgentRuntime {
         let session = self.session();
         session.abort_bash();
         session.abort().await;
+        session.stop_cache_warming();
         let reason = ShutdownReason::Quit;
         session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
     }
@@ -237,6 +238,7 @@ impl AgentRuntime {
         let services = self.services().for_directory(log.cwd()).await;
         let built = services.build_replacement(log, &self.downgrade()).await?;
         old.emit(SessionEvent::SessionShutdown { reason: shutdown, target_session_file }).await;
+        old.stop_cache_warming();
         old.set_runtime_subscribers(None);
         let new = built.session;
         new.set_runtime_subscribers(Some(self.0.subscribers.clone()));

@@ -11,6 +11,7 @@
 //! event of the loop, `provider_hooks` the requests; then `retry`, `compact`, `shell`, `tree`,
 //! `queue` and `stats`.
 
+mod cache_warming;
 mod compact;
 mod context;
 mod event;
@@ -65,6 +66,7 @@ use crate::extension::{
 };
 use crate::guard::Guard;
 use crate::models::ModelRegistry;
+use cache_warming::{CacheWarmer, WarmedProvider};
 use context::ContextState;
 use pending::Pending;
 use phase::Activity;
@@ -91,6 +93,7 @@ impl WeakAgentSession {
 struct Inner {
     agent: Agent,
     provider: Arc<dyn Provider>,
+    warmer: Arc<CacheWarmer>,
     models: Option<Arc<ModelRegistry>>,
     workspace: Arc<Workspace>,
     toolbox: Toolbox,
@@ -137,7 +140,10 @@ impl AgentSession {
         let mut settings = RunSettings::new(model);
         settings.thinking_level = parts.thinking_level;
         settings.convert = Some(loop_events::convert(parts.settings.block_images));
-        let agent = Agent::new(Arc::clone(&provider), settings);
+        let warmer: Arc<CacheWarmer> = Arc::default();
+        let warmed =
+            WarmedProvider { provider: Arc::clone(&provider), warmer: Arc::clone(&warmer) };
+        let agent = Agent::new(Arc::new(warmed), settings);
         let selection = Selection {
             model: parts.model,
             thinking_level: parts.thinking_level,
@@ -157,6 +163,7 @@ impl AgentSession {
             Inner {
                 agent,
                 provider,
+                warmer,
                 models: parts.models,
                 toolbox: Toolbox::new(
                     parts.tools,
@@ -185,6 +192,7 @@ impl AgentSession {
                 guard_announced: Mutex::default(),
             }
         }));
+        session.0.warmer.attach(session.downgrade());
         session.attach_to_loop();
         session.read_registry();
         if parts.restore_tools {
@@ -382,6 +390,8 @@ impl AgentSession {
 
     /// Gives the loop the messages of the log, after an entry changed what came before.
     fn refresh(&self) -> Result<(), SessionError> {
+        // The cached prompt is no longer the beginning of the next one.
+        self.0.warmer.stop();
         let messages = self.log().context()?.messages;
         self.0.agent.set_messages(messages.iter().cloned());
         self.sync().was_read();

@@ -1,7 +1,8 @@
 //! The settings of the user, as a session and its requests need them.
 
-use pi_protocol::StreamOptions;
+use pi_protocol::{CacheRetention, StreamOptions};
 
+use crate::Environment;
 use crate::config::Settings;
 use crate::session::{CompactionOverride, SessionSettings};
 
@@ -26,6 +27,7 @@ pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
         steering_delivery: settings.steering_delivery(),
         limits: settings.limits(),
         repetition: settings.repetition(),
+        cache_warming: settings.cache_warming.unwrap_or_default(),
         block_images: settings.block_images(),
         default_thinking_level: settings.default_thinking_level,
         model_thinking_levels: settings
@@ -38,7 +40,7 @@ pub(super) fn session_settings(settings: &Settings) -> SessionSettings {
 }
 
 /// Returns the options of every request.
-pub(super) fn stream_options(settings: &Settings) -> StreamOptions {
+pub(super) fn stream_options(settings: &Settings, environment: &Environment) -> StreamOptions {
     let provider = settings.provider_retry();
     let mut options = StreamOptions::default();
     options.timeouts.first_byte = provider.timeout.or(options.timeouts.first_byte);
@@ -46,5 +48,8 @@ pub(super) fn stream_options(settings: &Settings) -> StreamOptions {
     options.retry.max_retries = provider.max_retries;
     options.retry.max_delay = provider.max_retry_delay.unwrap_or_default();
     options.thinking_budgets = settings.thinking_budgets();
+    if environment.variable("PI_CACHE_RETENTION") == Some("long") {
+        options.cache_retention = Some(CacheRetention::Long);
+    }
     options
 }

@@ -55,7 +55,7 @@ impl Services {
             prompt: self.prompt(cwd, guard),
             expand: self.expand(),
             commands: self.commands(),
-            options: stream_options(&settings),
+            options: stream_options(&settings, &self.options.environment),
             auto_resize_images: settings.auto_resize_images(),
         }
     }

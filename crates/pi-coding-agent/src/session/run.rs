@@ -70,6 +70,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
+        self.session.0.warmer.run_ended(self.session.settings().cache_warming);
         self.session.0.activity.end();
     }
 }

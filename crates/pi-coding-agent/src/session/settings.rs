@@ -5,6 +5,7 @@ use pi_protocol::ThinkingLevel;
 use pi_session::compaction::{BranchSummarySettings, CompactionSettings};
 
 use super::{AgentSession, lock};
+use crate::config::settings::CacheWarmingMode;
 
 /// Retries of failed requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,8 @@ pub struct SessionSettings {
     pub limits: Limits,
     /// Repetitions at which a run ends.
     pub repetition: RepetitionLimits,
+    /// Time during which prompt caches are kept alive.
+    pub cache_warming: CacheWarmingMode,
     /// Hides images from models.
     pub block_images: bool,
     /// Thinking level of models that have none of their own.
