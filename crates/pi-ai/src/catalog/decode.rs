@@ -60,6 +60,8 @@ pub(super) fn model(provider: &str, line: &str, tables: &Tables) -> Option<Model
         max_tokens: max_tokens.parse().ok()?,
         ..Model::default()
     };
+    // Clients tell chat models from models of images by this field.
+    model.extra.insert("type".to_owned(), "chat".into());
     apply(references, &mut model, tables)?;
     Some(model)
 }
@@ -131,7 +133,7 @@ mod tests {
                 "cost":{"input":3,"output":0.5,"cacheRead":0,"cacheWrite":0.25,
                     "tiers":[{"inputTokensAbove":10,"input":2}]},
                 "contextWindow":200,"maxTokens":100,"compat":{"y":[1]},"headers":{"A":"b"},
-                "promptCache":{"short":300}}"#,
+                "promptCache":{"short":300},"type":"chat"}"#,
         );
     }
 
@@ -140,7 +142,7 @@ mod tests {
         check(
             "a\t\t8 4\t\te1",
             r#"{"id":"a","name":"a","provider":"p","api":"wire-b","input":["text"],
-                "contextWindow":8,"maxTokens":4}"#,
+                "contextWindow":8,"maxTokens":4,"type":"chat"}"#,
         );
     }
 
