@@ -9,7 +9,7 @@
 //! the model, its level and its tools, `subscribers` the listeners. The other files are operations:
 //! `prompt` is the entry point, `run` leads until everything is settled, `loop_events` handles each
 //! event of the loop, `provider_hooks` the requests; then `retry`, `compact`, `shell`, `tree`,
-//! `queue` and `stats`.
+//! `queue`, `stats` and `cache_warming`.
 
 mod cache_warming;
 mod compact;

@@ -248,7 +248,7 @@ fn decision(model: &Model, prompt_tokens: u64, idle: bool) -> CacheWarming {
 mod tests {
     use super::*;
 
-    fn model(fields: Value) -> Model {
+    fn model(fields: &Value) -> Model {
         let mut model = serde_json::json!({
             "id": "m", "provider": "p", "api": "anthropic-messages", "reasoning": true,
             "promptCache": {"short": 300, "long": 3600},
@@ -294,7 +294,7 @@ mod tests {
             (&serde_json::json!({"promptCache": null}), None, None, None),
         ] {
             let mut request = Request::new(
-                Arc::new(model(fields.clone())),
+                Arc::new(model(fields)),
                 pi_protocol::Context::default(),
                 pi_protocol::StreamOptions::default(),
             );
@@ -309,16 +309,16 @@ mod tests {
     fn a_refresh_must_save_five_cents() {
         for (tokens, idle, expected) in [
             (0, false, Warming::Stop),
-            (10_000, false, Warming::Stop),
-            (12_000, false, Warming::Warm),
-            (12_000, true, Warming::Stop),
+            (9_000, false, Warming::Stop),
+            (10_000, false, Warming::Warm),
+            (10_000, true, Warming::Stop),
             (200_000, true, Warming::Warm),
         ] {
-            let decision = decision(&model(serde_json::json!({})), tokens, idle);
+            let decision = decision(&model(&serde_json::json!({})), tokens, idle);
             assert_eq!(decision.action, expected, "{tokens} {decision:?}");
         }
         let free = model(
-            serde_json::json!({"cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}),
+            &serde_json::json!({"cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}}),
         );
         assert_eq!(decision(&free, 1_000_000, false).action, Warming::Stop);
     }
