@@ -57,6 +57,36 @@ fn commands_that_only_read_run_in_the_sandbox_without_a_question() {
     assert!(!env.project().join("made").exists());
 }
 
+/// JSON mode cannot ask either, and RPC mode asks unless the policy is `never`.
+#[test]
+fn every_mode_decides_the_same() {
+    if rung() == ConfinementLevel::None {
+        return;
+    }
+    let calls = [bash("cat ~/.ssh/id_rsa"), bash("touch made"), bash("echo hello | wc -c")];
+    for profile in ["careful", "unattended"] {
+        let of_mode = |mode: &[&str]| {
+            let env = setup();
+            let server = model(&env, &calls);
+            let options = ["--profile", profile, "--approval", "never"];
+            if mode.is_empty() {
+                assert!(with_answers(&env, &options, &[]).is_empty());
+            } else {
+                let output = env.pi(&[&options[..], mode, &["Go"]].concat());
+                assert!(output.status.success(), "{output:?}");
+            }
+            let results = results(&server).iter().map(|text| env.stable(text)).collect::<Vec<_>>();
+            (results, env.project().join("made").exists())
+        };
+        let printed = of_mode(&["-p"]);
+        assert_eq!(printed.0.len(), calls.len());
+        assert_eq!(printed.1, profile == "unattended", "{printed:?}");
+        assert!(printed.0[2].contains('6') && !printed.0[0].contains("the private key"));
+        assert_eq!(of_mode(&["--mode", "json"]), printed, "{profile}");
+        assert_eq!(of_mode(&[]), printed, "{profile}");
+    }
+}
+
 #[test]
 fn what_the_sandbox_denied_can_be_approved() {
     if rung() == ConfinementLevel::None {

@@ -97,6 +97,11 @@ const COMMANDS: &[(Expect, &str)] = &[
     (Reason, "git config core.fsmonitor ./evil"),
     (Reason, "printf '[core]\\nfsmonitor = ./evil\\n' >> .git/config"),
     (Reason, "mv .git .git2 && git init -q"),
+    (Anything, "printf '../.cd\\n' > .git/commondir"),
+    (
+        Anything,
+        "mkdir -p .git/worktrees/w && printf '../../../.cd\\n' > .git/worktrees/w/commondir",
+    ),
     (Reason, "mkdir -p .pi/rules && echo x > .pi/rules/x.toml"),
     (Reason, "mkdir -p .agents/skills/x && echo x > .agents/skills/x/SKILL.md"),
     // Destroying remotely, and what a rule forbids.
@@ -141,12 +146,16 @@ fn tool_calls(home: &str, out: &str) -> Vec<(&'static str, Value)> {
         "src/../../home/.profile".to_owned(),
         ".git/hooks/post-commit".to_owned(),
         ".git/config".to_owned(),
+        ".git/commondir".to_owned(),
         ".pi/settings.json".to_owned(),
         "keys/authorized_keys".to_owned(),
     ] {
         calls.push(("write", json!({"path": path, "content": "evil\n"})));
     }
-    for path in ["~/.bashrc", "outside/file", ".git/config"] {
+    // Waiting for a writer would never end.
+    calls.push(("read", json!({"path": "pipe"})));
+    calls.push(("write", json!({"path": "pipe", "content": "x"})));
+    for path in ["~/.bashrc", "outside/file", ".git/config", "pipe"] {
         let edits = json!([{"oldText": "original", "newText": "evil"}]);
         calls.push(("edit", json!({"path": path, "edits": edits})));
     }
@@ -182,6 +191,8 @@ impl Surroundings {
         write(env.project().join("src/file"), "a file\n");
         symlink(home.join(".ssh"), env.project().join("keys")).unwrap();
         symlink(outside.path(), env.project().join("outside")).unwrap();
+        let fifo = Command::new("mkfifo").arg(env.project().join("pipe")).status();
+        assert!(fifo.unwrap().success());
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let udp = UdpSocket::bind("127.0.0.1:0").unwrap();
         tcp.set_nonblocking(true).unwrap();
@@ -269,6 +280,7 @@ fn has_reason(result: &str) -> bool {
         "could not access",
         "network is unreachable",
         "connect",
+        "not a regular file",
         "not allowed",
         "not found",
     ];
