@@ -23,6 +23,7 @@ mod status;
 mod stream;
 mod tool;
 mod ui;
+mod watch;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
@@ -47,7 +48,9 @@ pub(crate) use ui::UiApprover;
 use crate::config::settings::Profile;
 use crate::{Diagnostic, Environment, Omission};
 use checkpoint::TakeCheckpoint;
-use sandbox::Sandbox;
+use sandbox::{Escalation, Sandbox};
+pub(crate) use watch::describe as describe_refused;
+use watch::{Watcher, Watching};
 
 /// The reasons why a session cannot be guarded, and therefore does not start.
 #[derive(Debug, thiserror::Error)]
@@ -118,6 +121,7 @@ impl Guard {
             supervisor,
             programs,
             judge::host_filter(&plan, &policy, &approvals),
+            Watcher::new(plan.is_local, &policy, &approvals, environment),
         );
         sandbox.prepare()?;
         {
@@ -153,6 +157,12 @@ impl Guard {
         if self.plan.is_sandboxed() { self.sandbox.in_use() } else { None }
     }
 
+    /// Returns the same for a command of a user, of which every program is judged by the rules.
+    pub fn watched(&self) -> Option<Arc<Confined>> {
+        let confined = self.confined()?;
+        self.sandbox.watcher().apply(Some(confined), Watching::WithFirst, None)
+    }
+
     /// Returns the hosts that sandboxed commands were refused since the last call of this method.
     pub fn take_refused_hosts(&self) -> Vec<RefusedHost> {
         self.sandbox.take_refused_hosts()
@@ -164,18 +174,28 @@ impl Guard {
         if self.confined().is_none() {
             return Ok(None);
         }
-        let host = self.sandbox.host(None);
+        let host = self.sandbox.host(None, Watching::Unapproved);
         let host = host.map_err(|error| SandboxError::Prepare(std::io::Error::other(error)))?;
         Ok(Some(host))
     }
 
     /// Returns the workspace for commands of the user, which count as approved.
-    pub(crate) fn user_workspace(&self, workspace: &Arc<Workspace>) -> Arc<Workspace> {
-        if !self.plan.approval_lifts_sandbox {
+    pub(crate) fn user_workspace(
+        &self,
+        workspace: &Arc<Workspace>,
+        command: &str,
+    ) -> Arc<Workspace> {
+        let lifts = self.plan.approval_lifts_sandbox;
+        if !lifts && !self.sandbox.watcher().is_active() {
             return Arc::clone(workspace);
         }
-        let host = self.sandbox.unconfined_host();
-        Arc::new((**workspace).clone().with_executor(Arc::new(host)))
+        let confined = !lifts && self.confined().is_some();
+        let watching = self.watching(&[command.to_owned()], true, confined);
+        let escalation = (!confined).then_some(Escalation::NoSandbox);
+        match self.sandbox.host(escalation.as_ref(), watching) {
+            Ok(host) => Arc::new((**workspace).clone().with_executor(Arc::new(host))),
+            Err(_) => Arc::clone(workspace),
+        }
     }
 
     /// Sets the directories of tools on another machine, to which relative paths and `~` in rules
@@ -192,7 +212,7 @@ impl Guard {
     }
 
     fn policy(&self) -> RwLockReadGuard<'_, Policy> {
-        self.policy.read().unwrap_or_else(PoisonError::into_inner)
+        read(&self.policy)
     }
 
     /// Returns the path of a file without symbolic links. The links of another machine are not
@@ -222,6 +242,10 @@ impl std::fmt::Debug for Guard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Guard").field("plan", &self.plan).finish_non_exhaustive()
     }
+}
+
+fn read(policy: &RwLock<Policy>) -> RwLockReadGuard<'_, Policy> {
+    policy.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the real path of a program, as the shell of a command would find it.

@@ -88,7 +88,7 @@ use crate::protected::{self, Protection};
 pub use confined::{Command, Confined};
 pub use covers::remove_stale_covers;
 pub use denial::{Denial, DenialTarget, explain_denial};
-pub use detect::Machine;
+pub use detect::{Machine, exec_watch_problem};
 pub use environment::without_secrets;
 pub use error::ConfineError;
 pub use hidden::credential_paths;

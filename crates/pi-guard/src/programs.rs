@@ -205,6 +205,17 @@ pub(crate) enum Approval {
     Subcommand,
 }
 
+/// Programs that only work if they may raise their privileges: they are set-user-id, have
+/// capabilities, or start such programs.
+const RAISING: &str = "at atq atrm batch buildah chage chfn chsh crontab doas fusermount fusermount3 \
+    gpasswd mount newgidmap newgrp newuidmap passwd ping pkexec podman run0 runuser sg su sudo \
+    sudoedit umount";
+
+/// Returns true if a program raises its privileges.
+pub(crate) fn raises_privileges(name: &str) -> bool {
+    RAISING.split_ascii_whitespace().any(|raising| raising == name)
+}
+
 /// Entries, each with the facts that differ from [`program`].
 macro_rules! programs {
     ($($names:tt { $($field:ident: $value:expr),* })*) => {

@@ -125,6 +125,16 @@ impl Analysis {
     }
 }
 
+impl Analysis {
+    /// Returns true if a command of the script raises its privileges (`sudo`).
+    #[must_use]
+    pub fn raises_privileges(&self) -> bool {
+        let raises =
+            |command: &Command| command.base().is_some_and(crate::programs::raises_privileges);
+        self.commands.iter().any(raises)
+    }
+}
+
 impl Command {
     /// Returns the program as it is written, if it is literal.
     #[must_use]

@@ -8,9 +8,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use pi_guard::confine::{Confinement, ConfinementLevel, Machine, Mode, Network};
-use pi_guard::policy::{Defaults, Layer, Policy, PolicyContext, RuleFile};
+use pi_guard::confine::{
+    Confined, Confinement, ConfinementLevel, ExecWatch, Machine, Mode, Network,
+};
+use pi_guard::policy::{Defaults, Exec, Layer, Policy, PolicyContext, RuleFile};
 use rustix::process::{WaitOptions, getpid, set_child_subreaper, wait};
 
 use super::modes::build;
@@ -48,6 +52,9 @@ pub(super) fn print(quick: bool) {
     match decision(rounds) {
         Some(took) => println!("| a decision | {took:.0} µs | 100 µs |"),
         None => println!("| a decision | not reported by the system | 100 µs |"),
+    }
+    if let Some(took) = exec_decision(rounds) {
+        println!("| a decision about a program that starts | {took:.1} µs | 10 µs |");
     }
     if let Err(error) = confinement(quick) {
         println!("\nconfinement: not measured: {error}");
@@ -102,9 +109,71 @@ fn confinement(quick: bool) -> io::Result<()> {
             command
         })?;
         println!("| a sandboxed `true`, {} | +{:.1} ms | 5 ms |", confined.level(), took - plain);
+        let more = programs(&confined, workspace.path(), quick)?;
+        println!("| a program that starts in it, judged (elapsed) | +{more:.0} µs | 60 µs |");
         confined.remove_covers();
     }
     Ok(())
+}
+
+/// Programs that a sandboxed shell starts, one after the other.
+const PROGRAMS: u32 = 1000;
+
+/// Returns the microseconds that judging adds to the start of a program: the best of several runs
+/// with and without it, since other processes only add.
+fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f64> {
+    let directory = tempfile::tempdir()?;
+    let mut policy = Policy::new(Defaults::unattended());
+    policy.add(RuleFile::parse("bench", RULES, Layer::User).map_err(io::Error::other)?);
+    let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
+    let programs = policy.restricted_programs(&resolve);
+    let filter =
+        move |exec: &Exec, _: bool| policy.check_exec(exec, &PolicyContext::new(Path::new("/")));
+    let judge = ExecWatch::start(directory.path(), programs, Arc::new(resolve), Arc::new(filter))?;
+    let watched = confined.clone().with_watch(judge.watch().own_start());
+    let script = format!("for ((i = 0; i < {PROGRAMS}; i++)); do /bin/true; done");
+    let arguments = [OsString::from("-c"), script.into()];
+    let run = |confined: &Confined| {
+        let shell = OsString::from("/bin/bash");
+        let sandboxed = confined.direct_command(&shell, &arguments, workspace, &[]);
+        let mut command = Command::new(sandboxed.program);
+        command.args(sandboxed.arguments).env_clear().envs(sandboxed.environment);
+        let start = Instant::now();
+        let status = command.current_dir(workspace).stdin(Stdio::null()).status()?;
+        let took = start.elapsed();
+        while wait(WaitOptions::empty()).is_ok() {}
+        if status.success() { Ok(took) } else { Err(io::Error::other(status.to_string())) }
+    };
+    let (mut with, mut without) = (Duration::MAX, Duration::MAX);
+    for _ in 0..if quick { 3 } else { 10 } {
+        without = without.min(run(confined)?);
+        with = with.min(run(&watched)?);
+    }
+    Ok((with.as_secs_f64() - without.as_secs_f64()) * 1e6 / f64::from(PROGRAMS))
+}
+
+/// Returns the microseconds of a decision about a program that starts.
+fn exec_decision(rounds: u32) -> Option<f64> {
+    let mut policy = Policy::new(Defaults::unattended());
+    policy.add(RuleFile::parse("bench", RULES, Layer::User).ok()?);
+    let calls: Vec<Exec> = ["git status --short", "cc -O2 -c src/main.c -o main.o", "ls -l src"]
+        .iter()
+        .map(|line| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let program = Path::new("/usr/bin").join(&words[0]);
+            Exec::new(program, words, PathBuf::from("/work"))
+        })
+        .collect();
+    let context = PolicyContext::new(Path::new("/"));
+    let took = cpu_of(rounds, Whose::Own, || {
+        for _ in 0..100 {
+            for call in &calls {
+                std::hint::black_box(policy.check_exec(call, &context));
+            }
+        }
+        Ok::<_, ()>(())
+    });
+    Some(took.ok()??.as_secs_f64() * 1e6 / (100 * calls.len()) as f64)
 }
 
 /// Returns the milliseconds of a command with all processes that it starts.

@@ -14,6 +14,7 @@ use pi_tools::supervisor::Supervisor;
 
 use super::directory::SandboxDirectory;
 use super::plan::GuardPlan;
+use super::watch::{Watcher, Watching};
 use crate::Environment;
 use crate::config::settings::{Profile, SandboxMode};
 
@@ -57,6 +58,7 @@ pub(super) struct Sandbox {
     supervisor: Option<Supervisor>,
     forbidden_programs: Vec<PathBuf>,
     host_filter: HostFilter,
+    watcher: Watcher,
     created: OnceLock<Result<Created, String>>,
     /// Real paths of hidden files, for tools without a sandbox.
     hidden: OnceLock<Vec<PathBuf>>,
@@ -79,9 +81,19 @@ impl Sandbox {
         supervisor: Option<Supervisor>,
         forbidden_programs: Vec<PathBuf>,
         host_filter: HostFilter,
+        watcher: Watcher,
     ) -> Self {
         let (created, hidden) = (OnceLock::new(), OnceLock::new());
-        Self { plan, environment, supervisor, forbidden_programs, host_filter, created, hidden }
+        Self {
+            plan,
+            environment,
+            supervisor,
+            forbidden_programs,
+            host_filter,
+            watcher,
+            created,
+            hidden,
+        }
     }
 
     /// Creates the sandbox if the plan has one, so that an unsupported one is reported before any
@@ -135,8 +147,17 @@ impl Sandbox {
         created.as_ref().map_err(Clone::clone)
     }
 
+    /// Returns the judge of programs that commands start.
+    pub(super) fn watcher(&self) -> &Watcher {
+        &self.watcher
+    }
+
     /// Returns an executor in the sandbox, with an approved escalation if there is one.
-    pub(super) fn host(&self, escalation: Option<&Escalation>) -> Result<Host, String> {
+    pub(super) fn host(
+        &self,
+        escalation: Option<&Escalation>,
+        watching: Watching,
+    ) -> Result<Host, String> {
         let confined = match escalation {
             None => Some(Arc::clone(&self.created()?.confined)),
             Some(Escalation::NoSandbox) => None,
@@ -162,12 +183,10 @@ impl Sandbox {
                 Some(Arc::new(confined.map_err(|error| error.to_string())?))
             }
         };
-        Ok(self.unconfined_host().with_sandbox(confined))
-    }
-
-    /// Returns an executor without the sandbox.
-    pub(super) fn unconfined_host(&self) -> Host {
-        Host::default().with_supervisor(self.supervisor.clone())
+        // Without a sandbox, only a program that supervises its commands is known to be a helper.
+        let helper = self.supervisor.as_ref().map(|_| self.helper());
+        let confined = self.watcher.apply(confined, watching, helper);
+        Ok(Host::default().with_supervisor(self.supervisor.clone()).with_sandbox(confined))
     }
 
     /// Returns the hosts that were refused since the last call of this method.
@@ -202,6 +221,7 @@ impl Sandbox {
         confinement.protected.extend(plan.protected.iter().cloned());
         // The directory of the sandbox may lie in a writable root.
         confinement.protected.push(directory.path().to_owned());
+        confinement.protected.extend(self.watcher.directory().map(Path::to_owned));
         confinement.hidden.clone_from(&plan.hidden);
         confinement.home.clone_from(&environment.home);
         confinement.limits = plan.limits;

@@ -47,6 +47,9 @@ impl Guard {
                 None => {}
             }
         }
+        if let Some(problem) = self.sandbox.watcher().problem() {
+            limits.push(format!("Rules are not checked when a program starts: {problem}."));
+        }
         Some(GuardStatus {
             profile: self.plan.profile,
             approval: self.plan.approval,

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::ask::Approval;
 use super::judge::OutsideFile;
 use super::sandbox::Escalation;
+use super::watch::{self, Watching};
 use super::{ApprovalRequest, Call, Guard, Judgment, Outcome, ToolOrigin};
 use crate::config::settings::ApprovalPolicy;
 
@@ -68,20 +69,20 @@ impl Guarded {
         let attempt =
             Attempt { id: &id, arguments: &arguments, cancel: &cancel, updates: &updates };
         let mut output = attempt.execute(&*tool).await;
-        if judgment.verdict.confined
+        let refused = self.guard.take_refused_programs();
+        if let Some(refused) = watch::note(&refused) {
+            output = noted(output, &refused);
+        } else if judgment.verdict.confined
             && !effects.runs.is_empty()
             && let Some(denial) = self.denial(&output)
         {
             let script = effects.runs.join("\n");
             output = self.after_denial(&attempt, &script, denial, output).await;
         }
-        if let Some(note) = note {
-            match &mut output {
-                Ok(output) => append(output, &note),
-                Err(error) => *error = ToolError::new(format!("{error}\n\n{note}")),
-            }
+        match note {
+            Some(note) => noted(output, &note),
+            None => output,
         }
-        output
     }
 
     /// Judges a call and waits for approval where one is needed. Returns the judgment and a note
@@ -122,16 +123,28 @@ impl Guarded {
             for file in &judgment.outside_sandbox {
                 self.use_real_path(file, arguments)?;
             }
-            return self.rebuild(Some(&Escalation::NoSandbox));
+            return self.rebuild(Some(&Escalation::NoSandbox), Watching::Approved);
         }
         // The tool was built for the sandbox if the session has one.
         let is_confined = self.guard.confined().is_some();
         let runs = self.origin == ToolOrigin::Builtin && !effects.runs.is_empty();
-        match judgment.verdict.confined {
-            true if !is_confined => self.rebuild(None),
-            false if is_confined && runs => self.rebuild(Some(&Escalation::NoSandbox)),
+        let confined = judgment.verdict.confined;
+        // What runs although it needs approval was approved.
+        let approved = judgment.verdict.decision == Decision::Ask;
+        let watching = || self.guard.watching(&effects.runs, approved, confined);
+        match confined {
+            true if !is_confined => self.rebuild(None, watching()),
+            false if runs && (is_confined || self.is_watched()) => {
+                self.rebuild(Some(&Escalation::NoSandbox), watching())
+            }
+            true if runs && approved && self.is_watched() => self.rebuild(None, watching()),
             _ => Ok(Arc::clone(&self.inner)),
         }
+    }
+
+    /// Returns true if the programs that commands of this tool start are judged.
+    fn is_watched(&self) -> bool {
+        toolset::find_builtin(self.name()).is_some() && self.guard.sandbox.watcher().is_active()
     }
 
     /// Replaces the path of an approved file outside of the sandbox by its real path: a sandboxed
@@ -158,14 +171,18 @@ impl Guarded {
 
     /// Builds the same tool with other rights: in the sandbox, or with an escalation. Only
     /// built-in tools on this machine can be rebuilt.
-    fn rebuild(&self, escalation: Option<&Escalation>) -> Result<Arc<dyn AgentTool>, ToolError> {
+    fn rebuild(
+        &self,
+        escalation: Option<&Escalation>,
+        watching: Watching,
+    ) -> Result<Arc<dyn AgentTool>, ToolError> {
         let unsupported =
             || ToolError::new(format!("The rights of the tool {} cannot be changed.", self.name()));
         if self.origin == ToolOrigin::External || !self.guard.plan().is_local {
             return Err(unsupported());
         }
         let builtin = toolset::find_builtin(self.name()).ok_or_else(unsupported)?;
-        let host = self.guard.sandbox.host(escalation).map_err(ToolError::new)?;
+        let host = self.guard.sandbox.host(escalation, watching).map_err(ToolError::new)?;
         let workspace = (*self.workspace).clone().with_executor(Arc::new(host));
         builtin.build(&Arc::new(workspace)).ok_or_else(unsupported)
     }
@@ -230,13 +247,15 @@ impl Guarded {
         };
         match answer {
             Approval::Denied(_) => annotate(first, ADVICE),
-            Approval::Granted(_) | Approval::Covered => match self.rebuild(Some(&escalation)) {
-                Ok(tool) => {
-                    let second = attempt.execute(&*tool).await;
-                    annotate(second, &format!("It was run again {escalation}, as approved."))
+            Approval::Granted(_) | Approval::Covered => {
+                match self.rebuild(Some(&escalation), Watching::Approved) {
+                    Ok(tool) => {
+                        let second = attempt.execute(&*tool).await;
+                        annotate(second, &format!("It was run again {escalation}, as approved."))
+                    }
+                    Err(error) => annotate(first, error.message()),
                 }
-                Err(error) => annotate(first, error.message()),
-            },
+            }
         }
     }
 
@@ -252,7 +271,10 @@ impl Guarded {
             DenialTarget::Path(path) => {
                 let root = Escalation::WritableRoot(existing_directory(path));
                 let inside = path.starts_with(self.workspace.cwd());
-                if inside || self.is_hidden(target) || guard.sandbox.host(Some(&root)).is_err() {
+                if inside
+                    || self.is_hidden(target)
+                    || guard.sandbox.host(Some(&root), Watching::Off).is_err()
+                {
                     return Some((Escalation::NoSandbox, this_script()));
                 }
                 Some((root, Scope::Path { path: path.clone(), access: PathAccess::Write }))
@@ -358,6 +380,17 @@ fn existing_directory(path: &Path) -> PathBuf {
 fn text(output: &ToolOutput) -> String {
     let texts: Vec<&str> = output.content.iter().filter_map(UserBlock::as_text).collect();
     texts.join("\n")
+}
+
+/// Adds a line for the model to a result or an error.
+fn noted(output: Result<ToolOutput, ToolError>, note: &str) -> Result<ToolOutput, ToolError> {
+    match output {
+        Ok(mut output) => {
+            append(&mut output, note);
+            Ok(output)
+        }
+        Err(error) => Err(ToolError::new(format!("{error}\n\n{note}"))),
+    }
 }
 
 /// Adds a line for the model.

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use super::{AgentSession, SessionEvent, lock};
 use crate::extension::{BashOperations, UserBash, UserBashHandling};
-use crate::guard::RedactedStream;
+use crate::guard::{RedactedStream, describe_refused};
 
 /// Result of a shell command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -147,13 +147,18 @@ impl AgentSession {
             return ended.map(|result| BashResult { output, ..result });
         }
         let guard = self.0.guard.as_ref();
-        let workspace = guard.map(|guard| guard.user_workspace(&self.0.workspace));
+        let workspace = guard.map(|guard| guard.user_workspace(&self.0.workspace, command));
         let workspace = workspace.as_ref().unwrap_or(&self.0.workspace);
         let running = pi_tools::run_command(workspace, command, cancel, chunks);
         let (ended, _) = tokio::join!(running, emitting);
         let ended = ended.map_err(|error| BashError::Failed(error.message().to_owned()))?;
+        let mut output = self.redacted(&ended.output).into_owned();
+        let refused = guard.map(|guard| guard.take_refused_programs()).unwrap_or_default();
+        if let Some(refused) = describe_refused(&refused) {
+            output.push_str(&format!("\n[{}]", self.redacted(&refused)));
+        }
         Ok(BashResult {
-            output: self.redacted(&ended.output).into_owned(),
+            output,
             exit_code: ended.exit_code,
             cancelled: ended.cancelled,
             truncated: ended.truncated,

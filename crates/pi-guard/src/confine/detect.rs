@@ -43,7 +43,7 @@ impl Machine {
             user_namespaces: linux::user_namespaces(),
             bubblewrap,
             bubblewrap_problem,
-            exec_watch_problem: linux::exec_watch_problem(),
+            exec_watch_problem: exec_watch_problem(),
             seatbelt: false,
         }
     }
@@ -53,8 +53,7 @@ impl Machine {
     pub fn detect() -> Self {
         let seatbelt =
             cfg!(target_os = "macos") && std::path::Path::new("/usr/bin/sandbox-exec").exists();
-        let problem = "this operating system does not report them".to_owned();
-        Self { seatbelt, exec_watch_problem: Some(problem), ..Self::default() }
+        Self { seatbelt, exec_watch_problem: exec_watch_problem(), ..Self::default() }
     }
 
     /// The highest level that the machine offers.
@@ -88,6 +87,26 @@ impl Machine {
         }
         self.bubblewrap_problem.clone().unwrap_or_else(|| "nothing is missing".to_owned())
     }
+}
+
+/// Returns the reason why no one can decide about the programs that a command starts, at the moment
+/// they start.
+#[cfg(target_os = "linux")]
+pub fn exec_watch_problem() -> Option<String> {
+    let error = pi_exec_watch::probe().err()?;
+    Some(match error.kind() {
+        std::io::ErrorKind::ResourceBusy => {
+            "another program listens to the system calls of this one".to_owned()
+        }
+        _ => format!("the kernel does not support it ({error})"),
+    })
+}
+
+/// Returns the reason why no one can decide about the programs that a command starts, at the moment
+/// they start.
+#[cfg(not(target_os = "linux"))]
+pub fn exec_watch_problem() -> Option<String> {
+    Some("this operating system does not report them".to_owned())
 }
 
 #[cfg(target_os = "linux")]
@@ -130,16 +149,6 @@ mod linux {
         } else {
             u8::from(works(files(ABI::V1)))
         }
-    }
-
-    pub(super) fn exec_watch_problem() -> Option<String> {
-        let error = pi_exec_watch::probe().err()?;
-        Some(match error.kind() {
-            std::io::ErrorKind::ResourceBusy => {
-                "another program listens to the system calls of this one".to_owned()
-            }
-            _ => format!("the kernel does not support it: {error}"),
-        })
     }
 
     pub(super) fn user_namespaces() -> bool {

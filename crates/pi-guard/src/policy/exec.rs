@@ -47,23 +47,20 @@ impl Exec {
     #[must_use]
     pub fn text(&self) -> String {
         let program = self.program.to_string_lossy();
-        let (called, arguments) = match self.arguments.split_first() {
-            Some((called, arguments)) => (called.as_str(), arguments),
-            None => (&*program, &self.arguments[..]),
-        };
+        let called = self.arguments.first().map_or(&*program, String::as_str);
         let is_usual = base_name(called) == base_name(&program);
-        let name: &[&str] = if is_usual { &[called] } else { &["exec", "-a", called, &program] };
-        let mut text = String::new();
-        for word in name.iter().copied().chain(arguments.iter().map(String::as_str)) {
-            if !text.is_empty() {
-                text.push(' ');
-            }
-            text.push_str(&quoted(word));
+        let mut text = quoted(if is_usual { called } else { &program });
+        for argument in self.arguments.iter().skip(1) {
+            text.push(' ');
+            text.push_str(&quoted(argument));
             if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {
                 text.truncate(end);
                 text.push('…');
                 break;
             }
+        }
+        if !is_usual {
+            text.push_str(&format!(" (called {})", quoted(called)));
         }
         text
     }
@@ -176,7 +173,10 @@ impl Checker<'_> {
         }
         let words = std::iter::once(name).chain(arguments.iter().map(String::as_str));
         let command = Command { words: words.map(Word::plain).collect(), ..Command::default() };
-        self.scope = Scope::of_command(&command, "");
+        // An approval of the program by its name covers it under this path.
+        let mut named = command.clone();
+        named.words[0] = Word::plain(base);
+        self.scope = Scope::of_command(&named, "");
         let directories = Directories { cwd: self.context.cwd, home: self.context.home };
         let damage = harm::damage(&command, directories, self.context.cwd);
         if let Some(damage) = damage.filter(|damage| damage.reach == Reach::Machine) {
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(part.what.chars().count(), LONGEST_TEXT + 1);
         assert_eq!(part.reason, "Nothing leaves this machine.");
         assert!(part.rule.unwrap().starts_with("rules.toml:"));
-        assert_eq!(check("./x", &["y", "push"], &["git"]).unwrap().what, "exec -a y ./x push");
+        assert_eq!(check("./x", &["y", "push"], &["git"]).unwrap().what, "./x push (called y)");
     }
 
     #[test]

@@ -86,6 +86,14 @@ impl Host {
         process::spawn(command, group)
     }
 
+    /// Returns the sandbox, if it restricts or watches commands.
+    fn launcher(&self) -> Option<Arc<Confined>> {
+        let acts = |confined: &&Arc<Confined>| {
+            confined.level() != ConfinementLevel::None || confined.is_watched()
+        };
+        self.sandbox.as_ref().filter(acts).cloned()
+    }
+
     /// Runs a blocking operation: directly, or with the checks of the sandbox.
     fn checked<'a, T: Send + 'static>(
         &self,
@@ -180,7 +188,7 @@ impl Executor for Host {
     #[cfg(unix)]
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
         Box::pin(async move {
-            let Some(confined) = self.active_sandbox() else {
+            let Some(confined) = self.launcher() else {
                 return self.start(command, &Group::default()).await;
             };
             let (sandboxed, group) = guarded::prepare(&confined, command).await;
@@ -196,7 +204,7 @@ impl Executor for Host {
         command: &'a Command,
     ) -> BoxFuture<'a, io::Result<super::PipedProcess>> {
         Box::pin(async move {
-            let Some(confined) = self.active_sandbox() else {
+            let Some(confined) = self.launcher() else {
                 return piped::spawn(self, command).await;
             };
             let (sandboxed, group) = guarded::prepare(&confined, command).await;

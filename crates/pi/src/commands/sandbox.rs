@@ -16,6 +16,7 @@ use std::sync::Arc;
 use pi_coding_agent::guard::{Guard, GuardStatus};
 use pi_coding_agent::{AgentOptions, load_guard};
 use pi_guard::confine::{Confined, ConfinementLevel, without_secrets};
+use pi_guard::policy::Part;
 use pi_tools::supervisor::Supervisor;
 use serde_json::{Value, json};
 
@@ -67,7 +68,7 @@ fn prepare(args: &CommandArgs) -> Result<Run, Failure> {
     options.supervisor = cfg!(target_os = "linux").then(Supervisor::this_program);
     let guard = load_guard(&options)?;
     let none = || Failure::new("no sandbox is configured", Exit::SandboxUnavailable);
-    let confined = guard.confined().ok_or_else(none)?;
+    let confined = guard.watched().ok_or_else(none)?;
     let status = guard.status().ok_or_else(none)?;
     let mut words = args.words.iter().map(OsString::from);
     let program = words.next().unwrap_or_default();
@@ -88,6 +89,12 @@ fn describe(status: &GuardStatus) -> String {
         text.push_str(&status.limits.join(" "));
     }
     text
+}
+
+/// Describes a program that a rule refused.
+fn refusal(part: &Part) -> String {
+    let rule = part.rule.as_deref().map(|rule| format!(" [{rule}]")).unwrap_or_default();
+    format!("not run: {}: {}{rule}", part.what, part.reason)
 }
 
 /// Returns the exit code of a shell for a program that cannot be started.

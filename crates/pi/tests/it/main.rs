@@ -32,3 +32,4 @@ mod terminal;
 mod test_env;
 mod unattended;
 mod undo;
+mod watch;

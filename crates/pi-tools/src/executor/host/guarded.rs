@@ -11,7 +11,7 @@ use std::path::{Component, Path, PathBuf};
 #[cfg(unix)]
 use std::sync::Arc;
 
-use pi_guard::confine::{Confined, Denial};
+use pi_guard::confine::{Confined, ConfinementLevel, Denial};
 
 #[cfg(unix)]
 use super::Group;
@@ -32,6 +32,9 @@ const ATTEMPTS: usize = 100;
 #[cfg(unix)]
 pub(super) async fn prepare(confined: &Arc<Confined>, command: &Command) -> (Command, Group) {
     let sandboxed = self::command(confined, command);
+    if confined.level() == ConfinementLevel::None {
+        return (sandboxed, Group::default());
+    }
     #[cfg(target_os = "linux")]
     {
         let confined = Arc::clone(confined);
@@ -84,8 +87,11 @@ fn command(confined: &Confined, command: &Command) -> Command {
         arguments: sandboxed.arguments,
         cwd: command.cwd.clone(),
         environment: sandboxed.environment.into_iter().collect(),
-        // The environment of this process is not for commands.
-        base_environment: BaseEnvironment::Empty,
+        base_environment: match confined.level() {
+            ConfinementLevel::None => command.base_environment,
+            // The environment of this process is not for commands.
+            _ => BaseEnvironment::Empty,
+        },
     }
 }
 

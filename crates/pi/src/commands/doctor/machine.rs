@@ -63,7 +63,7 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
         );
         return vec![Finding::error(ABOUT, message, better(rung))];
     }
-    vec![match rung {
+    let mut findings = vec![match rung {
         ConfinementLevel::Landlock => {
             let message =
                 format!("{rung}, which isolates less than bubblewrap ({})", machine.missing());
@@ -74,7 +74,13 @@ pub(super) fn sandbox(environment: &Environment) -> Vec<Finding> {
             Finding::warning(ABOUT, message, better(rung))
         }
         _ => Finding::good(ABOUT, rung.to_string()),
-    }]
+    }];
+    if let Some(problem) = machine.exec_watch_problem {
+        let message = format!("rules are not checked when a program starts: {problem}");
+        let fix = "Use Linux 5.5 or later; without this, rules judge only the text of commands.";
+        findings.push(Finding::warning("rules", message, fix));
+    }
+    findings
 }
 
 /// Returns the instruction for a better level of isolation.

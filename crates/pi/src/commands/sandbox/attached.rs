@@ -11,7 +11,7 @@ use std::process::ExitStatus;
 use pi_guard::confine::ConfinementLevel;
 use tokio::process::{Child, Command};
 
-use super::{Run, code, not_started};
+use super::{Run, code, not_started, refusal};
 use crate::commands::{CommandResult, Failure};
 use crate::exit::note;
 
@@ -33,6 +33,9 @@ pub(super) async fn run(run: &Run) -> CommandResult {
     #[cfg(target_os = "linux")]
     for leftover in run.confined.disable_leftovers(true) {
         note(&leftover.to_string());
+    }
+    for refused in run.guard.take_refused_programs() {
+        note(&refusal(&refused));
     }
     let name = run.program.to_string_lossy();
     match status {

@@ -1,10 +1,12 @@
 //! Runs a command, captures its output, and prints one JSON object at the end.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use pi_guard::confine::{Denial, explain_denial};
+use pi_guard::policy::Part;
 use pi_tools::{Command, Executor as _};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 use super::{Run, code, not_started};
@@ -39,7 +41,9 @@ impl Tail {
 pub(super) async fn run(run: &Run) -> CommandResult {
     let (ended, tail, notes) = execute(run).await?;
     let output = String::from_utf8_lossy(&tail.bytes);
-    let denied = if ended == 0 { Vec::new() } else { denied(run, &output) };
+    let refused = run.guard.take_refused_programs();
+    // A program that a rule refused fails with the same message as one that the sandbox denied.
+    let denied = if !refused.is_empty() || ended == 0 { Vec::new() } else { denied(run, &output) };
     let object = json!({
         "sandbox": run.status.sandbox,
         "network": run.status.network,
@@ -50,6 +54,7 @@ pub(super) async fn run(run: &Run) -> CommandResult {
         "truncated": tail.truncated,
         "denied": denied,
         "notes": notes,
+        "refused": refused.iter().map(refused_program).collect::<Vec<_>>(),
     });
     let mut out = std::io::stdout().lock();
     serde_json::to_writer_pretty(&mut out, &object)?;
@@ -59,7 +64,7 @@ pub(super) async fn run(run: &Run) -> CommandResult {
 }
 
 async fn execute(run: &Run) -> Result<(i32, Tail, Vec<String>), Failure> {
-    let host = run.guard.host()?.unwrap_or_default();
+    let host = run.guard.host()?.unwrap_or_default().with_sandbox(Arc::clone(&run.confined));
     let command = Command::new(&run.program, &run.cwd)
         .arguments(run.arguments.clone())
         .environment(run.environment.iter().cloned());
@@ -96,6 +101,11 @@ async fn execute(run: &Run) -> Result<(i32, Tail, Vec<String>), Failure> {
     }
     tail.shorten();
     Ok((ended, tail, notes))
+}
+
+/// Returns a program that a rule refused, as JSON.
+fn refused_program(part: &Part) -> Value {
+    json!({ "command": part.what, "reason": part.reason, "rule": part.rule })
 }
 
 /// Returns what the sandbox denied, as far as it is known.
