@@ -26,7 +26,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::Decision;
-use crate::programs::Reach;
 
 pub use exec::Exec;
 pub use file::{Layer, PolicyError, RuleFile};
@@ -55,45 +54,14 @@ pub enum UnknownEffects {
 pub struct Defaults {
     /// Commands and writes without a matching rule.
     pub unmatched: Decision,
-    /// Writes to protected files.
-    pub protected: Decision,
-    /// Destructive commands.
-    pub destructive: Destruction,
+    /// Commands that destroy files below the working directory, temporary files, or references
+    /// that git can restore.
+    pub destructive_inside: Decision,
+    /// Commands that destroy commits, files elsewhere or things on other machines, and writes to
+    /// protected files. Commands that destroy the whole machine are always refused.
+    pub destructive: Decision,
     /// Commands whose effects cannot be determined.
     pub unknown_effects: UnknownEffects,
-}
-
-/// The decisions about destructive commands, by what they reach. Commands that destroy the whole
-/// machine are always refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Destruction {
-    /// Files below the working directory, temporary files, and references that git can restore.
-    pub workspace: Decision,
-    /// Commits that no branch would hold any more.
-    pub history: Decision,
-    /// Files elsewhere, other processes and other users.
-    pub outside: Decision,
-    /// Other machines.
-    pub remote: Decision,
-}
-
-impl Destruction {
-    /// The same decision about everything.
-    #[must_use]
-    pub fn all(decision: Decision) -> Self {
-        Self { workspace: decision, history: decision, outside: decision, remote: decision }
-    }
-
-    fn decision(self, reach: Reach) -> Decision {
-        match reach {
-            Reach::Workspace => self.workspace,
-            Reach::History => self.history,
-            Reach::Outside => self.outside,
-            Reach::Remote => self.remote,
-            Reach::Machine => Decision::Forbid,
-        }
-    }
 }
 
 impl Defaults {
@@ -102,8 +70,8 @@ impl Defaults {
     pub fn explore() -> Self {
         Self {
             unmatched: Decision::Allow,
-            protected: Decision::Allow,
-            destructive: Destruction::all(Decision::Allow),
+            destructive_inside: Decision::Allow,
+            destructive: Decision::Allow,
             unknown_effects: UnknownEffects::AllowSandboxed,
         }
     }
@@ -113,8 +81,8 @@ impl Defaults {
     pub fn careful() -> Self {
         Self {
             unmatched: Decision::Ask,
-            protected: Decision::Ask,
-            destructive: Destruction::all(Decision::Ask),
+            destructive_inside: Decision::Ask,
+            destructive: Decision::Ask,
             unknown_effects: UnknownEffects::Ask,
         }
     }
@@ -124,8 +92,8 @@ impl Defaults {
     pub fn unattended() -> Self {
         Self {
             unmatched: Decision::Allow,
-            protected: Decision::Forbid,
-            destructive: Destruction::all(Decision::Forbid),
+            destructive_inside: Decision::Forbid,
+            destructive: Decision::Forbid,
             unknown_effects: UnknownEffects::AllowSandboxed,
         }
     }
@@ -134,21 +102,18 @@ impl Defaults {
     /// harmless, or that a rule allows, may run.
     #[must_use]
     pub fn unattended_without_sandbox() -> Self {
-        Self {
-            unmatched: Decision::Ask,
-            unknown_effects: UnknownEffects::Forbid,
-            ..Self::unattended()
-        }
+        let unknown_effects = UnknownEffects::Forbid;
+        Self { unmatched: Decision::Ask, unknown_effects, ..Self::unattended() }
     }
 
-    /// With a checkpoint that covers the workspace, destroying files of the workspace is decided
-    /// like any other command.
+    /// With a checkpoint that covers the working directory, commands that destroy files in it are
+    /// decided like any other command.
     #[must_use]
-    pub fn with_checkpoint(mut self, covers_workspace: bool) -> Self {
-        if covers_workspace {
-            self.destructive.workspace = self.unmatched;
+    pub fn with_checkpoint(self, covers_workspace: bool) -> Self {
+        if !covers_workspace {
+            return self;
         }
-        self
+        Self { destructive_inside: self.unmatched, ..self }
     }
 }
 

@@ -247,7 +247,11 @@ impl<'a> Checker<'a> {
             self.unknown(&text, why);
         }
         if let Some(damage) = damage {
-            let decision = self.policy.defaults.destructive.decision(damage.reach);
+            let defaults = self.policy.defaults;
+            let decision = match damage.reach {
+                Reach::Workspace => defaults.destructive_inside,
+                _ => defaults.destructive,
+            };
             return self.part(&text, decision, damage.reason);
         }
         match &command.role {

@@ -305,7 +305,7 @@ impl<'a> Checker<'a> {
     fn written(&mut self, command: &Command, text: &str) {
         if changes_settings(command) {
             let reason = "it changes settings that can run programs";
-            return self.part(text, self.policy.defaults.protected, reason);
+            return self.part(text, self.policy.defaults.destructive, reason);
         }
         let (words, certainly) = written(command);
         for word in words {
@@ -344,7 +344,7 @@ impl<'a> Checker<'a> {
         };
         let Some(path) = candidates.iter().find(is_protected).cloned() else { return false };
         let scope = std::mem::replace(&mut self.scope, Scope::File { path, access });
-        let decision = self.policy.defaults.protected;
+        let decision = self.policy.defaults.destructive;
         let is_allowed = decision == Decision::Allow;
         let reason = if is_allowed { "no rule for this file" } else { "the file is protected" };
         self.part(text, decision, reason);

@@ -13,26 +13,14 @@ const LISTS_BRANCHES: &str =
 /// Options of subcommands that show something. Left out are those that write a file, or run a
 /// filter, a pager or a program for signatures.
 const VIEW: &str = "-- -0123456789abcdefghijkmopqrstuvwxyzADEFHIPRTWX -nSGLUMCBl? --abbrev \
-    --abbrev-commit --abbrev-ref --absolute-git-dir --after --ahead-behind --all --all-match \
-    --always --author --author-date-order --batch --batch-check --before --binary --boundary \
-    --branch --branches --cached --check --cherry --cherry-mark --cherry-pick --children --color \
-    --color-moved --color-words --committer --contains --count --date --date-order --decorate \
-    --deleted --dereference --diff-algorithm --diff-filter --directory --dirstat --dirty --email \
-    --error-unmatch --exact-match --exclude --exclude-standard --exit-code --find-copies \
-    --find-renames --first-parent --follow --fork-point --format --full-history --full-index \
-    --full-name --function-context --git-common-dir --git-dir --graph --grep --hash --head --heads \
-    --histogram --ignore-all-space --ignore-blank-lines --ignore-case --ignore-space-at-eol \
-    --ignore-space-change --ignore-submodules --ignored --inter-hunk-context --invert-grep \
-    --is-ancestor --is-bare-repository --is-inside-work-tree --left-right --line-porcelain --long \
-    --match --max-count --merge-base --merged --merges --minimal --modified --name-only \
-    --name-status --no-abbrev --no-color --no-decorate --no-ext-diff --no-index --no-merged \
-    --no-merges --no-patch --no-renames --no-textconv --no-walk --numbered --numstat --object-id \
-    --oneline --others --parents --patch --patch-with-stat --patience --pickaxe-all \
-    --pickaxe-regex --points-at --porcelain --pretty --quiet --raw --relative --remotes --reverse \
-    --root --short --shortstat --show-cdup --show-email --show-name --show-number --show-prefix \
-    --show-stash --show-toplevel --since --skip --sort --source --stage --staged --stat --submodule \
-    --summary --symbolic --symbolic-full-name --tags --text --topo-order --unified --unmerged \
-    --until --untracked-files --verbose --verify --word-diff";
+    --abbrev-commit --abbrev-ref --after --all --always --author --before --branch --branches \
+    --cached --check --color --contains --count --date --decorate --diff-filter --exclude-standard \
+    --first-parent --follow --format --git-dir --graph --grep --ignored --is-ancestor \
+    --is-inside-work-tree --max-count --merge-base --merged --merges --modified --name-only \
+    --name-status --no-color --no-decorate --no-index --no-merges --no-patch --numstat --oneline \
+    --others --patch --porcelain --pretty --quiet --remotes --reverse --short --shortstat \
+    --show-current --show-prefix --show-toplevel --since --sort --staged --stat --summary --tags \
+    --until --untracked-files --verify --word-diff";
 /// Settings that execute nothing; every other one may.
 const SETTINGS: &str = "user.name user.email init.defaultbranch core.quotepath core.autocrlf \
     core.filemode core.ignorecase pull.rebase push.default commit.gpgsign fetch.prune merge.ff \
