@@ -93,6 +93,7 @@ fn sets(name: &Word, analysis: &mut Analysis) -> bool {
     let is_name = is_reference(text, analysis);
     if is_name {
         analysis.evaluation.fill(text);
+        analysis.evaluation.array(text);
         check_variable(text, analysis);
     }
     is_name
@@ -124,11 +125,28 @@ pub(super) fn assign(
     None
 }
 
+/// Checks an assignment of a declaration, whose value is a list if the variable is an array.
+pub(super) fn declared(assignment: &Assignment, words: &[Word], analysis: &mut Analysis) {
+    let is_array = has_option(words, &['a', 'A']);
+    match &assignment.value {
+        Word::Literal { text, .. } if !text.starts_with('(') => {}
+        Word::Unknown { raw, .. } if raw.starts_with('(') => {}
+        Word::Unknown { .. } if !is_array => analysis.evaluation.declare(&assignment.name),
+        _ => analysis.note(Uncertainty::Hidden),
+    }
+    if is_array {
+        analysis.evaluation.array(&assignment.name);
+    }
+}
+
+fn has_option(words: &[Word], letters: &[char]) -> bool {
+    let mut literals = words.iter().filter_map(Word::literal);
+    literals.any(|text| text.starts_with('-') && text.contains(letters))
+}
+
 /// Returns true if a declaration also exports its variables.
 pub(super) fn exports(base: &str, words: &[Word]) -> bool {
-    let is_option =
-        |word: &Word| word.literal().is_some_and(|t| t.starts_with('-') && t.contains('x'));
-    programs::find(base).has(Trait::SetsVariables) || words.iter().any(is_option)
+    programs::find(base).has(Trait::SetsVariables) || has_option(words, &['x'])
 }
 
 /// Checks the words of a declaration that the grammar does not read as assignments.
@@ -152,15 +170,15 @@ fn declare(base: &str, words: &[Word], analysis: &mut Analysis) -> bool {
         if !is_reference(name.trim_end_matches('+'), analysis) {
             return false;
         }
-        // A text that is assigned to an array is evaluated.
-        if value.is_some_and(|value| value.starts_with('(')) {
-            return false;
+        if has_option(words, &['a', 'A']) {
+            analysis.evaluation.array(name);
         }
-        let value = match (value, word) {
-            (Some(value), Word::Literal { .. }) => Word::plain(value),
-            (Some(_), Word::Unknown { .. }) => Word::unknown("\\", "a variable"),
-            (None, _) if extent == Extent::Shell => return true,
-            (None, _) => Word::unknown("\\", "a variable"),
+        let value = match value {
+            // A text that is assigned to an array is evaluated.
+            Some(value) if value.starts_with('(') || word.literal().is_none() => return false,
+            Some(value) => Word::plain(value),
+            None if extent == Extent::Shell => return true,
+            None => Word::unknown("\\", "a variable"),
         };
         let assignment = Assignment { name: name.to_owned(), value };
         assign(&assignment, extent, analysis).is_none()

@@ -21,11 +21,18 @@ pub(super) struct Evaluation {
     copies: Vec<(String, String)>,
     /// Variables whose value is evaluated.
     evaluated: Vec<String>,
+    /// Variables that are arrays, and variables that a declaration sets to text: for an array, the
+    /// declaration evaluates the text as a list.
+    arrays: Vec<String>,
+    declared: Vec<String>,
 }
 
 impl Evaluation {
     /// Notes that a variable is set to a word.
     pub(super) fn assign(&mut self, name: &str, value: &Word) {
+        if name.contains('[') || value.raw().starts_with('(') {
+            self.array(name);
+        }
         let name = name.split(['[', '+']).next().unwrap_or(name).to_owned();
         let used = match value {
             Word::Literal { text, .. } => {
@@ -42,6 +49,16 @@ impl Evaluation {
             }
             None => self.texts.push(name),
         }
+    }
+
+    /// Notes that a variable is an array.
+    pub(super) fn array(&mut self, name: &str) {
+        self.arrays.push(name.split(['[', '+']).next().unwrap_or(name).to_owned());
+    }
+
+    /// Notes that a declaration sets a variable to text.
+    pub(super) fn declare(&mut self, name: &str) {
+        self.declared.push(name.split(['[', '+']).next().unwrap_or(name).to_owned());
     }
 
     /// Notes that a variable is set to an unknown value.
@@ -61,6 +78,9 @@ impl Evaluation {
 
     /// Returns true if a value is evaluated that is not shown to be a number.
     pub(super) fn is_dangerous(&self) -> bool {
+        if self.declared.iter().any(|name| self.arrays.contains(name)) {
+            return true;
+        }
         let mut texts = self.texts.clone();
         let is_number = |name: &String, texts: &[String]| {
             let is_set = self.numbers.contains(name) && !texts.contains(name);

@@ -13,6 +13,9 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
     command.through = through.to_vec();
     let extent = extent(&command);
     for assignment in &command.assignments {
+        if is_declaration(&command) {
+            builtins::declared(assignment, &command.words, analysis);
+        }
         if let Some(started) = builtins::assign(assignment, extent, analysis) {
             script_into(&started, analysis, through);
         }
@@ -41,6 +44,11 @@ pub(super) fn push(mut command: Command, analysis: &mut Analysis, through: &[Str
     let inside: Vec<String> = through.iter().chain([&base]).cloned().collect();
     let role = Launch { base: &base, words: &words, at, analysis, inside: &inside }.role();
     analysis.commands[at].role = role;
+}
+
+fn is_declaration(command: &Command) -> bool {
+    let program = command.program().map(programs::find);
+    program.is_some_and(|program| program.runs == Runs::Builtin(Builtin::Declare))
 }
 
 /// Returns which programs see the variables that a command sets.

@@ -249,11 +249,32 @@ const PROMPTS: &[&str] = &[
     "PS4=$v; set -x; :",
 ];
 
+/// Contexts that evaluate the variable `v` as a list.
+const LISTS: &[&str] = &[
+    "declare -a x=$v",
+    "declare -a \"x=$v\"",
+    "x=(); declare x=$v",
+    "x=(); declare \"x=$v\"",
+    "x[0]=1; declare x=$v",
+    "read -a x <<< 1; declare x=$v",
+    "mapfile x < f; declare x=\"$v\"",
+    "declare -a x; declare x=$v",
+    "typeset -a x=\"$v\"",
+    "f() { local -a x=$v; }; f",
+    "f() { local x; x=(); local x=$v; }; f",
+    "readonly -a x=$v",
+    "declare -ga x=$v",
+];
+
 /// A script, in which `git push` usually runs.
 pub(super) fn script(random: &mut Random) -> String {
     let text = random.pick(TEXTS);
-    let script = match random.below(8) {
+    let script = match random.below(9) {
         0 => random.pick(LITERAL).replace('T', text),
+        2 => {
+            let list = format!("([{text}]=1)");
+            format!("{}; {}", random.pick(WAYS).replace('T', &list), random.pick(LISTS))
+        }
         1 => format!("{}; {}", random.pick(WAYS).replace('T', PROMPT), random.pick(PROMPTS)),
         _ => {
             let way = random.pick(WAYS);
