@@ -21,5 +21,4 @@ pub(crate) use lock::with_lock;
 pub use resolver::{CommandRuns, ValueResolver};
 pub use schemas::{FileSchema, schemas};
 pub use settings::{Settings, SettingsChanges, SettingsScope, SettingsStore};
-pub(crate) use trust::shared_skills;
-pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, needs_trust};
+pub use trust::{Trust, TrustEntry, TrustQuestion, TrustStore, files_that_need_trust, needs_trust};

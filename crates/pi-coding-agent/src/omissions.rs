@@ -6,10 +6,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use pi_guard::protected::{self, Protection};
 use serde_json::Value;
 
-use crate::config::{SettingsStore, Trust};
+use crate::config::{SettingsStore, Trust, files_that_need_trust};
 use crate::resources::{ResourceFlags, Resources};
 use crate::{Diagnostic, Environment};
 
@@ -175,23 +174,11 @@ fn mcp_servers(file: PathBuf) -> Option<Omission> {
 /// Returns the files that the project would contribute if it were trusted.
 fn untrusted(environment: &Environment, flags: &ResourceFlags, decided: bool) -> Option<Omission> {
     let directory = environment.cwd.clone();
-    let own = protected::in_project(Protection::NeedsTrust).map(PathBuf::from);
-    let mut paths: Vec<PathBuf> = own.filter(|path| is_used(&directory.join(path))).collect();
+    let mut paths = files_that_need_trust(&directory, environment.home.as_deref());
     if flags.no_extensions {
         paths.retain(|path| path != Path::new(EXTENSIONS));
     }
-    for skills in crate::config::shared_skills(&environment.cwd, environment.home.as_deref()) {
-        paths.push(skills.strip_prefix(&directory).map_or(skills.clone(), Path::to_path_buf));
-    }
     (!paths.is_empty()).then_some(Omission::UntrustedProject { directory, paths, decided })
-}
-
-/// Returns true for a file, and for a directory that is not empty.
-fn is_used(path: &Path) -> bool {
-    match std::fs::read_dir(path) {
-        Ok(mut entries) => entries.next().is_some(),
-        Err(_) => path.exists(),
-    }
 }
 
 fn paths(paths: &[PathBuf]) -> String {

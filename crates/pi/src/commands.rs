@@ -2,6 +2,7 @@
 
 mod auth;
 pub(crate) mod complete;
+mod config;
 mod credentials;
 mod doctor;
 pub(crate) mod export;
@@ -10,6 +11,7 @@ pub(crate) mod plain;
 mod policy;
 mod sandbox;
 mod sessions;
+mod trust;
 mod undo;
 
 use std::process::ExitCode;
@@ -38,6 +40,13 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["sessions", "rm"] => sessions::remove(args),
         ["sessions", "prune"] => sessions::prune(args),
         ["undo"] => undo::run(args),
+        ["trust", "list"] => trust::list(args),
+        ["trust", "add"] => trust::add(args),
+        ["trust", "remove"] => trust::remove(args),
+        ["config", "list"] => config::list(args),
+        ["config", "get"] => config::get(args),
+        ["config", "set"] => config::set(args),
+        ["config", "unset"] => config::unset(args),
         ["auth", "check"] => auth::check(args),
         ["auth", "print-api-key"] => auth::api_key(args),
         ["auth", "print-bearer-token"] => auth::bearer_token(args),

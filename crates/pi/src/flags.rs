@@ -65,6 +65,8 @@ pub(crate) enum Completes {
     Providers,
     /// Names of tools, separated by commas.
     Tools,
+    /// Keys of `settings.json`.
+    Settings,
 }
 
 impl Completes {
@@ -76,6 +78,7 @@ impl Completes {
             Self::Models => Some("models"),
             Self::Providers => Some("providers"),
             Self::Tools => Some("tools"),
+            Self::Settings => Some("settings"),
         }
     }
 }
@@ -244,6 +247,8 @@ pub(crate) struct Command {
     pub(crate) words: Words,
     pub(crate) flags: &'static [Flag],
     pub(crate) commands: &'static [Command],
+    /// Subcommand that runs if none is given; without one, the help is shown.
+    pub(crate) default: Option<&'static str>,
     /// Set if the command is not implemented yet: what to do instead.
     pub(crate) unavailable: Option<&'static str>,
 }
@@ -275,6 +280,7 @@ impl Command {
             },
             flags: &[],
             commands: &[],
+            default: None,
             unavailable: None,
         }
     }
@@ -311,6 +317,10 @@ impl Command {
         Self { commands, ..self }
     }
 
+    pub(crate) const fn default(self, default: &'static str) -> Self {
+        Self { default: Some(default), ..self }
+    }
+
     pub(crate) const fn unavailable(self, instead: &'static str) -> Self {
         Self { unavailable: Some(instead), ..self }
     }
@@ -319,7 +329,7 @@ impl Command {
     pub(crate) fn usage(&self) -> String {
         let mut usage = String::new();
         if !self.commands.is_empty() {
-            usage.push_str(" COMMAND");
+            usage.push_str(if self.default.is_some() { " [COMMAND]" } else { " COMMAND" });
         }
         if !self.flags.is_empty() {
             usage.push_str(" [OPTIONS]");

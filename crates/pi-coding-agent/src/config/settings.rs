@@ -4,7 +4,9 @@
 //! effective values are in `settings/effective.rs`. Only keys that have an effect are typed. All
 //! other keys, known or unknown, stay in the file untouched.
 
+mod catalog;
 mod choices;
+mod defaults;
 mod effective;
 mod executor;
 mod guard;
@@ -22,6 +24,7 @@ use pi_tools::ChangedFilePolicy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+pub use catalog::{Setting, SettingsCatalog, check_setting};
 pub(crate) use choices::PackageSource;
 pub use choices::{CacheWarmingMode, ProjectTrustDefault};
 pub(crate) use effective::default_tools;

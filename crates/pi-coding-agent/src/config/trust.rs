@@ -26,6 +26,13 @@ pub struct TrustEntry {
     pub trusted: bool,
 }
 
+impl TrustEntry {
+    /// Creates a decision.
+    pub fn new(path: impl Into<PathBuf>, trusted: bool) -> Self {
+        Self { path: path.into(), trusted }
+    }
+}
+
 /// The trust in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
@@ -81,9 +88,28 @@ pub fn needs_trust(cwd: &Path, home: Option<&Path>) -> bool {
     shared_skills(cwd, home).next().is_some()
 }
 
+/// Returns the files and directories that a project contributes to runs if it is trusted, relative
+/// to the project where they are inside of it. Empty directories are left out.
+pub fn files_that_need_trust(directory: &Path, home: Option<&Path>) -> Vec<PathBuf> {
+    let own = protected::in_project(Protection::NeedsTrust).map(PathBuf::from);
+    let mut paths: Vec<PathBuf> = own.filter(|path| is_used(&directory.join(path))).collect();
+    for skills in shared_skills(directory, home) {
+        paths.push(skills.strip_prefix(directory).map_or(skills.clone(), Path::to_path_buf));
+    }
+    paths
+}
+
+/// Returns true for a file, and for a directory that is not empty.
+fn is_used(path: &Path) -> bool {
+    match std::fs::read_dir(path) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => path.exists(),
+    }
+}
+
 /// Returns the directories `.agents/skills` of a project and of the directories above it, but not
 /// that of the user's home.
-pub(crate) fn shared_skills(cwd: &Path, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
+fn shared_skills(cwd: &Path, home: Option<&Path>) -> impl Iterator<Item = PathBuf> {
     let home = home.map(canonical);
     let directories: Vec<PathBuf> = canonical(cwd).ancestors().map(Path::to_owned).collect();
     let foreign = directories.into_iter().filter(move |one| home.as_ref() != Some(one));
@@ -101,6 +127,18 @@ impl TrustStore {
     pub fn new(agent_directory: &Path) -> Self {
         let path = agent_directory.join("trust.json");
         Self { file: JsonFile { path, stale: STALE, access: Access::Default, end: "\n" } }
+    }
+
+    /// Returns all decisions, sorted by path.
+    pub fn list(&self) -> Result<Vec<TrustEntry>, ConfigError> {
+        let decisions = self.file.read()?.unwrap_or_default();
+        self.check(&decisions)?;
+        let entry = |(path, decision): (&String, &Value)| {
+            Some(TrustEntry::new(path.as_str(), decision.as_bool()?))
+        };
+        let mut entries: Vec<TrustEntry> = decisions.iter().filter_map(entry).collect();
+        entries.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(entries)
     }
 
     /// Returns the decision for a directory, or for its closest ancestor with one.

@@ -6,6 +6,7 @@
 
 use std::process::ExitCode;
 
+use pi_coding_agent::config::settings::SettingsCatalog;
 use pi_coding_agent::config::{AuthStore, SettingsStore, resolve_session_directory};
 use pi_coding_agent::models::{ModelRegistry, ModelsFile};
 use pi_coding_agent::{Environment, session_index};
@@ -30,6 +31,7 @@ pub(crate) fn run(kind: &str, prefix: &str) -> ExitCode {
         "models" => models(&registry(environment), prefix),
         "providers" => providers(&registry(environment)),
         "tools" => tools(prefix),
+        "settings" => settings(),
         _ => return Exit::Usage.into(),
     };
     let mut text = String::new();
@@ -86,4 +88,9 @@ fn tools(prefix: &str) -> Vec<Candidate> {
     };
     let name = |tool: &str| format!("{before}{sign}{tool}");
     BUILTIN_TOOLS.iter().map(|tool| (name(tool.name), String::new())).collect()
+}
+
+fn settings() -> Vec<Candidate> {
+    let settings = SettingsCatalog::new().settings();
+    settings.into_iter().map(|setting| (setting.key(), setting.description)).collect()
 }

@@ -52,6 +52,23 @@ pub(crate) const COMMANDS: &[Command] = &[
                 .completes(Completes::Sessions),
             SESSION_DIR,
         ]),
+    Command::new("trust", "List, add and remove trusted projects")
+        .details(
+            "The settings, rules, skills and prompt templates of a project are used only if you \
+             trust it. A decision covers a directory and everything below it; it is stored in \
+             trust.json of the agent directory. To trust a project for a single run, use \
+             --approve. AGENTS.md and CLAUDE.md are read in any case.",
+        )
+        .commands(TRUST)
+        .default("list"),
+    Command::new("config", "List, print and change settings")
+        .details(
+            "KEY is a key of settings.json, with dots between groups: retry.maxRetries. Settings \
+             are those of the user (settings.json in the agent directory) and, if it is trusted, \
+             of the project (.pi/settings.json), which take precedence.",
+        )
+        .commands(CONFIG)
+        .default("list"),
     Command::new("doctor", "Check the installation and the configuration")
         .details(
             "Every problem is shown with its fix. The exit code is 1 if there is an error.",
@@ -134,8 +151,6 @@ pub(crate) const COMMANDS: &[Command] = &[
         .words("[TARGET]", 0, 1)
         .unavailable("Update pi the way you installed it."),
     Command::new("list", "List packages").unavailable("To list sessions, run `pi sessions list`."),
-    Command::new("config", "Enable and disable packages and their resources")
-        .unavailable("Edit settings.json in the agent directory."),
     Command::new("mcp", "Add, remove and list MCP servers")
         .words("COMMAND", 0, MANY)
         .unavailable(SERVERS),
@@ -235,6 +250,67 @@ const SESSIONS: &[Command] = &[
             YES,
             SESSION_DIR,
         ]),
+];
+
+const TRUST: &[Command] = &[
+    Command::new("list", "List the decisions about projects, and what each project brings")
+        .flags(&[JSON]),
+    Command::new("add", "Trust a project")
+        .words("[DIR]", 0, 1)
+        .completes(Completes::Directories)
+        .details(
+            "The default is the working directory. Prints the files that runs use from now on.",
+        )
+        .examples(&["pi trust add", "pi trust add ~/src/project"])
+        .flags(&[JSON]),
+    Command::new("remove", "Remove the decision about a project")
+        .words("[DIR]", 0, 1)
+        .completes(Completes::Directories)
+        .details("The default is the working directory.")
+        .examples(&["pi trust remove"])
+        .flags(&[JSON]),
+];
+
+const PROJECT: Flag =
+    Flag::new("project", Group::General, "Change the settings of this project (.pi/settings.json)")
+        .short("l");
+
+const CONFIG: &[Command] = &[
+    Command::new("list", "List settings with value, source and description")
+        .words("[KEY]", 0, 1)
+        .completes(Completes::Settings)
+        .details(
+            "The source is default, user or project. Settings without effect in this version are \
+             listed if they are set. KEY may be a group.",
+        )
+        .examples(&["pi config list", "pi config list compaction", "pi config list --json"])
+        .flags(&[JSON]),
+    Command::new("get", "Print the effective value of a setting")
+        .words("KEY", 1, 1)
+        .completes(Completes::Settings)
+        .details("The exit code is 1 if the setting is not set and has no default.")
+        .examples(&["pi config get defaultModel"])
+        .flags(&[JSON]),
+    Command::new("set", "Set a setting")
+        .words("KEY VALUE", 2, 2)
+        .completes(Completes::Settings)
+        .details(
+            "VALUE is JSON, a plain string, or a list of strings separated by commas. It is \
+             checked first, and everything else in the file stays as it is. Put -- before a VALUE \
+             that begins with a dash.",
+        )
+        .examples(&[
+            "pi config set defaultModel claude-sonnet-4-5",
+            "pi config set compaction.enabled false",
+            "pi config set enabledModels \"sonnet*,gpt-5*\"",
+            "pi config set --project defaultThinkingLevel high",
+        ])
+        .flags(&[PROJECT]),
+    Command::new("unset", "Remove a setting from a settings file")
+        .words("KEY", 1, 1)
+        .completes(Completes::Settings)
+        .examples(&["pi config unset defaultModel"])
+        .flags(&[PROJECT]),
 ];
 
 const PROVIDER: Flag = Flag::new("provider", Group::General, "Name of the provider")

@@ -249,7 +249,13 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
     while let Some(word) = words.next() {
         if !options_ended && matches!(word.as_str(), "--help" | "-h") {
             help = true;
-        } else if command.unavailable.is_some() {
+            continue;
+        }
+        // An option in place of a subcommand belongs to the default one.
+        if word.starts_with('-') && command.flags.is_empty() {
+            command = default_command(command, &mut args.path);
+        }
+        if command.unavailable.is_some() {
             // The answer does not depend on the arguments.
         } else if !options_ended && word == "--" {
             options_ended = true;
@@ -283,15 +289,18 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
     if help {
         return Ok(Request::Help(args.path));
     }
-    let path = args.path.join(" ");
     if let Some(instead) = command.unavailable {
+        let path = args.path.join(" ");
         return Ok(Request::Unavailable(format!("`pi {path}` is not available yet. {instead}")));
+    }
+    if errors.is_empty() && args.words.is_empty() {
+        command = default_command(command, &mut args.path);
     }
     // The subcommand is missing.
     if !command.commands.is_empty() && errors.is_empty() {
         return Ok(Request::Help(args.path));
     }
-    errors.extend(wrong_words(command, &path, &args.words));
+    errors.extend(wrong_words(command, &args.path.join(" "), &args.words));
     if !errors.is_empty() {
         return Err(Invalid { errors, path: args.path });
     }
@@ -299,6 +308,14 @@ fn parse_command(command: &'static Command, words: Vec<String>) -> Result<Reques
         return help_topic(&args.words);
     }
     Ok(Request::Command(args))
+}
+
+/// Returns the default subcommand of a command, or the command itself if it has none.
+fn default_command(command: &'static Command, path: &mut Vec<&'static str>) -> &'static Command {
+    let default = command.default.and_then(|name| find_command(command.commands, name));
+    let Some(default) = default else { return command };
+    path.push(default.name);
+    default
 }
 
 /// Returns the error for a value that is not one of the choices of an option.

@@ -52,13 +52,18 @@ fn help_is_reviewed() {
 #[test]
 fn help_of_commands_is_reviewed() {
     let env = TestEnv::new();
-    let commands: [&[&str]; 14] = [
+    let commands: [&[&str]; 19] = [
         &["sessions"],
         &["sessions", "list"],
         &["sessions", "export"],
         &["sessions", "rename"],
         &["sessions", "prune"],
         &["undo"],
+        &["trust"],
+        &["trust", "add"],
+        &["config"],
+        &["config", "list"],
+        &["config", "set"],
         &["doctor"],
         &["completions"],
         &["demo"],

@@ -86,6 +86,7 @@ fn bash_offers_completions() {
         (&["pi", "--tools", "+gr"], &["+grep"]),
         (&["pi", "--provider", "moc"], &["mock"]),
         (&["pi", "auth", "set", "moc"], &["mock"]),
+        (&["pi", "config", "get", "retry.base"], &["retry.baseDelayMs"]),
         (&["pi", "--mo"], &["--mode", "--model", "--models"]),
         (&["pi", "-x"], &["-xt"]),
         (&["pi", "--mode", ""], &["text", "json", "rpc"]),
@@ -156,7 +157,7 @@ fn completions_run_no_commands_and_write_no_settings() {
     let env = setup();
     let models = std::fs::read_to_string(env.agent().join("models.json")).unwrap();
     std::fs::write(env.agent().join("models.json"), models.replace("exit 1", "touch ran")).unwrap();
-    for kind in ["models", "providers", "tools", "sessions"] {
+    for kind in ["models", "providers", "tools", "sessions", "settings"] {
         env.out(&["__complete", kind, ""]);
     }
     assert!(!env.project().join("ran").exists());

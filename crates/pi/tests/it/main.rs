@@ -8,6 +8,7 @@ mod careful;
 mod checkpoints;
 mod cli;
 mod completions;
+mod config;
 mod doctor;
 mod examples;
 mod getting_started;

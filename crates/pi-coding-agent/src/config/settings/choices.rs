@@ -104,7 +104,7 @@ named! {
     }
 }
 
-/// The names of the thinking levels, for the schema.
+/// A thinking level.
 #[derive(JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[allow(dead_code)] // Never constructed.

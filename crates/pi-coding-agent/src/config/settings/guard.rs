@@ -20,13 +20,13 @@ pub(crate) struct GuardSettings {
     pub(crate) sandbox: Option<SandboxMode>,
     /// Hosts that commands can reach: `off`, `on`, or a list of hosts.
     pub(crate) network: Option<NetworkSetting>,
-    /// The least confinement that the machine must support; otherwise no session starts.
+    /// Minimum isolation of commands; no session starts if the machine does not support it.
     pub(crate) require: Option<RequiredLevel>,
-    /// Directories that commands can write besides the working directory.
+    /// Directories that commands can write in addition to the working directory.
     pub(crate) writable_roots: Option<Vec<String>>,
     /// Files that neither commands nor tools can read.
     pub(crate) hidden: Option<Vec<String>>,
-    /// Files in writable directories that stay read-only, besides the default ones.
+    /// Files in writable directories that stay read-only, in addition to the default ones.
     pub(crate) protected: Option<Vec<String>>,
     /// Additional rule files.
     pub(crate) rules: Option<Vec<String>>,
@@ -73,7 +73,7 @@ pub(crate) struct ReviewerSettings {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Asks only where a rule says so.
+    /// Asks only where a rule requires it.
     #[default]
     Explore,
     /// Asks about every action that is not known to be safe. Commands that were not approved run
@@ -127,11 +127,11 @@ pub(crate) enum NetworkSwitch {
     On,
 }
 
-/// The least confinement that the machine must support.
+/// Minimum isolation of commands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequiredLevel {
-    /// No confinement is required.
+    /// No isolation is required.
     None,
     /// Landlock and a filter of system calls, or the equivalent of the platform.
     Landlock,

@@ -110,7 +110,7 @@ fn prune_below(
 }
 
 /// Removes the names of our types from an error message.
-fn without_type_names(problem: &str) -> String {
+pub(super) fn without_type_names(problem: &str) -> String {
     match problem.split_once("expected struct ") {
         Some((found, _)) => format!("{found}expected an object"),
         None => problem.to_owned(),
@@ -118,7 +118,7 @@ fn without_type_names(problem: &str) -> String {
 }
 
 /// Returns settings that consist of one value at a path.
-fn wrapped(path: &[String], value: &Value) -> Map<String, Value> {
+pub(super) fn wrapped(path: &[String], value: &Value) -> Map<String, Value> {
     let mut wrapped = value.clone();
     for name in path.iter().rev() {
         wrapped = Value::Object(Map::from_iter([(name.clone(), wrapped)]));

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::catalog::value_at;
+use super::defaults::defaults;
 use super::layer::{InvalidEntry, merge, migrate, prune, remove_user_only, typed};
 use super::{KEYS, SettingKey, Settings};
 use crate::config::ConfigError;
@@ -332,12 +334,31 @@ impl SettingsStore {
         result
     }
 
-    fn combine(&mut self) {
+    /// Returns the effective value at a path, and the file that sets it; `None` for a default.
+    pub fn value(&self, path: &[String]) -> Option<(Value, Option<SettingsScope>)> {
+        let layers = [
+            (&self.project, SettingsScope::Project, self.trusted),
+            (&self.user, SettingsScope::User, true),
+        ];
+        let is_set = |layer: &Layer| value_at(&layer.valid, path).is_some();
+        let set = layers.into_iter().find(|(layer, _, applies)| *applies && is_set(layer));
+        match set {
+            Some((_, scope, _)) => Some((value_at(&self.combined(), path)?.clone(), Some(scope))),
+            None => Some((value_at(&defaults(), path)?.clone(), None)),
+        }
+    }
+
+    fn combined(&self) -> Map<String, Value> {
         let mut all = self.user.valid.clone();
         if self.trusted {
             merge(&mut all, &self.project.valid);
         }
         merge(&mut all, &self.overrides);
+        all
+    }
+
+    fn combine(&mut self) {
+        let all = self.combined();
         // Each layer is valid, and so is their combination.
         self.settings = typed(&all).unwrap_or_default();
     }

@@ -1,0 +1,85 @@
+//! `pi config`: lists, prints and changes settings.
+
+mod change;
+mod list;
+
+use pi_coding_agent::config::settings::{Setting, SettingsCatalog};
+use pi_coding_agent::config::{SettingsScope, SettingsStore};
+use pi_coding_agent::{AgentOptions, Environment};
+use serde_json::Value;
+
+use super::{CommandResult, Failure, plain, success};
+use crate::environment;
+use crate::exit::note;
+use crate::flags::suggest;
+
+pub(super) use change::{set, unset};
+pub(super) use list::{get, list};
+
+/// The settings of the working directory.
+struct Configuration {
+    environment: Environment,
+    store: SettingsStore,
+    catalog: SettingsCatalog,
+}
+
+impl Configuration {
+    /// Loads the settings as a run does. Problems of the files are reported on stderr.
+    fn load() -> Result<Self, Failure> {
+        let environment = environment::read().map_err(Failure::failed)?;
+        let options = AgentOptions::new(environment.clone());
+        let mut problems = Vec::new();
+        let (store, _) = pi_coding_agent::load_settings(&options, None, &mut problems);
+        problems.extend(store.diagnostics());
+        problems.extend(store.guard_error().cloned());
+        problems.iter().for_each(|problem| note(&format!("warning: {problem}")));
+        Ok(Self { environment, store, catalog: SettingsCatalog::new() })
+    }
+
+    /// Finds a setting by its key.
+    fn setting(&self, key: &str) -> Result<Setting, Failure> {
+        self.catalog.find(key).ok_or_else(|| {
+            let keys: Vec<String> = self.catalog.settings().iter().map(Setting::key).collect();
+            let is_group = keys.iter().any(|known| known.starts_with(&format!("{key}.")));
+            if is_group {
+                return Failure::usage(format!("`{key}` is a group of settings"))
+                    .hint(format!("list its keys with `pi config list {key}`"));
+            }
+            let near = suggest::nearest(key, keys.iter().map(String::as_str)).or_else(|| {
+                // Without its group, or with another ending, a key is still recognizable.
+                let last = |known: &&String| known.rsplit('.').next() == key.rsplit('.').next();
+                let part = |known: &&String| {
+                    key.len() > 3 && known.to_lowercase().contains(&key.to_lowercase())
+                };
+                keys.iter().find(last).or_else(|| keys.iter().find(part)).map(String::as_str)
+            });
+            let failure = Failure::usage(format!("unknown setting `{key}`"));
+            match near {
+                Some(near) => failure.hint(format!("did you mean {near}?")),
+                None => failure.hint("list the settings with `pi config list`"),
+            }
+        })
+    }
+
+    /// Returns the effective value of a setting and its source, if it is known.
+    fn value(&self, setting: &Setting) -> Option<(Value, &'static str)> {
+        if let Some((value, scope)) = self.store.value(&setting.path) {
+            let source = match scope {
+                Some(SettingsScope::User) => "user",
+                Some(SettingsScope::Project) => "project",
+                None => "default",
+            };
+            return Some((value, source));
+        }
+        None
+    }
+}
+
+/// Returns a value as text: strings without quotes, other values as JSON, secrets redacted.
+fn text(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    plain::line(&crate::secrets::own().redact(&text), usize::MAX)
+}
