@@ -47,6 +47,7 @@ pub(crate) fn run(args: &CommandArgs) -> ExitCode {
         ["config", "get"] => config::get(args),
         ["config", "set"] => config::set(args),
         ["config", "unset"] => config::unset(args),
+        ["config", "schema"] => config::schema(args),
         ["auth", "check"] => auth::check(args),
         ["auth", "print-api-key"] => auth::api_key(args),
         ["auth", "print-bearer-token"] => auth::bearer_token(args),

@@ -1,16 +1,17 @@
-//! `pi config`: lists, prints and changes settings.
+//! `pi config`: lists, prints and changes settings, and prints the schemas of files.
 
 mod change;
 mod list;
 
 use pi_coding_agent::config::settings::{Setting, SettingsCatalog};
-use pi_coding_agent::config::{SettingsScope, SettingsStore};
+use pi_coding_agent::config::{SettingsScope, SettingsStore, schemas};
 use pi_coding_agent::{AgentOptions, Environment};
 use serde_json::Value;
 
 use super::{CommandResult, Failure, plain, success};
 use crate::environment;
-use crate::exit::note;
+use crate::exit::{note, print};
+use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
 
 pub(super) use change::{set, unset};
@@ -73,6 +74,14 @@ impl Configuration {
         }
         None
     }
+}
+
+/// Prints the JSON Schema of a file.
+pub(super) fn schema(args: &CommandArgs) -> CommandResult {
+    let name = args.word(0).unwrap_or_default();
+    let schema = schemas().into_iter().find(|schema| schema.name == name);
+    let schema = schema.ok_or_else(|| Failure::failed(format!("no schema is named {name}")))?;
+    Ok(print(&format!("{}\n", serde_json::to_string_pretty(&schema.schema)?)))
 }
 
 /// Returns a value as text: strings without quotes, other values as JSON, secrets redacted.

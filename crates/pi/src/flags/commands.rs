@@ -311,6 +311,10 @@ const CONFIG: &[Command] = &[
         .completes(Completes::Settings)
         .examples(&["pi config unset defaultModel"])
         .flags(&[PROJECT]),
+    Command::new("schema", "Print the JSON Schema of a configuration file, for editors")
+        .words("NAME", 1, 1)
+        .choices(&["settings", "models", "auth", "trust"])
+        .examples(&["pi config schema settings > ~/.pi/agent/settings.schema.json"]),
 ];
 
 const PROVIDER: Flag = Flag::new("provider", Group::General, "Name of the provider")

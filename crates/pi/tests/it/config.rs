@@ -136,6 +136,19 @@ fn the_list_shows_values_and_sources() {
 }
 
 #[test]
+fn schemas_are_printed_as_documented() {
+    let env = TestEnv::new();
+    for name in ["settings", "models", "auth", "trust"] {
+        let path = format!("{}/../../docs/schemas/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+        let documented: Value =
+            serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let printed: Value = serde_json::from_str(&env.out(&["config", "schema", name])).unwrap();
+        assert_eq!(printed, documented, "{name}");
+    }
+    assert_eq!(env.pi(&["config", "schema", "nonsense"]).status.code(), Some(2));
+}
+
+#[test]
 fn a_project_has_settings_of_its_own() {
     let env = TestEnv::new();
     let output = env.pi(&["config", "set", "--project", "defaultModel", "m1"]);

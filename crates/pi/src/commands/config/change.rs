@@ -13,7 +13,7 @@ pub(in crate::commands) fn set(args: &CommandArgs) -> CommandResult {
     let setting = configuration.setting(args.word(0).unwrap_or_default())?;
     let scope = scope(args, &setting)?;
     let value = parse(&setting, args.word(1).unwrap_or_default())?;
-    write(&mut configuration, &setting, scope, Some(value))
+    write(&mut configuration, &setting, scope, Some(&value))
 }
 
 pub(in crate::commands) fn unset(args: &CommandArgs) -> CommandResult {
@@ -68,7 +68,7 @@ fn write(
     configuration: &mut Configuration,
     setting: &Setting,
     scope: SettingsScope,
-    value: Option<Value>,
+    value: Option<&Value>,
 ) -> CommandResult {
     if scope == SettingsScope::Project && !configuration.store.is_trusted() {
         return Err(Failure::configuration(
@@ -81,7 +81,7 @@ fn write(
         return Err(Failure::configuration(problem.to_string()));
     }
     let path: Vec<&str> = setting.path.iter().map(String::as_str).collect();
-    configuration.store.update(scope, |changes| match &value {
+    configuration.store.update(scope, |changes| match value {
         Some(value) => changes.set(&path, value.clone()),
         None => changes.remove(&path),
     })?;
