@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 use pi_guard::confine::{Confined, ConfinementLevel};
 
+#[cfg(target_os = "linux")]
+use control_group::Group;
+
 use super::regular;
 use super::replace::replace;
 use super::{BoxFuture, Command, DirectoryEntry, Executor, FileKind, PathPredicate, Process, Stat};
@@ -78,7 +81,7 @@ impl Host {
 
     /// Starts a command as it is, in a control group.
     #[cfg(unix)]
-    async fn start(&self, command: &Command, group: &Group) -> io::Result<Process> {
+    async fn start(&self, command: &Command, group: &mut Group) -> io::Result<Process> {
         #[cfg(target_os = "linux")]
         if let Some(supervisor) = &self.supervisor {
             return supervised::spawn(supervisor, command, group).await;
@@ -189,10 +192,10 @@ impl Executor for Host {
     fn spawn<'a>(&'a self, command: &'a Command) -> BoxFuture<'a, io::Result<Process>> {
         Box::pin(async move {
             let Some(confined) = self.launcher() else {
-                return self.start(command, &Group::default()).await;
+                return self.start(command, &mut Group::default()).await;
             };
-            let (sandboxed, group) = guarded::prepare(&confined, command).await;
-            let mut process = self.start(&sandboxed, &group).await?;
+            let (sandboxed, mut group) = guarded::prepare(&confined, command).await;
+            let mut process = self.start(&sandboxed, &mut group).await?;
             process.tree = process.tree.with_notes(guarded::notes(confined, group));
             Ok(process)
         })
@@ -207,8 +210,8 @@ impl Executor for Host {
             let Some(confined) = self.launcher() else {
                 return piped::spawn(self, command).await;
             };
-            let (sandboxed, group) = guarded::prepare(&confined, command).await;
-            let mut process = piped::start(self, &sandboxed, &group).await?;
+            let (sandboxed, mut group) = guarded::prepare(&confined, command).await;
+            let mut process = piped::start(self, &sandboxed, &mut group).await?;
             process.tree = process.tree.with_notes(guarded::notes(confined, group));
             Ok(process)
         })
@@ -236,25 +239,14 @@ impl Executor for Host {
     }
 }
 
-/// The control group of a command, if it has one.
+/// Only Linux has control groups.
+#[cfg(all(unix, not(target_os = "linux")))]
 #[derive(Debug, Default)]
-#[cfg(unix)]
-struct Group {
-    #[cfg(target_os = "linux")]
-    control: Option<control_group::ControlGroup>,
-}
+struct Group;
 
-#[cfg(unix)]
+#[cfg(all(unix, not(target_os = "linux")))]
 impl Group {
-    /// Adds a process that has not started any other yet.
-    fn add(&self, process: Option<u32>) -> io::Result<()> {
-        #[cfg(target_os = "linux")]
-        if let (Some(group), Some(process)) = (&self.control, process) {
-            return group.add(process);
-        }
-        let _ = process;
-        Ok(())
-    }
+    fn add_later(&mut self, _: Option<u32>) {}
 }
 
 /// Opens a regular file for reading.

@@ -17,6 +17,13 @@ pub(super) fn kill_descendants(of: u32) {
     descendants(of, &processes()).into_iter().for_each(kill);
 }
 
+/// Returns a process and all its descendants.
+pub(crate) fn with_descendants(of: u32) -> Vec<u32> {
+    let mut all = descendants(of, &processes());
+    all.insert(0, of);
+    all
+}
+
 /// Kills all processes of a session.
 pub(crate) fn kill_session(session: u32) {
     let processes = processes();

@@ -37,11 +37,16 @@ async fn results(
     results
 }
 
+/// Waits until the command has its control group: that of a user other than root takes a while.
+const WAIT: &str =
+    "for i in $(seq 50); do grep -q /pi- /proc/self/cgroup && break; sleep 0.01; done; ";
+
 /// Returns true if this user may create control groups, so that limits of a whole command hold.
 async fn has_control_groups() -> bool {
-    let results = results(|limits| limits.processes = Some(40), |_, _| {}, "cat /proc/self/cgroup");
+    let script = format!("{WAIT} cat /proc/self/cgroup");
+    let results = results(|limits| limits.processes = Some(40), |_, _| {}, &script);
     let results = results.await;
-    // With bubblewrap, a command does not see its control group.
+    // With bubblewrap, a command does not see a group that it has had from the start.
     let has = results.iter().any(|result| result.contains("/pi-"));
     // The groups are removed with their commands.
     for line in
@@ -62,11 +67,12 @@ async fn a_fork_bomb_ends_at_the_limit_of_processes() {
     if !has_control_groups().await {
         return;
     }
-    let bomb =
-        "bomb() { bomb | bomb & }; bomb 2>/dev/null; for i in $(seq 100); do sleep 60 & done 2>&1";
+    let bomb = &format!(
+        "{WAIT} bomb() {{ bomb | bomb & }}; bomb 2>/dev/null; for i in $(seq 100); do sleep 60 & done 2>&1"
+    );
     // The shell retries for a while, so the command is not awaited.
     let settings =
-        |bash: &mut BashSettings, _: &Path| bash.max_timeout = Some(Duration::from_secs(1));
+        |bash: &mut BashSettings, _: &Path| bash.max_timeout = Some(Duration::from_secs(4));
     for result in results(|limits| limits.processes = Some(40), settings, bomb).await {
         assert!(result.contains("[The command reached its limit of 40 processes.]"), "{result}");
     }
@@ -79,6 +85,7 @@ async fn a_memory_hog_ends_at_the_limit_of_memory() {
     }
     // Several processes together.
     let hog = "for i in 1 2 3 4; do head -c 60M /dev/zero | tail -n 1 > /dev/null & done; wait";
+    let hog = &format!("{WAIT} {hog}");
     for result in results(|limits| limits.memory = Some(128 << 20), |_, _| {}, hog).await {
         let note = "[The command reached its limit of 128 MB of memory, and a process was killed.]";
         assert!(result.contains(note), "{result}");

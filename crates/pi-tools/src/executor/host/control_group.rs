@@ -4,13 +4,18 @@
 //! the user), or below it (for root, also version 1). Where neither is possible, only the limits of
 //! each process apply.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pi_guard::confine::Limits;
+use tokio::task::JoinHandle;
+
+use crate::supervisor::tree;
 
 const MOUNT: &str = "/sys/fs/cgroup";
 
@@ -18,16 +23,87 @@ const MOUNT: &str = "/sys/fs/cgroup";
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(1);
 
+/// Rounds of adding processes to a group.
+const ROUNDS: usize = 50;
+
+/// The time after which a command gets a control group. Adding a process to a group takes the
+/// kernel up to 20 milliseconds, too much for the many short commands. Until then, the kernel limits
+/// the processes of the user; only root gets a control group at once.
+const YOUNG: Duration = Duration::from_millis(100);
+
+/// The control group of a command as soon as it has one.
+#[derive(Debug, Default)]
+pub(super) struct Group {
+    limits: Limits,
+    group: Arc<Mutex<Option<ControlGroup>>>,
+    adding: Option<JoinHandle<()>>,
+}
+
+impl Group {
+    /// A group with these limits, which is created later.
+    pub(super) fn new(limits: Limits) -> Self {
+        Self { limits, group: Arc::default(), adding: None }
+    }
+
+    /// Adds a process that has not started any other: at once if nothing else limits it.
+    pub(super) async fn add(&mut self, process: Option<u32>) {
+        if !rustix::process::geteuid().is_root() || process.is_none() {
+            return self.add_later(process);
+        }
+        let limits = self.limits;
+        let create = tokio::task::spawn_blocking(move || {
+            let group = ControlGroup::create(&limits)?;
+            group.add(process?).ok()?;
+            Some(group)
+        });
+        // Without a group, the limits of each process apply.
+        let group = create.await.unwrap_or_default();
+        *self.group.lock().unwrap_or_else(PoisonError::into_inner) = group;
+    }
+
+    /// Adds a process and its descendants if it still runs after a while.
+    pub(super) fn add_later(&mut self, process: Option<u32>) {
+        let (limits, group) = (self.limits, Arc::clone(&self.group));
+        let Some(process) = process.filter(|_| limits != Limits::default()) else { return };
+        self.adding = Some(tokio::spawn(async move {
+            tokio::time::sleep(YOUNG).await;
+            // A command that is waited for has no group while this fails.
+            let _ = tokio::task::spawn_blocking(move || {
+                let new = ControlGroup::create(&limits);
+                if let Some(new) = &new {
+                    new.add_all(process);
+                }
+                *group.lock().unwrap_or_else(PoisonError::into_inner) = new;
+            })
+            .await;
+        }));
+    }
+
+    /// Returns the limits that the command reached, as sentences, after it has ended.
+    pub(super) fn reached(&self) -> Vec<String> {
+        let group = self.group.lock().unwrap_or_else(PoisonError::into_inner).take();
+        group.map(|group| group.reached()).unwrap_or_default()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(adding) = &self.adding {
+            adding.abort();
+        }
+    }
+}
+
 /// The groups of one command, which are removed on drop.
 #[derive(Debug)]
-pub(super) struct ControlGroup {
+struct ControlGroup {
     directories: Vec<PathBuf>,
     limits: Limits,
 }
 
 impl ControlGroup {
     /// Creates a group with these limits, if this user may.
-    pub(super) fn create(limits: &Limits) -> Option<Self> {
+    fn create(limits: &Limits) -> Option<Self> {
         if limits.processes.is_none() && limits.memory.is_none() {
             return None;
         }
@@ -41,7 +117,7 @@ impl ControlGroup {
         let name = format!("pi-{}-{number}", std::process::id());
         let mut group = Self { directories: Vec::new(), limits: *limits };
         for parent in parents(mount, own) {
-            remove_stale(&parent);
+            remove_stale(&parent, number);
             let directory = parent.join(&name);
             if fs::create_dir(&directory).is_ok() {
                 group.directories.push(directory);
@@ -63,14 +139,31 @@ impl ControlGroup {
             && write(["memory.max", "memory.limit_in_bytes"], self.limits.memory)
     }
 
+    /// Adds a process and all its descendants, with all that they start from now on.
+    fn add_all(&self, process: u32) {
+        let mut added = BTreeSet::new();
+        for _ in 0..ROUNDS {
+            // Processes may have started others before they were added.
+            let mut new = tree::with_descendants(process);
+            new.retain(|process| added.insert(*process));
+            if new.is_empty() {
+                break;
+            }
+            for process in new {
+                // The process may have ended.
+                let _ = self.add(process);
+            }
+        }
+    }
+
     /// Adds a process, with all that it starts from now on.
-    pub(super) fn add(&self, process: u32) -> io::Result<()> {
+    fn add(&self, process: u32) -> io::Result<()> {
         let process = process.to_string();
         self.directories.iter().try_for_each(|at| fs::write(at.join("cgroup.procs"), &process))
     }
 
     /// Returns the limits that the command reached, as sentences.
-    pub(super) fn reached(&self) -> Vec<String> {
+    fn reached(&self) -> Vec<String> {
         let counted = |names: [&str; 2], event: &str| {
             let files = self.directories.iter().flat_map(|at| names.map(|name| at.join(name)));
             files.filter_map(|file| fs::read_to_string(file).ok()).any(|text| {
@@ -142,14 +235,22 @@ fn delegates(parent: &Path) -> bool {
     ["pids", "memory"].iter().all(|name| enabled.split_ascii_whitespace().any(|on| on == *name))
 }
 
-/// Removes the groups of programs that were killed.
-fn remove_stale(parent: &Path) {
+/// Removes the groups of programs that were killed, and those of this one that still had processes
+/// when their command ended.
+fn remove_stale(parent: &Path, newest: u64) {
+    const RECENT: u64 = 16;
+    let own = std::process::id().to_string();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let program = name.to_str().and_then(|name| name.strip_prefix("pi-")?.split_once('-'));
-        let Some((program, _)) = program else { continue };
-        let is_number = program.bytes().all(|byte| byte.is_ascii_digit());
-        if is_number && !Path::new("/proc").join(program).exists() {
+        let Some((program, number)) = program else { continue };
+        let (Ok(_), Ok(number)) = (program.parse::<u32>(), number.parse::<u64>()) else { continue };
+        let is_old = if program == own {
+            number + RECENT < newest
+        } else {
+            !Path::new("/proc").join(program).exists()
+        };
+        if is_old {
             // Fails for a group with processes.
             let _ = fs::remove_dir(entry.path());
         }

@@ -15,8 +15,6 @@ use pi_guard::confine::{Confined, ConfinementLevel, Denial};
 
 #[cfg(unix)]
 use super::Group;
-#[cfg(target_os = "linux")]
-use super::control_group::ControlGroup;
 use super::directory::{Directory, is_change};
 #[cfg(unix)]
 use crate::executor::BoxFuture;
@@ -27,8 +25,7 @@ use crate::executor::{BaseEnvironment, Command};
 /// Number of attempts. No well-behaved program changes a path this often.
 const ATTEMPTS: usize = 100;
 
-/// Prepares a command: takes note of the repositories before the first one, and creates the control
-/// group.
+/// Prepares a command, and takes note of the repositories before the first one.
 #[cfg(unix)]
 pub(super) async fn prepare(confined: &Arc<Confined>, command: &Command) -> (Command, Group) {
     let sandboxed = self::command(confined, command);
@@ -38,15 +35,13 @@ pub(super) async fn prepare(confined: &Arc<Confined>, command: &Command) -> (Com
     #[cfg(target_os = "linux")]
     {
         let confined = Arc::clone(confined);
-        let work = tokio::task::spawn_blocking(move || {
-            confined.record_repositories();
-            Group { control: ControlGroup::create(confined.resource_limits()) }
-        });
-        // A panic is not expected; the command runs without a control group then.
-        (sandboxed, work.await.unwrap_or_default())
+        let group = Group::new(*confined.resource_limits());
+        // Without the record, all that is there counts as new.
+        let _ = tokio::task::spawn_blocking(move || confined.record_repositories()).await;
+        (sandboxed, group)
     }
     #[cfg(not(target_os = "linux"))]
-    (sandboxed, Group::default())
+    (sandboxed, Group)
 }
 
 /// Returns what is to be said about a command when all its processes are gone.
@@ -56,9 +51,7 @@ pub(super) fn notes(confined: Arc<Confined>, group: Group) -> BoxFuture<'static,
     {
         Box::pin(async move {
             let work = tokio::task::spawn_blocking(move || {
-                let mut notes =
-                    group.control.as_ref().map(ControlGroup::reached).unwrap_or_default();
-                drop(group);
+                let mut notes = group.reached();
                 let leftovers = confined.disable_leftovers(false);
                 notes.extend(leftovers.iter().map(|leftover| format!("{leftover}.")));
                 notes

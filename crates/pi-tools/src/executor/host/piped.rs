@@ -10,14 +10,14 @@ use crate::executor::{Command, PipedProcess};
 
 /// Starts a command outside of the host's sandbox.
 pub(in crate::executor) async fn spawn(host: &Host, command: &Command) -> io::Result<PipedProcess> {
-    start(host, command, &Group::default()).await
+    start(host, command, &mut Group::default()).await
 }
 
 /// Starts a command as it is, in a control group.
 pub(super) async fn start(
     host: &Host,
     command: &Command,
-    group: &Group,
+    group: &mut Group,
 ) -> io::Result<PipedProcess> {
     let (stdin_reader, stdin) = io::pipe()?;
     let (stdout, stdout_writer) = io::pipe()?;

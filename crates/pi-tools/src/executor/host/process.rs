@@ -12,7 +12,7 @@ use super::Group as ControlGroup;
 use crate::executor::{BaseEnvironment, BoxFuture, Command, Process, ProcessTree};
 
 /// Starts a command in its own process group.
-pub(super) fn spawn(command: &Command, group: &ControlGroup) -> io::Result<Process> {
+pub(super) fn spawn(command: &Command, group: &mut ControlGroup) -> io::Result<Process> {
     let mut start = std::process::Command::new(&command.program);
     start.args(&command.arguments).stdin(Stdio::null());
     let output = merged_output(&mut start)?;
@@ -24,12 +24,12 @@ pub(super) fn spawn(command: &Command, group: &ControlGroup) -> io::Result<Proce
 pub(super) fn run(
     mut start: std::process::Command,
     command: &Command,
-    control: &ControlGroup,
+    control: &mut ControlGroup,
 ) -> io::Result<Running> {
     use std::os::unix::process::CommandExt;
     start.process_group(0);
     let mut child = start_child(start, command)?;
-    control.add(child.id())?;
+    control.add_later(child.id());
     let group = Group(child.id().and_then(|id| Pid::from_raw(id.cast_signed())));
     let (send, receive) = tokio::sync::oneshot::channel();
     let waiting = tokio::spawn(async move {

@@ -16,7 +16,7 @@ use crate::supervisor::{ARGUMENT, Supervisor, message, tree};
 pub(super) async fn spawn(
     supervisor: &Supervisor,
     command: &Command,
-    group: &Group,
+    group: &mut Group,
 ) -> io::Result<Process> {
     let mut start = std::process::Command::new(&supervisor.program);
     let output = merged_output(&mut start)?;
@@ -29,13 +29,13 @@ pub(super) async fn run(
     mut start: std::process::Command,
     command: &Command,
     input: Option<OwnedFd>,
-    group: &Group,
+    group: &mut Group,
 ) -> io::Result<Running> {
     let (ours, theirs) = StdUnixStream::pair()?;
     start.arg(ARGUMENT).stdin(OwnedFd::from(theirs));
     let mut child = start_child(start, command)?;
     // The supervisor has not been told yet what to start.
-    group.add(child.id())?;
+    group.add(child.id()).await;
 
     ours.set_nonblocking(true)?;
     let mut channel = UnixStream::from_std(ours)?;
