@@ -417,6 +417,8 @@ async fn a_summary_of_an_extension_is_used() {
             let payload = Question::from(question.clone()).payload();
             assert_eq!(payload["type"], "session_before_compact");
             assert!(payload["branchEntries"].as_array().unwrap().len() > 3);
+            let files = json!({"read": [], "written": [], "edited": []});
+            assert_eq!(payload["preparation"]["fileOps"], files);
             Ok(Compaction::Summary(Box::new(CompactionText {
                 summary: "all of it".to_owned(),
                 first_kept_entry_id: question.preparation.first_kept.clone(),

@@ -164,7 +164,7 @@ fn write_tree(file: &Path, parents: &[Value]) {
 }
 
 /// One short exchange, then large prompts: a summary of the exchange may well be longer than it.
-/// Whatever becomes of the summary, the large prompts fit into the part that is kept.
+/// The large prompts fit into the part that is kept.
 #[tokio::test]
 async fn the_fallback_never_keeps_less_than_the_settings() {
     let keep = 20_000;
