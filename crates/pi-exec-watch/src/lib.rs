@@ -10,9 +10,11 @@
 
 mod filter;
 mod listener;
+mod memory;
 
 pub use filter::{install, probe};
 pub use listener::{Call, Event, Listener};
+pub use memory::read_memory;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use std::process::{Command, ExitStatus, Output};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
-use crate::{Call, Event, Listener, install, probe};
+use crate::{Call, Event, Listener, install, probe, read_memory};
 
 /// Runs `work` in a thread with the filter, and returns its listener.
 fn watched<T: Send + 'static>(
@@ -108,4 +108,22 @@ fn a_trial_has_no_effect_and_notices_a_listener() {
     let (listener, thread) = watched(|| probe().unwrap_err().kind());
     assert_eq!(answer(&listener, |_| true), []);
     assert_eq!(thread.join().unwrap(), io::ErrorKind::ResourceBusy);
+}
+
+#[test]
+fn memory_is_read_up_to_the_first_unreadable_page() {
+    let own = std::process::id();
+    let text = b"some text".to_vec();
+    let mut buffer = [0; 4];
+    let address = text.as_ptr() as u64;
+    assert_eq!(read_memory(own, address + 5, &mut buffer).unwrap(), 4);
+    assert_eq!(&buffer, b"text");
+    assert!(read_memory(own, 8, &mut buffer).is_err());
+    // The end of the stack of this thread is followed by nothing.
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let stack = maps.lines().find(|line| line.ends_with("[stack]")).unwrap();
+    let end = stack.split(['-', ' ']).nth(1).unwrap();
+    let end = u64::from_str_radix(end, 16).unwrap();
+    let mut buffer = [0; 256];
+    assert_eq!(read_memory(own, end - 16, &mut buffer).unwrap(), 16);
 }

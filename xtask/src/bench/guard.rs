@@ -127,8 +127,9 @@ fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f6
     policy.add(RuleFile::parse("bench", RULES, Layer::User).map_err(io::Error::other)?);
     let resolve = |name: &str| Path::new("/usr/bin").join(name).canonicalize().ok();
     let programs = policy.restricted_programs(&resolve);
-    let filter =
-        move |exec: &Exec, _: bool| policy.check_exec(exec, &PolicyContext::new(Path::new("/")));
+    let filter = move |exec: &Exec<'_>, _: bool| {
+        policy.check_exec(exec, &PolicyContext::new(Path::new("/")))
+    };
     let judge = ExecWatch::start(directory.path(), programs, Arc::new(resolve), Arc::new(filter))?;
     let watched = confined.clone().with_watch(judge.watch().own_start());
     let script = format!("for ((i = 0; i < {PROGRAMS}; i++)); do /bin/true; done");
@@ -156,14 +157,16 @@ fn programs(confined: &Confined, workspace: &Path, quick: bool) -> io::Result<f6
 fn exec_decision(rounds: u32) -> Option<f64> {
     let mut policy = Policy::new(Defaults::unattended());
     policy.add(RuleFile::parse("bench", RULES, Layer::User).ok()?);
-    let calls: Vec<Exec> = ["git status --short", "cc -O2 -c src/main.c -o main.o", "ls -l src"]
-        .iter()
-        .map(|line| {
-            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            let program = Path::new("/usr/bin").join(&words[0]);
-            Exec::new(program, words, PathBuf::from("/work"))
-        })
-        .collect();
+    let cwd = || PathBuf::from("/work");
+    let calls: Vec<Exec<'_>> =
+        ["git status --short", "cc -O2 -c src/main.c -o main.o", "ls -l src"]
+            .iter()
+            .map(|line| {
+                let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+                let program = Path::new("/usr/bin").join(&words[0]);
+                Exec::new(program, words, &cwd)
+            })
+            .collect();
     let context = PolicyContext::new(Path::new("/"));
     let took = cpu_of(rounds, Whose::Own, || {
         for _ in 0..100 {

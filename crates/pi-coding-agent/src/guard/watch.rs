@@ -179,7 +179,7 @@ impl Parts {
         let programs = super::read(&self.policy).restricted_programs(&*resolve);
         let (policy, approvals) = (Arc::clone(&self.policy), self.approvals.clone());
         let (cwd, home) = (self.environment.cwd.clone(), self.environment.home.clone());
-        let filter = Arc::new(move |exec: &pi_guard::policy::Exec, approved: bool| {
+        let filter = Arc::new(move |exec: &pi_guard::policy::Exec<'_>, approved: bool| {
             let context = PolicyContext::new(&cwd).with_home(home.as_deref());
             let part = super::read(&policy).check_exec(exec, &context)?;
             let may_be_approved = part.decision == Decision::Ask;

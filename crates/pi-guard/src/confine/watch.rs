@@ -12,6 +12,7 @@
 mod caller;
 pub(super) mod connect;
 
+use std::collections::HashMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -28,15 +29,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::{Exec, Part};
 use crate::shell::base_name;
-use caller::FileId;
+use caller::{FileId, Image};
 
 /// The most refused programs that are remembered.
 const MOST_REFUSED: usize = 64;
+/// The most programs that are remembered until they have started.
+const MOST_PERMITTED: usize = 256;
 const STACK: usize = 256 * 1024;
 
 /// Decides about a program: returns the reason why it must not start. The second argument is true
 /// if the command was approved ([`Watch::approved`]).
-pub type ExecFilter = Arc<dyn Fn(&Exec, bool) -> Option<Part> + Send + Sync>;
+pub type ExecFilter = Arc<dyn Fn(&Exec<'_>, bool) -> Option<Part> + Send + Sync>;
 
 /// Returns the real path of a program, given its name.
 pub type ProgramResolver = Arc<dyn Fn(&str) -> Option<PathBuf> + Send + Sync>;
@@ -153,13 +156,15 @@ impl Shared {
     }
 
     /// Returns the reason why a program must not start.
-    fn check(&self, mut exec: Exec, file: FileId, approved: bool) -> Option<Part> {
-        exec.known_as = self.known_as(&exec, file);
+    fn check(&self, image: &Image, thread: u32, approved: bool) -> Option<Part> {
+        let cwd = || caller::cwd(thread);
+        let mut exec = Exec::new(image.path.clone(), image.arguments(), &cwd);
+        exec.known_as = self.known_as(&exec, image.file);
         (self.filter)(&exec, approved)
     }
 
     /// Returns the usual names of a file that is called by another.
-    fn known_as(&self, exec: &Exec, file: FileId) -> Vec<String> {
+    fn known_as(&self, exec: &Exec<'_>, file: FileId) -> Vec<String> {
         let same = self.programs.iter().filter(|(_, known)| *known == file);
         let mut names: Vec<String> = same.map(|(name, _)| name.clone()).collect();
         let called = exec.arguments.first().map(|name| base_name(name));
@@ -211,6 +216,8 @@ struct Judge {
     shared: Arc<Shared>,
     approved: bool,
     start: Start,
+    /// Programs that may start, by the thread that starts each.
+    permitted: HashMap<u32, Image>,
 }
 
 /// How far the first program is that is not judged.
@@ -226,7 +233,8 @@ enum Start {
 impl Judge {
     fn new(listener: Listener, shared: Arc<Shared>, flags: u8) -> Self {
         let start = if flags & 2 == 0 { Start::Done } else { Start::Expected };
-        Self { listener, shared, approved: flags & 1 != 0, start }
+        let permitted = HashMap::new();
+        Self { listener, shared, approved: flags & 1 != 0, start, permitted }
     }
 
     /// Judges everything that is reported, until no process of the command is left.
@@ -264,21 +272,34 @@ impl Judge {
     }
 
     /// Judges a call. A process that has become a program that it must not be is killed.
-    fn is_allowed(&self, event: &Event) -> bool {
+    fn is_allowed(&mut self, event: &Event) -> bool {
+        let has_started = event.call == Call::Started;
+        let permitted = self.permitted.remove(&event.thread);
         // What cannot be read before a program starts is read when it has started. Programs are
         // often searched for by trying paths that do not exist.
-        let Ok((exec, Some(file))) = caller::read(event) else {
-            return event.call != Call::Started;
-        };
-        if !self.listener.is_pending(event) {
+        let Ok(image) = caller::read(event, permitted.as_ref()) else { return !has_started };
+        if has_started && permitted.is_some_and(|permitted| permitted == image) {
+            return true;
+        }
+        if let Some(refused) = self.shared.check(&image, event.thread, self.approved) {
+            // If the process is gone, its number may be that of another. A permission for it
+            // reaches no one, but a refusal would be reported.
+            if self.listener.is_pending(event) {
+                self.shared.note_refused(refused);
+                if has_started {
+                    self.kill(event);
+                }
+            }
             return false;
         }
-        let Some(refused) = self.shared.check(exec, file, self.approved) else { return true };
-        self.shared.note_refused(refused);
-        if event.call == Call::Started {
-            self.kill(event);
+        // Threads that found no program leave some behind.
+        if self.permitted.len() > MOST_PERMITTED {
+            self.permitted.clear();
         }
-        false
+        if !has_started {
+            self.permitted.insert(event.thread, image);
+        }
+        true
     }
 
     /// Kills the process of a call. If that fails, the call still does: programs do not continue

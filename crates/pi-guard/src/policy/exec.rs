@@ -5,7 +5,7 @@
 //! profile says about other commands does not: a build that removes its own output is the business
 //! of the sandbox.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::check::{Checker, only_reads};
 use super::forbidden::is_multi_call;
@@ -23,23 +23,24 @@ const MOST_LOADED: usize = 16;
 const LONGEST_TEXT: usize = 200;
 
 /// A program that a process is about to start, or has just become.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[allow(missing_debug_implementations)] // The closure implements no `Debug`.
+#[derive(Clone)]
 #[non_exhaustive]
-pub struct Exec {
+pub struct Exec<'a> {
     /// The path of the program, absolute or relative to `cwd`.
     pub program: PathBuf,
     /// The usual names of the file, if the path is a link to it or another name of it.
     pub known_as: Vec<String>,
     /// The arguments, beginning with the name under which the program is called.
     pub arguments: Vec<String>,
-    /// The working directory.
-    pub cwd: PathBuf,
+    /// Returns the working directory, which most decisions do not need.
+    pub cwd: &'a dyn Fn() -> PathBuf,
 }
 
-impl Exec {
+impl<'a> Exec<'a> {
     /// A program with its arguments, beginning with the name under which it is called.
     #[must_use]
-    pub fn new(program: PathBuf, arguments: Vec<String>, cwd: PathBuf) -> Self {
+    pub fn new(program: PathBuf, arguments: Vec<String>, cwd: &'a dyn Fn() -> PathBuf) -> Self {
         Self { program, known_as: Vec::new(), arguments, cwd }
     }
 
@@ -131,16 +132,33 @@ impl Policy {
     /// Returns the strictest decision about a program that is about to start, if it is one to ask
     /// or to forbid.
     #[must_use]
-    pub fn check_exec(&self, exec: &Exec, context: &PolicyContext<'_>) -> Option<Part> {
+    pub fn check_exec(&self, exec: &Exec<'_>, context: &PolicyContext<'_>) -> Option<Part> {
+        let mut commands = exec.commands();
+        let dashed = |(name, arguments): &(String, &[String])| {
+            let (program, subcommand) = programs::split_dashed(base_name(name))?;
+            let arguments = [&[subcommand.to_owned()], *arguments].concat();
+            Some((program.to_owned(), arguments))
+        };
+        let dashed: Vec<(String, Vec<String>)> = commands.iter().filter_map(dashed).collect();
+        commands.extend(dashed.iter().map(|(name, arguments)| (name.clone(), &arguments[..])));
+        // The usual case: nothing is known about the program.
+        let rules_on_arguments = self.restricts_files() || self.restricts_hosts();
+        commands.retain(|(name, arguments)| {
+            let base = base_name(name);
+            let is_restricted = |rule: &CommandRule| rule.may_name(name) || rule.may_name(base);
+            rules_on_arguments && !arguments.is_empty()
+                || programs::may_harm(base)
+                || self.strict_commands().any(is_restricted)
+        });
+        if commands.is_empty() {
+            return None;
+        }
         // Names are judged as they are: links were followed by the kernel.
-        let context = PolicyContext::new(&exec.cwd).with_home(context.home);
+        let cwd = (exec.cwd)();
+        let context = PolicyContext::new(&cwd).with_home(context.home);
         let mut checker = Checker::new(self, &context, "");
-        for (name, arguments) in exec.commands() {
-            checker.exec(&name, arguments, &exec.program);
-            if let Some((program, subcommand)) = programs::split_dashed(base_name(&name)) {
-                let arguments = [&[subcommand.to_owned()], arguments].concat();
-                checker.exec(program, &arguments, Path::new(program));
-            }
+        for (name, arguments) in commands {
+            checker.exec(&name, arguments);
         }
         let strict = |part: &Part| part.decision > Decision::Allow;
         let parts = checker.parts.into_iter().filter(strict);
@@ -156,21 +174,10 @@ impl Policy {
 
 impl Checker<'_> {
     /// Adds what rules and the list of damage say about a command of which every word is known.
-    fn exec(&mut self, name: &str, arguments: &[String], real: &Path) {
+    fn exec(&mut self, name: &str, arguments: &[String]) {
         let base = base_name(name);
         let policy = self.policy;
-        let is_own = base == base_name(&real.to_string_lossy());
-        let program = Program { written: name, real: is_own.then(|| real.to_owned()) };
-        let is_named = |rule: &&CommandRule| {
-            rule.prefix.first().is_some_and(|first| first.iter().any(|name| program.is(name)))
-        };
-        let rules: Vec<&CommandRule> = policy.strict_commands().filter(is_named).collect();
-        let may_harm = programs::may_harm(base);
-        let rules_on_arguments = policy.restricts_files() || policy.restricts_hosts();
-        // The usual case: nothing is known about the program.
-        if rules.is_empty() && !may_harm && !rules_on_arguments {
-            return;
-        }
+        let program = Program { written: name, real: None };
         let words = std::iter::once(name).chain(arguments.iter().map(String::as_str));
         let command = Command { words: words.map(Word::plain).collect(), ..Command::default() };
         // An approval of the program by its name covers it under this path.
@@ -182,12 +189,12 @@ impl Checker<'_> {
         if let Some(damage) = damage.filter(|damage| damage.reach == Reach::Machine) {
             self.part(base, Decision::Forbid, damage.reason);
         }
-        for rule in rules {
+        for rule in policy.strict_commands() {
             if rule.matches(&command, &program, &|_, _| false, &|_| false) == Match::Yes {
                 self.by_rule(base, rule.decision, &rule.origin, rule.justification.as_deref());
             }
         }
-        if rules_on_arguments {
+        if policy.restricts_files() || policy.restricts_hosts() {
             // Of a program that is not known, an argument is no file that it writes: compilers and
             // the like start many programs of their own.
             let reads = only_reads(&command) || !programs::find(base).is_known();
@@ -201,6 +208,8 @@ impl Checker<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::super::{Defaults, Layer, RuleFile};
     use super::*;
 
@@ -232,7 +241,8 @@ mod tests {
         let mut policy = Policy::new(Defaults::unattended());
         policy.add(RuleFile::parse("rules.toml", RULES, Layer::User).unwrap());
         let arguments = arguments.iter().map(|&text| text.to_owned()).collect();
-        let mut exec = Exec::new(program.into(), arguments, "/work".into());
+        let cwd = || PathBuf::from("/work");
+        let mut exec = Exec::new(program.into(), arguments, &cwd);
         exec.known_as = known_as.iter().map(|&name| name.to_owned()).collect();
         policy.check_exec(&exec, &PolicyContext::new(Path::new("/")))
     }

@@ -63,6 +63,12 @@ impl CommandRule {
         }
     }
 
+    /// Returns true if the rule may match a program with this name or path.
+    pub(super) fn may_name(&self, name: &str) -> bool {
+        let program = Program { written: name, real: None };
+        self.prefix.first().is_some_and(|first| first.iter().any(|name| program.is(name)))
+    }
+
     /// Returns true if the words of the rule occur in this order in text that cannot be analyzed,
     /// with little between them.
     pub(super) fn is_mentioned(&self, tokens: &[&str]) -> bool {
@@ -88,7 +94,7 @@ impl CommandRule {
 impl Program<'_> {
     /// Returns true if this is the written or the real name of the program. Case is ignored, as some
     /// file systems do.
-    pub(super) fn is(&self, name: &str) -> bool {
+    fn is(&self, name: &str) -> bool {
         let real = self.real.as_ref().and_then(|path| path.to_str());
         [Some(self.written), real].into_iter().flatten().any(|path| {
             path.eq_ignore_ascii_case(name)

@@ -1,14 +1,12 @@
 //! Reading which program a process would start, or has become.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use pi_exec_watch::{Call, Event};
-
-use crate::policy::Exec;
+use pi_exec_watch::{Call, Event, read_memory};
 
 /// Limits of what is read before a program starts. Longer arguments are read when it has started,
 /// at once.
@@ -17,6 +15,11 @@ const MOST_ARGUMENTS: usize = 1024;
 const MOST_BYTES: usize = 128 * 1024;
 /// The bytes that are read at a time: most arguments are short.
 const CHUNK: usize = 256;
+/// The same for the arguments of a program that has started.
+const LINE: usize = 4096;
+
+/// Directories that a command may see differently.
+const PRIVATE: [&str; 4] = ["/dev", "/proc", "/run", "/tmp"];
 
 /// A file, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,51 +40,87 @@ impl FileId {
     }
 }
 
-/// Returns the program of a call and its file. The caller must check afterwards that the call still
-/// waits.
-pub(super) fn read(event: &Event) -> io::Result<(Exec, Option<FileId>)> {
-    let process = PathBuf::from(format!("/proc/{}", event.thread));
-    let cwd = fs::read_link(process.join("cwd"))?;
-    match event.call {
-        Call::Started => {
-            let program = process.join("exe");
-            let path = fs::read_link(&program)?;
-            let file = FileId::of(&program).ok_or(io::ErrorKind::NotFound)?;
-            let line = fs::read(process.join("cmdline"))?;
-            let line = line.strip_suffix(b"\0").unwrap_or(&line);
-            let arguments = line.split(|byte| *byte == 0).map(text).collect();
-            Ok((Exec::new(without_mark(path), arguments, cwd), Some(file)))
-        }
-        Call::Exec { directory, path, arguments, pointer } => {
-            let memory = Memory { file: File::open(process.join("mem"))?, pointer };
-            let path =
-                PathBuf::from(std::ffi::OsString::from_vec(memory.string(path, LONGEST_PATH)?));
-            let arguments = memory.strings(arguments)?;
-            let file = |from: &str| FileId::of(&process.join(from).join(&path));
-            let (program, file) = match directory {
-                _ if path.is_absolute() => {
-                    let in_root = path.strip_prefix("/").unwrap_or(&path);
-                    let file = FileId::of(&process.join("root").join(in_root));
-                    (path, file)
-                }
-                None => {
-                    let file = file("cwd");
-                    (path, file)
-                }
-                Some(descriptor) => {
-                    let from = format!("fd/{descriptor}");
-                    let opened = fs::read_link(process.join(&from))?;
-                    // An empty path means the descriptor itself.
-                    let is_itself = path.as_os_str().is_empty();
-                    let found =
-                        if is_itself { FileId::of(&process.join(&from)) } else { file(&from) };
-                    let program = if is_itself { without_mark(opened) } else { opened.join(&path) };
-                    (program, found)
-                }
-            };
-            Ok((Exec::new(program, arguments, cwd), file))
-        }
+/// A program that a process would become, or has become.
+#[derive(PartialEq, Eq)]
+pub(super) struct Image {
+    pub(super) file: FileId,
+    pub(super) path: PathBuf,
+    /// The arguments, each with a zero byte at its end.
+    pub(super) line: Vec<u8>,
+}
+
+impl Image {
+    pub(super) fn arguments(&self) -> Vec<String> {
+        let line = self.line.strip_suffix(b"\0").unwrap_or(&self.line);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        line.split(|byte| *byte == 0).map(text).collect()
     }
+}
+
+/// Returns the working directory of a thread.
+pub(super) fn cwd(thread: u32) -> PathBuf {
+    fs::read_link(format!("/proc/{thread}/cwd")).unwrap_or_else(|_| "/".into())
+}
+
+/// Returns the program of a call. The caller must check afterwards that the call still waits. If
+/// the program is the `expected` one, its path is not looked up again.
+pub(super) fn read(event: &Event, expected: Option<&Image>) -> io::Result<Image> {
+    let thread = event.thread;
+    let (directory, path, arguments, pointer) = match event.call {
+        Call::Started => return started(thread, expected),
+        Call::Exec { directory, path, arguments, pointer } => (directory, path, arguments, pointer),
+    };
+    let memory = Memory { thread, pointer };
+    let path = memory.string(path, LONGEST_PATH)?;
+    let path = PathBuf::from(std::ffi::OsString::from_vec(path));
+    let line = memory.strings(arguments)?;
+    let process = || PathBuf::from(format!("/proc/{thread}"));
+    let not_found = || io::Error::from(io::ErrorKind::NotFound);
+    let (path, file) = match directory {
+        // The same file in the view of a command.
+        _ if path.is_absolute() && !PRIVATE.iter().any(|place| path.starts_with(place)) => {
+            let file = FileId::of(&path);
+            (path, file)
+        }
+        _ if path.is_absolute() => {
+            let in_root = path.strip_prefix("/").unwrap_or(&path);
+            let file = FileId::of(&process().join("root").join(in_root));
+            (path, file)
+        }
+        None => {
+            let file = FileId::of(&process().join("cwd").join(&path));
+            (path, file)
+        }
+        Some(descriptor) => {
+            let from = process().join(format!("fd/{descriptor}"));
+            let opened = fs::read_link(&from)?;
+            // An empty path means the descriptor itself.
+            if path.as_os_str().is_empty() {
+                (without_mark(opened), FileId::of(&from))
+            } else {
+                (opened.join(&path), FileId::of(&from.join(&path)))
+            }
+        }
+    };
+    Ok(Image { file: file.ok_or_else(not_found)?, path, line })
+}
+
+/// Returns the program that a thread has become.
+fn started(thread: u32, expected: Option<&Image>) -> io::Result<Image> {
+    let program = format!("/proc/{thread}/exe");
+    let file = FileId::of(Path::new(&program)).ok_or(io::ErrorKind::NotFound)?;
+    let mut opened = File::open(format!("/proc/{thread}/cmdline"))?;
+    let mut line = vec![0; LINE];
+    let count = opened.read(&mut line)?;
+    line.truncate(count);
+    if count == LINE {
+        opened.read_to_end(&mut line)?;
+    }
+    let path = match expected {
+        Some(expected) if expected.file == file && expected.line == line => expected.path.clone(),
+        _ => without_mark(fs::read_link(program)?),
+    };
+    Ok(Image { file, path, line })
 }
 
 /// Removes what the kernel adds to the path of a file that has none any more.
@@ -90,13 +129,9 @@ fn without_mark(path: PathBuf) -> PathBuf {
     name.map(PathBuf::from).unwrap_or(path)
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// The memory of another process.
 struct Memory {
-    file: File,
+    thread: u32,
     /// The bytes of an address.
     pointer: usize,
 }
@@ -107,7 +142,7 @@ impl Memory {
         let mut read = Vec::new();
         let mut chunk = [0; CHUNK];
         loop {
-            let count = self.file.read_at(&mut chunk, address)?;
+            let count = read_memory(self.thread, address, &mut chunk)?;
             let chunk = chunk.get(..count).unwrap_or_default();
             if let Some(end) = memchr::memchr(0, chunk) {
                 read.extend_from_slice(&chunk[..end]);
@@ -121,18 +156,18 @@ impl Memory {
         }
     }
 
-    /// Reads the texts of a list of addresses, which ends in zero.
-    fn strings(&self, list: u64) -> io::Result<Vec<String>> {
+    /// Reads the texts of a list of addresses, which ends in zero; each gets a zero byte at its
+    /// end.
+    fn strings(&self, list: u64) -> io::Result<Vec<u8>> {
         let mut strings = Vec::new();
-        let mut left = MOST_BYTES;
-        let mut addresses = [0; 64 * 8];
-        let mut at = list;
+        let mut addresses = [0; 16 * 8];
+        let (mut at, mut number) = (list, 0);
         // No list is an empty one.
         if list == 0 {
             return Ok(strings);
         }
         loop {
-            let count = self.file.read_at(&mut addresses, at)?;
+            let count = read_memory(self.thread, at, &mut addresses)?;
             let whole = count - count % self.pointer;
             if whole == 0 {
                 return Err(io::ErrorKind::InvalidData.into());
@@ -144,10 +179,10 @@ impl Memory {
                 if address == 0 {
                     return Ok(strings);
                 }
-                let string = self.string(address, left)?;
-                left = left.saturating_sub(string.len());
-                strings.push(text(&string));
-                if strings.len() > MOST_ARGUMENTS || left == 0 {
+                strings.extend(self.string(address, MOST_BYTES)?);
+                strings.push(0);
+                number += 1;
+                if number > MOST_ARGUMENTS || strings.len() > MOST_BYTES {
                     return Err(io::ErrorKind::InvalidData.into());
                 }
             }
