@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pi_session::{
     ListOptions, NewSession, OpenOptions, Session, SessionError, SessionIndex, SessionInfo,
-    find_by_id, most_recent, read_header, session_files,
+    directory_from_text, find_by_id, most_recent, read_header, session_files,
 };
 
 use crate::Environment;
@@ -164,7 +164,7 @@ fn find(
     let sessions = index.list(&ListOptions::default()).sessions;
     match by_name(&sessions, reference, &environment.cwd).as_slice() {
         [] => Err(SelectSessionError::NotFound(reference.to_owned())),
-        [one] if Path::new(&one.cwd) == environment.cwd => Ok((one.path.clone(), None)),
+        [one] if directory_from_text(&one.cwd) == environment.cwd => Ok((one.path.clone(), None)),
         [one] => Ok((one.path.clone(), Some((one.id.clone(), one.cwd.clone())))),
         several => Err(SelectSessionError::AmbiguousName(reference.to_owned(), several.len())),
     }

@@ -10,7 +10,7 @@ use pi_protocol::json::from_str_repairing;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::SessionError;
+use crate::{SessionError, directory_from_text};
 
 /// Number of bytes of a file in which a header is searched.
 const HEADER_LIMIT: usize = 1024 * 1024;
@@ -126,7 +126,8 @@ pub fn most_recent(directory: &Path, cwd: Option<&Path>) -> Result<Option<PathBu
         .collect();
     files.sort_unstable_by(|a, b| b.cmp(a));
     Ok(files.into_iter().map(|(_, path)| path).find(|path| {
-        read_header(path).is_some_and(|header| cwd.is_none_or(|cwd| Path::new(&header.cwd) == cwd))
+        read_header(path)
+            .is_some_and(|header| cwd.is_none_or(|cwd| directory_from_text(&header.cwd) == cwd))
     }))
 }
 

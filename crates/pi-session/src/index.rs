@@ -110,7 +110,7 @@ impl SessionIndex {
             match &record.summary {
                 None => problems.push(SessionError::NotASession(path)),
                 Some(summary) => {
-                    if options.cwd.as_ref().is_none_or(|cwd| summary.cwd() == cwd) {
+                    if options.cwd.as_ref().is_none_or(|cwd| summary.cwd() == *cwd) {
                         sessions.extend(record.info(path));
                     }
                 }

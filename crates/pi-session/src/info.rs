@@ -11,8 +11,9 @@ use pi_protocol::SessionHeader;
 use serde::{Deserialize, Serialize};
 
 use crate::log::{Access, Log, LogFile, Span};
+use crate::own_words::own_words;
 use crate::searchable::Glimpse;
-use crate::{SessionError, files, time};
+use crate::{SessionError, directory_from_text, files, time};
 
 /// A list shows the beginning of the first message, which may be a pasted file.
 const FIRST_MESSAGE_CHARS: usize = 300;
@@ -118,7 +119,7 @@ impl Summary {
         if self.first.is_none()
             && let Some((crate::TextKind::User, text)) = &line.text
         {
-            self.first = Some(text.chars().take(FIRST_MESSAGE_CHARS).collect());
+            self.first = Some(own_words(text).chars().take(FIRST_MESSAGE_CHARS).collect());
         }
     }
 
@@ -139,8 +140,8 @@ impl Summary {
         }
     }
 
-    pub(crate) fn cwd(&self) -> &Path {
-        Path::new(&self.cwd)
+    pub(crate) fn cwd(&self) -> PathBuf {
+        directory_from_text(&self.cwd)
     }
 }
 

@@ -16,6 +16,7 @@
 //! and Markdown.
 
 pub mod compaction;
+mod directory_text;
 mod effects;
 mod error;
 #[cfg(feature = "export")]
@@ -25,6 +26,7 @@ mod index;
 mod info;
 mod log;
 mod migrate;
+mod own_words;
 mod projection;
 mod roles;
 mod searchable;
@@ -32,6 +34,7 @@ mod session;
 mod time;
 mod tree;
 
+pub use directory_text::{directory_from_text, directory_to_text};
 pub use effects::EffectsResolver;
 pub use error::SessionError;
 #[cfg(feature = "export")]

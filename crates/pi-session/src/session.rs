@@ -23,6 +23,7 @@ use pi_protocol::{AgentMessage, Entry, EntryBody, Extra, SessionHeader};
 use serde::de::IgnoredAny;
 
 use crate::SessionError;
+use crate::directory_text::{directory_from_text, directory_to_text};
 use crate::log::{Head, Kind, Log, Reader, split_message};
 use crate::tree::{Index, Tree};
 
@@ -97,6 +98,8 @@ struct Label {
 #[derive(Debug)]
 pub struct Session {
     header: SessionHeader,
+    /// The directory that the header names.
+    cwd: PathBuf,
     log: Log,
     /// The file that was opened, even if the log is a migrated copy in memory.
     opened: Option<PathBuf>,
@@ -127,7 +130,7 @@ impl Session {
             None => uuid::Uuid::now_v7().to_string(),
         };
         let parent = new.parent.map(|path| path.to_string_lossy().into_owned());
-        let cwd = new.cwd.to_string_lossy().into_owned();
+        let cwd = directory_to_text(&new.cwd);
         let header = SessionHeader::new(id, timestamp, cwd, parent);
         let directory = new.directory.as_ref();
         let target = directory.map(|directory| directory.join(crate::files::file_name(&header)));
@@ -142,7 +145,7 @@ impl Session {
         let header = SessionHeader::new(
             uuid::Uuid::now_v7().to_string(),
             crate::time::now(),
-            cwd.into().to_string_lossy().into_owned(),
+            directory_to_text(&cwd.into()),
             None,
         );
         let mut session = Self::empty(header, Log::Memory { bytes: Vec::new(), target: None });
@@ -153,6 +156,7 @@ impl Session {
 
     fn empty(header: SessionHeader, log: Log) -> Self {
         Self {
+            cwd: directory_from_text(&header.cwd),
             header,
             log,
             opened: None,
@@ -187,7 +191,7 @@ impl Session {
 
     /// Returns the working directory in the header.
     pub fn cwd(&self) -> &Path {
-        Path::new(&self.header.cwd)
+        &self.cwd
     }
 
     /// Returns the path of the file, which may not exist yet; `None` for a session in memory.

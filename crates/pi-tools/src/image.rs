@@ -5,7 +5,7 @@ mod fit;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use pi_agent::ToolOutput;
-use pi_protocol::{ImageResize, UserBlock};
+use pi_protocol::{ImageContent, ImageResize, UserBlock};
 use serde_json::json;
 
 /// Settings for images, which depend on the model in use.
@@ -118,6 +118,51 @@ pub(crate) fn show(bytes: Vec<u8>, mime_type: &'static str, images: &ImageSettin
         json!({ "type": "image", "data": data, "mimeType": shown.mime_type, "note": note });
     ToolOutput::blocks(vec![UserBlock::text(note), UserBlock::image(data, shown.mime_type)])
         .with_structured_content(structured)
+}
+
+/// Images of a prompt in a form that models accept, with notes for the model.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[non_exhaustive]
+pub struct FittedImages {
+    /// The images that can be sent.
+    pub images: Vec<ImageContent>,
+    /// Notes on scaled, converted and omitted images.
+    pub notes: Vec<String>,
+}
+
+/// Scales and converts the images of a prompt as `read` does with those of files.
+pub async fn fit_images(images: Vec<ImageContent>, settings: ImageSettings) -> FittedImages {
+    let mut result = FittedImages::default();
+    for image in images {
+        let resize = settings.resize.clone();
+        let fitting = tokio::task::spawn_blocking(move || fit_image(image, resize.as_ref()));
+        match fitting.await {
+            Ok(Ok((image, hints))) => {
+                result.images.push(image);
+                result.notes.extend(hints);
+            }
+            Ok(Err(omitted)) => result.notes.push(omitted.to_string()),
+            Err(_) => result.notes.push(Omitted::NotResized.to_string()),
+        }
+    }
+    result
+}
+
+fn fit_image(
+    image: ImageContent,
+    resize: Option<&ImageResize>,
+) -> Result<(ImageContent, Vec<String>), Omitted> {
+    let is_bitmap = image.mime_type == BITMAP;
+    if resize.is_none() && !is_bitmap {
+        return Ok((image, Vec::new()));
+    }
+    let failed = if is_bitmap { Omitted::NotConverted } else { Omitted::NotResized };
+    let bytes = BASE64_STANDARD.decode(&image.data).map_err(|_| failed)?;
+    let mime_type = mime_type(&bytes).ok_or(failed)?;
+    let shown = fitted(bytes, mime_type, resize)?;
+    let data = BASE64_STANDARD.encode(&shown.bytes);
+    let fitted = ImageContent { data, mime_type: shown.mime_type.to_owned(), ..image };
+    Ok((fitted, shown.hints))
 }
 
 #[cfg(feature = "images")]

@@ -54,7 +54,7 @@ pub use executor::{
 };
 pub use find::find;
 pub use grep::grep;
-pub use image::ImageSettings;
+pub use image::{FittedImages, ImageSettings, fit_images};
 pub use ls::ls;
 pub use process::process;
 pub use read::read;

@@ -115,7 +115,7 @@ impl Workspace {
     }
 
     /// Returns the image settings.
-    pub(crate) fn image_settings(&self) -> ImageSettings {
+    pub fn image_settings(&self) -> ImageSettings {
         self.images.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 

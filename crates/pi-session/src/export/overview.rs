@@ -3,6 +3,7 @@
 use pi_protocol::{AgentMessage, EntryBody, Message};
 
 use super::escape;
+use crate::own_words::own_words;
 use crate::projection::text_of;
 use crate::{Session, SessionError, SessionStats};
 
@@ -40,7 +41,7 @@ impl Overview {
                 }
                 EntryBody::Message(AgentMessage::Llm(Message::User(message))) => {
                     first = first.or_else(|| {
-                        Some(escape::first_line(&text_of(&message.content), 80))
+                        Some(escape::first_line(own_words(&text_of(&message.content)), 80))
                             .filter(|line| !line.is_empty())
                     });
                 }

@@ -15,6 +15,7 @@ use super::prose::{self, Breaks};
 use super::tool::Outcome;
 use super::{ansi, escape, overview, tool};
 use crate::EffectsResolver;
+use crate::own_words::{own_words, split_files};
 use crate::projection::text_of;
 use crate::roles::{
     BashExecution, BranchSummaryMessage, CompactionSummaryMessage, ExtensionMessage,
@@ -101,10 +102,10 @@ impl Writer<'_, '_> {
         Some(match message {
             Message::User(user) => {
                 self.open("user", "User", "");
-                self.content(&user.content, Breaks::Hard);
+                self.prompt(&user.content);
                 self.close();
                 let text = text_of(&user.content);
-                Row::new("user", if text.trim().is_empty() { "(image)" } else { &text })
+                Row::new("user", if text.trim().is_empty() { "(image)" } else { own_words(&text) })
             }
             Message::Assistant(assistant) => self.assistant(assistant),
             Message::System(system) => self.system(system),
@@ -353,6 +354,33 @@ impl Writer<'_, '_> {
                     }
                 }
             }
+        }
+    }
+
+    /// Writes a prompt: the words of the user as prose, attached files as they are.
+    fn prompt(&mut self, content: &UserContent) {
+        let blocks = match content {
+            MessageContent::Text(text) => return self.words(text),
+            MessageContent::Blocks(blocks) => blocks,
+        };
+        for block in blocks {
+            match block {
+                UserBlock::Text(text) => self.words(&text.text),
+                UserBlock::Image(image) => tool::image(self.out, image),
+                UserBlock::Unknown(fields) => tool::raw(self.out, fields),
+            }
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        let (files, own) = split_files(text);
+        if !files.is_empty() {
+            self.out.push_str("<pre>");
+            escape::text(self.out, files);
+            self.out.push_str("</pre>\n");
+        }
+        if files.is_empty() || !own.is_empty() {
+            self.prose(own, Breaks::Hard);
         }
     }
 

@@ -70,3 +70,43 @@ fn a_second_session_of_the_same_files_stores_nothing_again() {
     let second = run();
     assert!(second - first < 2000, "{first}, then {second}");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sessions_of_a_directory_with_an_invalid_name_are_found_again() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let env = TestEnv::new();
+    let directory = env.project().join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&directory).unwrap();
+    let run = |arguments: &[&str]| {
+        let output = env.command(arguments).current_dir(&directory).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let _server = model(&env, &[("write", json!({"path": "new", "content": "x"}))]);
+    run(&["-p", "Write a file"]);
+    assert!(directory.join("new").exists());
+    assert!(run(&["sessions", "list"]).contains("Write a file"));
+    run(&["undo"]);
+    assert!(!directory.join("new").exists());
+    let server = model(&env, &[]);
+    run(&["-c", "-p", "And now?"]);
+    assert!(server.requests()[0].to_string().contains("Write a file"));
+}
+
+#[test]
+fn a_session_that_begins_with_a_file_has_the_words_of_the_user_as_its_title() {
+    let env = TestEnv::new();
+    fs::write(env.project().join("a.txt"), "line one\n").unwrap();
+    let _server = model(&env, &[]);
+    env.out(&["-p", "@a.txt", "Explain **this** file"]);
+    let list = env.out(&["sessions", "list"]);
+    assert!(list.contains("Explain **this** file") && !list.contains("<file"), "{list}");
+    let directory = pi_session::session_directory(&env.agent(), &env.project());
+    let session = fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
+    let page = env.project().join("page.html");
+    env.out(&["sessions", "export", session.to_str().unwrap(), page.to_str().unwrap()]);
+    let html = fs::read_to_string(page).unwrap();
+    assert!(html.contains("<title>Explain **this** file"), "title");
+    assert!(html.contains("Explain <strong>this</strong> file"), "prose");
+}

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use pi_coding_agent::config::SettingsStore;
 use pi_coding_agent::{checkpoint_directory, checkpoints_off};
-use pi_session::SessionInfo;
+use pi_session::{SessionInfo, directory_from_text};
 use pi_tools::checkpoint::{CheckpointError, Checkpoints, Limits};
 
 use crate::commands::failure::Failure;
@@ -109,7 +109,7 @@ impl Candidate {
     }
 
     fn open(session: &SessionInfo, agent: &Path) -> Result<Self, Failure> {
-        let root = PathBuf::from(&session.cwd);
+        let root = directory_from_text(&session.cwd);
         if !root.is_dir() {
             return Err(Failure::failed(format!("{} does not exist any more", root.display())));
         }
