@@ -72,7 +72,7 @@ impl Exit {
             Self::Usage => "Invalid command line",
             Self::Truncated => "The answer was cut off at the model's output limit",
             Self::Limit => "A limit of the run was reached before the work was done",
-            Self::NoModel => "No model, or no credentials for it",
+            Self::NoModel => "No model that can be used, or no valid credentials for it",
             Self::Configuration => "A configuration file cannot be used",
             Self::Unavailable => "Not available in this version",
             Self::SandboxUnavailable => "Commands cannot be sandboxed as required",

@@ -16,6 +16,7 @@ mod exit;
 mod flags;
 mod hints;
 mod modes;
+mod provider_errors;
 mod secrets;
 mod topics;
 

@@ -10,7 +10,7 @@ use pi_tools::toolset::BUILTIN_TOOLS;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::models::UnusableModel;
+use crate::models::{CredentialSource, UnusableModel};
 
 use super::{AgentSession, ModelSource, SessionEvent, SettingChange};
 use crate::create::ToolChange;
@@ -129,6 +129,11 @@ impl AgentSession {
         };
         let found = models.look_up(provider, Some(id)).await.map_err(|why| not_found(Some(why)))?;
         if found.replaced { Err(not_found(None)) } else { Ok(found.model) }
+    }
+
+    /// Returns the source of the key for the model.
+    pub fn credential_source(&self) -> Option<CredentialSource> {
+        self.0.models.as_ref()?.credential_source(&self.model()?.provider)
     }
 
     /// Returns true if a provider has credentials.

@@ -20,6 +20,7 @@ use crate::commands::plain::PlainWriter;
 use crate::exit::{Exit, fail, fail_with_hint, note, on_write_error};
 use crate::flags::suggest;
 use crate::hints::Hint as _;
+use crate::provider_errors::{Explanation, explain_last};
 
 /// Submits the prompts and prints the last answer.
 pub(super) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
@@ -136,9 +137,12 @@ fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAns
     let exit = exit_code(session, outcome);
     let message = match (exit, outcome) {
         (Exit::Interrupted, _) => "Request was aborted",
-        (Exit::Failed, Outcome::Failed { error }) => {
+        (_, Outcome::Failed { error }) => {
             if streamed.is_none() {
                 write_unsaved(session);
+            }
+            if let Some(Explanation { message, hint, .. }) = explain_last(session) {
+                return fail_with_hint(&message, hint.as_deref(), exit);
             }
             if error.is_empty() { "Request error" } else { error }
         }
@@ -162,7 +166,9 @@ fn show(session: &AgentSession, outcome: &Outcome, streamed: Option<&StreamedAns
 /// Returns the exit code that reports the outcome of a run.
 pub(super) fn exit_code(session: &AgentSession, outcome: &Outcome) -> Exit {
     match (outcome, last_answer(session)) {
-        (Outcome::Failed { .. }, _) => Exit::Failed,
+        (Outcome::Failed { .. }, _) => {
+            explain_last(session).map_or(Exit::Failed, |explanation| explanation.exit)
+        }
         (Outcome::Aborted, _) => Exit::Interrupted,
         (_, None) => Exit::Failed,
         (_, Some(answer)) if answer.stop_reason == StopReason::Length => Exit::Truncated,
