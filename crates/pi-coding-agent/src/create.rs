@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_agent::AgentTool;
 use pi_protocol::{Model, Provider, ThinkingLevel};
+use pi_session::{Session, newer_unreadable};
 use pi_tools::supervisor::Supervisor;
 use pi_tools::{ConnectError, ExecutorSpec};
 use secrecy::SecretString;
@@ -39,7 +40,7 @@ use crate::extension::{Extension, ExtensionFailure, Extensions, NoUi, RunMode, U
 use crate::guard::{Approvals, Approver, GuardError};
 use crate::models::SelectModelError;
 use crate::omissions::Omission;
-use crate::resources::ResourceFlags;
+use crate::resources::{ResourceFlags, invalid_flags};
 use crate::runtime::{AgentRuntime, WeakAgentRuntime};
 use crate::session::{AgentSession, SessionEvent, StartReason};
 use crate::session_selector::{SelectSessionError, SessionSelector};
@@ -174,6 +175,9 @@ pub enum CreateError {
     /// The tool selection names tools that do not exist.
     #[error(transparent)]
     Tools(#[from] UnknownToolError),
+    /// A skill or template of the options cannot be loaded.
+    #[error("{0}")]
+    Resource(Diagnostic),
     /// The executor cannot be used.
     #[error(transparent)]
     Executor(#[from] ConnectError),
@@ -236,6 +240,11 @@ async fn assemble(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(AgentRuntime, Vec<Omission>), CreateError> {
     services.check_restrictions()?;
+    let invalid = invalid_flags(&options.environment, &options.resources);
+    if let Some(invalid) = invalid.into_iter().next() {
+        diagnostics.retain(|diagnostic| *diagnostic != invalid);
+        return Err(CreateError::Resource(invalid));
+    }
     let directory = {
         let settings = services.settings();
         resolve_session_directory(&options.environment, options.session_dir.as_deref(), &settings)
@@ -248,6 +257,9 @@ async fn assemble(
             "No project session found with id '{id}'; creating a new session with that id."
         );
         diagnostics.push(Diagnostic::warning(None, message));
+    }
+    if options.session == SessionSelector::Latest {
+        diagnostics.extend(continued(&log, &directory.path));
     }
     let reason = if log.is_empty() { StartReason::Startup } else { StartReason::Resume };
     if let Some(name) = options.name.as_deref().map(str::trim)
@@ -265,6 +277,18 @@ async fn assemble(
     let runtime = AgentRuntime::new(session.clone(), services, &weak);
     diagnostics.extend(start(&runtime, &session, reason).await);
     Ok((runtime, omissions))
+}
+
+/// Reports what the latest session could not be, for a user who wants to continue it.
+fn continued(log: &Session, directory: &Path) -> Vec<Diagnostic> {
+    let opened = log.path().filter(|_| !log.is_empty());
+    let skipped = newer_unreadable(directory, opened).into_iter().map(|path| {
+        Diagnostic::warning(path, "not a readable session, so an earlier one is continued")
+    });
+    let none = log.is_empty().then(|| {
+        Diagnostic::warning(None, "no session to continue in this directory; starting a new one")
+    });
+    if none.is_some() { none.into_iter().collect() } else { skipped.collect() }
 }
 
 /// Starts the first session. No one else can subscribe yet, so failures become diagnostics.

@@ -36,6 +36,7 @@ pub use system_files::SystemText;
 pub use system_prompt::{Section, SectionNameError, ToolPrompt};
 
 use crate::{Diagnostic, Environment};
+pub(crate) use discover::invalid_flags;
 pub(crate) use discover::normalize;
 use discover::{Candidate, Kind, candidates};
 

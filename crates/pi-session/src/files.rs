@@ -131,6 +131,18 @@ pub fn most_recent(directory: &Path, cwd: Option<&Path>) -> Result<Option<PathBu
     }))
 }
 
+/// Returns the files that are newer than the session of [`most_recent`] and cannot be read, because
+/// their first line is damaged or missing.
+pub fn newer_unreadable(directory: &Path, latest: Option<&Path>) -> Vec<PathBuf> {
+    let modified = |path: &Path| std::fs::metadata(path).ok()?.modified().ok();
+    let newest = latest.and_then(modified);
+    let files = session_files(directory).unwrap_or_default().into_iter();
+    let newer = files.filter(|path| {
+        Some(path.as_path()) != latest && newest.is_none_or(|newest| modified(path) >= Some(newest))
+    });
+    newer.filter(|path| read_header(path).is_none()).collect()
+}
+
 /// Returns the session file with exactly this id.
 pub fn find_by_id(directory: &Path, id: &str) -> Result<Option<PathBuf>, SessionError> {
     let mut files = session_files(directory)?;

@@ -39,7 +39,9 @@ pub use effects::EffectsResolver;
 pub use error::SessionError;
 #[cfg(feature = "export")]
 pub use export::{HtmlOptions, MarkdownOptions, ToolDetail};
-pub use files::{find_by_id, most_recent, read_header, session_directory, session_files};
+pub use files::{
+    find_by_id, most_recent, newer_unreadable, read_header, session_directory, session_files,
+};
 pub use index::{
     ListOptions, Listing, SearchHit, SearchOptions, SearchResults, SessionIndex, Snippet,
 };

@@ -133,4 +133,22 @@ impl Arguments {
         }
         conflicts
     }
+
+    /// Returns a warning for each argument that has no effect.
+    pub(crate) fn without_effect(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.no_session && self.continue_latest {
+            warnings.push(
+                "--continue has no effect with --no-session; the run starts a new session"
+                    .to_owned(),
+            );
+        }
+        if self.mode == Some(Mode::Rpc) && !self.messages.is_empty() {
+            warnings.push(
+                "messages on the command line are not sent in RPC mode; send a prompt command"
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
 }

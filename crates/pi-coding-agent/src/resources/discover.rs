@@ -9,8 +9,8 @@ use super::patterns::Entries;
 use super::scan::{Depth, markdown_files};
 use super::skills::{Layout, skill_files};
 use super::source::{ResourceScope, SourceInfo};
-use super::{ResourceOptions, ResourceSettings};
-use crate::Diagnostic;
+use super::{ResourceFlags, ResourceOptions, ResourceSettings};
+use crate::{Diagnostic, Environment};
 
 /// The kind of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +170,23 @@ impl Source {
     }
 }
 
+/// Returns the skills and templates of a run that cannot be loaded.
+pub(crate) fn invalid_flags(environment: &Environment, flags: &ResourceFlags) -> Vec<Diagnostic> {
+    let options = ResourceOptions {
+        environment: environment.clone(),
+        trusted: false,
+        user: ResourceSettings::default(),
+        project: ResourceSettings::default(),
+        packages: Vec::new(),
+        flags: flags.clone(),
+    };
+    let mut invalid = Vec::new();
+    for kind in [Kind::Skills, Kind::Prompts] {
+        from_flags(kind, &options, &mut invalid);
+    }
+    invalid
+}
+
 fn from_flags(
     kind: Kind,
     options: &ResourceOptions,
@@ -189,7 +206,7 @@ fn from_flags(
                 found.extend(sources.map(|source| Candidate { source, named }));
             }
             Err(problem) => {
-                let message = format!("the {} `{flag}` is ignored: {problem}", kind.noun());
+                let message = format!("the {} `{flag}` cannot be loaded: {problem}", kind.noun());
                 diagnostics.push(Diagnostic::error(path, message));
             }
         }

@@ -5,6 +5,7 @@
 
 mod change;
 mod check;
+mod hidden;
 mod list;
 mod print;
 

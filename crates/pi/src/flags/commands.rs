@@ -351,11 +351,13 @@ const AUTH: &[Command] = &[
             .details("A number followed by ms, s, m or h."),
     ]),
     Command::new("list", "List the sources of credentials, without their values").flags(&[JSON]),
-    Command::new("set", "Store an API key, read from stdin")
+    Command::new("set", "Store an API key")
         .words("PROVIDER", 1, 1)
         .completes(Completes::Providers)
         .details(
-            "For example: read -rs KEY && printf %s \"$KEY\" | pi auth set openai\n\
+            "On a terminal, pi asks for the key and does not show it. Otherwise it is read from \
+             stdin, for example: pass show openai | pi auth set openai
+\
              The key is stored in auth.json of the agent directory, which only you can read. To \
              look a key up on demand, write \"$NAME\" or \"!command\" into that file instead.",
         ),

@@ -114,12 +114,13 @@ const OPTIONS: &[Setting] = &[
             .takes("LEVEL")
             .choices(LEVELS)
             .details("If the model does not support the level, the nearest supported level is used."),
-        Value(|a, level| match level.parse() {
-            Ok(level) => a.thinking = Some(level),
-            Err(_) => a.warnings.push(format!(
-                "Invalid thinking level \"{level}\". Valid values: {}",
-                LEVELS.join(", ")
-            )),
+        Checked(|a, level| {
+            let parsed = level.parse().map_err(|_| {
+                let levels = LEVELS.join(", ");
+                format!("Invalid thinking level \"{level}\". Valid values: {levels}")
+            });
+            a.thinking = Some(parsed?);
+            Ok(())
         }),
     ),
     option(

@@ -74,7 +74,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
         return parse_command(command, words.into_iter().skip(1).collect());
     }
     let mistyped = words.first().and_then(|first| mistyped_command(first));
-    let (arguments, mut errors) = parse_arguments(words);
+    let (mut arguments, mut errors) = parse_arguments(words);
     if let Some(near) = mistyped.filter(|_| !arguments.print && arguments.mode.is_none()) {
         let typed = arguments.messages.join(" ");
         let errors = vec![format!(
@@ -95,6 +95,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
     if !errors.is_empty() {
         return Err(Invalid { errors, path: Vec::new() });
     }
+    arguments.warnings.extend(arguments.without_effect());
     Ok(match unavailable(&arguments) {
         Some(text) => Request::Unavailable(text),
         None => Request::Run(Box::new(arguments)),

@@ -16,6 +16,7 @@ pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
     auth.check().iter().for_each(|problem| note(&format!("warning: {problem}")));
     let registry = ModelRegistry::new(environment, file, move |provider| auth.look_up(provider));
     registry.find_local_servers().await;
+    report_unsupported(&registry).await;
     let available = registry.available();
     if available.is_empty() {
         return fail_with_hint(
@@ -31,4 +32,15 @@ pub(super) async fn run(environment: Environment, search: &str) -> ExitCode {
     let mut text = model_table(&rows).join("\n");
     text.push('\n');
     print(&text)
+}
+
+/// Reports the providers whose models are missing from the list although they have a key.
+async fn report_unsupported(registry: &ModelRegistry) {
+    for provider in registry.models().providers() {
+        if registry.credential_source(provider).is_some()
+            && let Err(why) = registry.check_provider(provider).await
+        {
+            note(&format!("warning: the models of {provider} are not listed: {why}"));
+        }
+    }
 }

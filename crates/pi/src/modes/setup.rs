@@ -15,7 +15,7 @@ use pi_tools::supervisor::Supervisor;
 
 use crate::arguments::Arguments;
 use crate::commands::failure::guard_exit;
-use crate::exit::{Exit, fail_with_hint, note};
+use crate::exit::{Exit, fail, fail_with_hint, note};
 use crate::hints::Hint as _;
 
 /// A new agent, and what the user is told about it.
@@ -32,6 +32,9 @@ pub(super) async fn create(
     ui: Arc<dyn Ui>,
     mode: RunMode,
 ) -> Result<Agent, ExitCode> {
+    if let Err(error) = check_directories(arguments, &environment) {
+        return Err(fail(&error, Exit::Usage));
+    }
     let warnings = arguments.warnings.iter().map(|text| Diagnostic::warning(None, text));
     let warnings: Vec<Diagnostic> = warnings.collect();
     let mut options = options(arguments, environment);
@@ -80,11 +83,24 @@ fn report(notice: &SessionEvent) {
     note(&format!("{severity}: {path}{message}{hint}"));
 }
 
+/// Checks that the directories of --add-dir exist.
+fn check_directories(arguments: &Arguments, environment: &Environment) -> Result<(), String> {
+    let added = arguments.settings.get("guard").and_then(|guard| guard["writableRoots"].as_array());
+    for path in added.into_iter().flatten().filter_map(|path| path.as_str()) {
+        let directory = environment.expand(path, &environment.cwd);
+        if !directory.is_dir() {
+            let directory = directory.display();
+            return Err(format!("--add-dir: {directory} is not a directory; create it first"));
+        }
+    }
+    Ok(())
+}
+
 fn exit(error: &CreateError) -> Exit {
     match error {
         CreateError::Model(_) => Exit::NoModel,
         CreateError::Guard(error) => guard_exit(error),
-        CreateError::Tools(_) => Exit::Usage,
+        CreateError::Tools(_) | CreateError::Resource(_) => Exit::Usage,
         CreateError::UnsandboxedExecutor(_) => Exit::SandboxUnavailable,
         _ => Exit::Failed,
     }

@@ -304,3 +304,52 @@ fn storing_a_key_keeps_everything_else() {
     assert!(said.contains("auth.json: line 1, column 2: "), "{said}");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "{broken");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_key_is_asked_for_on_a_terminal_and_not_shown() {
+    use crate::terminal::Terminal;
+
+    let env = TestEnv::new();
+    let stored = || std::fs::read_to_string(env.agent().join("auth.json")).unwrap_or_default();
+    let mut terminal = Terminal::start(env.command(&["auth", "set", "openai"]));
+    terminal.wait_for("API key of openai (not shown): ");
+    terminal.type_text("sk-hidden\x03");
+    let (status, shown) = terminal.finish();
+    assert_eq!((status.code(), stored().as_str()), (Some(130), ""), "{shown}");
+    let mut terminal = Terminal::start(env.command(&["auth", "set", "openai"]));
+    terminal.wait_for("API key of openai (not shown): ");
+    terminal.type_text("sk-hidden\r");
+    terminal.wait_for("stored a key for openai");
+    let (status, shown) = terminal.finish();
+    assert!(status.success() && stored().contains("sk-hidden"), "{shown}");
+    assert!(!shown.contains("sk-hidden"), "{shown}");
+}
+
+/// The same explanation everywhere.
+#[test]
+fn a_run_explains_an_unusable_key_like_the_check() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let auth = r#"{"openai": {"type": "api_key", "key": "$NOPE_VAR"}}"#;
+    std::fs::write(env.agent().join("auth.json"), auth).unwrap();
+    let why = "The stored key of openai cannot be resolved: the variable NOPE_VAR is not set. \
+               Correct it in auth.json.";
+    for arguments in [
+        &["auth", "check", "--provider", "openai"][..],
+        &["--model", "openai/gpt-5", "-p", "hi"],
+        &["--list-models"],
+    ] {
+        let (_, stderr) = env.failure(arguments);
+        assert!(stderr.contains(why), "{arguments:?}: {stderr}");
+    }
+    let missing = "No API key found for groq. Set GROQ_API_KEY or store a key in auth.json.";
+    for arguments in [
+        &["auth", "check", "--provider", "groq"][..],
+        &["--model", "groq/openai/gpt-oss-120b", "-p", "hi"],
+    ] {
+        let (_, stderr) = env.failure(arguments);
+        assert!(stderr.contains(missing), "{arguments:?}: {stderr}");
+        assert!(stderr.contains("store a key with `pi auth set groq`"), "{arguments:?}: {stderr}");
+    }
+}

@@ -261,3 +261,29 @@ fn invalid_rule_files_are_errors() {
     let sentence = finding.trim_start_matches("error: ");
     assert!(message.starts_with(&format!("pi: {sentence}\nhint: ")), "{message}");
 }
+
+#[test]
+fn causes_are_reported_once_with_the_right_fix() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.agent()).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(env.agent().join(name), text).unwrap();
+    write("auth.json", "{ broken");
+    write("settings.json", r#"{ "shellPath": "/nosuch/bash" }"#);
+    let (code, found) = findings(&env, &[("ANTHROPIC_API_KEY", "k")]);
+    assert_eq!(code, Some(1));
+    let broken: Vec<_> = found.iter().filter(|one| one.2.contains("correct the file")).collect();
+    let [(about_file, state, _, fix)] = broken.as_slice() else { panic!("{broken:?}") };
+    assert_eq!((about_file.as_str(), state.as_str()), ("credentials", "error"));
+    assert!(fix.starts_with("Fix the file"), "{fix}");
+    assert_eq!(about(&found, "keys"), ["ok: anthropic (ANTHROPIC_API_KEY)"]);
+    let shell = "error: shellPath is /nosuch/bash, which does not exist: every command fails";
+    assert_eq!(about(&found, "shell"), [shell]);
+    write("settings.json", r#"{ "guard": { "profile": "carefull" } }"#);
+    let (_, found) = findings(&env, &[]);
+    assert_eq!(about(&found, "settings"), [""; 0], "the check of the rules reports it");
+    assert!(about(&found, "rules")[0].starts_with("error: "), "{found:?}");
+    let (_, found) = findings(&TestEnv::new(), &[("MISTRAL_API_KEY", "k")]);
+    let unsupported = "warning: mistral (MISTRAL_API_KEY) cannot be used: this version does not \
+                       support mistral (format mistral-conversations)";
+    assert_eq!(about(&found, "keys"), [unsupported]);
+}

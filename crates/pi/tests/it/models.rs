@@ -1,12 +1,13 @@
 //! The model that was asked for, or an error: defaults, sessions, `--model` and local servers.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
 use serde_json::{Value, json};
 
-use crate::scenarios::format::Reply;
+use crate::scenarios::format::{Part, Reply, Status};
 use crate::scenarios::server::Server;
 use crate::test_env::TestEnv;
 
@@ -304,4 +305,21 @@ fn providers_of_models_json_that_lack_something_are_named() {
     let (_, _, stderr) = run(&env, &[], &["--model", "bare/m", "-p", "hi"]);
     let expected = "provider \"bare\": \"baseUrl\" has no scheme: write http://localhost:8081/v1";
     assert!(stderr.contains(expected), "{stderr}");
+}
+
+#[test]
+fn a_refused_key_is_named_and_exits_with_5() {
+    let env = TestEnv::new();
+    let body = json!({"error": {"message": "Incorrect API key provided"}});
+    let status = Status { code: 401, headers: BTreeMap::new(), body };
+    let server = Server::start(vec![Reply::Parts(vec![Part::Status(status)])]).unwrap();
+    let provider = json!({"baseUrl": server.url(), "apiKey": "k", "api": "openai-completions",
+        "models": [{"id": "m1"}]});
+    write(&env, "models.json", &json!({"providers": {"mock": provider}}));
+    let (code, stdout, stderr) = run(&env, &[], &["-p", "hi"]);
+    let expected = "pi: mock/m1: mock refused the key (401): 401: \
+                    {\"message\":\"Incorrect API key provided\"}\n\
+                    hint: check the apiKey of mock in models.json, and see `pi auth check \
+                    --provider mock`\n";
+    assert_eq!((code, stdout.as_str(), stderr.as_str()), (Some(5), "", expected));
 }

@@ -192,3 +192,54 @@ fn json_and_rpc_mode_have_an_event() {
         assert!(stderr.contains("1 extension is not loaded"), "{stderr}");
     }
 }
+
+#[test]
+fn arguments_that_name_nothing_are_errors() {
+    let env = TestEnv::new();
+    let server = answering(&env, 1);
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["--skill", "nosuch"],
+            "pi: [ROOT]/project/nosuch: the skill `nosuch` cannot be loaded: no such file or directory\n",
+        ),
+        (
+            &["--prompt-template", "nosuch"],
+            "pi: [ROOT]/project/nosuch: the prompt template `nosuch` cannot be loaded: no such file \
+             or directory\n",
+        ),
+        (
+            &["--add-dir", "nosuch"],
+            "pi: --add-dir: [ROOT]/project/nosuch is not a directory; create it first\n",
+        ),
+        (
+            &["--thinking", "ultra"],
+            "pi: Invalid thinking level \"ultra\". Valid values: off, minimal, low, medium, high, \
+             xhigh, max\nhint: see `pi --help`\n",
+        ),
+    ];
+    for (arguments, expected) in cases {
+        let (code, stderr) = env.failure(&[*arguments, &["-p", "hi"]].concat());
+        assert_eq!((code, env.stable(&stderr).as_str()), (Some(2), *expected), "{arguments:?}");
+    }
+    assert!(server.requests().is_empty());
+}
+
+#[test]
+fn continuing_something_else_is_reported() {
+    let env = TestEnv::new();
+    let _server = answering(&env, 9);
+    let expected = "pi: warning: no session to continue in this directory; starting a new one\n";
+    assert_eq!(stderr(&env, &["-c", "-p", "hi"]), expected);
+    assert_eq!(stderr(&env, &["-c", "-p", "hi"]), "");
+    let expected = "pi: warning: --continue has no effect with --no-session; the run starts a new \
+                    session\n";
+    assert_eq!(stderr(&env, &["-c", "--no-session", "-p", "hi"]), expected);
+    let sessions = pi_session::session_directory(&env.agent(), &env.project());
+    write(&sessions.join("2099-01-01T00-00-00-000Z_x.jsonl"), "broken\n");
+    let warning = stderr(&env, &["-c", "-p", "hi"]);
+    let expected = "_x.jsonl: not a readable session, so an earlier one is continued\n";
+    assert!(warning.ends_with(expected), "{warning}");
+    let expected = "pi: warning: messages on the command line are not sent in RPC mode; send a \
+                    prompt command\n";
+    assert_eq!(stderr(&env, &["--mode", "rpc", "hello"]), expected);
+}

@@ -1,7 +1,7 @@
 //! A program on a terminal of its own.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// A running program whose standard streams are a terminal.
 pub(crate) struct Terminal {
     child: Child,
+    input: File,
     output: Receiver<Vec<u8>>,
     seen: String,
 }
@@ -29,6 +30,7 @@ impl Terminal {
         let child = command.spawn().unwrap();
         // The terminal ends when its last user is gone, so this process must not keep it open.
         drop(command);
+        let input = File::from(controller.try_clone().unwrap());
         let (sender, output) = mpsc::channel();
         std::thread::spawn(move || {
             let mut file = File::from(controller);
@@ -40,7 +42,7 @@ impl Terminal {
                 }
             }
         });
-        Self { child, output, seen: String::new() }
+        Self { child, input, output, seen: String::new() }
     }
 
     /// Waits until the terminal shows a text.
@@ -57,6 +59,11 @@ impl Terminal {
                 }
             }
         }
+    }
+
+    /// Types a text.
+    pub(crate) fn type_text(&mut self, text: &str) {
+        self.input.write_all(text.as_bytes()).unwrap();
     }
 
     /// Sends a signal to the program, such as `INT`.

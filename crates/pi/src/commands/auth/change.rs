@@ -1,14 +1,14 @@
 //! `pi auth set` and `pi auth remove`: keys stored in `auth.json`.
 //!
-//! A key is read from stdin: arguments are visible to all users of the machine and stay in the
-//! shell history.
+//! A key is read from stdin, hidden if that is a terminal: arguments are visible to all users of the
+//! machine and stay in the shell history.
 
 use std::io::{IsTerminal as _, Read as _};
 
 use pi_coding_agent::config::StoredCredential;
 
-use super::{CommandResult, Failure, open};
-use crate::exit::{hint, note, print};
+use super::{CommandResult, Failure, hidden, open};
+use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
 
@@ -64,13 +64,17 @@ pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
 
 fn read_key(provider: &str) -> Result<String, Failure> {
     let stdin = std::io::stdin();
-    if stdin.is_terminal() {
-        return Err(Failure::usage("the key must be piped in, so that it is not shown")
-            .hint(format!("run: read -rs KEY && printf %s \"$KEY\" | pi auth set {provider}")));
-    }
+    let failed = |error: std::io::Error| Failure::failed(format!("cannot read the key: {error}"));
     let mut bytes = Vec::new();
-    let read = stdin.lock().take(LONGEST + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::failed(format!("cannot read the key: {error}")))?;
+    if stdin.is_terminal() {
+        let line = hidden::read_line(&format!("API key of {provider} (not shown): "));
+        match line.map_err(failed)? {
+            Some(line) => bytes.extend(line.into_bytes()),
+            None => return Err(Failure::new("nothing was stored", Exit::Interrupted)),
+        }
+    } else {
+        stdin.lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
+    }
     // The error does not quote the input, which may be most of a secret.
     let wrong = |problem: &str| {
         Err(Failure::usage(format!("standard input {problem}; nothing was stored")))

@@ -30,6 +30,19 @@ pub(super) fn program(environment: &Environment) -> Vec<Finding> {
 /// Checks that there is a shell for commands.
 pub(super) fn shell(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "shell";
+    if let Some(path) = &load(environment).settings().shell_path {
+        let shell = environment.expand(path, &environment.cwd);
+        if shell.is_file() {
+            return vec![Finding::good(ABOUT, format!("{} (shellPath)", shell.display()))];
+        }
+        let message =
+            format!("shellPath is {}, which does not exist: every command fails", shell.display());
+        return vec![Finding::error(
+            ABOUT,
+            message,
+            "Correct or remove shellPath in settings.json.",
+        )];
+    }
     let usual = PathBuf::from("/bin/bash");
     let bash = usual.is_file().then_some(usual).or_else(|| find(environment, "bash"));
     if let Some(bash) = bash {

@@ -2,8 +2,8 @@
 //! resolve a key.
 
 use pi_coding_agent::Environment;
-use pi_coding_agent::models::CredentialSource;
 use pi_coding_agent::models::local::ServerKind;
+use pi_coding_agent::models::{CredentialSource, UnusableModel};
 
 use super::Finding;
 use crate::commands::auth::wait;
@@ -45,13 +45,16 @@ pub(super) fn file(environment: &Environment) -> Vec<Finding> {
 pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     const ABOUT: &str = "keys";
     let credentials = Credentials::open(environment);
-    let stored = credentials.store.list().unwrap_or_default();
+    // A file that cannot be read is reported by the check of the file, not once per provider.
+    let listed = credentials.store.list();
+    let is_readable = listed.is_ok();
+    let stored = listed.unwrap_or_default();
     let models = credentials.registry.models();
     let others = models.providers().filter(|provider| stored.iter().all(|name| name != provider));
     let mut good = Vec::new();
     let mut findings = Vec::new();
     for provider in stored.iter().map(String::as_str).chain(others) {
-        match check(&credentials, provider) {
+        match check(&credentials, provider, is_readable) {
             KeyState::Absent => {}
             KeyState::Good(source) => good.push(format!("{provider} ({source})")),
             KeyState::Bad(finding) => findings.push(finding),
@@ -59,7 +62,7 @@ pub(super) fn keys(environment: &Environment) -> Vec<Finding> {
     }
     if !good.is_empty() {
         findings.insert(0, Finding::good(ABOUT, good.join(", ")));
-    } else if findings.is_empty() && running(environment).is_empty() {
+    } else if findings.is_empty() && is_readable && running(environment).is_empty() {
         findings.push(Finding::warning(
             ABOUT,
             "no credentials found in the environment or in auth.json",
@@ -102,10 +105,10 @@ enum KeyState {
     Bad(Finding),
 }
 
-fn check(credentials: &Credentials, provider: &str) -> KeyState {
+fn check(credentials: &Credentials, provider: &str, is_readable: bool) -> KeyState {
     const ABOUT: &str = "keys";
     let bad = |message: String, fix: String| KeyState::Bad(Finding::warning(ABOUT, message, fix));
-    if let Err(error) = credentials.store.get(provider) {
+    if is_readable && let Err(error) = credentials.store.get(provider) {
         let fix = format!("Fix it, or remove it with `pi auth remove {provider}`.");
         return KeyState::Bad(Finding::from(ABOUT, &error.diagnostic(), &fix));
     }
@@ -138,16 +141,14 @@ fn check(credentials: &Credentials, provider: &str) -> KeyState {
         );
         return bad(message, fix);
     }
-    if !registry.models().is_supported(provider) {
-        let message = format!("{provider} ({source}) is not supported by this version yet");
-        return bad(message, "Use another provider.".to_owned());
-    }
-    if !registry.is_available(provider) {
-        let message = format!("{provider} ({source}) uses an environment variable that is not set");
-        return bad(
-            message,
-            format!("Set the variable, or store a key with `pi auth set {provider}`."),
-        );
+    // No command runs: a provider with a command counts as usable.
+    if let Ok(Err(why)) = wait(registry.check_provider(provider)) {
+        let fix = match &why {
+            UnusableModel::Unsupported { .. } => "Use another provider.".to_owned(),
+            UnusableModel::Address { variables, .. } => format!("Set {}.", variables.join(" and ")),
+            _ => format!("Set the variable, or store a key with `pi auth set {provider}`."),
+        };
+        return bad(format!("{provider} ({source}) cannot be used: {why}"), fix);
     }
     KeyState::Good(source)
 }

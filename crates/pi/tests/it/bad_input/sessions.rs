@@ -86,7 +86,8 @@ fn a_directory_is_not_a_session() {
 fn other_files_beside_sessions_are_skipped() {
     let (env, path) = with_session();
     fs::write(path.with_file_name("9999-garbage.jsonl"), b"\xff\0garbage").unwrap();
-    env.run(&["-p", "--continue", "Go on"]).assert_answered(&[]);
+    let result = env.run(&["-p", "--continue", "Go on"]);
+    result.assert_answered(&["9999-garbage.jsonl", "not a readable session"]);
     assert_continued(&env);
 }
 
