@@ -1,7 +1,7 @@
 //! `pi undo`: takes back and repeats the file changes of runs.
 //!
-//! Without `--session`, the latest run of the directory that changed something counts, whatever
-//! session it belongs to.
+//! Without `--session`, the latest run of the directory that changed something counts, in any
+//! session.
 
 mod candidates;
 

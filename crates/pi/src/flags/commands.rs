@@ -34,8 +34,8 @@ pub(crate) const COMMANDS: &[Command] = &[
         .commands(SESSIONS),
     Command::new("undo", "Take back the file changes of the latest run")
         .details(
-            "Takes back the latest run in this directory that changed files, whatever session it \
-             belongs to; repeat the command to take back earlier runs. Prints what was done to each \
+            "Takes back the latest run in this directory that changed files, in any session; \
+             repeat the command to take back earlier runs. Prints what was done to each \
              file. Files that have changed since the run are left alone and listed, and the exit \
              code is 1. Files that .gitignore excludes are not covered, and neither is anything in \
              the home directory itself. Git is neither used nor changed.",

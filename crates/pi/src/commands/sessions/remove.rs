@@ -78,7 +78,7 @@ pub(super) fn remove_session(session: &SessionInfo, agent: &Path) -> Result<(), 
 /// checkpoint, that is left to a later removal.
 pub(super) fn remove_unused_contents(agent: &Path) -> Result<(), Failure> {
     let checkpoints = checkpoints_directory(agent);
-    // The checkpoints of other sessions stay, whatever their age and size.
+    // The checkpoints of other sessions stay, at any age and size.
     let mut limits = Limits::default();
     (limits.store_bytes, limits.age) = (u64::MAX, Duration::MAX);
     checkpoint::prune(&checkpoints, &limits, SystemTime::now())?;
