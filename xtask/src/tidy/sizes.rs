@@ -21,15 +21,16 @@ const LONG: &[(&str, &str)] = &[];
 /// 3 %. Growth is a decision: raise a budget in the change that needs it, and give the reason in
 /// the commit. A crate that shrinks by a tenth gets a smaller budget.
 const BUDGETS: &[(&str, usize)] = &[
-    ("crates/pi", 7_360),
-    ("crates/pi-agent", 5_880),
+    ("crates/pi", 10_190),
+    ("crates/pi-agent", 6_090),
     ("crates/pi-ai", 13_390),
-    ("crates/pi-coding-agent", 22_850),
-    ("crates/pi-guard", 12_910),
+    ("crates/pi-coding-agent", 25_880),
+    ("crates/pi-exec-watch", 530),
+    ("crates/pi-guard", 16_080),
     ("crates/pi-protocol", 4_620),
     ("crates/pi-session", 10_850),
-    ("crates/pi-tools", 9_910),
-    ("xtask", 6_380),
+    ("crates/pi-tools", 11_800),
+    ("xtask", 7_070),
     ("fuzz", 520),
 ];
 

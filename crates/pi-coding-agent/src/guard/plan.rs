@@ -14,7 +14,7 @@ use crate::config::settings::{
     SandboxMode,
 };
 
-/// Longest time of a command that nobody watches, unless the settings give another.
+/// Longest time of a command in the profile `unattended`, unless the settings give another.
 const UNATTENDED_SECONDS: u64 = 1800;
 
 /// Time limit of a reviewing model, unless the settings give another.

@@ -70,7 +70,7 @@ fn missing_files_of_settings_and_flags_are_reported() {
     let expected = [
         "invalid pattern `![` in the settings",
         "$ROOT/home/.pi/agent/gone: the skill `gone` of the settings is ignored: no such file",
-        "$ROOT/home/note.txt: the skill `~/note.txt` is ignored: not a Markdown file",
+        "$ROOT/home/note.txt: the skill `~/note.txt` cannot be loaded: not a Markdown file",
         "$ROOT/home/plain.md: this skill is ignored: it has no description",
         "the prompt template `../gone.md` cannot be loaded: no such file or directory",
     ];

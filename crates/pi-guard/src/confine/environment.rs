@@ -100,7 +100,7 @@ mod tests {
         ("GPG_KEYSERVER", "keys.example.org"),
     ];
 
-    /// Variables with credentials: by their name, and by their value whatever their name is.
+    /// Variables with credentials: by their name, and by their value under any name.
     const GO: &[(&str, &str)] = &[
         ("ANTHROPIC_API_KEY", "x"),
         ("openai_api_key", "x"),

@@ -65,7 +65,7 @@ impl fmt::Debug for Repositories {
     }
 }
 
-/// Two confinements are the same whatever is known about their directories.
+/// What is known about the directories does not distinguish two confinements.
 impl PartialEq for Repositories {
     fn eq(&self, _: &Self) -> bool {
         true

@@ -289,9 +289,9 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_command_and_the_rule() {
-        let long = "x".repeat(300);
+        let long = "y".repeat(300);
         let part = check("/usr/bin/git", &["git", "push", "a b", &long], &[]).unwrap();
-        assert!(part.what.starts_with("git push 'a b' xxx"), "{}", part.what);
+        assert!(part.what.starts_with("git push 'a b' yyy"), "{}", part.what);
         assert_eq!(part.what.chars().count(), LONGEST_TEXT + 1);
         assert_eq!(part.reason, "Nothing leaves this machine.");
         assert!(part.rule.unwrap().starts_with("rules.toml:"));

@@ -28,7 +28,7 @@ const RG: &str = "-0acFhHiIlLnNopPqsSuUvwx -ABCdeEfgjmMrtT= --after-context= --b
     --trim --type= --type-list --type-not= --vimgrep --with-filename --word-regexp";
 
 pub(super) const PROGRAMS: &[Program] = programs! {
-    // Programs that only read: whatever their options, or with the options that are listed.
+    // Programs that only read: with any option, or with the options that are listed.
     "arch b2sum basename bc bzcat cal cksum cmp column comm cut df diff dirname du egrep expand \
      expr factor fgrep fmt fold free getconf groups head hexdump join jq locale ls lsblk lscpu \
      md5sum nl numfmt od paste pgrep pidof pr ps readlink realpath rev sha1sum sha224sum sha256sum \

@@ -312,7 +312,7 @@ fn the_former_settings_of_a_known_repository_are_restored() {
     }
 }
 
-/// The work after a command is bounded, whatever the size of the tree is; the last examination of a
+/// The work after a command is bounded at any size of the tree; the last examination of a
 /// session finishes it.
 #[test]
 fn large_trees_are_examined_in_bounded_steps() {

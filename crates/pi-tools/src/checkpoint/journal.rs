@@ -144,7 +144,7 @@ impl Journal {
                 found: entry.found,
             })
             .collect();
-        // Everything is new at the first checkpoint, whatever it is based on.
+        // Everything is new at the first checkpoint, even if it is based on a shared state.
         if let Some(first) = list.first_mut() {
             first.changes = self.state_at(first.number).map_or(0, |state| state.items.len());
         }

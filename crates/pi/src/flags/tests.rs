@@ -9,7 +9,7 @@ use serde_json::{Map, Value as Json, json};
 use super::commands::COMMANDS;
 use super::options::{Set, all};
 use super::parse::{Request, parse, parse_arguments};
-use super::{Command, Flag, Value};
+use super::{Command, Flag, Group, Value};
 use crate::arguments::{Arguments, Mode, Resource};
 
 fn words(line: &[&str]) -> Vec<String> {
@@ -206,7 +206,11 @@ fn an_equals_sign_is_equivalent_to_a_space() {
     for option in all() {
         let flag = option.flag;
         let long = format!("--{}", flag.long);
-        let usual = if flag.long == "executor" { "docker:a=b" } else { "a=b" };
+        let usual = match (flag.long, flag.group) {
+            ("executor", _) => "docker:a=b",
+            (_, Group::Limits) => "30",
+            _ => "a=b",
+        };
         let value = flag.choices.first().copied().unwrap_or(usual);
         let (with_sign, errors) = parse_arguments(vec![format!("{long}={value}")]);
         if flag.value == Value::None {

@@ -21,7 +21,7 @@ const LINE: usize = 4096;
 /// Directories that a command may see differently.
 const PRIVATE: [&str; 4] = ["/dev", "/proc", "/run", "/tmp"];
 
-/// A file, whatever its name.
+/// A file under any of its names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileId {
     device: u64,

@@ -112,7 +112,12 @@ fn a_directory_in_place_of_a_file_is_reported() {
         fs::create_dir(&path).unwrap();
         let before = fs::metadata(&path).unwrap().permissions();
         let result = env.run(&["-p", "--model", "mock/m1", "Hello"]);
-        result.assert_answered(&[path.to_str().unwrap(), "Is a directory"]);
+        let words = [path.to_str().unwrap(), "Is a directory"];
+        // Settings that cannot be read may contain restrictions, so nothing runs.
+        match name {
+            "settings.json" => result.assert_failed(6, &words),
+            _ => result.assert_answered(&words),
+        }
         assert_eq!(fs::metadata(&path).unwrap().permissions(), before, "{name}");
     }
 }

@@ -110,7 +110,8 @@ fn attached_files_are_read() {
     let env = ServerEnv::with_answer();
     let project = env.project();
     fs::write(project.join("large.txt"), "large ".repeat(10_000_000 / 6)).unwrap();
-    env.run(&["-p", "@large.txt", "Hello"]).assert_answered(&[]);
+    let result = env.run(&["-p", "@large.txt", "Hello"]);
+    result.assert_answered(&["large.txt (9.5MB): too large, so only the beginning is included"]);
     assert!(env.server.requests()[0].to_string().contains("large large"));
 
     let env = ServerEnv::with_answer();
