@@ -45,7 +45,7 @@ pub struct RequestedModel {
 
 impl ModelRegistry {
     /// Finds the requested model; `None` if the request names none. The model may be unusable; see
-    /// [`Self::check_usable`].
+    /// `check_usable`.
     pub async fn request(
         &self,
         request: &ModelRequest<'_>,
