@@ -3,7 +3,7 @@
 
 mod render;
 
-pub(crate) use render::render;
+pub(crate) use render::{render, wrap};
 
 /// A page of the documentation.
 #[derive(Debug)]

@@ -5,9 +5,8 @@ use super::options::all;
 use super::texts::{ABOUT, EXAMPLES, USAGE, VARIABLES, WORDS};
 use super::{Command, Flag, Group};
 use crate::exit::Exit;
-use crate::topics::TOPICS;
+use crate::topics::{self, TOPICS};
 
-const WIDTH: usize = 80;
 /// Column at which descriptions begin.
 const COLUMN: usize = 30;
 
@@ -123,26 +122,9 @@ fn item(text: &mut String, name: &str, about: &str) {
     }
 }
 
-/// Wraps a text into indented lines of at most [`WIDTH`] characters.
+/// Wraps a text into indented lines.
 fn wrap(text: &str, indent: usize) -> String {
     let mut wrapped = String::new();
-    let mut width = 0;
-    for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > WIDTH {
-            wrapped.push('\n');
-            width = 0;
-        }
-        if width == 0 {
-            wrapped.push_str(&" ".repeat(indent));
-            width = indent;
-        } else {
-            wrapped.push(' ');
-            width += 1;
-        }
-        wrapped.push_str(word);
-        width += length;
-    }
-    wrapped.push('\n');
+    topics::wrap(&mut wrapped, text, &" ".repeat(indent), indent);
     wrapped
 }

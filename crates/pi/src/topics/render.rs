@@ -176,8 +176,9 @@ impl Renderer {
     }
 }
 
-/// Adds a text in lines of at most [`WIDTH`] characters.
-fn wrap(out: &mut String, text: &str, first: &str, indent: usize) {
+/// Adds a text in lines of at most 80 characters. The first line begins with `first`, the others
+/// with `indent` spaces.
+pub(crate) fn wrap(out: &mut String, text: &str, first: &str, indent: usize) {
     let mut line = first.to_owned();
     let mut is_empty = true;
     for word in text.split_whitespace() {

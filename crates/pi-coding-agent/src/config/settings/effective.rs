@@ -195,6 +195,7 @@ impl Settings {
     }
 }
 
-fn saturate(number: u64) -> u32 {
+/// Returns the number, or the largest that fits.
+pub(super) fn saturate(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }

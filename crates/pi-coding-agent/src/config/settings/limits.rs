@@ -8,6 +8,7 @@ use pi_agent::{Limits, RepetitionLimits};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::effective::saturate;
 use super::number;
 
 /// The group `limits`. Zero means no limit.
@@ -64,8 +65,4 @@ impl LimitsGroup {
             false => limits,
         }
     }
-}
-
-fn saturate(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
 }
