@@ -1,0 +1,208 @@
+//! Keys, and their names in keybinding files: `ctrl+shift+up`.
+
+use std::ops::BitOr;
+use std::str::FromStr;
+
+/// A key event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The key.
+    pub code: KeyCode,
+    /// The modifiers that were held.
+    pub modifiers: Modifiers,
+    /// Pressed, repeated or released.
+    pub kind: KeyKind,
+    /// The text that the key types, if it types one.
+    pub text: Option<String>,
+}
+
+/// A key without modifiers. Letters are in lower case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // The names say it.
+pub enum KeyCode {
+    Char(char),
+    F(u8),
+    Escape,
+    Enter,
+    Tab,
+    Space,
+    Backspace,
+    Delete,
+    Insert,
+    Clear,
+    Home,
+    End,
+    PageUp,
+    PageDown,
+    Up,
+    Down,
+    Left,
+    Right,
+}
+
+/// A set of modifiers. The locks (caps, num) are not among them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Modifiers(u8);
+
+#[allow(missing_docs)] // The names say it.
+impl Modifiers {
+    pub const NONE: Self = Self(0);
+    pub const SHIFT: Self = Self(1);
+    pub const ALT: Self = Self(2);
+    pub const CTRL: Self = Self(4);
+    pub const SUPER: Self = Self(8);
+
+    /// Returns true if all modifiers of `other` are set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Returns the set without the modifiers of `other`.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+impl BitOr for Modifiers {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The kind of a key event.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs)] // The names say it.
+pub enum KeyKind {
+    #[default]
+    Press,
+    Repeat,
+    Release,
+}
+
+impl Key {
+    /// Creates the press of a key that types no text.
+    pub fn new(code: KeyCode, modifiers: Modifiers) -> Self {
+        Self { code, modifiers, kind: KeyKind::Press, text: None }
+    }
+
+    /// Creates the press of a key that types a character.
+    pub fn typed(character: char) -> Self {
+        let code = match character {
+            ' ' => KeyCode::Space,
+            other => KeyCode::Char(other.to_lowercase().next().unwrap_or(other)),
+        };
+        let modifiers = if character.is_uppercase() { Modifiers::SHIFT } else { Modifiers::NONE };
+        Self { code, modifiers, kind: KeyKind::Press, text: Some(character.to_string()) }
+    }
+
+    /// Returns the id of the key, which keybindings name.
+    pub fn id(&self) -> KeyId {
+        KeyId { code: self.code, modifiers: self.modifiers }
+    }
+
+    /// Returns true for this key id (`"ctrl+c"`). An invalid id is no key.
+    pub fn is(&self, id: &str) -> bool {
+        id.parse::<KeyId>().is_ok_and(|id| id == self.id())
+    }
+}
+
+/// A key with modifiers, as keybindings name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[allow(missing_docs)] // The names say it.
+pub struct KeyId {
+    pub code: KeyCode,
+    pub modifiers: Modifiers,
+}
+
+/// A text is not the name of a key.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is not a key; write it like `ctrl+shift+up`")]
+pub struct InvalidKey(pub String);
+
+/// Names of keys. The first name of a code is the one that is shown.
+const NAMES: &[(&str, KeyCode)] = &[
+    ("escape", KeyCode::Escape),
+    ("esc", KeyCode::Escape),
+    ("enter", KeyCode::Enter),
+    ("return", KeyCode::Enter),
+    ("tab", KeyCode::Tab),
+    ("space", KeyCode::Space),
+    ("backspace", KeyCode::Backspace),
+    ("delete", KeyCode::Delete),
+    ("insert", KeyCode::Insert),
+    ("clear", KeyCode::Clear),
+    ("home", KeyCode::Home),
+    ("end", KeyCode::End),
+    ("pageUp", KeyCode::PageUp),
+    ("pageDown", KeyCode::PageDown),
+    ("up", KeyCode::Up),
+    ("down", KeyCode::Down),
+    ("left", KeyCode::Left),
+    ("right", KeyCode::Right),
+];
+
+impl FromStr for KeyId {
+    type Err = InvalidKey;
+
+    fn from_str(text: &str) -> Result<Self, InvalidKey> {
+        let invalid = || InvalidKey(text.to_owned());
+        let mut modifiers = Modifiers::NONE;
+        let mut rest = text.trim();
+        // The last part is the key, which may itself be a plus sign.
+        while let Some((first, after)) = rest.split_once('+').filter(|(_, after)| !after.is_empty())
+        {
+            modifiers = modifiers
+                | match first.to_ascii_lowercase().as_str() {
+                    "ctrl" | "control" => Modifiers::CTRL,
+                    "shift" => Modifiers::SHIFT,
+                    "alt" | "option" | "meta" => Modifiers::ALT,
+                    "super" | "cmd" => Modifiers::SUPER,
+                    _ => return Err(invalid()),
+                };
+            rest = after;
+        }
+        let named = NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(rest));
+        let code = match named {
+            Some((_, code)) => *code,
+            None => {
+                let mut characters = rest.chars();
+                match (characters.next(), characters.as_str()) {
+                    (Some(one), "") => KeyCode::Char(one.to_lowercase().next().unwrap_or(one)),
+                    (Some('f' | 'F'), number) => match number.parse() {
+                        Ok(number @ 1..=12) => KeyCode::F(number),
+                        _ => return Err(invalid()),
+                    },
+                    _ => return Err(invalid()),
+                }
+            }
+        };
+        Ok(Self { code, modifiers })
+    }
+}
+
+impl std::fmt::Display for KeyId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let modifiers = [
+            (Modifiers::SHIFT, "shift+"),
+            (Modifiers::CTRL, "ctrl+"),
+            (Modifiers::ALT, "alt+"),
+            (Modifiers::SUPER, "super+"),
+        ];
+        for (modifier, name) in modifiers {
+            if self.modifiers.contains(modifier) {
+                f.write_str(name)?;
+            }
+        }
+        match self.code {
+            KeyCode::Char(character) => write!(f, "{character}"),
+            KeyCode::F(number) => write!(f, "f{number}"),
+            code => {
+                let name = NAMES.iter().find(|(_, named)| *named == code);
+                f.write_str(name.map_or("?", |(name, _)| name))
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A terminal toolkit: styled lines, components, an editor, Markdown, and screens that write only
+//! what changed.
+//!
+//! A [`Component`] yields [`Line`]s for a width; a screen compares them with those it wrote before
+//! and writes the difference. Long documents are lists of [`Block`]s that are rendered while they
+//! are visible.
+//!
+//! # What this crate must not know
+//!
+//! Agents, models, sessions, files of the user, the process environment, async runtimes. It reads
+//! no input by itself: bytes are passed in and come out as values.
+//!
+//! # Where to start reading
+//!
+//! [`Line`] and [`Style`] are the data, [`Component`] and [`Block`] the interfaces, `screen` writes
+//! frames, `input` reads keys, `editor` and `markdown` are the large components.
+
+pub mod component;
+pub mod image;
+pub mod input;
+pub mod line;
+pub mod style;
+pub mod text;
+pub mod theme;
+
+pub use component::{Block, Component, LineCache, View};
+pub use line::{Line, LineEnd, Lines, Span};
+pub use style::{Attributes, Color, Style};
+pub use theme::{Theme, Token};
