@@ -25,5 +25,5 @@ pub mod theme;
 
 pub use component::{Block, Component, LineCache, View};
 pub use line::{Line, LineEnd, Lines, Span};
-pub use style::{Attributes, Color, Style};
+pub use style::{Attributes, Color, ColorDepth, Style};
 pub use theme::{Theme, Token};

@@ -2,6 +2,8 @@
 
 use std::ops::BitOr;
 
+use crate::theme::color::{Rgb, of_256, to_16, to_256};
+
 /// A color. RGB colors are reduced to what the terminal can show when they are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Color {
@@ -12,6 +14,34 @@ pub enum Color {
     Indexed(u8),
     /// Red, green, blue.
     Rgb(u8, u8, u8),
+}
+
+impl Color {
+    /// Returns the color as a terminal with this number of colors can show it.
+    #[must_use]
+    pub fn reduced(self, depth: ColorDepth) -> Self {
+        match (self, depth) {
+            (Self::Rgb(r, g, b), ColorDepth::Ansi256) => Self::Indexed(to_256(r, g, b)),
+            (Self::Rgb(r, g, b), ColorDepth::Ansi16) => Self::Indexed(to_16(r, g, b)),
+            (Self::Indexed(index), ColorDepth::Ansi16) => match of_256(index) {
+                Some(Rgb(r, g, b)) => Self::Indexed(to_16(r, g, b)),
+                None => self,
+            },
+            _ => self,
+        }
+    }
+}
+
+/// The number of colors that a terminal can show.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ColorDepth {
+    /// The 16 colors of the palette.
+    Ansi16,
+    /// 256 colors.
+    #[default]
+    Ansi256,
+    /// Red, green and blue with 8 bits each.
+    True,
 }
 
 /// A set of attributes.
