@@ -1,8 +1,9 @@
 //! One line of the screen: styled text, and what selection, search and the caret need to know.
 //!
-//! A line is plain data. Text may contain anything: the encoder of the screen removes control
-//! characters, so components need not.
+//! A line is plain data. Text may contain anything: characters that steer the terminal are removed
+//! when a span is added (and again by the encoder of the screen), so components need not.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
 use crate::style::{Color, Style};
@@ -14,7 +15,7 @@ pub type Lines = Rc<[Line]>;
 /// A piece of text in one style.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Span {
-    /// The text, without line breaks. Tabs must be replaced before.
+    /// The text, without line breaks.
     pub text: String,
     /// The look of the text.
     pub style: Style,
@@ -101,21 +102,27 @@ impl Line {
         self.push_span(Span::new(text, style));
     }
 
-    /// Adds a span. An equal neighbor is extended instead.
-    pub fn push_span(&mut self, span: Span) {
+    /// Adds a span, as far as it is [visible](text::visible). An equal neighbor is extended
+    /// instead.
+    pub fn push_span(&mut self, mut span: Span) {
+        if let Cow::Owned(visible) = text::visible(&span.text) {
+            span.text = visible;
+        }
         if span.text.is_empty() {
             return;
         }
-        self.width += text::width(&span.text);
-        match self.spans.last_mut() {
-            Some(last)
-                if last.style == span.style
-                    && last.link == span.link
-                    && last.is_layout == span.is_layout =>
-            {
+        let last = self.spans.last_mut().filter(|last| {
+            last.style == span.style && last.link == span.link && last.is_layout == span.is_layout
+        });
+        match last {
+            Some(last) => {
+                self.width = text::extended_width(self.width, &last.text, &span.text);
                 last.text.push_str(&span.text);
             }
-            _ => self.spans.push(span),
+            None => {
+                self.width += text::width(&span.text);
+                self.spans.push(span);
+            }
         }
     }
 

@@ -1,1 +1,3 @@
 //! Tests of the toolkit at its seams.
+
+mod text;
