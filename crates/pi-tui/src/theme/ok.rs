@@ -27,9 +27,8 @@ impl Oklab {
         ]
     }
 
-    fn is_in_gamut(self) -> bool {
-        const ROUNDING: f64 = 1e-9;
-        self.linear().iter().all(|part| (-ROUNDING..=1.0 + ROUNDING).contains(part))
+    fn is_in_gamut(self, tolerance: f64) -> bool {
+        self.linear().iter().all(|part| (-tolerance..=1.0 + tolerance).contains(part))
     }
 
     fn rgb(self) -> Rgb {
@@ -62,6 +61,11 @@ impl Oklch {
     pub(super) fn rgb(self) -> Rgb {
         let hue = Hue::new(self.hue);
         let lightness = self.lightness.clamp(0.0, 1.0);
+        let color = hue.at(lightness, self.chroma);
+        // The corners of the gamut, written with few digits, are a little outside.
+        if color.is_in_gamut(0.002) {
+            return color.rgb();
+        }
         hue.at(lightness, self.chroma.min(hue.max_chroma(lightness))).rgb()
     }
 
@@ -118,7 +122,7 @@ impl Hue {
     }
 
     fn max_chroma(self, lightness: f64) -> f64 {
-        last_where(0.5, |chroma| self.at(lightness, chroma).is_in_gamut())
+        last_where(0.5, |chroma| self.at(lightness, chroma).is_in_gamut(1e-9))
     }
 
     /// Returns the color with this saturation and lightness (0 to 1) in OkHSL.

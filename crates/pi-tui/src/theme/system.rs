@@ -169,6 +169,14 @@ fn indexed(token: Token) -> Style {
     }
 }
 
+/// A background of text.
+struct Panel {
+    token: Token,
+    color: Color,
+    /// The color that the terminal shows.
+    shown: Rgb,
+}
+
 /// The colors of a theme, derived from a background.
 struct Derivation<'a> {
     colors: &'a TerminalColors,
@@ -176,18 +184,15 @@ struct Derivation<'a> {
     background: Rgb,
     /// Black or white, the one with more contrast to the background.
     extreme: Rgb,
-    panels: Vec<(Token, Rgb)>,
+    panels: Vec<Panel>,
 }
 
 impl<'a> Derivation<'a> {
     fn new(colors: &'a TerminalColors, background: Rgb, depth: ColorDepth) -> Self {
         let extreme = if text_is_dark_on(background) { Rgb(0, 0, 0) } else { Rgb(255, 255, 255) };
         let mut derivation = Self { colors, depth, background, extreme, panels: Vec::new() };
-        derivation.panels = Token::ALL
-            .iter()
-            .filter(|token| is_panel(**token))
-            .map(|token| (*token, derivation.panel(*token)))
-            .collect();
+        let panels = Token::ALL.iter().filter(|token| is_panel(**token));
+        derivation.panels = panels.map(|token| derivation.panel(*token)).collect();
         derivation
     }
 
@@ -196,26 +201,29 @@ impl<'a> Derivation<'a> {
     }
 
     fn color(&self, token: Token) -> Color {
-        if let Some((_, panel)) = self.panels.iter().find(|(panel, _)| *panel == token) {
-            return (*panel).into();
+        if let Some(panel) = self.panels.iter().find(|panel| panel.token == token) {
+            return panel.color;
         }
-        let (surfaces, contrast) = if is_shape(token) {
-            (vec![self.background], SHAPE_CONTRAST)
-        } else if token == Token::SearchMatchText {
-            let panel = self.panels.iter().find(|(panel, _)| *panel == Token::SearchMatchBg);
-            (panel.map(|(_, color)| *color).into_iter().collect(), TEXT_CONTRAST)
-        } else {
-            let panels = self.panels.iter().filter(|(panel, _)| PANELS.contains(panel));
-            let surfaces = panels.map(|(_, color)| *color).chain([self.background]).collect();
-            (surfaces, TEXT_CONTRAST)
-        };
-        let surfaces: Vec<Rgb> = surfaces.into_iter().map(|color| self.shown(color)).collect();
+        let (surfaces, contrast) = self.surfaces(token);
         let is_readable =
             |color: Rgb| surfaces.iter().all(|surface| surface.contrast(color) >= contrast);
         if family(token) == Family::Text && self.colors.foreground.is_some_and(is_readable) {
             return Color::Default;
         }
         self.text(token, |color| is_readable(self.shown(color))).into()
+    }
+
+    /// Returns the colors on which a token may lie, and the contrast to keep to them.
+    fn surfaces(&self, token: Token) -> (Vec<Rgb>, f64) {
+        if is_shape(token) {
+            return (vec![self.background], SHAPE_CONTRAST);
+        }
+        let lies_on = |panel: &&Panel| match token {
+            Token::SearchMatchText => panel.token == Token::SearchMatchBg,
+            _ => PANELS.contains(&panel.token),
+        };
+        let panels = self.panels.iter().filter(lies_on).map(|panel| panel.shown);
+        (panels.chain([self.background]).collect(), TEXT_CONTRAST)
     }
 
     /// Returns the color of a token, as near to its usual lightness as it is readable.
@@ -235,7 +243,7 @@ impl<'a> Derivation<'a> {
 
     /// Returns the color of a panel: a little away from the background, toward the text if the
     /// text has contrast to spare.
-    fn panel(&self, token: Token) -> Rgb {
+    fn panel(&self, token: Token) -> Panel {
         let (hue, saturation, _) = self.usual(token);
         let lightness = Oklch::from_rgb(self.background).hsl_lightness();
         let shift = if self.extreme == Rgb(0, 0, 0) { -0.08 } else { 0.11 };
@@ -243,11 +251,12 @@ impl<'a> Derivation<'a> {
         let needed = spare.clamp(TEXT_CONTRAST, PANEL_CONTRAST);
         for part in [1.0, 0.5, -0.5, -1.0] {
             let color = hue.rgb(saturation, lightness + part * shift);
-            if self.shown(color).contrast(self.extreme) >= needed {
-                return color;
+            let shown = self.shown(color);
+            if shown.contrast(self.extreme) >= needed {
+                return Panel { token, color: color.into(), shown };
             }
         }
-        self.background
+        Panel { token, color: Color::Default, shown: self.background }
     }
 
     /// Returns hue, saturation and lightness of a token before contrast is considered: those of

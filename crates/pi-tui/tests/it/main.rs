@@ -1,3 +1,4 @@
 //! Tests of the toolkit at its seams.
 
 mod text;
+mod theme;
