@@ -1,10 +1,21 @@
 //! What a terminal sends, as values: keys, pastes, mouse events, focus changes, replies.
 
+pub mod decoder;
+pub mod defaults;
 pub mod key;
+mod keyboard;
 pub mod keymap;
+pub mod mouse;
+pub mod reply;
+mod sequence;
+#[cfg(test)]
+mod tests;
 
-pub use key::{Key, KeyCode, KeyKind, Modifiers};
-pub use keymap::Keymap;
+pub use decoder::{Decoder, Event, Timing};
+pub use key::{Key, KeyCode, KeyId, KeyKind, Modifiers};
+pub use keymap::{Keymap, Problem};
+pub use mouse::{Mouse, MouseButton, MouseKind};
+pub use reply::Reply;
 
 /// One complete piece of input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,40 +29,4 @@ pub enum Input {
     Mouse(Mouse),
     /// The terminal window gained (true) or lost the focus.
     Focus(bool),
-}
-
-/// An event of the mouse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // The names say it.
-pub struct Mouse {
-    pub kind: MouseKind,
-    /// Column, from 0.
-    pub column: usize,
-    /// Row, from 0.
-    pub row: usize,
-    pub modifiers: Modifiers,
-}
-
-/// The kind of a mouse event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // The names say it.
-pub enum MouseKind {
-    Press(MouseButton),
-    Release(MouseButton),
-    /// The mouse moved while a button was down.
-    Drag(MouseButton),
-    Move,
-    WheelUp,
-    WheelDown,
-    WheelLeft,
-    WheelRight,
-}
-
-/// A button of the mouse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs)] // The names say it.
-pub enum MouseButton {
-    Left,
-    Middle,
-    Right,
 }

@@ -92,7 +92,7 @@ impl Key {
     pub fn typed(character: char) -> Self {
         let code = match character {
             ' ' => KeyCode::Space,
-            other => KeyCode::Char(other.to_lowercase().next().unwrap_or(other)),
+            other => KeyCode::Char(lower_case(other)),
         };
         let modifiers = if character.is_uppercase() { Modifiers::SHIFT } else { Modifiers::NONE };
         Self { code, modifiers, kind: KeyKind::Press, text: Some(character.to_string()) }
@@ -100,7 +100,7 @@ impl Key {
 
     /// Returns the id of the key, which keybindings name.
     pub fn id(&self) -> KeyId {
-        KeyId { code: self.code, modifiers: self.modifiers }
+        KeyId { code: self.code, modifiers: self.modifiers }.canonical()
     }
 
     /// Returns true for this key id (`"ctrl+c"`). An invalid id is no key.
@@ -115,6 +115,33 @@ impl Key {
 pub struct KeyId {
     pub code: KeyCode,
     pub modifiers: Modifiers,
+}
+
+impl KeyId {
+    /// Returns one id for keys that legacy terminals cannot tell apart: the byte 0x1f is `ctrl+-`
+    /// and `ctrl+_`, the byte 0 is `ctrl+space` and `ctrl+@`.
+    fn canonical(self) -> Self {
+        let without_shift = self.modifiers.without(Modifiers::SHIFT);
+        match self.code {
+            KeyCode::Char(' ') => Self { code: KeyCode::Space, ..self },
+            KeyCode::Char('_') if self.modifiers.contains(Modifiers::CTRL) => {
+                Self { code: KeyCode::Char('-'), modifiers: without_shift }
+            }
+            KeyCode::Char('@') if self.modifiers.contains(Modifiers::CTRL) => {
+                Self { code: KeyCode::Space, modifiers: without_shift }
+            }
+            _ => self,
+        }
+    }
+}
+
+/// Returns the character in lower case if that is one character.
+pub(super) fn lower_case(character: char) -> char {
+    let mut lower = character.to_lowercase();
+    match (lower.next(), lower.next()) {
+        (Some(lower), None) => lower,
+        _ => character,
+    }
 }
 
 /// A text is not the name of a key.
@@ -170,16 +197,16 @@ impl FromStr for KeyId {
             None => {
                 let mut characters = rest.chars();
                 match (characters.next(), characters.as_str()) {
-                    (Some(one), "") => KeyCode::Char(one.to_lowercase().next().unwrap_or(one)),
+                    (Some(one), "") => KeyCode::Char(lower_case(one)),
                     (Some('f' | 'F'), number) => match number.parse() {
-                        Ok(number @ 1..=12) => KeyCode::F(number),
+                        Ok(number @ 1..=35) => KeyCode::F(number),
                         _ => return Err(invalid()),
                     },
                     _ => return Err(invalid()),
                 }
             }
         };
-        Ok(Self { code, modifiers })
+        Ok(Self { code, modifiers }.canonical())
     }
 }
 
