@@ -15,15 +15,23 @@
 //! [`Line`] and [`Style`] are the data, [`Component`] and [`Block`] the interfaces, `screen` writes
 //! frames, `input` reads keys, `editor` and `markdown` are the large components.
 
+pub mod completion;
 pub mod component;
+pub mod editor;
 pub mod image;
 pub mod input;
+pub mod input_line;
 pub mod line;
 pub mod style;
 pub mod text;
 pub mod theme;
 
+pub use completion::{
+    Completer, Completion, CompletionKind, CompletionRequest, Completions, NoCompleter,
+};
 pub use component::{Block, Component, LineCache, View};
+pub use editor::{Border, Editor, EditorEvent};
+pub use input_line::{InputEvent, InputLine};
 pub use line::{Line, LineEnd, Lines, Span};
 pub use style::{Attributes, Color, ColorDepth, Style};
 pub use theme::{Theme, Token};

@@ -1,4 +1,5 @@
 //! Tests of the toolkit at its seams.
 
+mod editor;
 mod text;
 mod theme;

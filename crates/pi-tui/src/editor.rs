@@ -1,0 +1,279 @@
+//! The multi-line editor: borders, wrapped text, a caret, and a menu of completions.
+//!
+//! An editor has its keys from a [`Keymap`] and its completions from a [`Completer`]; the program
+//! handles the keys of its own before it passes input on. [`Editor::wants`] names those that belong
+//! to the editor first.
+
+pub(crate) mod buffer;
+mod complete;
+mod history;
+pub mod keys;
+pub(crate) mod kill_ring;
+pub(crate) mod layout;
+pub(crate) mod paste;
+mod press;
+mod render;
+pub(crate) mod text;
+pub(crate) mod undo;
+pub(crate) mod units;
+mod visual;
+
+pub use render::Border;
+pub use text::Position;
+
+use crate::completion::Completer;
+use crate::completion::menu::Menu;
+use crate::component::{Component, LineCache, View};
+use crate::input::{Input, Key, KeyCode, KeyKind, Keymap, Modifiers};
+use crate::line::Lines;
+
+use buffer::Buffer;
+use history::History;
+use visual::RowId;
+
+/// The rows of the completion menu, unless set.
+const MENU_ROWS: usize = 5;
+
+/// A multi-line editor.
+#[derive(Debug)]
+pub struct Editor {
+    buffer: Buffer,
+    history: History,
+    menu: Option<Menu>,
+    /// A slow completer has not answered yet; true if Tab asked for it.
+    awaited: Option<bool>,
+    /// The next character is one to jump to; true if forward.
+    jump: Option<bool>,
+    border: Border,
+    padding: usize,
+    menu_rows: usize,
+    is_focused: bool,
+    has_hardware_cursor: bool,
+    can_submit: bool,
+    /// The first visible row.
+    top: RowId,
+    /// Number of visible rows when the editor was drawn last.
+    page: usize,
+    cache: LineCache,
+}
+
+/// The effect of an input on an editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EditorEvent {
+    /// The input has no meaning for the editor.
+    Ignored,
+    /// The input was used; the text is the same.
+    Handled,
+    /// The text changed.
+    Changed,
+    /// The text was submitted, and the editor is empty. Long pastes are expanded, spaces at both
+    /// ends removed.
+    Submit(String),
+    /// The user wants to submit while it is not possible. The text is still there.
+    SubmitBlocked,
+}
+
+impl Default for Editor {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Editor {
+    /// Creates an empty editor.
+    pub fn new() -> Self {
+        Self {
+            buffer: Buffer::new(),
+            history: History::default(),
+            menu: None,
+            awaited: None,
+            jump: None,
+            border: Border::default(),
+            padding: 0,
+            menu_rows: MENU_ROWS,
+            is_focused: true,
+            has_hardware_cursor: false,
+            can_submit: true,
+            top: RowId::default(),
+            page: MENU_ROWS,
+            cache: LineCache::default(),
+        }
+    }
+
+    /// Returns the text as it would be submitted, but with spaces at its ends: long pastes are
+    /// expanded.
+    pub fn text(&self) -> String {
+        self.buffer.expanded()
+    }
+
+    /// Returns the text as it is shown, with markers for long pastes.
+    pub fn displayed_text(&self) -> String {
+        self.buffer.displayed()
+    }
+
+    /// Returns true if there is no text.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// Returns true if the text begins with `prefix`.
+    pub fn starts_with(&self, prefix: &str) -> bool {
+        self.buffer.line(0).starts_with(prefix)
+    }
+
+    /// Returns the place of the caret in the lines that completers see.
+    pub fn caret(&self) -> Position {
+        self.buffer.caret()
+    }
+
+    /// Replaces the text; the caret stands at its end. Can be undone.
+    pub fn set_text(&mut self, text: &str) {
+        self.leave_modes();
+        self.history.leave();
+        self.buffer.set_raw(&paste::clean(text));
+    }
+
+    /// Inserts a text at the caret, whatever its size. Can be undone at once.
+    pub fn insert(&mut self, text: &str) {
+        self.leave_modes();
+        self.history.leave();
+        self.buffer.insert(&paste::clean_paste(text));
+    }
+
+    /// Inserts a text at the caret as a paste of the user: a long one becomes a marker.
+    pub fn paste(&mut self, text: &str) {
+        self.leave_modes();
+        self.history.leave();
+        self.buffer.paste(text);
+    }
+
+    /// Removes the text, and the edits that could be undone.
+    pub fn clear(&mut self) {
+        self.leave_modes();
+        self.history.leave();
+        self.buffer.reset(&[]);
+    }
+
+    /// Takes the last edit back. Returns false if there is none.
+    pub fn undo(&mut self) -> bool {
+        self.leave_modes();
+        self.history.leave();
+        self.buffer.undo()
+    }
+
+    fn leave_modes(&mut self) {
+        self.cache.clear();
+        self.jump = None;
+        self.close_menu();
+    }
+
+    /// Replaces the earlier inputs; the newest is the last.
+    pub fn set_history(&mut self, entries: &[String]) {
+        self.history.set(entries);
+    }
+
+    /// Adds an input to the earlier ones.
+    pub fn add_history(&mut self, entry: &str) {
+        self.history.add(entry);
+    }
+
+    /// Sets whether the caret is shown.
+    pub fn set_focused(&mut self, is_focused: bool) {
+        self.is_focused = is_focused;
+        self.cache.clear();
+    }
+
+    /// Sets whether the terminal's own cursor shows the caret, so that none is drawn.
+    pub fn set_hardware_cursor(&mut self, is_shown: bool) {
+        self.has_hardware_cursor = is_shown;
+        self.cache.clear();
+    }
+
+    /// Sets the empty columns on each side of the text.
+    pub fn set_padding(&mut self, columns: usize) {
+        self.padding = columns;
+        self.cache.clear();
+    }
+
+    /// Sets the number of completions that are shown.
+    pub fn set_max_menu_rows(&mut self, rows: usize) {
+        self.menu_rows = rows.max(1);
+        self.cache.clear();
+    }
+
+    /// Sets whether Enter submits. If not, [`EditorEvent::SubmitBlocked`] is returned.
+    pub fn set_submit_enabled(&mut self, is_enabled: bool) {
+        self.can_submit = is_enabled;
+    }
+
+    /// Sets the look of the borders.
+    pub fn set_border(&mut self, border: Border) {
+        if self.border != border {
+            self.border = border;
+            self.cache.clear();
+        }
+    }
+
+    /// Returns true if the editor has a meaning for this key that comes before those of the
+    /// program: keys of an open menu, the target of a jump, keys for the history.
+    pub fn wants(&self, key: &Key, keymap: &Keymap) -> bool {
+        if keymap.is(key, "tui.editor.historyPrevious") || keymap.is(key, "tui.editor.historyNext")
+        {
+            return true;
+        }
+        if self.jump.is_some() {
+            return keys::typed(key).is_some() || key.code == KeyCode::Escape;
+        }
+        // ctrl+c also closes a menu, but the program may clear the editor with it.
+        let is_plain = !key.modifiers.contains(Modifiers::CTRL);
+        self.menu.is_some()
+            && (MENU_ACTIONS.iter().any(|action| keymap.is(key, action))
+                || is_plain && keymap.is(key, "tui.select.cancel"))
+    }
+
+    /// Handles input.
+    pub fn handle(
+        &mut self,
+        input: &Input,
+        keymap: &Keymap,
+        completer: &mut dyn Completer,
+    ) -> EditorEvent {
+        let event = match input {
+            Input::Key(key) if key.kind != KeyKind::Release => self.press(key, keymap, completer),
+            Input::Paste(text) => {
+                self.jump = None;
+                self.history.leave();
+                self.buffer.paste(text);
+                if self.menu.is_some() {
+                    self.update_menu(completer);
+                }
+                EditorEvent::Changed
+            }
+            _ => EditorEvent::Ignored,
+        };
+        if event != EditorEvent::Ignored {
+            self.cache.clear();
+        }
+        event
+    }
+}
+
+/// The actions of an open menu.
+const MENU_ACTIONS: &[&str] = &[
+    "tui.select.up",
+    "tui.select.down",
+    "tui.select.pageUp",
+    "tui.select.pageDown",
+    "tui.select.confirm",
+    "tui.input.tab",
+];
+
+impl Component for Editor {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        let mut cache = std::mem::take(&mut self.cache);
+        let lines = cache.get(view, || self.draw(view));
+        self.cache = cache;
+        lines
+    }
+}

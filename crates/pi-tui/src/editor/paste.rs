@@ -1,0 +1,207 @@
+//! Pasted text: what is kept of it, and long pastes that are shown as `[paste #1 +20 lines]`.
+
+use super::units;
+
+/// A paste of more lines becomes a marker.
+const MAX_LINES: usize = 10;
+/// A paste of more characters becomes a marker.
+const MAX_CHARS: usize = 1000;
+
+/// A long pasted text.
+#[derive(Debug, Clone)]
+struct Paste {
+    text: String,
+    /// The label without the number.
+    size: String,
+    /// Number of its markers in the text of the editor.
+    uses: usize,
+    /// The label as it is shown.
+    label: String,
+}
+
+/// The long pastes of an editor.
+///
+/// Markers carry stable numbers; what is shown counts only pastes that are in the text, in the
+/// order of their arrival.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Pastes {
+    pastes: Vec<Option<Paste>>,
+}
+
+impl Pastes {
+    /// Keeps a long paste and returns its marker; returns `None` for a short one.
+    pub(crate) fn keep(&mut self, text: &str) -> Option<String> {
+        let lines = text.bytes().filter(|byte| *byte == b'\n').count() + 1;
+        let size = if lines > MAX_LINES {
+            format!("+{lines} lines")
+        } else {
+            // Every character has one to four bytes.
+            let chars = if text.len() > MAX_CHARS { text.chars().count() } else { 0 };
+            if chars <= MAX_CHARS {
+                return None;
+            }
+            format!("{chars} chars")
+        };
+        let id = u16::try_from(self.pastes.len()).ok()?;
+        let paste = Paste { text: text.to_owned(), size, uses: 0, label: String::new() };
+        self.pastes.push(Some(paste));
+        Some(units::marker(id))
+    }
+
+    /// Counts the markers of a text that was removed and of one that was inserted. Returns true if
+    /// labels changed.
+    pub(crate) fn replaced(&mut self, removed: &str, inserted: &str) -> bool {
+        if self.pastes.is_empty() {
+            return false;
+        }
+        let mut changed = false;
+        for id in units::markers(removed) {
+            if let Some(paste) = self.get_mut(id) {
+                paste.uses = paste.uses.saturating_sub(1);
+                changed |= paste.uses == 0;
+            }
+        }
+        for id in units::markers(inserted) {
+            if let Some(paste) = self.get_mut(id) {
+                paste.uses += 1;
+                changed |= paste.uses == 1;
+            }
+        }
+        if changed {
+            let used = self.pastes.iter_mut().flatten().filter(|paste| paste.uses > 0);
+            for (number, paste) in (1..).zip(used) {
+                paste.label = format!("[paste #{number} {}]", paste.size);
+            }
+        }
+        changed
+    }
+
+    /// Forgets the pastes that are neither in the text nor in one of `texts`.
+    pub(crate) fn retain<'a>(&mut self, texts: impl Iterator<Item = &'a str>) {
+        if self.pastes.is_empty() {
+            return;
+        }
+        let kept: Vec<u16> = texts.flat_map(units::markers).collect();
+        for (id, slot) in (0..).zip(&mut self.pastes) {
+            if slot.as_ref().is_some_and(|paste| paste.uses == 0) && !kept.contains(&id) {
+                *slot = None;
+            }
+        }
+        while let Some(None) = self.pastes.last() {
+            self.pastes.pop();
+        }
+    }
+
+    /// Returns the label of the marker that begins at `at`.
+    pub(crate) fn label_at(&self, line: &str, at: usize) -> Option<&str> {
+        Some(self.get(units::marker_at(line, at)?)?.label.as_str())
+    }
+
+    /// Returns a text with labels in place of markers.
+    pub(crate) fn displayed(&self, text: &str) -> String {
+        self.substituted(text, |paste| &paste.label)
+    }
+
+    /// Returns a text with the pasted texts in place of markers.
+    pub(crate) fn expanded(&self, text: &str) -> String {
+        self.substituted(text, |paste| &paste.text)
+    }
+
+    fn substituted<'a>(&'a self, text: &str, by: impl Fn(&'a Paste) -> &'a str) -> String {
+        if self.pastes.is_empty() {
+            return text.to_owned();
+        }
+        let mut result = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some(at) = rest.find(units::is_reserved) {
+            result.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let paste = units::marker_at(rest, 0).and_then(|id| self.get(id));
+            let length = match paste {
+                Some(paste) => {
+                    result.push_str(by(paste));
+                    units::MARK_LEN
+                }
+                None => units::next(rest, 0),
+            };
+            rest = &rest[length..];
+        }
+        result.push_str(rest);
+        result
+    }
+
+    fn get(&self, id: u16) -> Option<&Paste> {
+        self.pastes.get(usize::from(id))?.as_ref()
+    }
+
+    fn get_mut(&mut self, id: u16) -> Option<&mut Paste> {
+        self.pastes.get_mut(usize::from(id))?.as_mut()
+    }
+}
+
+/// Returns a text as an editor keeps it: line ends are `\n`, other control characters are removed,
+/// except tabs.
+pub(crate) fn clean(text: &str) -> String {
+    clean_with(text, "\t")
+}
+
+/// Returns a pasted text as an editor inserts it: like [`clean`], with spaces for tabs and control
+/// characters for what some terminals send in their place.
+pub(crate) fn clean_paste(text: &str) -> String {
+    clean_with(&decode_controls(text), "    ")
+}
+
+fn clean_with(text: &str, tab: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(is_suspect) {
+        result.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let Some(character) = rest.chars().next() else { break };
+        rest = &rest[character.len_utf8()..];
+        match character {
+            '\n' => result.push('\n'),
+            '\r' => {
+                rest = rest.strip_prefix('\n').unwrap_or(rest);
+                result.push('\n');
+            }
+            '\t' => result.push_str(tab),
+            other if other.is_control() || units::is_reserved(other) => {}
+            other => result.push(other),
+        }
+    }
+    result.push_str(rest);
+    result
+}
+
+/// Returns true for bytes that begin a character which may need attention: controls of ASCII and
+/// of Latin-1, noncharacters.
+fn is_suspect(byte: u8) -> bool {
+    byte < 0x20 || byte == 0x7f || byte == 0xC2 || byte == 0xEF
+}
+
+/// Replaces `ESC [ code ; 5 u`, the form in which tmux passes on control characters of a paste.
+fn decode_controls(text: &str) -> std::borrow::Cow<'_, str> {
+    if !text.contains("\x1b[") {
+        return text.into();
+    }
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\x1b[") {
+        result.push_str(&rest[..at]);
+        rest = &rest[at + 2..];
+        let decoded = rest.split_once(";5u").and_then(|(code, after)| {
+            let code = u8::try_from(code.parse::<u32>().ok()?).ok()?;
+            code.is_ascii_alphabetic().then_some((char::from(code & 0x1f), after))
+        });
+        match decoded {
+            Some((character, after)) => {
+                result.push(character);
+                rest = after;
+            }
+            None => result.push_str("\x1b["),
+        }
+    }
+    result.push_str(rest);
+    result.into()
+}

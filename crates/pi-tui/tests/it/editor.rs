@@ -1,0 +1,93 @@
+//! Tests of the editor, the input line and completion.
+
+mod keys;
+
+use pi_tui::editor::keys::BINDINGS;
+use pi_tui::input::{Input, Key, Keymap};
+use pi_tui::{Completer, Component, Editor, EditorEvent, NoCompleter, Theme, View};
+
+/// An editor with keys and a completer.
+pub(crate) struct Harness {
+    pub(crate) editor: Editor,
+    pub(crate) keymap: Keymap,
+    pub(crate) completer: Box<dyn Completer>,
+}
+
+impl Harness {
+    pub(crate) fn new() -> Self {
+        Self::with(NoCompleter)
+    }
+
+    pub(crate) fn with(completer: impl Completer + 'static) -> Self {
+        Self {
+            editor: Editor::new(),
+            keymap: Keymap::new([BINDINGS]),
+            completer: Box::new(completer),
+        }
+    }
+
+    pub(crate) fn handle(&mut self, input: &Input) -> EditorEvent {
+        self.editor.handle(input, &self.keymap, &mut *self.completer)
+    }
+
+    /// Types every character of a text; a line break is Shift+Enter.
+    pub(crate) fn typed(&mut self, text: &str) -> &mut Self {
+        for character in text.chars() {
+            match character {
+                '\n' => self.press("shift+enter"),
+                other => self.handle(&Input::Key(Key::typed(other))),
+            };
+        }
+        self
+    }
+
+    /// Presses a key, named as in keybinding files.
+    pub(crate) fn press(&mut self, key: &str) -> EditorEvent {
+        self.handle(&Input::Key(key_named(key)))
+    }
+
+    /// Presses keys, separated by spaces.
+    pub(crate) fn keys(&mut self, keys: &str) -> &mut Self {
+        for key in keys.split_whitespace() {
+            self.press(key);
+        }
+        self
+    }
+
+    pub(crate) fn paste(&mut self, text: &str) -> &mut Self {
+        self.handle(&Input::Paste(text.to_owned()));
+        self
+    }
+
+    /// Returns the text with `|` at the caret.
+    pub(crate) fn state(&self) -> String {
+        let caret = self.editor.caret();
+        let text = self.editor.displayed_text();
+        let offset: usize = text.split('\n').take(caret.line).map(|line| line.len() + 1).sum();
+        let mut text = text.clone();
+        text.insert(offset + caret.column, '|');
+        text
+    }
+
+    /// Returns the drawn lines as text.
+    pub(crate) fn screen(&mut self, width: usize, rows: usize) -> Vec<String> {
+        let theme = Theme::plain();
+        let view = View { width, rows, theme: &theme };
+        let lines = self.editor.render(view);
+        for line in lines.iter() {
+            assert!(line.width() <= width, "{} > {width}: {:?}", line.width(), line.text());
+        }
+        lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+}
+
+/// Returns the key with a name, with the text that it types.
+pub(crate) fn key_named(name: &str) -> Key {
+    let id: pi_tui::input::key::KeyId = name.parse().unwrap();
+    let mut characters = name.chars();
+    match (characters.next(), characters.next()) {
+        (Some(one), None) => Key::typed(one),
+        _ if name == "space" => Key::typed(' '),
+        _ => Key::new(id.code, id.modifiers),
+    }
+}
