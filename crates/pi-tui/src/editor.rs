@@ -7,7 +7,7 @@
 pub(crate) mod buffer;
 mod complete;
 mod history;
-pub mod keys;
+pub(crate) mod keys;
 pub(crate) mod kill_ring;
 pub(crate) mod layout;
 pub(crate) mod paste;

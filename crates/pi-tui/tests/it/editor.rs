@@ -2,7 +2,7 @@
 
 mod keys;
 
-use pi_tui::editor::keys::BINDINGS;
+use pi_tui::input::defaults::Platform;
 use pi_tui::input::{Input, Key, Keymap};
 use pi_tui::{Completer, Component, Editor, EditorEvent, NoCompleter, Theme, View};
 
@@ -21,7 +21,7 @@ impl Harness {
     pub(crate) fn with(completer: impl Completer + 'static) -> Self {
         Self {
             editor: Editor::new(),
-            keymap: Keymap::new([BINDINGS]),
+            keymap: Keymap::with_defaults(Platform::Unix, &[]),
             completer: Box::new(completer),
         }
     }
@@ -62,9 +62,8 @@ impl Harness {
     /// Returns the text with `|` at the caret.
     pub(crate) fn state(&self) -> String {
         let caret = self.editor.caret();
-        let text = self.editor.displayed_text();
+        let mut text = self.editor.displayed_text();
         let offset: usize = text.split('\n').take(caret.line).map(|line| line.len() + 1).sum();
-        let mut text = text.clone();
         text.insert(offset + caret.column, '|');
         text
     }
@@ -83,7 +82,7 @@ impl Harness {
 
 /// Returns the key with a name, with the text that it types.
 pub(crate) fn key_named(name: &str) -> Key {
-    let id: pi_tui::input::key::KeyId = name.parse().unwrap();
+    let id: pi_tui::input::key::KeyId = name.parse().expect("a key");
     let mut characters = name.chars();
     match (characters.next(), characters.next()) {
         (Some(one), None) => Key::typed(one),
