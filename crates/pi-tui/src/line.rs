@@ -136,6 +136,12 @@ impl Line {
         }
     }
 
+    /// Returns the line with another end.
+    #[must_use]
+    pub fn with_end(self, end: LineEnd) -> Self {
+        Self { end, ..self }
+    }
+
     /// Returns the spans.
     pub fn spans(&self) -> &[Span] {
         &self.spans

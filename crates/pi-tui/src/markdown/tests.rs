@@ -1,0 +1,166 @@
+//! Tests of Markdown.
+
+use proptest::prelude::*;
+
+use super::{Highlighting, Markdown, MarkdownOptions};
+use crate::component::{Block as _, View};
+use crate::line::{Line, Lines};
+use crate::theme::Theme;
+
+fn options() -> MarkdownOptions {
+    MarkdownOptions { highlighting: Highlighting::Blocking, ..MarkdownOptions::default() }
+}
+
+fn view(theme: &Theme, width: usize) -> View<'_> {
+    View { width, rows: 24, theme }
+}
+
+fn render_with(options: MarkdownOptions, text: &str, width: usize) -> Lines {
+    let mut markdown = Markdown::new(options);
+    markdown.set_text(text);
+    markdown.render(view(&Theme::plain(), width))
+}
+
+fn plain(lines: &[Line]) -> String {
+    lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
+}
+
+fn render(text: &str, width: usize) -> String {
+    plain(&render_with(options(), text, width))
+}
+
+#[test]
+fn inline_text() {
+    insta::assert_snapshot!(render(
+        "# Heading one\n\n## Heading two\n\n### Heading three\n\n#### Heading four\n\nPlain, **bold**, *italic*, ***both***, `code`, ~~struck~~, a [link](https://example.com/a) and https://example.com/b as it is. Escaped \\*stars\\*.\n\nA line that ends in two spaces  \nbreaks here.\n\n---\n\nAfter the rule.\n",
+        78
+    ));
+}
+
+#[test]
+fn lists_and_quotes() {
+    insta::assert_snapshot!(render(
+        "- first\n- second with a line that is long enough to be wrapped at eighty columns, or at any other width\n  - nested\n    - deeper\n- [x] done\n- [ ] open\n\n1. one\n2. two\n   - mixed\n10. ten\n\n- loose\n\n- list\n\n> A quote with **bold**\n> over two lines.\n>\n> > nested quote\n",
+        78
+    ));
+}
+
+#[test]
+fn tables() {
+    let table = "| Name | Kind | Meaning |\n|---|:---:|---:|\n| `a` | short | one |\n| beta | a cell whose text is so long that the column has to be wrapped somewhere | **two** |\n| gamma | x | three |\n\nText after.\n";
+    insta::assert_snapshot!(render(table, 78));
+    insta::assert_snapshot!(render(table, 38));
+    insta::assert_snapshot!(render(table, 12));
+    insta::assert_snapshot!(render("| 名前 | 値 |\n|---|---|\n| 東京 | 🗼 |\n", 78));
+}
+
+#[test]
+fn code() {
+    insta::assert_snapshot!(render(
+        "Python:\n\n```python\n# comment\ndef add(a: int, b: int = 2) -> int:\n    return a + b * 3.5\n```\n\nNo language:\n\n```\nplain text\n  kept as it is\n\nend\n```\nText\n\n- item\n  ```sh\n  ls\n  ```\n",
+        78
+    ));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn the_portions_of_a_text_do_not_matter(text in markdown_text(), cuts in cuts()) {
+        let theme = Theme::plain();
+        let whole = render_with(options(), &text, 40);
+        let mut grown = Markdown::new(options());
+        let mut taken = Markdown::new(options());
+        let mut blocks = Vec::new();
+        let mut at = 0;
+        for cut in cuts {
+            let end = text.floor_char_boundary((at + cut).min(text.len()));
+            grown.push(&text[at..end]);
+            taken.push(&text[at..end]);
+            at = end;
+            grown.render(view(&theme, 40));
+            blocks.extend(taken.take_finished());
+        }
+        grown.push(&text[at..]);
+        prop_assert_eq!(plain(&grown.render(view(&theme, 40))), plain(&whole));
+        prop_assert_eq!(grown.render(view(&theme, 40)), whole);
+
+        taken.push(&text[at..]);
+        grown.finish();
+        taken.finish();
+        blocks.extend(taken.take_finished());
+        prop_assert_eq!(taken.render(view(&theme, 40)).len(), 0);
+        let lines: Vec<Line> =
+            blocks.iter_mut().flat_map(|block| block.render(view(&theme, 40)).to_vec()).collect();
+        // A block that was taken does not learn of definitions that come later.
+        prop_assume!(!text.contains("]:"));
+        prop_assert_eq!(plain(&lines), plain(&grown.render(view(&theme, 40))));
+    }
+
+    #[test]
+    fn no_line_is_too_wide(text in markdown_text(), width in 1_usize..200) {
+        let lines = render_with(MarkdownOptions { padding: 1, ..options() }, &text, width);
+        for line in lines.iter() {
+            prop_assert!(line.width() <= width, "{:?} in {width}", line.text());
+        }
+    }
+}
+
+fn cuts() -> impl Strategy<Value = Vec<usize>> {
+    prop::collection::vec(1_usize..40, 0..40)
+}
+
+/// Text of fragments that mean something in Markdown.
+fn markdown_text() -> impl Strategy<Value = String> {
+    let fragment = prop_oneof![
+        Just("\n"),
+        Just("\n\n"),
+        Just("- "),
+        Just("  - "),
+        Just("1. "),
+        Just("> "),
+        Just("```"),
+        Just("```rust\n"),
+        Just("~~~"),
+        Just("# "),
+        Just("---"),
+        Just("***"),
+        Just("| a | b |\n"),
+        Just("|---|:-:|\n"),
+        Just("word "),
+        Just("longer words here "),
+        Just("*"),
+        Just("**"),
+        Just("`"),
+        Just("$"),
+        Just("$$"),
+        Just("\\("),
+        Just("\\)"),
+        Just("\\["),
+        Just("\\]"),
+        Just("[a](b)"),
+        Just("[a]"),
+        Just("[a]: http://b.c\n"),
+        Just("https://x.y/z "),
+        Just("    "),
+        Just("\t"),
+        Just("<div>"),
+        Just("<!-- "),
+        Just("-->"),
+        Just("日本"),
+        Just("👩‍👩‍👧‍👦"),
+        Just("\\frac{1}{2}"),
+        Just("x_1^2"),
+        Just("```mermaid\ngraph LR\nA-->B\n"),
+        Just("&amp;"),
+        Just("~~"),
+        Just("~"),
+        Just("\r\n"),
+        Just("[x] "),
+        Just("="),
+        Just("===\n"),
+        Just("\u{1b}[31m"),
+        Just("|"),
+    ];
+    prop::collection::vec(fragment, 0..60).prop_map(|parts| parts.concat())
+}
