@@ -15,6 +15,7 @@
 //! [`Line`] and [`Style`] are the data, [`Component`] and [`Block`] the interfaces, `screen` writes
 //! frames, `input` reads keys, `editor` and `markdown` are the large components.
 
+pub mod blocks;
 pub mod completion;
 pub mod component;
 pub mod editor;
@@ -24,10 +25,12 @@ pub mod input;
 pub mod input_line;
 pub mod line;
 pub mod markdown;
+pub mod screen;
 pub mod style;
 pub mod text;
 pub mod theme;
 
+pub use blocks::{BlockId, Blocks};
 pub use completion::{
     Completer, Completion, CompletionKind, CompletionRequest, Completions, NoCompleter,
 };
@@ -36,5 +39,6 @@ pub use editor::{Border, Editor, EditorEvent};
 pub use input_line::{InputEvent, InputLine};
 pub use line::{Line, LineEnd, Lines, Span};
 pub use markdown::{Markdown, MarkdownOptions};
+pub use screen::{Encoder, Frame, FullScreen, PlacedOverlay, RegularScreen, Size};
 pub use style::{Attributes, Color, ColorDepth, Style};
 pub use theme::{Theme, Token};

@@ -21,6 +21,7 @@ impl Color {
     #[must_use]
     pub fn reduced(self, depth: ColorDepth) -> Self {
         match (self, depth) {
+            (_, ColorDepth::None) => Self::Default,
             (Self::Rgb(r, g, b), ColorDepth::Ansi256) => Self::Indexed(to_256(r, g, b)),
             (Self::Rgb(r, g, b), ColorDepth::Ansi16) => Self::Indexed(to_16(r, g, b)),
             (Self::Indexed(index), ColorDepth::Ansi16) => match of_256(index) {
@@ -35,6 +36,8 @@ impl Color {
 /// The number of colors that a terminal can show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ColorDepth {
+    /// No colors, only attributes, as `NO_COLOR` asks for.
+    None,
     /// The 16 colors of the palette.
     Ansi16,
     /// 256 colors.

@@ -1,5 +1,7 @@
 //! Tests of the toolkit at its seams.
 
 mod editor;
+mod emulator;
+mod screen;
 mod text;
 mod theme;

@@ -1,0 +1,65 @@
+//! Tests of the screens: real bytes into a terminal emulator.
+
+mod full;
+mod regular;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use pi_tui::{Block, Blocks, Frame, Line, LineEnd, Lines, Theme, View};
+
+/// A block of text that wraps at every width, like prose in a message.
+#[derive(Debug, Default)]
+pub(crate) struct Prose {
+    pub(crate) text: String,
+    pub(crate) renders: usize,
+    pub(crate) released: usize,
+}
+
+/// A block that the test can change.
+pub(crate) type Shared = Rc<RefCell<Prose>>;
+
+impl Block for Prose {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        self.renders += 1;
+        let mut lines = Vec::new();
+        for paragraph in self.text.split('\n') {
+            let characters: Vec<char> = paragraph.chars().collect();
+            let mut chunks = characters.chunks(view.width).peekable();
+            if chunks.peek().is_none() {
+                lines.push(Line::new());
+            }
+            while let Some(chunk) = chunks.next() {
+                let mut line = Line::plain(chunk.iter().collect::<String>());
+                if chunks.peek().is_some() {
+                    line.end = LineEnd::Joined;
+                }
+                lines.push(line);
+            }
+        }
+        lines.into()
+    }
+
+    fn release(&mut self) {
+        self.released += 1;
+    }
+}
+
+pub(crate) fn prose(text: &str) -> Shared {
+    Rc::new(RefCell::new(Prose { text: text.to_owned(), ..Prose::default() }))
+}
+
+pub(crate) fn push(blocks: &mut Blocks, text: &str) -> Shared {
+    let block = prose(text);
+    blocks.push(Box::new(Rc::clone(&block)));
+    block
+}
+
+pub(crate) fn lines(texts: &[&str]) -> Vec<Line> {
+    texts.iter().map(|text| Line::plain(*text)).collect()
+}
+
+pub(crate) fn frame<'a>(theme: &'a Theme, dock: &'a [Line]) -> Frame<'a> {
+    Frame::new(theme, dock, Instant::now())
+}

@@ -1,0 +1,1 @@
+//! The fullscreen mode.
