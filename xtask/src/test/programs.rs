@@ -34,7 +34,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     program("/bin/bash", "bash", "shell analysis, the bash tool, completions (most crates)", Fail),
     program("git", "git", "protected paths of repositories (pi-guard: places)", Fail),
     program("python3", "python3", "programs that start programs (pi: guard)", Fail),
-    program("setsid", "util-linux", "process supervision (pi-tools: processes)", Fail),
+    program("setsid", "util-linux", "processes (pi-tools), terminals (pi: screen)", Fail),
     program("script", "bsdutils", "output on a terminal (pi: bad_input)", Fail),
     program("/usr/bin/timeout", "coreutils", "shell analysis beside bash (pi-guard)", Fail),
     program("bwrap", "bubblewrap", "the sandbox with bubblewrap (pi-guard, pi-tools, pi)", Report),

@@ -27,6 +27,8 @@ mod replay;
 mod restrictions;
 mod sandbox;
 mod scenarios;
+#[cfg(target_os = "linux")]
+mod screen;
 mod secrets;
 mod sessions;
 mod terminal;

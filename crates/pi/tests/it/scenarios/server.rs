@@ -1,4 +1,4 @@
-//! A scripted model server: answers requests in order with the replies of a scenario, as chat
+//! A scripted model server: answers each request with a reply that a test chooses, as chat
 //! completions, and records the requests.
 //!
 //! The server does not use time: a reply waits at a gate until the scenario opens it.
@@ -32,22 +32,38 @@ struct State {
     closed: bool,
 }
 
+/// Chooses the reply to a request: its body, and the number of requests before it.
+type Choose = dyn Fn(&Value, usize) -> Reply + Send + Sync;
+
 impl Server {
-    /// Starts a server on a free local port.
+    /// Starts a server on a free local port that gives these replies in order.
     pub(crate) fn start(replies: Vec<Reply>) -> io::Result<Self> {
+        Self::choosing(move |_, index| {
+            replies.get(index).cloned().unwrap_or_else(|| {
+                let body = json!({"error": {"message": "the scenario has no more replies"}});
+                let headers = Default::default();
+                Reply::Parts(vec![Part::Status(Status { code: 400, headers, body })])
+            })
+        })
+    }
+
+    /// Starts a server on a free local port whose replies depend on the requests.
+    pub(crate) fn choosing(
+        choose: impl Fn(&Value, usize) -> Reply + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let shared = Arc::new(Shared::default());
         let theirs = Arc::clone(&shared);
         std::thread::spawn(move || {
-            let replies = Arc::new(replies);
+            let choose: Arc<Choose> = Arc::new(choose);
             for socket in listener.incoming().map_while(Result::ok) {
                 if theirs.state.lock().unwrap().closed {
                     return;
                 }
-                let (shared, replies) = (Arc::clone(&theirs), Arc::clone(&replies));
+                let (shared, choose) = (Arc::clone(&theirs), Arc::clone(&choose));
                 // In some scenarios, the client disconnects in the middle.
-                std::thread::spawn(move || drop(serve(socket, &shared, &replies)));
+                std::thread::spawn(move || drop(serve(socket, &shared, &*choose)));
             }
         });
         Ok(Self { port, shared })
@@ -85,22 +101,20 @@ impl Drop for Server {
     }
 }
 
-fn serve(mut socket: TcpStream, shared: &Shared, replies: &[Reply]) -> io::Result<()> {
+fn serve(mut socket: TcpStream, shared: &Shared, choose: &Choose) -> io::Result<()> {
     socket.set_nodelay(true)?;
-    let body = read_request(&socket)?;
-    let index = {
+    let body = serde_json::from_slice(&read_request(&socket)?).unwrap_or(Value::Null);
+    let reply = {
         let mut state = shared.state.lock().unwrap();
-        state.requests.push(serde_json::from_slice(&body).unwrap_or(Value::Null));
-        state.requests.len() - 1
+        // Chosen under the lock, so that replies that depend on earlier ones come in order.
+        let reply = choose(&body, state.requests.len());
+        state.requests.push(body);
+        reply
     };
     shared.changed.notify_all();
-    match replies.get(index) {
-        None => {
-            let body = json!({"error": {"message": "the scenario has no more replies"}});
-            status(&mut socket, &Status { code: 400, headers: Default::default(), body })
-        }
-        Some(Reply::Text(text)) => play(&mut socket, shared, &[Part::Text(text.clone())]),
-        Some(Reply::Parts(parts)) => play(&mut socket, shared, parts),
+    match reply {
+        Reply::Text(text) => play(&mut socket, shared, &[Part::Text(text)]),
+        Reply::Parts(parts) => play(&mut socket, shared, &parts),
     }
 }
 

@@ -1,0 +1,18 @@
+//! The interactive mode on a terminal: the real binary, a pseudo-terminal and an emulator.
+//!
+//! `tests/fixtures/screens/README.md` describes the recorded screens and how ours are compared.
+
+mod attacks;
+mod compare;
+mod emulator;
+mod frame;
+mod home;
+mod keys;
+mod leaving;
+mod model;
+mod program;
+mod recorded;
+mod runs;
+mod sequences;
+mod terminals;
+mod typing;
