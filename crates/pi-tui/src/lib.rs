@@ -20,6 +20,7 @@ pub mod completion;
 pub mod component;
 pub mod editor;
 pub mod highlight;
+pub mod fuzzy;
 pub mod image;
 pub mod input;
 pub mod input_line;

@@ -3,5 +3,6 @@
 mod editor;
 mod emulator;
 mod screen;
+mod fuzzy;
 mod text;
 mod theme;
