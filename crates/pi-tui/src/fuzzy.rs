@@ -23,7 +23,11 @@ pub fn score(query: &str, text: &str) -> Option<Score> {
 }
 
 /// Returns the indices of the items that match, best first; equal ones keep their order.
-pub fn filter<T, S: AsRef<str>>(query: &str, items: &[T], text: impl Fn(&T) -> S) -> Vec<usize> {
+pub fn filter<'a, T, S: AsRef<str>>(
+    query: &str,
+    items: &'a [T],
+    text: impl Fn(&'a T) -> S,
+) -> Vec<usize> {
     let query = Query::new(query);
     let scored = items.iter().enumerate();
     let mut matches: Vec<(Score, usize)> = scored

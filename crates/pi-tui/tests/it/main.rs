@@ -2,7 +2,8 @@
 
 mod editor;
 mod emulator;
-mod screen;
 mod fuzzy;
+mod list;
+mod screen;
 mod text;
 mod theme;

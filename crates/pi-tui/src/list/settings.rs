@@ -1,0 +1,190 @@
+//! A list of settings with their values: a search, the rows, and an explanation of the selected one.
+
+use super::ListEvent;
+use super::selection::Selection;
+use crate::component::View;
+use crate::fuzzy;
+use crate::input::{Input, KeyKind, Keymap};
+use crate::input_line::{InputEvent, InputLine};
+use crate::line::Line;
+use crate::style::Style;
+use crate::text;
+use crate::theme::Token;
+
+/// A setting.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Setting {
+    /// Name of the setting for the program.
+    pub id: String,
+    /// Name of the setting on the screen.
+    pub label: String,
+    /// An explanation that is shown while the row is selected.
+    pub description: String,
+    /// The present value.
+    pub value: String,
+    /// The values that the key goes through. If there are none, the key opens a submenu.
+    pub values: Vec<String>,
+}
+
+/// The meaning of a key for a list of settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SettingsEvent {
+    /// The key has no meaning here.
+    Ignored,
+    /// The list looks different: another row is selected, or the search changed.
+    Moved,
+    /// A setting has a new value.
+    Changed {
+        /// Name of the setting.
+        id: String,
+        /// The new value.
+        value: String,
+    },
+    /// The submenu of a setting was asked for.
+    Opened {
+        /// Name of the setting.
+        id: String,
+    },
+    /// The list was closed.
+    Cancelled,
+}
+
+/// A list of settings, one of which is selected.
+#[derive(Debug)]
+pub struct SettingsList {
+    settings: Vec<Setting>,
+    /// The settings that match the search.
+    shown: Vec<usize>,
+    selection: Selection,
+    /// Nothing if the list has no search.
+    search: Option<InputLine>,
+    hint: String,
+}
+
+impl SettingsList {
+    /// Creates a list that shows at most `rows` settings. The hint is the last line.
+    pub fn new(settings: Vec<Setting>, rows: usize, hint: impl Into<String>) -> Self {
+        let shown = (0..settings.len()).collect();
+        let selection = Selection::new(settings.len(), rows);
+        Self { settings, shown, selection, search: None, hint: hint.into() }
+    }
+
+    /// Returns the list with a search.
+    #[must_use]
+    pub fn with_search(self) -> Self {
+        Self { search: Some(InputLine::new()), ..self }
+    }
+
+    /// Returns the selected setting; none if no setting matches.
+    pub fn selected(&self) -> Option<&Setting> {
+        self.settings.get(*self.shown.get(self.selection.index())?)
+    }
+
+    /// Selects a setting, if it is shown.
+    pub fn select(&mut self, id: &str) {
+        let is_wanted = |index: &usize| self.settings.get(*index).is_some_and(|it| it.id == id);
+        if let Some(row) = self.shown.iter().position(is_wanted) {
+            self.selection.select(row);
+        }
+    }
+
+    /// Changes the value that is shown for a setting, after a submenu.
+    pub fn set_value(&mut self, id: &str, value: impl Into<String>) {
+        if let Some(setting) = self.settings.iter_mut().find(|setting| setting.id == id) {
+            setting.value = value.into();
+        }
+    }
+
+    /// Moves the selection, changes a value or the search.
+    pub fn handle(&mut self, input: &Input, keymap: &Keymap) -> SettingsEvent {
+        if let Input::Key(key) = input {
+            match self.selection.handle(key, keymap) {
+                ListEvent::Moved => return SettingsEvent::Moved,
+                ListEvent::Cancelled => return SettingsEvent::Cancelled,
+                ListEvent::Confirmed => return self.activate(),
+                ListEvent::Ignored => {}
+            }
+            if key.is("space") && key.kind != KeyKind::Release {
+                return self.activate();
+            }
+        }
+        let Some(search) = &mut self.search else { return SettingsEvent::Ignored };
+        match search.handle(input, keymap) {
+            InputEvent::Changed => {
+                let query = search.text();
+                self.shown = fuzzy::filter(query, &self.settings, |it| it.label.as_str());
+                self.selection.set_len(self.shown.len());
+                self.selection.select(0);
+                SettingsEvent::Moved
+            }
+            InputEvent::Handled => SettingsEvent::Moved,
+            _ => SettingsEvent::Ignored,
+        }
+    }
+
+    /// Takes the next value of the selected setting.
+    fn activate(&mut self) -> SettingsEvent {
+        let selected = self.shown.get(self.selection.index());
+        let Some(setting) = selected.and_then(|index| self.settings.get_mut(*index)) else {
+            return SettingsEvent::Ignored;
+        };
+        let present = setting.values.iter().position(|value| *value == setting.value);
+        let next = present.map_or(0, |index| (index + 1) % setting.values.len());
+        let id = setting.id.clone();
+        match setting.values.get(next) {
+            Some(value) => {
+                setting.value.clone_from(value);
+                SettingsEvent::Changed { id, value: value.clone() }
+            }
+            None => SettingsEvent::Opened { id },
+        }
+    }
+
+    /// Returns the lines of the list.
+    pub fn lines(&mut self, view: View<'_>) -> Vec<Line> {
+        let muted = view.theme.fg(Token::Muted);
+        let mut lines = Vec::new();
+        if let Some(search) = &mut self.search {
+            lines.push(search.line(view));
+            lines.push(Line::new());
+        }
+        if self.shown.is_empty() {
+            lines.push(Line::styled("  No matches", muted));
+        }
+        for row in self.selection.visible() {
+            let setting = self.shown.get(row).and_then(|index| self.settings.get(*index));
+            if let Some(setting) = setting {
+                lines.push(self.row(setting, row == self.selection.index(), view));
+            }
+        }
+        lines.extend(self.selection.position(view.theme));
+        if let Some(setting) = self.selected().filter(|setting| !setting.description.is_empty()) {
+            let description = Line::styled(setting.description.as_str(), muted);
+            let indent = Line::plain("  ");
+            lines.push(Line::new());
+            lines.extend(text::wrap_indented(&description, view.width, &indent, &indent));
+        }
+        lines.push(Line::new());
+        lines.push(Line::styled(format!("  {}", self.hint), view.theme.fg(Token::Dim)));
+        lines.into_iter().map(|line| text::truncate(&line, view.width, "…")).collect()
+    }
+
+    fn row(&self, setting: &Setting, is_selected: bool, view: View<'_>) -> Line {
+        let longest = self.settings.iter().map(|it| text::width(&it.label)).max().unwrap_or(0);
+        // In a narrow terminal the values keep a third of the width.
+        let column = longest.min(view.width.saturating_sub(4) * 2 / 3).max(1);
+        let (marker, label_style, style) = if is_selected {
+            let accent = view.theme.fg(Token::Accent);
+            ("→ ", accent, accent)
+        } else {
+            ("  ", view.theme.fg(Token::Text), view.theme.fg(Token::Muted))
+        };
+        let mut line = Line::styled(marker, label_style);
+        let label = Line::styled(setting.label.as_str(), label_style);
+        line.append(&text::truncate(&label, column, "…"));
+        line.pad_to(2 + column + 2, Style::PLAIN);
+        line.push(setting.value.as_str(), style);
+        line
+    }
+}
