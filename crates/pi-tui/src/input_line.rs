@@ -167,11 +167,12 @@ impl InputLine {
     pub fn line(&mut self, view: View<'_>) -> Line {
         let (content, caret) = self.content();
         let mut line = text::truncate(&Line::plain(self.prompt.as_str()), view.width, "");
-        let columns = (view.width - line.width()).max(1);
+        let columns = view.width - line.width();
         // The caret behind the text needs a column, too.
         let last = content.width().saturating_sub(columns);
-        self.first = self.first.min(last).clamp((caret + 1).saturating_sub(columns), caret);
-        let visible = text::slice(&content, self.first, self.first + view.width - line.width());
+        let least = (caret + 1).saturating_sub(columns);
+        self.first = self.first.min(last).max(least).min(caret);
+        let visible = text::slice(&content, self.first, self.first + columns);
         if self.is_focused {
             line.caret = Some(line.width() + caret - self.first);
         }

@@ -15,4 +15,5 @@ pub(crate) use columns::extended_width;
 pub use columns::{grapheme_width, graphemes, width};
 pub use cut::{slice, truncate};
 pub use visible::visible;
+pub(crate) use wrap::is_cjk;
 pub use wrap::{wrap, wrap_indented};

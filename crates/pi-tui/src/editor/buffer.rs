@@ -104,10 +104,11 @@ impl Buffer {
         self.last = Last::Other;
     }
 
-    /// Replaces a range by a text without control characters; the caret stands after it.
-    pub(crate) fn replace(&mut self, range: Range<Position>, new: &str) {
+    /// Replaces a range by a text without control characters; the caret stands after it. Returns
+    /// the range of the new text.
+    pub(crate) fn replace(&mut self, range: Range<Position>, new: &str) -> Range<Position> {
         self.last = Last::Other;
-        self.edit(range, new, false);
+        self.edit(range, new, false)
     }
 
     /// Runs several edits that are taken back together.
@@ -128,13 +129,15 @@ impl Buffer {
         self.undo.end();
     }
 
-    fn edit(&mut self, range: Range<Position>, new: &str, merge: bool) {
+    fn edit(&mut self, range: Range<Position>, new: &str, merge: bool) -> Range<Position> {
         if range.start == range.end && new.is_empty() {
-            return;
+            return range;
         }
         let caret = self.caret;
         let inverse = self.apply(range, new);
+        let range = inverse.range.clone();
         self.undo.record(inverse, caret, merge);
+        range
     }
 
     /// Changes the text and everything that is derived from it. Returns the inverse.
@@ -150,7 +153,13 @@ impl Buffer {
             let new = start.line..replaced.end.line + 1;
             self.layout.replaced(old, new, self.text.lines(), &self.pastes);
         }
-        self.caret = replaced.end;
+        // The new text may have joined the character after it, as the halves of a flag do.
+        let line = self.text.line(replaced.end.line);
+        let column = match replaced.end.column {
+            0 => 0,
+            at => units::next(line, units::previous(line, at)).max(at),
+        };
+        self.caret = Position { column, ..replaced.end };
         self.goal = None;
         Edit { range: start..replaced.end, text: replaced.removed }
     }
@@ -169,9 +178,9 @@ impl Buffer {
         self.last = Last::Typed;
     }
 
-    /// Inserts a text that is taken back as a whole.
-    pub(crate) fn insert(&mut self, text: &str) {
-        self.replace(self.caret..self.caret, text);
+    /// Inserts a text that is taken back as a whole. Returns its range.
+    pub(crate) fn insert(&mut self, text: &str) -> Range<Position> {
+        self.replace(self.caret..self.caret, text)
     }
 
     /// Inserts a pasted text, or the marker of a long one.
@@ -246,9 +255,7 @@ impl Buffer {
     /// Inserts the text that was cut last.
     pub(crate) fn yank(&mut self) -> bool {
         let Some(text) = self.kills.newest().map(str::to_owned) else { return false };
-        let start = self.caret;
-        self.insert(&text);
-        self.last = Last::Yanked(start..self.caret);
+        self.last = Last::Yanked(self.insert(&text));
         true
     }
 
@@ -259,9 +266,7 @@ impl Buffer {
             return false;
         }
         let text = self.kills.newest().unwrap_or_default().to_owned();
-        let start = range.start;
-        self.replace(range, &text);
-        self.last = Last::Yanked(start..self.caret);
+        self.last = Last::Yanked(self.replace(range, &text));
         true
     }
 

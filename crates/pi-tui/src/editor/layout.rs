@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::paste::Pastes;
 use super::units::{self, Class};
-use crate::text::{grapheme_width, width};
+use crate::text::{is_cjk, width};
 
 /// The columns of a tab.
 pub(crate) const TAB: &str = "    ";
@@ -104,7 +104,7 @@ pub(crate) fn unit_width(line: &str, at: usize, end: usize, pastes: &Pastes, max
         [_] => 1,
         _ => match pastes.label_at(line, at) {
             Some(label) => width(label),
-            None => grapheme_width(unit),
+            None => width(unit),
         },
     };
     columns.min(max)
@@ -175,11 +175,4 @@ fn may_break(before: Kind, after: Kind) -> bool {
         (Kind::Space | Kind::Cjk, _) | (_, Kind::Cjk) => true,
         (Kind::Other, Kind::Other) => false,
     }
-}
-
-/// Returns true for characters of scripts that are written without spaces.
-fn is_cjk(character: char) -> bool {
-    matches!(u32::from(character),
-        0x2E80..=0x30FF | 0x3400..=0x9FFF | 0xF900..=0xFAFF | 0xFF00..=0xFF60
-        | 0x20000..=0x3FFFD)
 }

@@ -69,10 +69,12 @@ impl Editor {
         let buffer = &self.buffer;
         let caret = buffer.caret_row();
         let first = buffer.row_above(caret, self.page - 1);
-        let end = RowId { line: buffer.lines().len() - 1, row: usize::MAX };
-        let end = RowId { row: buffer.layout.rows(end.line) - 1, ..end };
+        let last_line = buffer.lines().len() - 1;
+        let end = RowId { line: last_line, row: buffer.layout.rows(last_line) - 1 };
         let last = buffer.row_above(end, self.page - 1);
-        self.top = self.top.clamp(first, caret).min(last);
+        let top = self.top.clamp(first, caret).min(last);
+        // The line may have fewer rows than before.
+        self.top = RowId { row: top.row.min(buffer.layout.rows(top.line) - 1), ..top };
     }
 
     fn draw_row(&self, row: RowId, padding: usize, width: usize) -> Line {

@@ -229,7 +229,7 @@ const CLOSING: &str =
     "、。，．：；？！」』）］｝〉》】〕〗〙〛々ーぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮ";
 
 /// Returns true for characters between which lines are broken without a space.
-fn is_cjk(character: char) -> bool {
+pub(crate) fn is_cjk(character: char) -> bool {
     matches!(
         character,
         '\u{1100}'..='\u{11ff}' // Hangul letters

@@ -1,10 +1,15 @@
 //! Tests of the editor, the input line and completion.
 
 mod keys;
+mod model;
+mod screens;
 
 use pi_tui::input::defaults::Platform;
 use pi_tui::input::{Input, Key, Keymap};
-use pi_tui::{Completer, Component, Editor, EditorEvent, NoCompleter, Theme, View};
+use pi_tui::{
+    Attributes, Completer, CompletionRequest, Completions, Component, Editor, EditorEvent, LineEnd,
+    Lines, NoCompleter, Theme, View,
+};
 
 /// An editor with keys and a completer.
 pub(crate) struct Harness {
@@ -19,11 +24,7 @@ impl Harness {
     }
 
     pub(crate) fn with(completer: impl Completer + 'static) -> Self {
-        Self {
-            editor: Editor::new(),
-            keymap: Keymap::with_defaults(Platform::Unix, &[]),
-            completer: Box::new(completer),
-        }
+        Self { editor: Editor::new(), keymap: keymap(), completer: Box::new(completer) }
     }
 
     pub(crate) fn handle(&mut self, input: &Input) -> EditorEvent {
@@ -68,15 +69,40 @@ impl Harness {
         text
     }
 
-    /// Returns the drawn lines as text.
-    pub(crate) fn screen(&mut self, width: usize, rows: usize) -> Vec<String> {
+    /// Draws the editor and checks the contract of components.
+    fn render(&mut self, width: usize, rows: usize) -> Lines {
         let theme = Theme::plain();
-        let view = View { width, rows, theme: &theme };
-        let lines = self.editor.render(view);
+        let lines = self.editor.render(View { width, rows, theme: &theme });
         for line in lines.iter() {
             assert!(line.width() <= width, "{} > {width}: {:?}", line.width(), line.text());
         }
+        lines
+    }
+
+    /// Returns the drawn lines as text, without spaces at their ends.
+    pub(crate) fn screen(&mut self, width: usize, rows: usize) -> Vec<String> {
+        let lines = self.render(width, rows);
         lines.iter().map(|line| line.text().trim_end().to_owned()).collect()
+    }
+
+    /// Returns the rows between the borders; true if the next one belongs to the same line.
+    pub(crate) fn rows(&mut self, width: usize, rows: usize) -> Vec<(String, bool)> {
+        let lines = self.render(width, rows);
+        let rows = &lines[1..lines.len() - 1];
+        rows.iter().map(|line| (line.text(), line.end == LineEnd::Joined)).collect()
+    }
+
+    /// Returns the row and the column of the caret.
+    pub(crate) fn caret(&mut self, width: usize, rows: usize) -> Option<(usize, usize)> {
+        let lines = self.render(width, rows);
+        lines.iter().enumerate().find_map(|(row, line)| Some((row, line.caret?)))
+    }
+
+    /// Returns true if a cell is drawn inverse.
+    pub(crate) fn has_inverse(&mut self, width: usize) -> bool {
+        let lines = self.render(width, 24);
+        let mut spans = lines.iter().flat_map(|line| line.spans());
+        spans.any(|span| span.style.attributes.contains(Attributes::INVERSE))
     }
 }
 
@@ -88,5 +114,19 @@ pub(crate) fn key_named(name: &str) -> Key {
         (Some(one), None) => Key::typed(one),
         _ if name == "space" => Key::typed(' '),
         _ => Key::new(id.code, id.modifiers),
+    }
+}
+
+/// Returns the default keys.
+pub(crate) fn keymap() -> Keymap {
+    Keymap::with_defaults(Platform::Unix, &[])
+}
+
+/// A completer that always gives the same completions.
+pub(crate) struct Fixed(pub(crate) Completions);
+
+impl Completer for Fixed {
+    fn complete(&mut self, _request: &CompletionRequest<'_>) -> Option<Completions> {
+        Some(self.0.clone())
     }
 }
