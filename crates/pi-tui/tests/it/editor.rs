@@ -1,5 +1,6 @@
 //! Tests of the editor, the input line and completion.
 
+mod completion;
 mod keys;
 mod model;
 mod screens;

@@ -192,7 +192,7 @@ fn menu_of_commands() {
     let screen = harness.screen(80, 24);
     // Two columns stay free at the right.
     let last = format!("→ export         {}", &"a long description ".repeat(5)[..61]);
-    assert_eq!([&screen[7], &screen[8]], [&last.trim_end(), "  (6/6)"]);
+    assert_eq!([&screen[7], &screen[8]], [last.trim_end(), "  (6/6)"]);
     harness.press("down");
     assert_eq!(harness.screen(80, 24)[8], "  (1/6)");
     harness.press("pageDown");
