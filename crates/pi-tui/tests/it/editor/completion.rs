@@ -1,6 +1,7 @@
 //! Completion: words at the caret, what is applied, and when.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use pi_tui::completion::context::{self, Context, Token};
@@ -300,7 +301,7 @@ fn keys_that_belong_to_the_menu() {
 
 #[test]
 fn hostile_ranges_are_refused() {
-    for replaced in [0..100, 2..3, 5..1, 90..100] {
+    for replaced in [0..100, 2..3, Range { start: 5, end: 1 }, 90..100] {
         let mut harness = Harness::with(super::Fixed(Completions {
             kind: CompletionKind::Path,
             replaced: replaced.clone(),
