@@ -29,6 +29,7 @@ pub mod list;
 pub mod markdown;
 pub mod screen;
 pub mod style;
+pub mod terminal;
 pub mod text;
 pub mod theme;
 

@@ -2,6 +2,9 @@
 //! depend on how reads cut the bytes. There is no clock here: the caller waits for
 //! [`Decoder::timeout`] and then calls [`Decoder::flush`].
 
+mod late;
+mod paste;
+
 use std::time::Duration;
 
 use super::Input;
@@ -50,7 +53,6 @@ const MAX_PARAMETERS: usize = 1024;
 const MAX_STRING: usize = 4 << 20;
 /// A larger paste arrives as several ones.
 const MAX_PASTE: usize = 64 << 20;
-const PASTE_END: &[u8] = b"\x1b[201~";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -461,86 +463,6 @@ impl Decoder {
             _ => self.character(char::REPLACEMENT_CHARACTER, alt, out),
         }
     }
-
-    /// Collects a paste; returns the bytes after its end.
-    fn paste<'a>(&mut self, bytes: &'a [u8], out: &mut Vec<Event>) -> &'a [u8] {
-        let before = self.pending.len();
-        self.pending.extend_from_slice(bytes);
-        // The end may have begun in the bytes before.
-        let mut from = before.saturating_sub(PASTE_END.len() - 1);
-        while let Some(found) = self.pending.get(from..).and_then(find_escape) {
-            let at = from + found;
-            if self.pending.get(at..).is_some_and(|rest| rest.starts_with(PASTE_END)) {
-                self.pending.truncate(at);
-                let mut content = std::mem::take(&mut self.pending);
-                while content.len() > self.paste_limit {
-                    out.push(self.part_of_paste(&mut content));
-                }
-                out.push(pasted(content));
-                self.state = State::Ground;
-                self.repeated = None;
-                return bytes.get(at + PASTE_END.len() - before..).unwrap_or_default();
-            }
-            from = at + 1;
-        }
-        let mut content = std::mem::take(&mut self.pending);
-        while content.len() >= self.paste_limit + PASTE_END.len() {
-            out.push(self.part_of_paste(&mut content));
-        }
-        self.pending = content;
-        &[]
-    }
-
-    /// Takes the first part of a paste that is too large for one event.
-    fn part_of_paste(&self, content: &mut Vec<u8>) -> Event {
-        let is_inside = |at: &usize| content.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
-        let mut at = self.paste_limit;
-        while at + 3 > self.paste_limit && at > 1 && is_inside(&at) {
-            at -= 1;
-        }
-        let rest = content.split_off(at.min(content.len()));
-        pasted(std::mem::replace(content, rest))
-    }
-
-    /// Prepares for the rest of a sequence whose beginning was taken for a key.
-    fn late(&mut self, opener: u8) {
-        self.pending = vec![opener];
-        self.state = State::Late { reported: 1 };
-    }
-
-    fn continue_late(&mut self, byte: u8, reported: usize, out: &mut Vec<Event>) {
-        self.pending.push(byte);
-        let (state, skipped) = match is_late(&self.pending) {
-            None => return,
-            Some(true) => (State::Escape { twice: false }, 0),
-            Some(false) => (State::Ground, reported),
-        };
-        self.state = state;
-        let bytes = std::mem::take(&mut self.pending);
-        for byte in bytes.get(skipped..).unwrap_or_default() {
-            self.step(*byte, out);
-        }
-    }
-}
-
-/// Beginnings of replies, mouse reports and pastes after their ESC; `#` is a digit. Typed by hand,
-/// they never arrive without a pause.
-const LATE: &[&[u8]] =
-    &[b"[?#", b"[<#", b"[200~", b"]4;", b"]10;", b"]11;", b"]52;", b"]7501;", b"P>|", b"_G"];
-
-/// Returns true if bytes continue a sequence whose ESC came much earlier, `None` if more bytes are
-/// needed to know.
-fn is_late(bytes: &[u8]) -> Option<bool> {
-    let same = |(pattern, byte): (&u8, &u8)| match pattern {
-        b'#' => byte.is_ascii_digit(),
-        _ => pattern == byte,
-    };
-    let mut candidates = LATE.iter().filter(|pattern| pattern.iter().zip(bytes).all(same));
-    match candidates.next() {
-        None => Some(false),
-        Some(pattern) if pattern.len() <= bytes.len() => Some(true),
-        Some(_) => None,
-    }
 }
 
 /// Returns true if a string can only be the reply to a query.
@@ -562,15 +484,4 @@ fn typed_by_sequence(event: &Event, last: u8) -> Option<char> {
         }
         _ => None,
     }
-}
-
-fn find_escape(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().position(|byte| *byte == 0x1b)
-}
-
-/// Returns the event of a paste. Bytes that are not UTF-8 are replaced.
-fn pasted(content: Vec<u8>) -> Event {
-    let text = String::from_utf8(content)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Event::Input(Input::Paste(text))
 }

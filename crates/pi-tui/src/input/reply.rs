@@ -3,10 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::theme::Appearance;
-
-/// Red, green and blue, 8 bits each.
-pub type Rgb = [u8; 3];
+use crate::theme::{Appearance, Rgb};
 
 /// The answer to a query, or a report that was subscribed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,18 +71,18 @@ pub(super) fn dcs(content: &[u8]) -> Option<Reply> {
 }
 
 /// Reads a color as X11 writes it: `rgb:ffff/8000/0000`, `rgba:…`, `#ff8000`.
-pub(crate) fn color_spec(text: &str) -> Option<Rgb> {
+fn color_spec(text: &str) -> Option<Rgb> {
     if let Some(digits) = text.strip_prefix('#') {
         if !digits.is_ascii() || digits.is_empty() || digits.len() % 3 != 0 {
             return None;
         }
         let length = digits.len() / 3;
         let mut channels = digits.as_bytes().chunks(length).map(channel);
-        return Some([channels.next()??, channels.next()??, channels.next()??]);
+        return Some(Rgb(channels.next()??, channels.next()??, channels.next()??));
     }
     let channels = text.strip_prefix("rgb:").or_else(|| text.strip_prefix("rgba:"))?;
     let mut channels = channels.split('/').map(|digits| channel(digits.as_bytes()));
-    Some([channels.next()??, channels.next()??, channels.next()??])
+    Some(Rgb(channels.next()??, channels.next()??, channels.next()??))
 }
 
 /// Scales one to four hexadecimal digits to 8 bits.

@@ -3,6 +3,8 @@
 mod editor;
 mod emulator;
 mod fuzzy;
+#[cfg(unix)]
+mod guard;
 mod list;
 mod screen;
 mod text;
