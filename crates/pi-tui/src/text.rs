@@ -14,6 +14,7 @@ pub use ansi::{from_ansi, plain};
 pub(crate) use columns::extended_width;
 pub use columns::{grapheme_width, graphemes, width};
 pub use cut::{slice, truncate};
+pub(crate) use visible::is_hidden;
 pub use visible::visible;
 pub(crate) use wrap::is_cjk;
 pub use wrap::{wrap, wrap_indented};

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::line::{Line, Span};
 use crate::style::{Attributes, Color, Style};
-use crate::text::{grapheme_width, graphemes};
+use crate::text::{grapheme_width, graphemes, is_hidden};
 
 /// Characters of a cluster that are kept. No script needs more; floods of combining characters
 /// make terminals slow.
@@ -68,11 +68,11 @@ pub(super) fn cells(line: &Line, width: usize) -> Vec<Cell<'_>> {
 fn clusters(text: &str) -> impl Iterator<Item = (&str, usize, bool)> {
     graphemes(text).filter_map(|cluster| {
         if cluster.len() == 1 {
-            return (!is_forbidden(cluster.as_bytes()[0].into())).then_some((cluster, 1, false));
+            return (!is_hidden(cluster.as_bytes()[0].into())).then_some((cluster, 1, false));
         }
         // Line breaks and control characters are clusters of their own; so is a character without
         // a base. None of them is text.
-        if cluster.chars().any(is_forbidden) {
+        if cluster.chars().any(is_hidden) {
             return None;
         }
         let end = cluster.char_indices().nth(CLUSTER_CHARACTERS).map_or(cluster.len(), |at| at.0);
@@ -90,22 +90,6 @@ fn clusters(text: &str) -> impl Iterator<Item = (&str, usize, bool)> {
         let is_regional = matches!(cluster.chars().next(), Some('\u{1f1e6}'..='\u{1f1ff}'));
         Some((cluster, width, is_joined || is_regional || first != width))
     })
-}
-
-/// Returns true for characters that are never written: control characters of both sets, the
-/// controls of text direction, invisible separators, interlinear annotations, line separators.
-fn is_forbidden(character: char) -> bool {
-    character.is_control()
-        || matches!(character,
-            '\u{ad}'
-            | '\u{61c}'
-            | '\u{180e}'
-            | '\u{200b}'
-            | '\u{200e}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}')
 }
 
 /// Returns the number of columns without blank cells at the end.

@@ -5,7 +5,9 @@ mod emulator;
 mod fuzzy;
 #[cfg(unix)]
 mod guard;
+mod layout;
 mod list;
+mod overlay;
 mod screen;
 mod text;
 mod theme;

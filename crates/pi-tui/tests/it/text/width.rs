@@ -83,7 +83,7 @@ fn visible_text_has_nothing_that_steers_or_disguises() {
         ("\u{9b}2Jx", "2Jx"),
         ("user\u{202e}txt.exe", "usertxt.exe"),
         ("a\u{2066}b\u{2069}c\u{2028}d", "abc d"),
-        ("\u{200e}שלום", "\u{200e}שלום"),
+        ("\u{200e}שלום\u{200b}", "שלום"),
     ];
     for (text, shown) in cases {
         assert_eq!(text::visible(text), shown, "{text:?}");
