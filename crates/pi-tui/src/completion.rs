@@ -5,10 +5,12 @@
 //! returns what it has and [`Completions::is_complete`] as false; the program calls
 //! [`crate::Editor::refresh_completion`] when there is more.
 
+pub mod command;
 pub mod context;
-pub mod menu;
+pub(crate) mod menu;
 pub mod path;
 
+pub use command::Command;
 pub use context::{Context, Token};
 
 use std::ops::Range;

@@ -196,10 +196,9 @@ impl Editor {
         self.cache.clear();
     }
 
-    /// Sets the number of completions that are shown.
+    /// Sets the number of completions that are shown, from the next time that they change.
     pub fn set_max_menu_rows(&mut self, rows: usize) {
         self.menu_rows = rows.max(1);
-        self.cache.clear();
     }
 
     /// Sets whether Enter submits. If not, [`EditorEvent::SubmitBlocked`] is returned.

@@ -3,6 +3,7 @@
 use crate::completion::menu::{Menu, is_exact};
 use crate::completion::{Completer, CompletionKind, CompletionRequest, Completions};
 use crate::input::{Key, Keymap};
+use crate::list::ListEvent;
 
 use super::text::{Position, floor};
 use super::{Editor, EditorEvent};
@@ -71,8 +72,12 @@ impl Editor {
         }
         let typed = self.typed(&completions);
         match &mut self.menu {
-            Some(menu) => menu.update(completions, &typed),
-            None => self.menu = Some(Menu::new(completions, is_forced, &typed)),
+            Some(menu) => menu.update(completions, self.menu_rows, &typed),
+            None => {
+                let mut menu = Menu::new(completions, self.menu_rows, &typed);
+                menu.is_forced = is_forced;
+                self.menu = Some(menu);
+            }
         }
     }
 
@@ -91,19 +96,8 @@ impl Editor {
         keymap: &Keymap,
         completer: &mut dyn Completer,
     ) -> Option<EditorEvent> {
-        let rows = self.menu_rows;
         let menu = self.menu.as_mut()?;
-        if keymap.is(key, "tui.select.cancel") {
-            self.close_menu();
-        } else if keymap.is(key, "tui.select.up") {
-            menu.step(false);
-        } else if keymap.is(key, "tui.select.down") {
-            menu.step(true);
-        } else if keymap.is(key, "tui.select.pageUp") {
-            menu.page(false, rows);
-        } else if keymap.is(key, "tui.select.pageDown") {
-            menu.page(true, rows);
-        } else if keymap.is(key, "tui.input.tab") {
+        if keymap.is(key, "tui.input.tab") {
             self.update_menu(completer);
             let kind = self.menu.as_ref()?.completions.kind;
             self.apply_selected();
@@ -111,11 +105,17 @@ impl Editor {
                 self.update_menu(completer);
             }
             return Some(EditorEvent::Changed);
-        } else if keymap.is(key, "tui.select.confirm") {
-            self.update_menu(completer);
-            return self.confirm();
-        } else {
-            return None;
+        }
+        match menu.handle(key, keymap) {
+            ListEvent::Moved => {}
+            ListEvent::Cancelled => {
+                self.close_menu();
+            }
+            ListEvent::Confirmed => {
+                self.update_menu(completer);
+                return self.confirm();
+            }
+            _ => return None,
         }
         Some(EditorEvent::Handled)
     }

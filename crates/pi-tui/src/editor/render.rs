@@ -55,7 +55,7 @@ impl Editor {
         lines.push(border(view.width, self.border.style, None, counter('↓', below)));
         if let Some(menu) = &self.menu {
             let view = view.with_width(view.width - 2 * padding);
-            let rows = menu.render(view, self.menu_rows);
+            let rows = menu.lines(view);
             lines.extend(rows.into_iter().map(|line| match padding {
                 0 => line,
                 _ => line.indented(padding, Style::PLAIN),

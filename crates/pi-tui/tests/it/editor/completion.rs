@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use pi_tui::completion::command::{self, Command};
 use pi_tui::completion::context::{self, Context, Token};
 use pi_tui::completion::path;
 use pi_tui::{Completer, Completion, CompletionKind, CompletionRequest, Completions, EditorEvent};
@@ -23,9 +24,11 @@ impl Completer for Program {
     fn complete(&mut self, request: &CompletionRequest<'_>) -> Option<Completions> {
         let (kind, start, items) = match context::of(request) {
             Context::Command { name } => {
-                let names = self.commands.iter().filter(|command| is_subsequence(name, command));
-                let items = names.map(|name| Completion::new(*name, format!("/{name} ")));
-                (CompletionKind::Command, 0, items.collect())
+                let commands = self
+                    .commands
+                    .iter()
+                    .map(|name| Command { name: (*name).to_owned(), ..Command::default() });
+                return Some(command::completions(name, &commands.collect::<Vec<_>>()));
             }
             Context::Argument { command: "thinking", text, start } => {
                 let levels = ["off", "low", "high"].iter().filter(|level| level.starts_with(text));
@@ -55,11 +58,6 @@ impl Program {
             })
             .collect()
     }
-}
-
-fn is_subsequence(query: &str, name: &str) -> bool {
-    let mut characters = name.chars();
-    query.chars().all(|wanted| characters.any(|character| character == wanted))
 }
 
 fn program() -> Harness {
@@ -126,11 +124,37 @@ fn commands_stand_at_the_start_of_the_first_line() {
 }
 
 #[test]
+fn commands_by_name() {
+    let commands = [("model", "<id>"), ("scoped-models", ""), ("skill:pdf", ""), ("import", "")];
+    let commands: Vec<Command> = commands
+        .into_iter()
+        .map(|(name, hint)| Command {
+            name: name.to_owned(),
+            hint: (!hint.is_empty()).then(|| hint.to_owned()),
+            description: "Does it".to_owned(),
+        })
+        .collect();
+    let names = |typed: &str| -> Vec<String> {
+        let completions = command::completions(typed, &commands);
+        completions.items.into_iter().map(|item| item.label).collect()
+    };
+    assert_eq!(names(""), ["model", "scoped-models", "skill:pdf", "import"]);
+    assert_eq!(names("mo"), ["model", "scoped-models", "import"]);
+    assert_eq!(names("pdf"), ["skill:pdf"]);
+    assert_eq!(names("skill:p"), ["skill:pdf"]);
+    assert_eq!(names("x"), Vec::<String>::new());
+    let model = &command::completions("model", &commands).items[0];
+    assert_eq!(model.description.as_deref(), Some("<id> — Does it"));
+    assert_eq!(model.insert, "/model ");
+}
+
+#[test]
 fn enter_on_a_command_completes_and_submits() {
     // Typed in one read: nothing is drawn and no time passes between the keys.
     let table = [
         ("/tree", "/tree"),
-        ("/tre", "/trust-tree"),
+        ("/tre", "/tree"),
+        ("/trt", "/trust-tree"),
         ("/thi", "/thinking"),
         ("/thinking high", "/thinking high"),
         ("/unknown", "/unknown"),
