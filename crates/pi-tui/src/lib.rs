@@ -18,6 +18,7 @@
 pub mod blocks;
 pub mod completion;
 pub mod component;
+pub mod diff;
 pub mod editor;
 pub mod fuzzy;
 pub mod highlight;
@@ -40,6 +41,7 @@ pub use completion::{
     Completer, Completion, CompletionKind, CompletionRequest, Completions, NoCompleter,
 };
 pub use component::{Block, Component, LineCache, View};
+pub use diff::diff_lines;
 pub use editor::{Border, Editor, EditorEvent};
 pub use input_line::{InputEvent, InputLine};
 pub use line::{Line, LineEnd, Lines, Span};
