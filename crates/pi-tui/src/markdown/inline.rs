@@ -1,5 +1,6 @@
 //! The text of a paragraph, a heading or a table cell: emphasis, code, links, formulas.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -216,31 +217,21 @@ impl Builder<'_> {
     }
 
     fn formula(&mut self, found: &math::Found<'_>) {
-        if !found.is_display {
-            match math::inline(found.content) {
-                Some(text) => self.push_text(&text),
-                None => self.push_text(found.source(self.source)),
-            }
+        let content = without_quote_marks(found.content);
+        let stands_alone = self.line.width() == 0 && self.text.trim().is_empty();
+        let drawn = if found.is_display && stands_alone { math::display(&content) } else { None };
+        if let Some(drawn) = drawn {
+            self.text.clear();
+            let style = self.style;
+            let line = |text: &str| Line::styled(without_tabs(text), style);
+            let source = found.source.lines().map(|text| line(text.trim())).collect();
+            let drawn = drawn.iter().map(|text| line(text)).collect();
+            self.flows.push(Flow::Formula { drawn, source });
             return;
         }
-        let style = self.style;
-        let source: Vec<Line> = found
-            .source(self.source)
-            .lines()
-            .map(|line| Line::styled(without_tabs(line.trim()), style))
-            .collect();
-        let stands_alone = self.line.width() == 0 && self.text.trim().is_empty();
-        let drawn = math::display(found.content).filter(|_| stands_alone);
-        match drawn {
-            Some(drawn) => {
-                self.text.clear();
-                let drawn = drawn.into_iter().map(|line| Line::styled(line, style)).collect();
-                self.flows.push(Flow::Formula { drawn, source });
-            }
-            None => match math::inline(found.content) {
-                Some(text) => self.push_text(&text),
-                None => self.push_text(found.source(self.source)),
-            },
+        match math::inline(&content) {
+            Some(text) => self.push_text(&text),
+            None => self.push_text(found.source),
         }
     }
 
@@ -296,6 +287,16 @@ impl Builder<'_> {
             self.flows.push(Flow::Text(line));
         }
     }
+}
+
+/// Removes the marks of a quote from the lines of a formula in it.
+fn without_quote_marks(formula: &str) -> Cow<'_, str> {
+    let is_marked = |line: &str| line.trim_start().starts_with('>');
+    if !formula.contains('\n') || !formula.lines().skip(1).all(is_marked) {
+        return Cow::Borrowed(formula);
+    }
+    let unmarked = |line: &str| line.trim_start_matches([' ', '\t', '>']).to_owned();
+    Cow::Owned(formula.lines().map(unmarked).collect::<Vec<_>>().join(" "))
 }
 
 /// Adds text whose addresses become links.

@@ -164,3 +164,13 @@ fn markdown_text() -> impl Strategy<Value = String> {
     ];
     prop::collection::vec(fragment, 0..60).prop_map(|parts| parts.concat())
 }
+
+#[test]
+fn formulas() {
+    insta::assert_snapshot!(render(
+        "Inline $E = mc^2$ and $\\alpha_1 + \\sqrt{x}$ and \\(\\frac{a}{b}\\). It costs $5 and $6.\n\n$$\\int_0^1 x^2 \\, dx = \\frac{1}{3}$$\n\n\\[ \\sum_{i=1}^{n} i = \\frac{n(n+1)}{2} \\]\n\n$$\na\n= b\n$$\n\nText\n$$\\frac12$$\nmore *$a*b$* and `$x$` and [$x$](y).\n\n- item\n  $$\n  \\frac{a}{b}\n  $$\n- \\[x\n\n> \\[\n> \\frac{a}{b}\n> \\]\n\n$$\\unknown x$$\n\n$$a b",
+        78
+    ));
+    // Too wide: the source.
+    insta::assert_snapshot!(render("$$\\frac{abcdef}{b} = cdefgh$$", 12));
+}
