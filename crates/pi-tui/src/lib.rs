@@ -13,7 +13,8 @@
 //! # Where to start reading
 //!
 //! [`Line`] and [`Style`] are the data, [`Component`] and [`Block`] the interfaces, `screen` writes
-//! frames, `input` reads keys, `editor` and `markdown` are the large components.
+//! frames, `input` reads keys, `editor` and `markdown` are the large components. `text` measures and
+//! wraps, `layout`, `list` and `overlay` are what other components are made of.
 
 pub mod blocks;
 pub mod completion;

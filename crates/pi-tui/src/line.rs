@@ -165,18 +165,26 @@ impl Line {
         }
     }
 
-    /// Moves the line to the right by some spaces.
+    /// Returns the line behind a prefix, which is not copied. Everything else stays.
     #[must_use]
-    pub fn indented(&self, columns: usize, style: Style) -> Self {
+    pub fn prefixed(&self, prefix: &Self) -> Self {
         let mut line = Self {
             end: self.end,
             is_prompt: self.is_prompt,
             image: self.image.clone(),
             ..Self::new()
         };
-        line.push_span(Span::layout(" ".repeat(columns), style));
+        for span in &prefix.spans {
+            line.push_span(Span { is_layout: true, ..span.clone() });
+        }
         line.append(self);
         line
+    }
+
+    /// Returns the line moved to the right by some spaces.
+    #[must_use]
+    pub fn indented(&self, columns: usize, style: Style) -> Self {
+        self.prefixed(&Self::styled(" ".repeat(columns), style))
     }
 
     /// Sets the background where there is none.

@@ -1,6 +1,6 @@
 //! Boxes: padding around lines, on a background.
 
-use crate::line::{Line, Span};
+use crate::line::Line;
 use crate::style::{Color, Style};
 use crate::text;
 
@@ -36,16 +36,10 @@ pub fn boxed(lines: &[Line], width: usize, padding: Padding, bg: Color) -> Vec<L
     if bg != Color::Default {
         empty.pad_to(width, style);
     }
-    let left = Span::layout(" ".repeat(padding.columns(width)), style);
+    let left = Line::styled(" ".repeat(padding.columns(width)), style);
     let mut boxed = vec![empty.clone(); padding.y];
     for line in lines {
-        let line = text::slice(line, 0, padding.inner(width));
-        let mut row = Line::new();
-        row.end = line.end;
-        row.is_prompt = line.is_prompt;
-        row.image.clone_from(&line.image);
-        row.push_span(left.clone());
-        row.append(&line);
+        let row = text::slice(line, 0, padding.inner(width)).prefixed(&left);
         let mut row = row.on(bg);
         if bg != Color::Default {
             row.pad_to(width, style);

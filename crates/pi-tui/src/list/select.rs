@@ -6,6 +6,7 @@ use crate::component::View;
 use crate::fuzzy;
 use crate::input::{Key, Keymap};
 use crate::line::Line;
+use crate::style::Style;
 use crate::text;
 use crate::theme::Token;
 
@@ -130,7 +131,7 @@ fn row_line<T>(item: &Item<T>, is_selected: bool, column: usize, view: View<'_>)
         let accent = view.theme.fg(Token::Accent);
         ("→ ", accent, accent)
     } else {
-        ("  ", view.theme.fg(Token::Text), view.theme.fg(Token::Muted))
+        ("  ", Style::PLAIN, view.theme.fg(Token::Muted))
     };
     let mut line = Line::styled(marker, label_style);
     let label = Line::styled(item.label.as_str(), label_style);

@@ -178,7 +178,7 @@ impl SettingsList {
             let accent = view.theme.fg(Token::Accent);
             ("→ ", accent, accent)
         } else {
-            ("  ", view.theme.fg(Token::Text), view.theme.fg(Token::Muted))
+            ("  ", Style::PLAIN, view.theme.fg(Token::Muted))
         };
         let mut line = Line::styled(marker, label_style);
         let label = Line::styled(setting.label.as_str(), label_style);

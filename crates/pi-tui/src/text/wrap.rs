@@ -25,20 +25,7 @@ pub fn wrap_indented(line: &Line, width: usize, first: &Line, rest: &Line) -> Ve
     let rest = slice(rest, 0, width.saturating_sub(1));
     let parts = wrap_to(line, width - first.width(), width - rest.width());
     let prefixes = std::iter::once(&first).chain(std::iter::repeat(&rest));
-    parts.into_iter().zip(prefixes).map(|(part, prefix)| prefixed(&part, prefix)).collect()
-}
-
-/// Returns a line behind a prefix that is not copied.
-fn prefixed(line: &Line, prefix: &Line) -> Line {
-    let mut joined = Line::new();
-    joined.end = line.end;
-    joined.is_prompt = line.is_prompt;
-    joined.image.clone_from(&line.image);
-    for span in prefix.spans() {
-        joined.push_span(Span { is_layout: true, ..span.clone() });
-    }
-    joined.append(line);
-    joined
+    parts.into_iter().zip(prefixes).map(|(part, prefix)| part.prefixed(prefix)).collect()
 }
 
 /// Breaks a line into a first part of at most `first` columns and others of at most `rest`.
@@ -52,7 +39,10 @@ fn wrap_to(line: &Line, first: usize, rest: usize) -> Vec<Line> {
     let mut from = Place::START;
     loop {
         let end = end_of_part(line, from, width);
-        let mut part = part(line, from, end.before, width);
+        let mut part = part(line, from, end.before);
+        if part.width() > width {
+            part = without_wide(&part, width);
+        }
         part.end = end.kind;
         if parts.is_empty() {
             part.is_prompt = line.is_prompt;
@@ -61,8 +51,8 @@ fn wrap_to(line: &Line, first: usize, rest: usize) -> Vec<Line> {
         let is_last = end.after == Place::END;
         if let Some(caret) = caret.filter(|caret| *caret >= from && (is_last || *caret < end.after))
         {
-            let before = self::part(line, from, caret.min(end.before), width);
-            part.caret = Some(before.width());
+            let before = self::part(line, from, caret.min(end.before));
+            part.caret = Some(without_wide(&before, width).width());
         }
         parts.push(part);
         if is_last {
@@ -164,22 +154,27 @@ fn place_of(line: &Line, column: usize) -> Place {
 }
 
 /// Copies what is between two places.
-fn part(line: &Line, from: Place, to: Place, width: usize) -> Line {
+fn part(line: &Line, from: Place, to: Place) -> Line {
     let mut part = Line::new();
     let spans = line.spans().iter().enumerate();
     for (index, span) in spans.take(to.span.saturating_add(1)).skip(from.span) {
         let start = if index == from.span { from.byte } else { 0 };
         let end = if index == to.span { to.byte } else { span.text.len() };
-        let text = span.text.get(start..end).unwrap_or_default();
-        let is_too_wide = |grapheme| shown_width(grapheme, width) < grapheme_width(grapheme);
-        let text = if !text.is_ascii() && graphemes(text).any(is_too_wide) {
-            graphemes(text).map(|it| if is_too_wide(it) { TOO_WIDE } else { it }).collect()
-        } else {
-            text.to_owned()
-        };
-        part.push_span(Span { text, ..span.clone() });
+        let text = span.text.get(start..end).unwrap_or_default().to_owned();
+        let Span { style, ref link, is_layout, .. } = *span;
+        part.push_span(Span { text, style, link: link.clone(), is_layout });
     }
     part
+}
+
+/// Replaces the clusters that are wider than a line.
+fn without_wide(part: &Line, width: usize) -> Line {
+    let replaced = |grapheme| if grapheme_width(grapheme) > width { TOO_WIDE } else { grapheme };
+    let spans = part
+        .spans()
+        .iter()
+        .map(|span| Span { text: graphemes(&span.text).map(replaced).collect(), ..span.clone() });
+    Line::from_spans(spans)
 }
 
 /// Returns the columns of a cluster in a line of `width` columns: 1 if it must be replaced.
