@@ -60,6 +60,12 @@ impl Encoder {
         Self { depth, hyperlinks: false, wraps: true }
     }
 
+    /// Returns the encoder with links that the terminal opens.
+    #[must_use]
+    pub fn with_hyperlinks(self) -> Self {
+        Self { hyperlinks: true, ..self }
+    }
+
     /// Appends a line, at most `width` columns, without the blank cells at its end. Returns the
     /// number of columns that were written.
     pub fn line(&self, line: &Line, width: usize, out: &mut Vec<u8>) -> usize {

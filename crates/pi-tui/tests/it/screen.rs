@@ -1,13 +1,16 @@
 //! Tests of the screens: real bytes into a terminal emulator.
 
 mod full;
+mod hostile;
+mod interleaving;
 mod regular;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use pi_tui::{Block, Blocks, Frame, Line, LineEnd, Lines, Theme, View};
+use pi_tui::text::wrap;
+use pi_tui::{Block, Blocks, Frame, Line, Lines, Theme, Token, View};
 
 /// A block of text that wraps at every width, like prose in a message.
 #[derive(Debug, Default)]
@@ -23,22 +26,10 @@ pub(crate) type Shared = Rc<RefCell<Prose>>;
 impl Block for Prose {
     fn render(&mut self, view: View<'_>) -> Lines {
         self.renders += 1;
-        let mut lines = Vec::new();
-        for paragraph in self.text.split('\n') {
-            let characters: Vec<char> = paragraph.chars().collect();
-            let mut chunks = characters.chunks(view.width).peekable();
-            if chunks.peek().is_none() {
-                lines.push(Line::new());
-            }
-            while let Some(chunk) = chunks.next() {
-                let mut line = Line::plain(chunk.iter().collect::<String>());
-                if chunks.peek().is_some() {
-                    line.end = LineEnd::Joined;
-                }
-                lines.push(line);
-            }
-        }
-        lines.into()
+        let style = view.theme.fg(Token::Accent);
+        let paragraphs = self.text.split('\n');
+        let lines = paragraphs.flat_map(|text| wrap(&Line::styled(text, style), view.width));
+        lines.collect()
     }
 
     fn release(&mut self) {

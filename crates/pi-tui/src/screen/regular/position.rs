@@ -3,8 +3,10 @@
 //! The text before the border is counted, because lines change when the width changes. The count
 //! leaves out spaces and layout, which depend on the width.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use super::super::Row;
-use super::super::cells::cells;
+use super::super::cells::{Cell, cells};
 use super::reflow::Emitted;
 use super::{HISTORY, RegularScreen, START_SCREENS, Shown};
 use crate::blocks::{BlockId, Blocks};
@@ -16,20 +18,57 @@ use crate::line::{Line, LineEnd, Lines};
 pub(super) struct Mark {
     /// Number of lines before the place.
     pub(super) line: usize,
-    /// Columns of the next line that are before the place, too.
-    pub(super) skip: usize,
+    /// Columns of the next line that are before the place, too, and the text in them.
+    skip: usize,
+    skipped: Text,
     /// Clusters of text before the place.
-    pub(super) content: usize,
+    content: usize,
     /// Lines without text directly before the place.
-    pub(super) blanks: usize,
+    blanks: usize,
+    /// The text of the line before the place.
+    last: Text,
+}
+
+/// A text, to recognize it.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+struct Text {
+    clusters: usize,
+    hash: u64,
+}
+
+impl Text {
+    /// Returns the text with more clusters at its end.
+    fn with<'a>(self, cells: impl Iterator<Item = &'a Cell<'a>>) -> Self {
+        cells.fold(self, |text, cell| {
+            let mut hasher = DefaultHasher::new();
+            (text.hash, cell.text).hash(&mut hasher);
+            Self { clusters: text.clusters + 1, hash: hasher.finish() }
+        })
+    }
 }
 
 impl Mark {
-    /// Returns the place after a line.
+    /// Returns the place after a line, of which the columns before this place are left out.
     pub(super) fn after(self, line: &Line) -> Self {
-        let content = content(line);
-        let blanks = if content == 0 { self.blanks + 1 } else { 0 };
-        Self { line: self.line.saturating_add(1), skip: 0, content: self.content + content, blanks }
+        let cells = cells(line, usize::MAX);
+        let last = self.skipped.with(cells.iter().filter(|cell| cell.is_content()));
+        let added = last.clusters - self.skipped.clusters;
+        Self {
+            line: self.line.saturating_add(1),
+            content: self.content + added,
+            blanks: if added == 0 { self.blanks + 1 } else { 0 },
+            last,
+            ..Self::default()
+        }
+    }
+
+    /// Returns the place within a line, after some clusters of its text.
+    fn within(self, line: &Line, clusters: usize) -> Self {
+        let cells = cells(line, usize::MAX);
+        let mut text = cells.iter().filter(|cell| cell.is_content());
+        let skipped = Text::default().with(text.by_ref().take(clusters));
+        let skip = text.next().map_or(0, |cell| cell.column);
+        Self { skip, skipped, ..self }
     }
 }
 
@@ -55,11 +94,6 @@ impl Position {
     }
 }
 
-/// Returns the number of clusters that are text.
-fn content(line: &Line) -> usize {
-    cells(line, usize::MAX).iter().filter(|cell| cell.is_content()).count()
-}
-
 /// Finds the place after some text in lines of another width.
 fn place(lines: &Lines, old: Mark) -> Mark {
     let mut mark = Mark::default();
@@ -72,14 +106,23 @@ fn place(lines: &Lines, old: Mark) -> Mark {
                 return mark;
             }
         } else if after.content > old.content {
-            let cells = cells(line, usize::MAX);
-            let mut text = cells.iter().filter(|cell| cell.is_content());
-            let skip = text.nth(old.content - mark.content).map_or(0, |cell| cell.column);
-            return Mark { skip, content: old.content, blanks: 0, ..mark };
+            let within = mark.within(line, old.content - mark.content);
+            return Mark { content: old.content, blanks: 0, ..within };
         }
         mark = after;
     }
     mark
+}
+
+/// Moves the place back into the line before it if that line has become longer, as the last line of
+/// a streamed text does.
+fn extended(lines: &Lines, mark: Mark) -> Mark {
+    let before = mark.line.checked_sub(1).filter(|_| mark.skip == 0);
+    let Some((index, line)) = before.and_then(|index| Some((index, lines.get(index)?))) else {
+        return mark;
+    };
+    let within = Mark { line: index, ..mark }.within(line, mark.last.clusters);
+    if within.skip > 0 && within.skipped == mark.last { within } else { mark }
 }
 
 impl RegularScreen {
@@ -100,8 +143,11 @@ impl RegularScreen {
             self.start_at_end(blocks, view, START_SCREENS * self.size.rows);
         }
         let Position { block, mark, width } = self.position;
-        if let Some(block) = block.filter(|_| width != view.width && mark.line != usize::MAX) {
-            self.position.mark = place(&blocks.lines(block, view), mark);
+        if let Some(block) = block.filter(|_| mark.line != usize::MAX) {
+            let lines = blocks.lines(block, view);
+            let is_same_width = width == view.width;
+            self.position.mark =
+                if is_same_width { extended(&lines, mark) } else { place(&lines, mark) };
         }
         self.position.width = view.width;
     }
@@ -158,7 +204,7 @@ impl RegularScreen {
                 mark.line = index;
                 (of, mark)
             });
-            lines.push(Emitted::new(line, self.size.columns, source, is_paragraph));
+            lines.push(Emitted::new(line, self.position.width, source, is_paragraph));
             mark = mark.after(line);
             is_paragraph = line.end == LineEnd::Hard;
         }

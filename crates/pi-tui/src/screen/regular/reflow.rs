@@ -147,14 +147,16 @@ impl RegularScreen {
             on_screen.push((index, above));
         }
         on_screen.reverse();
-        let is_block = |line: &Emitted| line.source.is_none_or(|(_, mark)| mark.line == 0);
-        let find = |accept: &dyn Fn(&Emitted) -> bool| {
-            on_screen.iter().copied().find(|(index, _)| lines.get(*index).is_some_and(accept))
+        let find = |accept: &dyn Fn(&Emitted, Mark) -> bool| {
+            on_screen.iter().copied().find(|(index, _)| {
+                let line = &lines[*index];
+                line.source.is_some_and(|(_, mark)| accept(line, mark))
+            })
         };
-        let first = find(&is_block).filter(|(index, _)| lines[*index].source.is_some());
-        let first = first.or_else(|| find(&|line| line.is_paragraph));
-        let (index, above) =
-            first.or_else(|| find(&|_| true)).unwrap_or((current, within.min(cursor_row)));
+        let first = find(&|_, mark| mark.line == 0)
+            .or_else(|| find(&|line, _| line.is_paragraph))
+            .or_else(|| on_screen.first().copied());
+        let (index, above) = first.unwrap_or((current, within.min(cursor_row)));
 
         self.position = match lines.get(index).and_then(|line| line.source) {
             Some((block, mark)) => {

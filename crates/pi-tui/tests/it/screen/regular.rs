@@ -28,6 +28,12 @@ impl Stage {
         }
     }
 
+    /// Writes the whole document, however long it is.
+    pub(super) fn start_at_beginning(&mut self) {
+        let view = self.screen.view(&self.theme);
+        self.screen.start_at_end(&mut self.blocks, view, usize::MAX);
+    }
+
     pub(super) fn draw(&mut self) {
         self.draw_over(&[]);
     }
@@ -42,14 +48,35 @@ impl Stage {
         self.written = out;
     }
 
+    /// Changes the size of the terminal, and lets it answer.
+    pub(super) fn resize(&mut self, columns: usize, rows: usize) {
+        self.terminal.resize(columns, rows);
+        let mut out = Vec::new();
+        self.screen.resize(Size::new(columns, rows), &mut out);
+        self.terminal.feed(&out);
+        if !out.is_empty() {
+            assert!(self.screen.awaits_cursor());
+            let (row, column) = report(&self.terminal.reports().answers);
+            self.screen.cursor_reported(row, column);
+        }
+        self.draw();
+    }
+
     /// Returns everything in the terminal as lines of the document.
-    fn history(&self) -> Vec<String> {
+    pub(super) fn history(&self) -> Vec<String> {
         let mut lines = self.terminal.logical_lines();
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }
         lines
     }
+}
+
+fn report(answer: &[u8]) -> (usize, usize) {
+    let text = std::str::from_utf8(answer).unwrap();
+    let numbers = text.strip_prefix("\x1b[").and_then(|rest| rest.strip_suffix('R')).unwrap();
+    let (row, column) = numbers.split_once(';').unwrap();
+    (row.parse::<usize>().unwrap() - 1, column.parse::<usize>().unwrap() - 1)
 }
 
 #[test]
@@ -243,6 +270,54 @@ fn a_user_asks_for_another_look() {
     stage.draw();
     let expected = ["before", "1", "a", "b", "c", "d", "----", ">", "----"];
     assert_eq!(stage.history(), expected);
+}
+
+#[test]
+fn every_line_is_in_the_history_once_after_resizes() {
+    let mut stage = Stage::new(80, 24);
+    let mut expected = Vec::new();
+    for number in 0..60 {
+        let text = format!("message {number} {}", "x".repeat(number * 3));
+        push(&mut stage.blocks, &text);
+        expected.push(text);
+    }
+    stage.start_at_beginning();
+    stage.draw();
+    let sizes = [(60, 24), (40, 20), (100, 30), (33, 10), (80, 24), (120, 50), (20, 8), (79, 23)];
+    for turn in 0..20 {
+        let (columns, rows) = sizes[turn % sizes.len()];
+        stage.dock[0] = Line::plain("-".repeat(columns));
+        stage.dock[2] = Line::plain("-".repeat(columns));
+        stage.resize(columns, rows);
+        let text = format!("turn {turn}");
+        push(&mut stage.blocks, &text);
+        expected.push(text);
+        stage.draw();
+    }
+    let squeeze = |text: String| text.replace(['-', '>', ' '], "");
+    let all: String = stage.history().into_iter().map(squeeze).collect();
+    let wanted: String = expected.into_iter().map(squeeze).collect();
+    assert_eq!(all, wanted);
+}
+
+#[test]
+fn a_resize_while_an_answer_is_streamed_loses_nothing() {
+    let mut stage = Stage::new(40, 10);
+    let answer = push(&mut stage.blocks, "");
+    let sizes = [(40, 10), (25, 10), (60, 12), (31, 7), (90, 20), (17, 9)];
+    let mut expected = String::new();
+    for number in 0..120 {
+        let part = format!("w{number}.");
+        answer.borrow_mut().text.push_str(&part);
+        expected.push_str(&part);
+        if number % 7 == 6 {
+            let (columns, rows) = sizes[number / 7 % sizes.len()];
+            stage.resize(columns, rows);
+        }
+        stage.draw();
+    }
+    let all: String = stage.history().concat().replace(['-', '>', ' '], "");
+    assert_eq!(all, expected);
 }
 
 #[test]
