@@ -15,7 +15,9 @@ use crate::line::{Line, Lines};
 use crate::theme::Theme;
 
 pub use encode::Encoder;
-pub use full::{FullScreen, MouseOutcome, MouseTracking, Scroll, Scrollbar};
+pub use full::{
+    FullScreen, MouseOutcome, MouseTracking, Scroll, Scrollbar, SearchStatus, WheelLines,
+};
 pub use regular::RegularScreen;
 
 /// The size of a terminal.

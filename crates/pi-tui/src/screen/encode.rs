@@ -85,16 +85,20 @@ impl Encoder {
             (before.last().map_or(0, Cell::end), after.last().map_or(0, Cell::end));
 
         let same = before.iter().zip(&after).take_while(|(old, new)| self.looks_same(old, new));
-        let same = same.count();
-        if same == before.len() && same == after.len() {
-            return None;
+        let mut same = same.count();
+        if same == before.len() {
+            // The rest of the row is blank.
+            same += after[same..].iter().take_while(|cell| cell.is_blank()).count();
+            if same == after.len() {
+                return None;
+            }
         }
         if before.iter().chain(&after).any(|cell| cell.is_doubtful) {
             return Some(Change { cells: after, column: 0, end: new_end, erase: Erase::Row });
         }
         let mut last = after.len();
         if old_end == new_end {
-            let tail = before[same..].iter().rev().zip(after[same..].iter().rev());
+            let tail = before.iter().skip(same).rev().zip(after[same..].iter().rev());
             last -= tail.take_while(|(old, new)| self.looks_same(old, new)).count();
         }
         let erase = if new_end < old_end { Erase::Rest } else { Erase::Nothing };

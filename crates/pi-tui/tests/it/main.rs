@@ -1,5 +1,7 @@
 //! Tests of the toolkit at its seams.
 
+#![allow(clippy::unwrap_used)]
+
 mod editor;
 mod emulator;
 mod fuzzy;
