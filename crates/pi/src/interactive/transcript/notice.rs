@@ -1,0 +1,113 @@
+//! Lines that are no messages: status, notices of extensions and commands, failures of answers.
+
+use pi_coding_agent::extension::NotifyKind;
+use pi_protocol::{AssistantMessage, StopReason, ToolResultMessage, UserBlock};
+use pi_tui::{Line, Token};
+
+use super::layout::{padded, text_lines};
+use super::options::{Look, Shared};
+use super::slot::Draw;
+use crate::provider_errors;
+
+/// A dim line.
+#[derive(Debug)]
+pub(super) struct Status(pub(super) String);
+
+impl Draw for Status {
+    fn draw(&self, look: Look<'_>, _shared: &Shared) -> Vec<Line> {
+        below_gap(text_lines(&self.0, look.view.theme.fg(Token::Dim)), look)
+    }
+}
+
+/// A remark, a warning or an error, and what the user can do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Notice {
+    pub(super) kind: NotifyKind,
+    pub(super) text: String,
+    pub(super) hint: Option<String>,
+}
+
+impl Draw for Notice {
+    fn draw(&self, look: Look<'_>, _shared: &Shared) -> Vec<Line> {
+        let theme = look.view.theme;
+        let (label, token) = match self.kind {
+            NotifyKind::Info => ("", Token::Dim),
+            NotifyKind::Warning => ("Warning: ", Token::Warning),
+            NotifyKind::Error => ("Error: ", Token::Error),
+        };
+        let mut lines = text_lines(&format!("{label}{}", self.text.trim_end()), theme.fg(token));
+        if let Some(hint) = &self.hint {
+            lines.extend(text_lines(hint, theme.fg(Token::Dim)));
+        }
+        below_gap(lines, look)
+    }
+}
+
+/// The end of an answer that is not complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    Notice(Notice),
+    /// The user aborted the answer, or it was cut: a line in the color of errors.
+    Line(&'static str),
+}
+
+impl Failure {
+    /// Returns what is to be said about the end of an answer. `is_told` is true if the lines above
+    /// tell already that the run was aborted.
+    pub(super) fn of(answer: &AssistantMessage, is_told: bool, shared: &Shared) -> Option<Self> {
+        match answer.stop_reason {
+            StopReason::Aborted if is_told => None,
+            StopReason::Aborted => Some(Self::Line("Operation aborted")),
+            StopReason::Length => {
+                Some(Self::Line("The answer reached the output limit of the model and is cut off."))
+            }
+            StopReason::Error => Some(Self::Notice(explained(answer, shared))),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the error of a provider with advice.
+fn explained(answer: &AssistantMessage, shared: &Shared) -> Notice {
+    let error = answer.error_message.clone().unwrap_or_default();
+    let session = shared.session();
+    let model = session.as_ref().and_then(|session| {
+        let found = session.find_model(&answer.provider, &answer.model);
+        found.or_else(|| session.model())
+    });
+    let (text, hint) = match (session, model) {
+        // Only requests have a duration; other failures of a run do not concern the provider.
+        (Some(session), Some(model)) if answer.duration_ms.is_some() => {
+            let source = session.credential_source();
+            let explained = provider_errors::explain(answer, &model, source);
+            (explained.message, explained.hint)
+        }
+        _ if error.is_empty() => ("the request failed without a reason".to_owned(), None),
+        _ => (error, None),
+    };
+    Notice { kind: NotifyKind::Error, text, hint }
+}
+
+impl Draw for Failure {
+    fn draw(&self, look: Look<'_>, shared: &Shared) -> Vec<Line> {
+        match self {
+            Self::Notice(notice) => notice.draw(look, shared),
+            Self::Line(text) => {
+                below_gap(text_lines(text, look.view.theme.fg(Token::Error)), look)
+            }
+        }
+    }
+}
+
+/// Returns padded lines below an empty one.
+pub(super) fn below_gap(lines: Vec<Line>, look: Look<'_>) -> Vec<Line> {
+    let mut drawn = vec![Line::new()];
+    drawn.extend(padded(lines, look));
+    drawn
+}
+
+/// Returns true if a tool result says that the run was aborted.
+pub(super) fn tells_of_abort(result: &ToolResultMessage) -> bool {
+    let text = result.content.iter().rev().find_map(UserBlock::as_text);
+    result.is_error && text.is_some_and(|text| text.contains("aborted"))
+}

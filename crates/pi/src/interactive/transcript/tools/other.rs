@@ -1,0 +1,47 @@
+//! Tools of extensions and servers, and calls of tools that do not exist: name, arguments, output.
+
+use pi_tui::{Line, Style, Token, text};
+use serde_json::Value;
+
+use crate::interactive::transcript::layout::{one_line, text_lines};
+use crate::interactive::transcript::options::Look;
+use crate::interactive::transcript::output::head;
+use crate::interactive::transcript::tool::{Call, add_part, title_style};
+
+/// Lines of output in a collapsed box.
+const LINES: usize = 10;
+/// Columns of a value in a collapsed box.
+const VALUE_COLUMNS: usize = 100;
+
+/// Returns the content of the box.
+pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
+    let theme = look.view.theme;
+    let mut header = Line::styled(one_line(call.name), title_style(look));
+    let mut lines = Vec::new();
+    if call.is_known && !look.is_expanded() {
+        for (name, value) in call.arguments {
+            let value = match value {
+                Value::String(text) => one_line(text),
+                other => one_line(&other.to_string()),
+            };
+            let pair = Line::styled(format!(" {}={value}", one_line(name)), theme.fg(Token::Muted));
+            header.append(&text::truncate(&pair, VALUE_COLUMNS, "..."));
+        }
+        lines.push(header);
+    } else {
+        lines.push(header);
+        if !call.arguments.is_empty() {
+            let json = serde_json::to_string_pretty(call.arguments).unwrap_or_default();
+            add_part(&mut lines, text_lines(&json, Style::PLAIN));
+        }
+    }
+    let text = call.text(look);
+    let style = if call.is_known { theme.fg(Token::ToolOutput) } else { Style::PLAIN };
+    let output = head(text.trim(), LINES, look.is_expanded(), style, look);
+    if call.is_known || call.arguments.is_empty() {
+        add_part(&mut lines, output);
+    } else {
+        lines.extend(output);
+    }
+    lines
+}

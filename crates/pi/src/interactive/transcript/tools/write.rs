@@ -1,0 +1,38 @@
+//! `write` on the screen: the path and the beginning of the content, also while it streams.
+
+use pi_tui::{Line, Token};
+
+use crate::interactive::transcript::code;
+use crate::interactive::transcript::layout::{expand_hint, text_lines};
+use crate::interactive::transcript::options::Look;
+use crate::interactive::transcript::output::first_lines;
+use crate::interactive::transcript::tool::{Call, add_part, short_path, title};
+
+/// Lines of content in a collapsed box.
+const LINES: usize = 10;
+
+/// Returns the content of the box.
+pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
+    let path = call.argument("path").or_else(|| call.argument("file_path"));
+    let shown = path.as_deref().map(|path| short_path(path, look));
+    let mut lines = vec![title("write", shown.as_deref(), look)];
+    let content = call.argument("content");
+    if let Some(content) = content.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
+        let (visible, left) =
+            if look.is_expanded() { (content, 0) } else { first_lines(content, LINES) };
+        let mut part = code::highlighted(visible, path.as_deref().unwrap_or_default(), look);
+        if left > 0 {
+            let remark = format!("... ({left} more lines, {} total, ", left + LINES);
+            part.push(expand_hint(remark, look));
+        }
+        add_part(&mut lines, part);
+    }
+    if call.has_failed() {
+        let text = call.text(look);
+        let text = text.trim();
+        if !text.is_empty() {
+            add_part(&mut lines, text_lines(text, look.view.theme.fg(Token::Error)));
+        }
+    }
+    lines
+}
