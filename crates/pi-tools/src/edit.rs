@@ -80,6 +80,30 @@ pub fn edit(workspace: Arc<Workspace>) -> FnTool {
     .constrained_sampling(STRICT)
 }
 
+/// Returns the diff that `edit` would make to a file with this content, as in the details of its
+/// result; `None` if it would fail. For screens that show a change before it is made.
+pub fn preview_edit(arguments: &Map<String, Value>, content: &[u8]) -> Option<String> {
+    let prepared = arguments::prepare(arguments);
+    let arguments = prepared.as_ref().unwrap_or(arguments);
+    let Arguments { path, mut edits } =
+        Arguments::deserialize(Value::Object(arguments.clone())).ok()?;
+    normalize(&mut edits);
+    let original = Original::new(content);
+    let located = matching::locate(&original.text, &edits).ok()?;
+    let result = original.replace(&located, &edits);
+    let text = Original::new(&result).text;
+    (!edits.is_empty() && text != original.text)
+        .then(|| diff::diff(&path, &original.text, &text).display)
+}
+
+/// Converts the line ends of models to line feeds.
+fn normalize(edits: &mut [Edit]) {
+    for edit in edits {
+        edit.old_text = lines::with_line_feeds(&edit.old_text).into_owned();
+        edit.new_text = lines::with_line_feeds(&edit.new_text).into_owned();
+    }
+}
+
 async fn execute(
     workspace: &Workspace,
     arguments: Arguments,
@@ -91,10 +115,7 @@ async fn execute(
             "Edit tool input is invalid. edits must contain at least one replacement.",
         ));
     }
-    for edit in &mut edits {
-        edit.old_text = lines::with_line_feeds(&edit.old_text).into_owned();
-        edit.new_text = lines::with_line_feeds(&edit.new_text).into_owned();
-    }
+    normalize(&mut edits);
     check_abort(cancel)?;
     let path = workspace.resolve(&shown);
     let change = FileChange::begin(workspace, &path, &shown, cancel).await?;

@@ -45,7 +45,7 @@ mod write;
 pub use attach::{AttachedFile, Attachment, attach};
 pub use background::{BackgroundId, BackgroundInfo, BackgroundProcesses, BackgroundState};
 pub use bash::{BashSettings, CommandResult, bash, run_command};
-pub use edit::edit;
+pub use edit::{edit, preview_edit};
 pub use executor::replace::replace as replace_file;
 pub use executor::{
     BaseEnvironment, BoxFuture, Command, ConnectError, ConnectOptions, ConnectedExecutor,

@@ -15,6 +15,7 @@ mod environment;
 mod exit;
 mod flags;
 mod hints;
+mod interactive;
 mod modes;
 mod provider_errors;
 mod secrets;

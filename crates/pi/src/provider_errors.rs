@@ -27,7 +27,8 @@ pub(crate) fn explain_last(session: &AgentSession) -> Option<Explanation> {
     Some(explain(&failed, &model, session.credential_source()))
 }
 
-fn explain(
+/// Explains the failure of an answer.
+pub(crate) fn explain(
     failed: &AssistantMessage,
     model: &Model,
     source: Option<CredentialSource>,
