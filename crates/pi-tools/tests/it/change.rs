@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
-use pi_agent::{Agent, FnTool, RunSettings};
+use pi_agent::{Agent, AgentTool as _, FnTool, RunSettings};
 use pi_ai::faux::{Faux, Reply};
 use pi_protocol::CancelToken;
 use pi_tools::{ChangedFilePolicy, Host, Workspace, edit, read, toolset, write};
@@ -201,4 +201,32 @@ async fn attributes_of_a_file_are_kept() {
     }
     assert_eq!(fs::read_to_string(path("other name")).unwrap(), "new\n");
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 4, "no temporary file is left");
+}
+
+#[tokio::test]
+async fn a_preview_is_the_diff_of_the_edit() {
+    let cases = [
+        ("one\ntwo\nthree\n", replacement("f", "two", "2")),
+        ("one\r\ntwo\r\n", replacement("f", "one\ntwo", "1\n2")),
+        ("“one”\n", replacement("f", "\"one\"", "two")),
+        ("one\n", json!({ "path": "f", "oldText": "one", "newText": "two" })),
+        ("one\n", replacement("f", "missing", "two")),
+        ("one one\n", replacement("f", "one", "two")),
+        ("one\n", replacement("f", "one", "one")),
+        ("one\n", json!({ "path": "f", "edits": [] })),
+        ("one\n", json!({ "path": "f" })),
+    ];
+    for (content, arguments) in cases {
+        let directory = TempDir::new().unwrap();
+        fs::write(directory.path().join("f"), content).unwrap();
+        let preview =
+            pi_tools::preview_edit(arguments.as_object().unwrap(), content.as_bytes());
+        let edit = edit(workspace(directory.path()));
+        let ran = match edit.prepare_arguments(arguments.as_object().unwrap()) {
+            Ok(prepared) if prepared.is_none() && arguments.get("edits").is_none() => None,
+            _ => call(&edit, &arguments).await.ok(),
+        };
+        let diff = ran.and_then(|output| output.details).map(|details| details["diff"].clone());
+        assert_eq!(preview.map(Value::String), diff, "{arguments}");
+    }
 }

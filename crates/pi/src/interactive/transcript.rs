@@ -31,10 +31,9 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use pi_coding_agent::extension::NotifyKind;
-use pi_coding_agent::session::{AgentSession, BashResult, SessionEvent};
+use pi_coding_agent::session::{AgentSession, BashError, BashResult, SessionEvent};
 use pi_protocol::{AgentMessage, AssistantMessage, EntryBody, Message};
-use pi_tui::Block;
-use pi_tui::blocks::{BlockId, Blocks};
+use pi_tui::{Block, BlockId, Blocks};
 
 use answer::Answer;
 use calls::Calls;
@@ -64,6 +63,8 @@ pub(super) struct Transcript {
     retried: Vec<BlockId>,
     /// The last message is the result of a tool that was aborted.
     is_abort_told: bool,
+    /// A run is in progress.
+    is_running: bool,
     /// Nothing but the header is on the page.
     is_empty: bool,
 }
@@ -81,6 +82,7 @@ impl Transcript {
             last_answer: Vec::new(),
             retried: Vec::new(),
             is_abort_told: false,
+            is_running: false,
             is_empty: true,
         }
     }
@@ -157,6 +159,11 @@ impl Transcript {
             } => {
                 calls.change(tool_call_id, page, |card| card.end(result, *is_error, *duration_ms));
             }
+            SessionEvent::AgentStart => self.is_running = true,
+            SessionEvent::AgentSettled { .. } => {
+                self.is_running = false;
+                page.unpin();
+            }
             SessionEvent::AgentEnd { .. } => {
                 calls.abandon_all(page);
                 self.answer = None;
@@ -231,7 +238,7 @@ impl Transcript {
     /// Shows a dim line. It replaces the one before it if nothing came between.
     pub(super) fn status(&mut self, text: String) {
         if let Some(last) = self.status.take()
-            && self.page.blocks().last() == Some(last)
+            && self.page.last() == Some(last)
         {
             self.page.remove(last);
         }
@@ -249,11 +256,11 @@ impl Transcript {
     pub(super) fn shell_started(&mut self, id: &str, command: &str, excluded: bool) {
         self.is_empty = false;
         let shell = Shell::started(command, excluded, Instant::now());
-        self.shells.start(id, shell, &mut self.page);
+        self.shells.start(id, shell, self.is_running, &mut self.page);
     }
 
     /// Shows the result of a command of the user, or why it could not be run.
-    pub(super) fn shell_ended(&mut self, id: &str, result: Result<BashResult, String>) {
+    pub(super) fn shell_ended(&mut self, id: &str, result: &Result<BashResult, BashError>) {
         self.shells.end(id, result, &mut self.page);
     }
 
@@ -265,6 +272,26 @@ impl Transcript {
     /// Hides thinking, or shows it.
     pub(super) fn set_hide_thinking(&mut self, hide: bool) {
         self.change_options(|options| options.hide_thinking = hide);
+    }
+
+    /// Sets the text in the place of hidden thinking; `None` restores the built-in one.
+    pub(super) fn set_hidden_thinking_label(&mut self, label: Option<String>) {
+        self.change_options(|options| options.hidden_thinking_label = label);
+    }
+
+    /// Returns true if tool output and summaries are shown whole.
+    pub(super) fn is_expanded(&self) -> bool {
+        self.page.shared().options().expanded
+    }
+
+    /// Returns a number for the id of the next command of the user.
+    pub(super) fn next_shell(&mut self) -> u64 {
+        self.shells.next()
+    }
+
+    /// Returns the last prompts of the log, oldest first. Looks at the end of the log only.
+    pub(super) fn prompts(&self) -> Vec<String> {
+        self.stored.as_ref().map_or_else(Vec::new, |(log, _)| log.prompts())
     }
 
     /// Changes the settings. Live text keeps its padding until the transcript is rebuilt.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pi_coding_agent::session::MessageDelta;
 use pi_protocol::{AssistantBlock, AssistantMessage, ToolCall};
-use pi_tui::blocks::BlockId;
+use pi_tui::BlockId;
 
 use super::calls::Calls;
 use super::growing::Growing;

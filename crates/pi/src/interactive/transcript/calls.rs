@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use pi_protocol::ToolResultMessage;
-use pi_tui::blocks::BlockId;
+use pi_tui::BlockId;
 use serde_json::{Map, Value};
 
 use super::card::Card;

@@ -6,7 +6,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use pi_tui::blocks::BlockId;
+use pi_tui::BlockId;
 use pi_tui::markdown::Markdown;
 use pi_tui::{Block, Line, Lines, View};
 

@@ -26,18 +26,7 @@ pub(super) fn wrapped(lines: Vec<Line>, width: usize) -> Vec<Line> {
             parts.push(line);
             continue;
         }
-        let end = line.end;
-        let from = parts.len();
         parts.extend(text::wrap(&line, width));
-        if let Some(last) = parts.last_mut() {
-            last.end = end;
-        }
-        // A character that is wider than the screen cannot be shown.
-        for part in parts.iter_mut().skip(from) {
-            if part.width() > width {
-                *part = Line { end: part.end, ..Line::new() };
-            }
-        }
     }
     parts
 }

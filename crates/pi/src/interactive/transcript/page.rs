@@ -4,8 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use pi_tui::blocks::{BlockId, Blocks};
-use pi_tui::Block;
+use pi_tui::{Block, BlockId, Blocks};
 
 use super::options::Shared;
 use super::slot::{Draw, SharedSlot, Slot, Toggle};
@@ -15,11 +14,13 @@ pub(super) struct Page {
     blocks: Blocks,
     shared: Shared,
     toggles: HashMap<BlockId, Rc<RefCell<dyn Toggle>>>,
+    /// The first of the blocks that stay at the end for now.
+    pinned: Option<BlockId>,
 }
 
 impl Page {
     pub(super) fn new(shared: Shared) -> Self {
-        Self { blocks: Blocks::new(), shared, toggles: HashMap::new() }
+        Self { blocks: Blocks::new(), shared, toggles: HashMap::new(), pinned: None }
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -33,10 +34,36 @@ impl Page {
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
         self.toggles.clear();
+        self.pinned = None;
     }
 
+    /// Adds a block at the end, but before those that are pinned there.
     pub(super) fn push(&mut self, block: Box<dyn Block>) -> BlockId {
-        self.blocks.push(block)
+        match self.pinned {
+            Some(pinned) => self.blocks.insert_before(pinned, block),
+            None => self.blocks.push(block),
+        }
+    }
+
+    /// Adds content that stays at the end until [`Page::unpin`].
+    pub(super) fn pin<T: Draw + 'static>(&mut self, slot: SharedSlot<T>) -> BlockId {
+        let id = self.blocks.push(Box::new(Rc::clone(&slot)));
+        self.toggles.insert(id, slot);
+        self.pinned.get_or_insert(id);
+        id
+    }
+
+    /// Leaves the pinned blocks where they are.
+    pub(super) fn unpin(&mut self) {
+        self.pinned = None;
+    }
+
+    /// Returns the last block that is not pinned.
+    pub(super) fn last(&self) -> Option<BlockId> {
+        match self.pinned {
+            Some(pinned) => self.blocks.previous(pinned),
+            None => self.blocks.last(),
+        }
     }
 
     pub(super) fn insert_before(&mut self, next: BlockId, block: Box<dyn Block>) -> BlockId {
@@ -50,7 +77,7 @@ impl Page {
 
     /// Adds content that changes.
     pub(super) fn draw_shared<T: Draw + 'static>(&mut self, slot: SharedSlot<T>) -> BlockId {
-        let id = self.blocks.push(Box::new(Rc::clone(&slot)));
+        let id = self.push(Box::new(Rc::clone(&slot)));
         self.toggles.insert(id, slot);
         id
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use pi_coding_agent::session::BashResult;
+use pi_coding_agent::session::{BashError, BashResult};
 use pi_session::BashExecution;
-use pi_tui::blocks::BlockId;
+use pi_tui::BlockId;
 use pi_tui::{Line, Token};
 
 use super::layout::{expand_hint, padded, rule, text_lines};
@@ -25,7 +25,7 @@ const SPINNER_MS: u64 = 80;
 
 /// A command of the user.
 #[derive(Debug)]
-pub(in crate::interactive) struct Shell {
+pub(super) struct Shell {
     command: String,
     /// The model does not see the command.
     is_excluded: bool,
@@ -48,7 +48,7 @@ struct End {
 
 impl Shell {
     /// Creates a command that has just begun.
-    pub(in crate::interactive) fn started(command: &str, is_excluded: bool, now: Instant) -> Self {
+    pub(super) fn started(command: &str, is_excluded: bool, now: Instant) -> Self {
         Self {
             command: command.to_owned(),
             is_excluded,
@@ -78,7 +78,7 @@ impl Shell {
     }
 
     /// Adds output. Only the end of a long output is kept: nothing else is shown before the end.
-    pub(in crate::interactive) fn push(&mut self, delta: &str) {
+    fn push(&mut self, delta: &str) {
         self.output.push_str(delta);
         if self.output.len() > 2 * KEPT {
             let from = self.output.ceil_char_boundary(self.output.len() - KEPT);
@@ -87,19 +87,19 @@ impl Shell {
     }
 
     /// Ends the command with its result, or with the reason why it could not run.
-    pub(in crate::interactive) fn end(&mut self, result: Result<BashResult, String>) {
+    fn end(&mut self, result: &Result<BashResult, BashError>) {
         self.end = Some(match result {
             Ok(result) => {
-                self.output = result.output;
+                self.output.clone_from(&result.output);
                 End {
                     exit_code: result.exit_code.map(i64::from),
                     is_cancelled: result.cancelled,
                     is_truncated: result.truncated,
-                    full_output: result.full_output_path,
+                    full_output: result.full_output_path.clone(),
                     error: None,
                 }
             }
-            Err(error) => End { error: Some(error), ..End::default() },
+            Err(error) => End { error: Some(error.to_string()), ..End::default() },
         });
     }
 
@@ -110,14 +110,14 @@ impl Shell {
     }
 
     /// Moves the spinner; returns true if it looks different.
-    pub(super) fn tick(&mut self, now: Instant) -> bool {
+    fn tick(&mut self, now: Instant) -> bool {
         let elapsed = now.saturating_duration_since(self.started).as_millis() as u64;
         let frame = (elapsed / SPINNER_MS) as usize % SPINNER.len();
         std::mem::replace(&mut self.frame, frame) != frame
     }
 
     /// Returns the lines.
-    pub(super) fn lines(&self, look: Look<'_>) -> Vec<Line> {
+    fn lines(&self, look: Look<'_>) -> Vec<Line> {
         let theme = look.view.theme;
         let color = theme.fg(if self.is_excluded { Token::Dim } else { Token::BashMode });
         let muted = theme.fg(Token::Muted);
@@ -187,12 +187,18 @@ impl Draw for Shell {
 #[derive(Default)]
 pub(super) struct Shells {
     running: HashMap<String, (BlockId, SharedSlot<Shell>)>,
+    count: u64,
 }
 
 impl Shells {
-    pub(super) fn start(&mut self, id: &str, shell: Shell, page: &mut Page) {
+    /// Adds a command. During a run it stays at the end: the log has it after the run.
+    pub(super) fn start(&mut self, id: &str, shell: Shell, during_run: bool, page: &mut Page) {
         let slot = Slot::shared(page.shared(), shell);
-        let block = page.draw_shared(Rc::clone(&slot));
+        let block = if during_run {
+            page.pin(Rc::clone(&slot))
+        } else {
+            page.draw_shared(Rc::clone(&slot))
+        };
         self.running.insert(id.to_owned(), (block, slot));
     }
 
@@ -203,7 +209,12 @@ impl Shells {
         }
     }
 
-    pub(super) fn end(&mut self, id: &str, result: Result<BashResult, String>, page: &mut Page) {
+    pub(super) fn end(
+        &mut self,
+        id: &str,
+        result: &Result<BashResult, BashError>,
+        page: &mut Page,
+    ) {
         if let Some((block, slot)) = self.running.remove(id) {
             slot.borrow_mut().change().end(result);
             page.touch(block);
@@ -215,6 +226,12 @@ impl Shells {
         for (block, slot) in self.running.values_mut() {
             *block = page.draw_shared(Rc::clone(slot));
         }
+    }
+
+    /// Returns the number of the next command, for its id.
+    pub(super) fn next(&mut self) -> u64 {
+        self.count += 1;
+        self.count
     }
 
     pub(super) fn next_tick(&self, now: Instant) -> Option<Instant> {

@@ -27,6 +27,8 @@ use super::{assistant, card, is_known_tool, user};
 
 /// Entries around an entry that are searched for what belongs to it.
 const NEIGHBORS: usize = 64;
+/// Entries that are searched for prompts.
+const PROMPT_ENTRIES: usize = 500;
 /// Parsed entries that are kept for their neighbors.
 const KEPT: usize = 16;
 
@@ -170,6 +172,27 @@ impl StoredLog {
             Some(AgentMessage::Llm(Message::ToolResult(result))) => tells_of_abort(&result),
             _ => false,
         }
+    }
+
+    /// Returns the last prompts, oldest first. Only some entries are looked at: a long session must
+    /// not be read for the history of the editor.
+    pub(super) fn prompts(&self) -> Vec<String> {
+        let recent = self.ids.len().saturating_sub(PROMPT_ENTRIES)..self.ids.len();
+        let ids = self.ids.get(recent).unwrap_or_default();
+        let mut prompts = Vec::new();
+        for id in ids {
+            let line = self.session.with_log(|log| log.raw_entry(id)).unwrap_or_default();
+            // Most entries are answers and results, which need not be parsed.
+            if !line.contains("\"role\":\"user\"") {
+                continue;
+            }
+            if let Ok(entry) = Entry::from_json(&line)
+                && let Some(AgentMessage::Llm(Message::User(message))) = entry.message()
+            {
+                prompts.push(user::text_of(&message.content));
+            }
+        }
+        prompts
     }
 
     /// Returns the place of the last answer, if one of its calls passes a test.
