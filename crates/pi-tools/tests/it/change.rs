@@ -219,8 +219,7 @@ async fn a_preview_is_the_diff_of_the_edit() {
     for (content, arguments) in cases {
         let directory = TempDir::new().unwrap();
         fs::write(directory.path().join("f"), content).unwrap();
-        let preview =
-            pi_tools::preview_edit(arguments.as_object().unwrap(), content.as_bytes());
+        let preview = pi_tools::preview_edit(arguments.as_object().unwrap(), content.as_bytes());
         let edit = edit(workspace(directory.path()));
         let ran = match edit.prepare_arguments(arguments.as_object().unwrap()) {
             Ok(prepared) if prepared.is_none() && arguments.get("edits").is_none() => None,

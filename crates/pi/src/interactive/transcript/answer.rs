@@ -160,12 +160,11 @@ impl Answer {
     }
 
     fn thinking(&mut self, index: usize, page: &mut Page) -> Option<&mut Growing> {
-        if !self.parts.contains_key(&index) {
-            let thinking = Growing::new(Prose::Thinking, false, page);
-            self.parts.insert(index, Part::Thinking(thinking));
-        }
-        match self.parts.get_mut(&index) {
-            Some(Part::Thinking(thinking)) => Some(thinking),
+        let part = self.parts.entry(index);
+        let part =
+            part.or_insert_with(|| Part::Thinking(Growing::new(Prose::Thinking, false, page)));
+        match part {
+            Part::Thinking(thinking) => Some(thinking),
             _ => None,
         }
     }
@@ -193,13 +192,7 @@ impl Answer {
         self.parts.insert(index, Part::Call(id, block));
     }
 
-    fn complete_call(
-        &mut self,
-        index: usize,
-        call: &ToolCall,
-        page: &mut Page,
-        calls: &mut Calls,
-    ) {
+    fn complete_call(&mut self, index: usize, call: &ToolCall, page: &mut Page, calls: &mut Calls) {
         self.call(index, Some(&call.id), Some(&call.name), page, calls);
         let Some(Part::Call(id, _)) = self.parts.get_mut(&index) else { return };
         if *id != call.id {

@@ -124,8 +124,7 @@ impl Calls {
     /// Moves the shown times.
     pub(super) fn tick(&mut self, now: Instant, page: &mut Page) {
         for placed in self.calls.values() {
-            let is_due =
-                placed.card.borrow().content().next_tick().is_some_and(|next| next <= now);
+            let is_due = placed.card.borrow().content().next_tick().is_some_and(|next| next <= now);
             if is_due && placed.card.borrow_mut().change().tick(now) {
                 page.touch(placed.block);
             }

@@ -3,12 +3,12 @@
 use pi_protocol::{MessageContent, UserBlock, UserContent};
 use pi_tui::{Line, Token};
 
+use super::images;
 use super::layout::{boxed, expand_hint, inner_width, one_line, text_lines};
+use super::markdown::{self, Prose};
 use super::options::{Look, Shared};
 use super::output::grouped;
 use super::slot::Draw;
-use super::images;
-use super::markdown::{self, Prose};
 use super::user::{Invocation, text_of};
 
 /// Content of a box with a label.
@@ -52,9 +52,7 @@ impl Labeled {
                 let remark = format!("Compacted from {} tokens", grouped(*tokens_before as u64));
                 summarized("compaction", &remark, summary, look)
             }
-            Self::Branch { summary } => {
-                summarized("branch", "Branch summary", summary, look)
-            }
+            Self::Branch { summary } => summarized("branch", "Branch summary", summary, look),
         }
     }
 }

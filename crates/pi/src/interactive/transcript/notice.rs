@@ -92,9 +92,7 @@ impl Draw for Failure {
     fn draw(&self, look: Look<'_>, shared: &Shared) -> Vec<Line> {
         match self {
             Self::Notice(notice) => notice.draw(look, shared),
-            Self::Line(text) => {
-                below_gap(text_lines(text, look.view.theme.fg(Token::Error)), look)
-            }
+            Self::Line(text) => below_gap(text_lines(text, look.view.theme.fg(Token::Error)), look),
         }
     }
 }

@@ -99,11 +99,16 @@ fn rows_of(line: &str, width: usize) -> usize {
 
 /// Returns the text before and after a remark of a tool that begins with `start`, such as
 /// `\n\n[Showing `, and the remark in brackets.
-pub(super) fn split_remark<'a>(source: &'a str, start: &str) -> Option<(&'a str, &'a str, &'a str)> {
+pub(super) fn split_remark<'a>(
+    source: &'a str,
+    start: &str,
+) -> Option<(&'a str, &'a str, &'a str)> {
     let at = source.rfind(start)?;
     let (before, rest) = source.split_at(at);
     let remark = rest.trim_start_matches('\n');
-    let end = remark.find("]\n").map_or_else(|| remark.ends_with(']').then_some(remark.len()), |end| Some(end + 1))?;
+    let end = remark
+        .find("]\n")
+        .map_or_else(|| remark.ends_with(']').then_some(remark.len()), |end| Some(end + 1))?;
     let (remark, after) = remark.split_at(end);
     Some((before, remark, after))
 }

@@ -207,16 +207,17 @@ impl StoredLog {
 
     /// Returns true if nothing of the entries before this one is shown.
     pub(super) fn is_first(&self, index: usize) -> bool {
-        index < NEIGHBORS && (0..index).all(|at| match self.entry(at) {
-            Some(Ok(entry)) => match &entry.body {
-                EntryBody::Message(AgentMessage::Llm(Message::System(_))) => true,
-                EntryBody::Message(_) | EntryBody::BranchSummary(_) => false,
-                EntryBody::Compaction(_) => Some(at) != self.compaction,
-                EntryBody::CustomMessage(message) => !message.display,
-                _ => true,
-            },
-            _ => false,
-        })
+        index < NEIGHBORS
+            && (0..index).all(|at| match self.entry(at) {
+                Some(Ok(entry)) => match &entry.body {
+                    EntryBody::Message(AgentMessage::Llm(Message::System(_))) => true,
+                    EntryBody::Message(_) | EntryBody::BranchSummary(_) => false,
+                    EntryBody::Compaction(_) => Some(at) != self.compaction,
+                    EntryBody::CustomMessage(message) => !message.display,
+                    _ => true,
+                },
+                _ => false,
+            })
     }
 }
 
@@ -269,13 +270,7 @@ impl Stored {
         Look { toggled, ..look }
     }
 
-    fn draw_body(
-        &self,
-        body: &EntryBody,
-        drawing: &mut Drawing,
-        look: Look<'_>,
-        shared: &Shared,
-    ) {
+    fn draw_body(&self, body: &EntryBody, drawing: &mut Drawing, look: Look<'_>, shared: &Shared) {
         let whole = self.look(0, look);
         match body {
             EntryBody::Message(AgentMessage::Llm(message)) => match message {
@@ -328,8 +323,7 @@ impl Stored {
         }
         let calls = answer.tool_calls().count();
         let mut is_prompt = calls == 0;
-        let results =
-            if calls > 0 { self.log.results(self.index, calls) } else { HashMap::new() };
+        let results = if calls > 0 { self.log.results(self.index, calls) } else { HashMap::new() };
         for (part, block) in answer.content.iter().enumerate() {
             let look = self.look(part, look);
             let lines = match block {
@@ -366,10 +360,8 @@ fn call<'a>(
     Call {
         name,
         arguments,
-        output: result.map(|result| Output {
-            content: &result.content,
-            details: result.details.as_ref(),
-        }),
+        output: result
+            .map(|result| Output { content: &result.content, details: result.details.as_ref() }),
         progress: match result {
             None => Progress::Pending,
             Some(result) if result.is_error => Progress::Error,

@@ -4,8 +4,8 @@ use pi_protocol::{MessageContent, UserBlock, UserContent, UserMessage};
 use pi_tui::{Line, Token};
 
 use super::layout::{boxed, inner_width, mark_prompt, text_lines};
-use super::options::{Look, Shared};
 use super::markdown::{self, Prose};
+use super::options::{Look, Shared};
 use super::slot::Draw;
 use super::{images, labeled};
 

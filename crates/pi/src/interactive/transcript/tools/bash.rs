@@ -51,7 +51,11 @@ fn limits(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
     if let Some(cut) = call.detail("truncation").filter(|cut| cut["truncated"] == true) {
         let count = |name: &str| cut[name].as_u64().unwrap_or_default();
         remarks.push(if cut["truncatedBy"] == "bytes" {
-            format!("Truncated: {} lines shown, {} limit", count("outputLines"), size(count("maxBytes")))
+            format!(
+                "Truncated: {} lines shown, {} limit",
+                count("outputLines"),
+                size(count("maxBytes"))
+            )
         } else {
             format!("Truncated: showing {} of {} lines", count("outputLines"), count("totalLines"))
         });

@@ -45,8 +45,7 @@ fn header(call: &Call<'_>, path: Option<&str>, look: Look<'_>) -> Line {
     let mut line = match name {
         Some("SKILL.md") if is_short => {
             let skill = path.and_then(|path| Path::new(path).parent()?.file_name()?.to_str());
-            let mut line =
-                Line::styled("[skill]", theme.fg(Token::CustomMessageLabel).bold());
+            let mut line = Line::styled("[skill]", theme.fg(Token::CustomMessageLabel).bold());
             let text = format!(" {}", one_line(skill.unwrap_or("SKILL.md")));
             line.push(text, theme.fg(Token::CustomMessageText));
             line
