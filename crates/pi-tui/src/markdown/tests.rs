@@ -174,3 +174,58 @@ fn formulas() {
     // Too wide: the source.
     insta::assert_snapshot!(render("$$\\frac{abcdef}{b} = cdefgh$$", 12));
 }
+
+#[test]
+fn diagrams() {
+    let source = "```mermaid\ngraph LR\n  A[Start] --> B{Choice}\n  B -->|yes| C[Do it]\n  B -->|no| D[Stop]\n```\n\nDone.\n";
+    insta::assert_snapshot!(render(source, 78));
+    // Too narrow, not supported, or not complete: the source.
+    insta::assert_snapshot!(render(source, 30));
+    assert!(render("```mermaid\npie\n```", 78).starts_with("```mermaid\n  pie"));
+    let open = "```mermaid\ngraph LR\nA --> B\n";
+    assert!(render(open, 78).starts_with("```mermaid"));
+    let streaming = MarkdownOptions { mermaid: super::Mermaid::Streaming, ..options() };
+    assert!(plain(&render_with(streaming, open, 78)).starts_with('┌'));
+    let off = MarkdownOptions { mermaid: super::Mermaid::Off, ..options() };
+    assert!(plain(&render_with(off, source, 78)).starts_with("```mermaid"));
+}
+
+#[test]
+fn hostile_texts_take_linear_time() {
+    let texts = [
+        "`".repeat(100_000),
+        "` `` ".repeat(20_000),
+        ">".repeat(100_000),
+        "> ".repeat(50_000) + "x",
+        "- ".repeat(50_000),
+        "[".repeat(100_000),
+        "![".repeat(50_000),
+        "[a](".repeat(25_000),
+        "*a _b ".repeat(20_000),
+        "**a*".repeat(25_000),
+        "$a$$b ".repeat(20_000),
+        "\\[a \\(b ".repeat(15_000),
+        "<a ".repeat(40_000),
+        "<!-- ".repeat(20_000),
+        "&".repeat(100_000),
+        "~~a~".repeat(25_000),
+        "|".repeat(100_000) + "\n" + &"|-".repeat(50_000),
+        "a|b\n-|-\n".to_owned() + &"x|y\n".repeat(20_000),
+        "1. ".repeat(40_000),
+        "http://".repeat(15_000),
+        "[a]: b\n".repeat(15_000),
+        "\n".repeat(200_000),
+        "```\n".to_owned() + &"x\n".repeat(50_000),
+        "x".repeat(300_000),
+        "日".repeat(100_000),
+        "    x\n".repeat(20_000),
+    ];
+    for text in texts {
+        let start = std::time::Instant::now();
+        let off = MarkdownOptions { highlighting: Highlighting::Off, ..options() };
+        render_with(off, &text, 80);
+        let head: String = text.chars().take(12).collect();
+        // Generous, because tests are not optimized and machines are busy.
+        assert!(start.elapsed().as_secs() < 20, "{head:?} took {:?}", start.elapsed());
+    }
+}
