@@ -153,9 +153,12 @@ impl Emulator {
         lines
     }
 
-    /// Returns the cells of the screen with their styles.
+    /// Returns the cells of the screen with their styles. The color of a space is not visible.
     pub(crate) fn styled(&self) -> Vec<Vec<(char, String)>> {
-        let style = |cell: &Cell| format!("{:?} {:?} {:?}", cell.fg, cell.bg, cell.flags);
+        let style = |cell: &Cell| match cell.c {
+            ' ' => format!("{:?} {:?}", cell.bg, cell.flags),
+            _ => format!("{:?} {:?} {:?}", cell.fg, cell.bg, cell.flags),
+        };
         let rows = 0..self.term.screen_lines() as i32;
         rows.map(|row| self.cells(row).map(|cell| (cell.c, style(cell))).collect()).collect()
     }

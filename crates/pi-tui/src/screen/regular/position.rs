@@ -62,6 +62,11 @@ impl Mark {
         }
     }
 
+    /// Returns the place after a line whose text is counted already.
+    fn after_all(self, line: &Line) -> Self {
+        Self { content: self.content, ..self.after(line) }
+    }
+
     /// Returns the place within a line, after some clusters of its text.
     fn within(self, line: &Line, clusters: usize) -> Self {
         let cells = cells(line, usize::MAX);
@@ -114,15 +119,36 @@ fn place(lines: &Lines, old: Mark) -> Mark {
     mark
 }
 
-/// Moves the place back into the line before it if that line has become longer, as the last line of
-/// a streamed text does.
-fn extended(lines: &Lines, mark: Mark) -> Mark {
-    let before = mark.line.checked_sub(1).filter(|_| mark.skip == 0);
-    let Some((index, line)) = before.and_then(|index| Some((index, lines.get(index)?))) else {
-        return mark;
+/// Finds the place again after the line that it is in, or the line before it, became longer or was
+/// wrapped again, as happens to the last line of a streamed text.
+fn settled(lines: &Lines, mark: Mark) -> Mark {
+    let (start, text) = match mark.line.checked_sub(1) {
+        _ if mark.skipped.clusters > 0 => (mark.line, mark.skipped),
+        Some(before) => (before, mark.last),
+        None => return mark,
     };
-    let within = Mark { line: index, ..mark }.within(line, mark.last.clusters);
-    if within.skip > 0 && within.skipped == mark.last { within } else { mark }
+    let mut seen = Text::default();
+    for (index, line) in lines.iter().enumerate().skip(start) {
+        let cells = cells(line, usize::MAX);
+        let mut content = cells.iter().filter(|cell| cell.is_content());
+        let missing = text.clusters - seen.clusters;
+        seen = seen.with(content.by_ref().take(missing));
+        if seen.clusters < text.clusters {
+            continue;
+        }
+        let is_known = seen == text;
+        let grown = content.next().is_some();
+        if is_known && grown {
+            let before = index.checked_sub(1).and_then(|before| lines.get(before));
+            let last = before.map_or_else(Text::default, |line| Mark::default().after(line).last);
+            return Mark { line: index, blanks: 0, last, ..mark }.within(line, missing);
+        }
+        if is_known && index > start {
+            return Mark { line: index, skip: 0, skipped: Text::default(), ..mark }.after_all(line);
+        }
+        return mark;
+    }
+    mark
 }
 
 impl RegularScreen {
@@ -147,7 +173,7 @@ impl RegularScreen {
             let lines = blocks.lines(block, view);
             let is_same_width = width == view.width;
             self.position.mark =
-                if is_same_width { extended(&lines, mark) } else { place(&lines, mark) };
+                if is_same_width { settled(&lines, mark) } else { place(&lines, mark) };
         }
         self.position.width = view.width;
     }
