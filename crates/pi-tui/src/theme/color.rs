@@ -33,9 +33,13 @@ impl Rgb {
 
     /// Returns the contrast of two colors by the formula of WCAG, 1 to 21.
     pub fn contrast(self, other: Self) -> f64 {
-        let (x, y) = (self.luminance(), other.luminance());
-        (x.max(y) + 0.05) / (x.min(y) + 0.05)
+        contrast(self.luminance(), other.luminance())
     }
+}
+
+/// Returns the contrast of two luminances.
+pub(super) fn contrast(x: f64, y: f64) -> f64 {
+    (x.max(y) + 0.05) / (x.min(y) + 0.05)
 }
 
 /// The levels of red, green and blue in the color cube of palettes with 256 entries.

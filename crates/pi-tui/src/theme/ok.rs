@@ -157,7 +157,7 @@ fn soft_min(x: f64, y: f64, power: i32) -> f64 {
 
 /// Returns the largest value up to `limit` for which the condition, true at 0, is still true.
 fn last_where(limit: f64, condition: impl Fn(f64) -> bool) -> f64 {
-    const STEPS: usize = 32;
+    const STEPS: usize = 24;
     let (mut low, mut high) = (0.0, limit);
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);

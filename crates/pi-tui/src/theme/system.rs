@@ -4,7 +4,7 @@
 //! the text can be read on each surface it may lie on. Nothing is asked of the terminal here.
 
 use super::builtin::pair;
-use super::color::{Rgb, of_256, to_256};
+use super::color::{Rgb, contrast, of_256, to_256};
 use super::ok::{Hue, Oklch};
 use super::{Appearance, Theme, Token};
 use crate::style::{Attributes, Color, ColorDepth, Style};
@@ -173,8 +173,17 @@ fn indexed(token: Token) -> Style {
 struct Panel {
     token: Token,
     color: Color,
-    /// The color that the terminal shows.
-    shown: Rgb,
+    /// Luminance of the color that the terminal shows.
+    luminance: f64,
+}
+
+/// A color before contrast is considered, in OkHSL.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Usual {
+    family: Family,
+    hue: f64,
+    saturation: f64,
+    lightness: f64,
 }
 
 /// The colors of a theme, derived from a background.
@@ -197,42 +206,59 @@ impl<'a> Derivation<'a> {
     }
 
     fn styles(&self) -> Vec<Style> {
-        Token::ALL.iter().map(|token| Style::fg(self.color(*token))).collect()
+        // Many tokens have the same color, and finding it takes a while.
+        let mut found: Vec<((Usual, Vec<usize>), Color)> = Vec::new();
+        let style = |token: &Token| {
+            if let Some(panel) = self.panels.iter().find(|panel| panel.token == *token) {
+                return Style::fg(panel.color);
+            }
+            let key = (self.usual(*token), self.panels_below(*token));
+            let color = match found.iter().find(|(known, _)| *known == key) {
+                Some((_, color)) => *color,
+                None => {
+                    let color = self.color(*token, &key.1);
+                    found.push((key, color));
+                    color
+                }
+            };
+            Style::fg(color)
+        };
+        Token::ALL.iter().map(style).collect()
     }
 
-    fn color(&self, token: Token) -> Color {
-        if let Some(panel) = self.panels.iter().find(|panel| panel.token == token) {
-            return panel.color;
-        }
-        let (surfaces, contrast) = self.surfaces(token);
-        let is_readable =
-            |color: Rgb| surfaces.iter().all(|surface| surface.contrast(color) >= contrast);
+    /// Returns the indices of the panels on which a token may lie.
+    fn panels_below(&self, token: Token) -> Vec<usize> {
+        let lies_on = |(_, panel): &(usize, &Panel)| match token {
+            Token::SearchMatchText => panel.token == Token::SearchMatchBg,
+            _ => !is_shape(token) && PANELS.contains(&panel.token),
+        };
+        self.panels.iter().enumerate().filter(lies_on).map(|(index, _)| index).collect()
+    }
+
+    fn color(&self, token: Token, panels: &[usize]) -> Color {
+        let needed = if is_shape(token) { SHAPE_CONTRAST } else { TEXT_CONTRAST };
+        let panels = panels.iter().filter_map(|index| self.panels.get(*index));
+        let surfaces: Vec<f64> =
+            panels.map(|panel| panel.luminance).chain([self.background.luminance()]).collect();
+        let is_readable = |color: Rgb| {
+            let luminance = color.luminance();
+            surfaces.iter().all(|surface| contrast(*surface, luminance) >= needed)
+        };
         if family(token) == Family::Text && self.colors.foreground.is_some_and(is_readable) {
             return Color::Default;
         }
         self.text(token, |color| is_readable(self.shown(color))).into()
     }
 
-    /// Returns the colors on which a token may lie, and the contrast to keep to them.
-    fn surfaces(&self, token: Token) -> (Vec<Rgb>, f64) {
-        if is_shape(token) {
-            return (vec![self.background], SHAPE_CONTRAST);
-        }
-        let lies_on = |panel: &&Panel| match token {
-            Token::SearchMatchText => panel.token == Token::SearchMatchBg,
-            _ => PANELS.contains(&panel.token),
-        };
-        let panels = self.panels.iter().filter(lies_on).map(|panel| panel.shown);
-        (panels.chain([self.background]).collect(), TEXT_CONTRAST)
-    }
-
     /// Returns the color of a token, as near to its usual lightness as it is readable.
     fn text(&self, token: Token, is_readable: impl Fn(Rgb) -> bool) -> Rgb {
         const STEP: f64 = 0.02;
-        let (hue, saturation, mut lightness) = self.usual(token);
+        let usual = self.usual(token);
+        let hue = Hue::new(usual.hue);
+        let mut lightness = usual.lightness;
         let goal = if self.extreme == Rgb(0, 0, 0) { 0.0 } else { 1.0 };
         while (lightness - goal).abs() > STEP {
-            let color = hue.rgb(saturation, lightness);
+            let color = hue.rgb(usual.saturation, lightness);
             if is_readable(color) {
                 return color;
             }
@@ -244,40 +270,48 @@ impl<'a> Derivation<'a> {
     /// Returns the color of a panel: a little away from the background, toward the text if the
     /// text has contrast to spare.
     fn panel(&self, token: Token) -> Panel {
-        let (hue, saturation, _) = self.usual(token);
+        let usual = self.usual(token);
+        let hue = Hue::new(usual.hue);
         let lightness = Oklch::from_rgb(self.background).hsl_lightness();
         let shift = if self.extreme == Rgb(0, 0, 0) { -0.08 } else { 0.11 };
         let spare = self.background.contrast(self.extreme) * 0.9;
         let needed = spare.clamp(TEXT_CONTRAST, PANEL_CONTRAST);
         for part in [1.0, 0.5, -0.5, -1.0] {
-            let color = hue.rgb(saturation, lightness + part * shift);
+            let color = hue.rgb(usual.saturation, lightness + part * shift);
             let shown = self.shown(color);
             if shown.contrast(self.extreme) >= needed {
-                return Panel { token, color: color.into(), shown };
+                return Panel { token, color: color.into(), luminance: shown.luminance() };
             }
         }
-        Panel { token, color: Color::Default, shown: self.background }
+        Panel { token, color: Color::Default, luminance: self.background.luminance() }
     }
 
-    /// Returns hue, saturation and lightness of a token before contrast is considered: those of
-    /// the built-in themes, with the hue of the palette.
-    fn usual(&self, token: Token) -> (Hue, f64, f64) {
+    /// Returns the color of a token in the built-in themes, with the hue of the palette.
+    fn usual(&self, token: Token) -> Usual {
         /// Entries of the palette with less chroma are grays, and have no hue.
         const COLORFUL: f64 = 0.03;
         let (dark, light) = pair(token);
         let (_, saturation, lightness) = if self.extreme == Rgb(0, 0, 0) { light } else { dark };
-        let (saturation, lightness) = (f64::from(saturation) / 100.0, f64::from(lightness) / 100.0);
-        let (slot, own) = match family(token) {
+        let family = family(token);
+        let (slot, own) = match family {
             Family::Text | Family::Neutral => (8, 229.0),
             Family::Slot(slot) => (slot, own_hue(slot)),
         };
-        match self.colors.palette.get(usize::from(slot)).copied().flatten().map(Oklch::from_rgb) {
-            None => (Hue::new(own), saturation, lightness),
-            Some(entry) if entry.chroma < COLORFUL => {
-                (Hue::new(own), saturation.min(0.08), lightness)
+        let mut usual = Usual {
+            family,
+            hue: own,
+            saturation: f64::from(saturation) / 100.0,
+            lightness: f64::from(lightness) / 100.0,
+        };
+        let entry = self.colors.palette.get(usize::from(slot)).copied().flatten();
+        if let Some(entry) = entry.map(Oklch::from_rgb) {
+            if entry.chroma < COLORFUL {
+                usual.saturation = usual.saturation.min(0.08);
+            } else {
+                usual.hue = entry.hue;
             }
-            Some(entry) => (Hue::new(entry.hue), saturation, lightness),
         }
+        usual
     }
 
     /// Returns the color that the terminal shows for this one.
