@@ -26,6 +26,7 @@ use crate::completion::menu::Menu;
 use crate::component::{Component, LineCache, View};
 use crate::input::{Input, Key, KeyCode, KeyKind, Keymap, Modifiers};
 use crate::line::Lines;
+use crate::vim::{Vim, VimMode};
 
 use buffer::Buffer;
 use history::History;
@@ -50,6 +51,7 @@ pub struct Editor {
     is_focused: bool,
     has_hardware_cursor: bool,
     can_submit: bool,
+    vim: Option<Vim>,
     /// The first visible row.
     top: RowId,
     /// Number of visible rows when the editor was drawn last.
@@ -95,6 +97,7 @@ impl Editor {
             is_focused: true,
             has_hardware_cursor: false,
             can_submit: true,
+            vim: None,
             top: RowId::default(),
             page: MENU_ROWS,
             cache: LineCache::default(),
@@ -152,7 +155,11 @@ impl Editor {
     pub fn clear(&mut self) {
         self.leave_modes();
         self.history.leave();
-        self.buffer.reset(&[]);
+        let register = self.vim.as_ref().map(|vim| vim.register().to_owned());
+        self.buffer.reset(register.as_slice());
+        if let Some(vim) = &mut self.vim {
+            vim.reset(&mut self.buffer);
+        }
     }
 
     /// Takes the last edit back. Returns false if there is none.
@@ -206,6 +213,32 @@ impl Editor {
         self.can_submit = is_enabled;
     }
 
+    /// Switches vim mode on or off. It begins in insert mode.
+    pub fn set_vim(&mut self, is_on: bool) {
+        if is_on == self.vim.is_some() {
+            return;
+        }
+        self.buffer.end_group();
+        self.vim = is_on.then(|| Vim::new(&mut self.buffer, false));
+        self.cache.clear();
+    }
+
+    /// Returns the mode, if vim mode is on.
+    pub fn vim_mode(&self) -> Option<VimMode> {
+        self.vim.as_ref().map(Vim::mode)
+    }
+
+    /// Returns the name of the mode to show, if vim mode is on.
+    pub fn mode_label(&self) -> Option<&'static str> {
+        self.vim_mode().map(VimMode::label)
+    }
+
+    /// Returns true if Escape ends a mode or an incomplete command of vim mode, so that it must not
+    /// interrupt anything.
+    pub fn vim_wants_escape(&self) -> bool {
+        self.vim.as_ref().is_some_and(Vim::wants_escape)
+    }
+
     /// Sets the look of the borders.
     pub fn set_border(&mut self, border: Border) {
         if self.border != border {
@@ -215,7 +248,7 @@ impl Editor {
     }
 
     /// Returns true if the editor has a meaning for this key that comes before those of the
-    /// program: keys of an open menu, the target of a jump, keys for the history.
+    /// program: keys of an open menu, the target of a jump, keys for the history, Escape in vim mode.
     pub fn wants(&self, key: &Key, keymap: &Keymap) -> bool {
         if keymap.is(key, "tui.editor.historyPrevious") || keymap.is(key, "tui.editor.historyNext")
         {
@@ -223,6 +256,12 @@ impl Editor {
         }
         if self.jump.is_some() {
             return keys::typed(key).is_some() || key.code == KeyCode::Escape;
+        }
+        if key.code == KeyCode::Escape && self.vim_wants_escape() {
+            return true;
+        }
+        if self.vim_mode().is_some_and(|mode| mode != VimMode::Insert) && key.is("ctrl+r") {
+            return true;
         }
         // ctrl+c also closes a menu, but the program may clear the editor with it.
         let is_plain = !key.modifiers.contains(Modifiers::CTRL);
@@ -247,6 +286,7 @@ impl Editor {
                 if self.menu.is_some() {
                     self.update_menu(completer);
                 }
+                self.settle();
                 EditorEvent::Changed
             }
             _ => EditorEvent::Ignored,

@@ -9,6 +9,7 @@ use crate::input::{Input, Key, KeyKind, Keymap};
 use crate::line::{Line, Span};
 use crate::style::Style;
 use crate::text;
+use crate::vim::{Outcome, Vim, VimMode};
 
 /// The character in place of those of a secret.
 const BULLET: &str = "•";
@@ -23,6 +24,7 @@ pub struct InputLine {
     is_masked: bool,
     is_focused: bool,
     has_hardware_cursor: bool,
+    vim: Option<Vim>,
     /// The first visible column of the text.
     first: usize,
 }
@@ -58,6 +60,7 @@ impl InputLine {
             is_masked: false,
             is_focused: true,
             has_hardware_cursor: false,
+            vim: None,
             first: 0,
         }
     }
@@ -82,6 +85,24 @@ impl InputLine {
         self.has_hardware_cursor = is_shown;
     }
 
+    /// Switches vim mode on or off. It begins in insert mode.
+    pub fn set_vim(&mut self, is_on: bool) {
+        if is_on != self.vim.is_some() {
+            self.buffer.end_group();
+            self.vim = is_on.then(|| Vim::new(&mut self.buffer, true));
+        }
+    }
+
+    /// Returns the mode, if vim mode is on.
+    pub fn vim_mode(&self) -> Option<VimMode> {
+        self.vim.as_ref().map(Vim::mode)
+    }
+
+    /// Returns true if Escape ends a mode or an incomplete command of vim mode.
+    pub fn vim_wants_escape(&self) -> bool {
+        self.vim.as_ref().is_some_and(Vim::wants_escape)
+    }
+
     /// Returns the text.
     pub fn text(&self) -> &str {
         self.buffer.line(0)
@@ -102,12 +123,28 @@ impl InputLine {
     pub fn clear(&mut self) {
         self.buffer.reset(&[]);
         self.first = 0;
+        if let Some(vim) = &mut self.vim {
+            vim.reset(&mut self.buffer);
+        }
     }
 
     /// Handles input.
     pub fn handle(&mut self, input: &Input, keymap: &Keymap) -> InputEvent {
         match input {
-            Input::Key(key) if key.kind != KeyKind::Release => self.press(key, keymap),
+            Input::Key(key) if key.kind != KeyKind::Release => {
+                let event = match &mut self.vim {
+                    Some(vim) => match vim.press(key, &mut self.buffer) {
+                        Outcome::Pass => self.press(key, keymap),
+                        Outcome::Changed => InputEvent::Changed,
+                        Outcome::Handled | Outcome::Rows(_) => InputEvent::Handled,
+                    },
+                    None => self.press(key, keymap),
+                };
+                if let Some(vim) = &self.vim {
+                    vim.settle(&mut self.buffer);
+                }
+                event
+            }
             Input::Paste(text) => {
                 let text = self.single_line(text);
                 self.buffer.insert(&text);

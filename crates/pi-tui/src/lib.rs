@@ -36,6 +36,7 @@ pub mod style;
 pub mod terminal;
 pub mod text;
 pub mod theme;
+pub mod vim;
 
 pub use blocks::{BlockId, Blocks};
 pub use completion::{
@@ -50,3 +51,4 @@ pub use markdown::{Markdown, MarkdownOptions};
 pub use screen::{Encoder, Frame, FullScreen, PlacedOverlay, RegularScreen, Size};
 pub use style::{Attributes, Color, ColorDepth, Style};
 pub use theme::{Theme, Token};
+pub use vim::VimMode;

@@ -33,7 +33,6 @@ pub(crate) struct Buffer {
     last: Last,
 }
 
-#[allow(dead_code)] // Redo and groups are for vim mode.
 impl Buffer {
     pub(crate) fn new() -> Self {
         Self {
@@ -66,6 +65,11 @@ impl Buffer {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.text.is_empty()
+    }
+
+    /// Returns the nearest position that exists at or before `position`.
+    pub(crate) fn clamp(&self, position: Position) -> Position {
+        self.text.clamp(position)
     }
 
     pub(crate) fn slice(&self, range: &Range<Position>) -> String {
@@ -102,6 +106,14 @@ impl Buffer {
         self.caret = self.text.clamp(position);
         self.goal = None;
         self.last = Last::Other;
+    }
+
+    /// Moves the caret from the end of a line onto its last unit; vertical movement still returns
+    /// to its column.
+    pub(crate) fn step_back_from_line_end(&mut self) {
+        if self.caret.column > 0 && self.after_caret().is_empty() {
+            self.caret = self.left(self.caret);
+        }
     }
 
     /// Replaces a range by a text without control characters; the caret stands after it. Returns

@@ -2,6 +2,7 @@
 
 use crate::completion::Completer;
 use crate::input::{Key, KeyCode, Keymap, Modifiers};
+use crate::vim::Outcome;
 
 use super::history::Newer;
 use super::keys::{self, Command};
@@ -33,6 +34,21 @@ impl Editor {
         {
             return event;
         }
+        if let Some(event) = self.press_in_vim(key) {
+            return event;
+        }
+        let event = self.press_plain(command, key, keymap, completer);
+        self.settle();
+        event
+    }
+
+    fn press_plain(
+        &mut self,
+        command: Option<Command>,
+        key: &Key,
+        keymap: &Keymap,
+        completer: &mut dyn Completer,
+    ) -> EditorEvent {
         match command {
             Some(command) => self.run(command, key, keymap, completer),
             None => match keys::typed(key) {
@@ -40,6 +56,42 @@ impl Editor {
                 None => EditorEvent::Ignored,
             },
         }
+    }
+
+    /// Handles a key of vim mode. Returns `None` if it is none.
+    fn press_in_vim(&mut self, key: &Key) -> Option<EditorEvent> {
+        let vim = self.vim.as_mut()?;
+        let event = match vim.press(key, &mut self.buffer) {
+            Outcome::Pass => return None,
+            Outcome::Handled => EditorEvent::Handled,
+            Outcome::Changed => {
+                self.history.leave();
+                EditorEvent::Changed
+            }
+            Outcome::Rows(rows) => self.move_in_history(rows),
+        };
+        self.settle();
+        self.close_menu();
+        Some(event)
+    }
+
+    pub(super) fn settle(&mut self) {
+        if let Some(vim) = &self.vim {
+            vim.settle(&mut self.buffer);
+        }
+    }
+
+    /// Moves the caret by rows, at the first and the last row through the history.
+    fn move_in_history(&mut self, rows: isize) -> EditorEvent {
+        if rows < 0 && self.buffer.is_in_first_row() {
+            let is_free = self.buffer.is_empty() || self.history.is_browsing();
+            return if is_free { self.older() } else { EditorEvent::Handled };
+        }
+        if rows > 0 && self.buffer.is_in_last_row() {
+            return self.newer();
+        }
+        self.buffer.move_rows(rows);
+        EditorEvent::Handled
     }
 
     fn type_text(&mut self, text: &str, completer: &mut dyn Completer) -> EditorEvent {

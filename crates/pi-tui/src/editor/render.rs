@@ -7,6 +7,7 @@ use crate::text;
 
 use super::Editor;
 use super::layout::{TAB, unit_width};
+use super::text::Position;
 use super::units;
 use super::visual::RowId;
 
@@ -87,8 +88,16 @@ impl Editor {
             && caret.line == row.line
             && range.start <= caret.column
             && (caret.column < range.end || is_last);
-        let caret_style =
-            if self.has_hardware_cursor { Style::PLAIN } else { Style::PLAIN.inverse() };
+        let selection = self.vim.as_ref().and_then(|vim| vim.selection(buffer));
+        let is_selected = |column: usize| {
+            let place = Position::new(row.line, column);
+            selection.as_ref().is_some_and(|range| range.contains(&place))
+        };
+        // The caret is the cell that differs from those around it.
+        let style_at = |column: usize, is_caret: bool| {
+            let is_drawn = is_caret && !self.has_hardware_cursor;
+            if is_drawn != is_selected(column) { Style::PLAIN.inverse() } else { Style::PLAIN }
+        };
 
         let mut line = Line::new();
         line.push_span(Span::layout(" ".repeat(padding), Style::PLAIN));
@@ -100,7 +109,7 @@ impl Editor {
             if is_caret {
                 line.caret = Some(line.width());
             }
-            let style = if is_caret { caret_style } else { Style::PLAIN };
+            let style = style_at(at, is_caret);
             let columns = unit_width(source, at, end, &buffer.pastes, max);
             match buffer.pastes.label_at(source, at) {
                 Some(label) => {
@@ -113,7 +122,7 @@ impl Editor {
         if has_caret && line.caret.is_none() {
             line.caret = Some(line.width());
             if !self.has_hardware_cursor && line.width() < width {
-                line.push_span(Span::layout(" ", caret_style));
+                line.push_span(Span::layout(" ", Style::PLAIN.inverse()));
             }
         }
         line.end = if is_last { LineEnd::Hard } else { LineEnd::Joined };

@@ -30,7 +30,6 @@ pub(crate) struct Undo {
     has_edit: bool,
 }
 
-#[allow(dead_code)] // Redo and groups are for vim mode.
 impl Undo {
     /// Begins a group: until [`Undo::end`], all edits are taken back together.
     pub(crate) fn begin(&mut self) {
@@ -66,6 +65,8 @@ impl Undo {
     }
 
     pub(crate) fn pop_done(&mut self) -> Option<Group> {
+        // Edits of an open group that follow are a group of their own.
+        self.has_edit = false;
         self.done.pop()
     }
 

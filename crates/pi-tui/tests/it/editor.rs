@@ -4,6 +4,7 @@ mod completion;
 mod keys;
 mod model;
 mod screens;
+mod vim;
 
 use pi_tui::input::defaults::Platform;
 use pi_tui::input::{Input, Key, Keymap};
