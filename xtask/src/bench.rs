@@ -1,5 +1,5 @@
 //! `cargo xtask bench [--quick] [PART...]`: measures the CPU time and memory of streams, turns of
-//! the loop, sessions, searches, commands, the program itself and its guard.
+//! the loop, sessions, searches, commands, the program itself, its guard and its screen.
 //!
 //! Builds this program again with the `bench` profile (the code that ships, with symbols) and its
 //! `bench` feature, and runs that. It prints numbers and marks those over budget. A number over
@@ -27,6 +27,8 @@ mod sessions;
 mod streams;
 #[cfg(any(feature = "bench", test))]
 mod tables;
+#[cfg(all(target_os = "linux", any(feature = "bench", test)))]
+mod tui;
 
 use std::io;
 
@@ -36,7 +38,8 @@ use crate::repository;
 pub(crate) use commands::perform;
 
 /// Parts that can be measured separately.
-const PARTS: [&str; 7] = ["streams", "agent", "sessions", "search", "commands", "modes", "guard"];
+const PARTS: [&str; 8] =
+    ["streams", "agent", "sessions", "search", "commands", "modes", "guard", "tui"];
 
 /// Errors of the task.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +80,10 @@ pub(crate) fn measure(arguments: &[&str]) -> Result<(), BenchError> {
             "modes" => modes::print(quick),
             #[cfg(target_os = "linux")]
             "guard" => guard::print(quick),
+            #[cfg(target_os = "linux")]
+            "tui" => tui::print(quick),
+            #[cfg(not(target_os = "linux"))]
+            "guard" | "tui" => {}
             _ => commands::print(clock, quick),
         }
     }

@@ -21,7 +21,7 @@ const HELP: &str = "\
 usage: cargo xtask <task>
 
 tasks:
-  bench [--quick] [PART...]          measure streams, the loop, sessions, searches and commands
+  bench [--quick] [PART...]          measure streams, sessions, commands, the screen ...
   catalog [--check]                  write (or compare) the model catalog that pi-ai embeds
   cli-docs                           write docs/cli.md from the tables of the command line
   crash [tools] [--runs N] ...       kill writers of sessions (or files) and check for lost data

@@ -27,12 +27,18 @@ const REPORTS_KEPT: usize = 20;
 
 /// The last report of this process: its path, or its text if it could not be written.
 static LAST: Mutex<Option<Result<PathBuf, String>>> = Mutex::new(None);
+/// The terminal of the interactive mode, whose modes a crash must not leave behind.
+static TERMINAL: Mutex<Option<pi_tui::terminal::Guard>> = Mutex::new(None);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Runs the program. A panic ends it with [`Exit::Crashed`].
 pub(crate) fn guard(run: impl FnOnce() -> ExitCode) -> ExitCode {
     std::panic::set_hook(Box::new(on_panic));
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        if let Ok(Some(terminal)) = TERMINAL.lock().map(|mut terminal| terminal.take()) {
+            // The message below is worth more than a mode that cannot be taken back.
+            let _ = terminal.restore();
+        }
         let last = LAST.lock().map(|mut last| last.take());
         let message = match last.ok().flatten() {
             Some(Ok(path)) => format!(
@@ -47,6 +53,13 @@ pub(crate) fn guard(run: impl FnOnce() -> ExitCode) -> ExitCode {
         };
         fail(&message, Exit::Crashed)
     })
+}
+
+/// Restores a terminal if the program crashes.
+pub(crate) fn restore_after_crash(terminal: pi_tui::terminal::Guard) {
+    if let Ok(mut slot) = TERMINAL.lock() {
+        *slot = Some(terminal);
+    }
 }
 
 fn on_panic(info: &PanicHookInfo<'_>) {

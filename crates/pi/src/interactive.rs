@@ -1,4 +1,158 @@
-//! The interactive mode.
+//! The interactive mode: the session on a screen.
+//!
+//! [`run`] opens the terminal, creates the session and runs the event loop. `app` holds the parts
+//! together; each part has a file of its own. `transcript` shows the conversation, `dock` what is
+//! below it, `panel` what replaces the editor for a while, `commands` the slash commands.
+//!
+//! Nothing here decides what a session does: this mode connects the library to `pi-tui`.
 
-#[allow(dead_code)] // The event loop that uses it comes next.
+#![allow(dead_code)] // Panels that follow use the rest.
+
+mod actions;
+mod activity;
+mod app;
+mod capabilities;
+mod clipboard;
+mod commands;
+mod completion;
+mod display;
+mod dock;
+mod event_loop;
+mod events;
+mod external_editor;
+mod footer;
+mod frame;
+mod header;
+mod input;
+mod interrupt;
+mod keyboard;
+mod keys;
+mod output;
+mod panel;
+mod preferences;
+mod queue;
+mod requests;
+mod settings;
+mod signals;
+mod submit;
+mod suspend;
+mod tasks;
+mod themes;
 mod transcript;
+mod ui;
+mod viewport;
+mod widgets;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pi_agent::BoxFuture;
+use pi_coding_agent::extension::{RunMode, Ui};
+use pi_coding_agent::session::{SessionEvent, SessionListener};
+use pi_coding_agent::{Environment, load_settings};
+use tokio::sync::mpsc;
+use tokio::task::LocalSet;
+use tokio::time::timeout;
+
+use app::{App, Leave, Parts};
+use display::Display;
+use event_loop::Sources;
+use preferences::Preferences;
+use signals::Signals;
+use tasks::Tasks;
+use ui::ScreenUi;
+
+use crate::arguments::Arguments;
+use crate::exit::{Exit, fail};
+use crate::modes::setup;
+
+/// Time that an agent has to shut down.
+const GRACE_PERIOD: Duration = Duration::from_secs(3);
+
+/// Events that may wait for the screen. The session pauses when it is full.
+const EVENTS: usize = 1024;
+
+/// Runs the interactive mode.
+pub(crate) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
+    LocalSet::new().run_until(Box::pin(start(arguments, environment))).await
+}
+
+async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
+    let options = setup::options(arguments, environment.clone());
+    let mut problems = Vec::new();
+    let (settings, _) = load_settings(&options, None, &mut problems);
+    let preferences = Preferences::read(&settings).with(&arguments.screen);
+    let (display, keyboard) = match Display::open(&environment, &preferences) {
+        Ok(opened) => opened,
+        Err(error) => return fail(&format!("cannot use the terminal: {error}"), Exit::Failed),
+    };
+    let (ui, requests) = ScreenUi::new();
+    let interface: Arc<dyn Ui> = Arc::new(ui.clone());
+    let agent = Box::pin(setup::create_silently(arguments, options, interface, RunMode::Tui));
+    let agent = match agent.await {
+        Ok(agent) => agent,
+        Err(refused) => {
+            let mut display = display;
+            display.close();
+            return refused.report();
+        }
+    };
+    let runtime = agent.runtime.clone();
+    let (sender, events) = mpsc::channel(EVENTS);
+    runtime.add_listener(Arc::new(Forward(sender))).forever();
+    let (tasks, effects) = Tasks::new();
+    let signals = match Signals::new() {
+        Ok(signals) => signals,
+        Err(error) => return fail(&format!("cannot receive signals: {error}"), Exit::Failed),
+    };
+    let decoder = display.decoder();
+    let sources = Sources { keyboard, decoder, events, requests, effects, signals };
+    let mut app =
+        app::build(Parts { environment, settings, preferences, agent, ui, tasks, display });
+    prompts(arguments, &mut app).await;
+    let leave = Box::pin(event_loop::run(&mut app, sources)).await;
+    leave_terminal(&mut app);
+    let _ = timeout(GRACE_PERIOD, runtime.shut_down()).await;
+    match leave {
+        Leave::Quit => Exit::Success.into(),
+        Leave::Signal(exit) => exit.into(),
+    }
+}
+
+/// Submits the messages and files of the command line.
+async fn prompts(arguments: &Arguments, app: &mut App) {
+    if arguments.messages.is_empty() && arguments.files.is_empty() {
+        return;
+    }
+    match crate::modes::input::prompts(arguments, &app.session).await {
+        Ok(prompts) => {
+            for prompt in prompts {
+                submit::prompt_with_images(app, prompt.text, prompt.images);
+            }
+        }
+        Err(error) => app.error(error),
+    }
+}
+
+/// Gives the terminal back, and says how to resume the session.
+fn leave_terminal(app: &mut App) {
+    app.display.close();
+    if app.session.with_log(|log| log.is_saved()) {
+        let id = app.session.id();
+        crate::exit::print(&format!("To resume this session: pi --session {id}\n"));
+    }
+}
+
+/// Passes events to the event loop. A full channel pauses the session, so nothing is lost and
+/// memory stays bounded.
+struct Forward(mpsc::Sender<SessionEvent>);
+
+impl SessionListener for Forward {
+    fn on_event<'a>(&'a self, event: &'a SessionEvent) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // A screen that is gone needs no events.
+            let _ = self.0.send(event.clone()).await;
+        })
+    }
+}

@@ -21,11 +21,10 @@ mod provider_errors;
 mod secrets;
 mod topics;
 
-use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use arguments::Arguments;
-use exit::{Exit, fail, fail_with_hint, hint, note, print};
+use exit::{Exit, fail, hint, note, print};
 use flags::help;
 use flags::parse::{Invalid, Request, parse};
 
@@ -53,13 +52,6 @@ fn run() -> ExitCode {
         && first == commands::complete::NAME
     {
         return commands::complete::run(kind, prefix);
-    }
-    if words.is_empty() && std::io::stdin().is_terminal() {
-        return fail_with_hint(
-            "interactive mode is not available yet",
-            Some("try `pi demo`, ask with `pi -p \"...\"`, or read `pi --help`"),
-            Exit::Unavailable,
-        );
     }
     match parse(words) {
         Ok(Request::Version) => print(concat!(env!("CARGO_PKG_VERSION"), "\n")),

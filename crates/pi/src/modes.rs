@@ -1,16 +1,16 @@
-//! The modes that run an agent without a screen: print, JSON and RPC.
+//! The modes that run an agent: print, JSON and RPC. The interactive mode has a module of its own.
 //!
 //! `setup` creates the agent from the command line, `input` reads the prompts, `signals` ends a run
 //! early. The agent itself is in the library; the modes only connect it to the standard streams.
 
 pub(crate) mod demo;
-mod input;
+pub(crate) mod input;
 mod json;
 mod list;
 mod print;
 mod progress;
 mod rpc;
-mod setup;
+pub(crate) mod setup;
 mod signals;
 mod streamed;
 mod waiting;
@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use pi_coding_agent::Environment;
 
 use crate::arguments::{Arguments, Mode};
-use crate::exit::{Exit, fail, fail_with_hint};
+use crate::exit::{Exit, fail};
 
 /// Runs the mode that the command line selects.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -54,11 +54,7 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
         Some(Mode::Rpc) => rpc::run(arguments, environment).await,
         Some(Mode::Json) => json::run(arguments, environment).await,
         _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
-        _ => fail_with_hint(
-            "interactive mode is not available yet",
-            Some("use `pi -p \"...\"` or `pi --mode rpc`"),
-            Exit::Unavailable,
-        ),
+        _ => crate::interactive::run(arguments, environment).await,
     }
 }
 

@@ -2,6 +2,8 @@
 
 mod data;
 
+pub(super) use data::Prose;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};

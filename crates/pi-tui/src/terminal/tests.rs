@@ -1,5 +1,7 @@
 //! Tests of the terminal's modes, and of the questions at the start.
 
+mod environment;
+
 use super::start::{Change, Keyboard, Queries, Startup};
 use super::*;
 use crate::input::{Decoder, Event};

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::color::{Written, parse};
+use super::color::{Rgb, Written, of_256, parse};
 use super::{Appearance, Theme, Token};
 use crate::style::{Color, Style};
 
@@ -106,6 +106,24 @@ impl Theme {
     }
 }
 
+/// Returns the appearance of a theme that does not state it: by the background of the user's
+/// messages, or by the color of text.
+fn appearance_of(theme: &Theme) -> Appearance {
+    let is_bright = |token| {
+        let rgb = match theme.bg(token) {
+            Color::Rgb(r, g, b) => Rgb(r, g, b),
+            Color::Indexed(index) => of_256(index)?,
+            Color::Default => return None,
+        };
+        Some(rgb.contrast(Rgb(0, 0, 0)) > rgb.contrast(Rgb(255, 255, 255)))
+    };
+    let panel = is_bright(Token::UserMessageBg);
+    match panel.or_else(|| is_bright(Token::Text).map(|text| !text)) {
+        Some(true) => Appearance::Light,
+        _ => Appearance::Dark,
+    }
+}
+
 /// Reads a file and collects what is wrong with it.
 #[derive(Default)]
 struct Reader<'a> {
@@ -137,7 +155,8 @@ impl<'a> Reader<'a> {
         }
         let colors = self.object("colors", file.get("colors"))?;
         let styles = self.colors(colors);
-        let mut theme = Theme::new(name?, appearance, styles);
+        let mut theme = Theme::new(name?, Appearance::default(), styles);
+        theme.appearance = appearance.unwrap_or_else(|| appearance_of(&theme));
         theme.export = export;
         Some(theme)
     }
@@ -154,15 +173,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn appearance(&mut self, value: Option<&Value>) -> Appearance {
-        match value.map(Value::as_str) {
-            None => Appearance::default(),
-            Some(Some("dark")) => Appearance::Dark,
-            Some(Some("light")) => Appearance::Light,
-            Some(_) => {
-                self.wrong_kind::<()>("appearance", "\"dark\" or \"light\"");
-                Appearance::default()
-            }
+    fn appearance(&mut self, value: Option<&Value>) -> Option<Appearance> {
+        match value?.as_str() {
+            Some("dark") => Some(Appearance::Dark),
+            Some("light") => Some(Appearance::Light),
+            _ => self.wrong_kind("appearance", "\"dark\" or \"light\""),
         }
     }
 

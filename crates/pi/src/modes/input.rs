@@ -19,14 +19,14 @@ const INPUT_DELAY: Duration = Duration::from_secs(1);
 
 /// A prompt with its images.
 #[derive(Debug, Default)]
-pub(super) struct Prompt {
-    pub(super) text: String,
-    pub(super) images: Vec<ImageContent>,
+pub(crate) struct Prompt {
+    pub(crate) text: String,
+    pub(crate) images: Vec<ImageContent>,
 }
 
 /// Returns the prompts in order. The first includes the piped input and the files. Secrets in files
 /// are redacted as in tool results; what the user typed stays.
-pub(super) async fn prompts(
+pub(crate) async fn prompts(
     arguments: &Arguments,
     session: &AgentSession,
 ) -> Result<Vec<Prompt>, String> {

@@ -19,10 +19,10 @@ use crate::exit::{Exit, fail, fail_with_hint, note};
 use crate::hints::Hint as _;
 
 /// A new agent, and what the user is told about it.
-pub(super) struct Agent {
-    pub(super) runtime: AgentRuntime,
-    /// Problems and omissions, which are on stderr already, for the records of JSON and RPC mode.
-    pub(super) notices: Vec<SessionEvent>,
+pub(crate) struct Agent {
+    pub(crate) runtime: AgentRuntime,
+    /// Problems and omissions.
+    pub(crate) notices: Vec<SessionEvent>,
 }
 
 /// Creates the agent. Errors and warnings are reported on stderr.
@@ -32,34 +32,57 @@ pub(super) async fn create(
     ui: Arc<dyn Ui>,
     mode: RunMode,
 ) -> Result<Agent, ExitCode> {
-    if let Err(error) = check_directories(arguments, &environment) {
-        return Err(fail(&error, Exit::Usage));
+    let agent = create_silently(arguments, options(arguments, environment), ui, mode).await;
+    let agent = agent.map_err(|refused| refused.report())?;
+    // The warnings of the command line are on stderr already.
+    agent.notices.iter().skip(arguments.warnings.len()).for_each(report);
+    let session = agent.runtime.session();
+    if let Some(status) = session.guard().and_then(|guard| guard.status()) {
+        note(&status.to_string());
     }
-    let warnings = arguments.warnings.iter().map(|text| Diagnostic::warning(None, text));
-    let warnings: Vec<Diagnostic> = warnings.collect();
-    let mut options = options(arguments, environment);
+    Ok(agent)
+}
+
+/// An agent could not be created.
+pub(crate) enum Refused {
+    /// The command line is invalid.
+    Usage(String),
+    /// The configuration does not allow it.
+    NotCreated(Box<NotCreated>),
+}
+
+impl Refused {
+    /// Reports the error on stderr, with what may have caused it.
+    pub(crate) fn report(self) -> ExitCode {
+        let NotCreated { error, diagnostics, mut omissions, .. } = match self {
+            Self::Usage(error) => return fail(&error, Exit::Usage),
+            Self::NotCreated(refused) => *refused,
+        };
+        // The error itself reports it.
+        if let CreateError::Guard(GuardError::Omitted { omission, .. }) = &error {
+            omissions.retain(|one| one != omission);
+        }
+        notices(&diagnostics, &omissions).iter().for_each(report);
+        fail_with_hint(&error.to_string(), error.hint().as_deref(), exit(&error))
+    }
+}
+
+/// Creates the agent and reports nothing.
+pub(crate) async fn create_silently(
+    arguments: &Arguments,
+    mut options: AgentOptions,
+    ui: Arc<dyn Ui>,
+    mode: RunMode,
+) -> Result<Agent, Refused> {
+    check_directories(arguments, &options.environment).map_err(Refused::Usage)?;
     options.ui = ui;
     options.mode = mode;
-    match Box::pin(create_agent_session(options)).await {
-        Ok(Created { runtime, diagnostics, omissions, .. }) => {
-            let notices = notices(&diagnostics, &omissions);
-            notices.iter().for_each(report);
-            let session = runtime.session();
-            if let Some(status) = session.guard().and_then(|guard| guard.status()) {
-                note(&status.to_string());
-            }
-            let given = warnings.iter().map(|one| SessionEvent::from_diagnostic(one, None));
-            Ok(Agent { runtime, notices: given.chain(notices).collect() })
-        }
-        Err(NotCreated { error, diagnostics, mut omissions, .. }) => {
-            // The error itself reports it.
-            if let CreateError::Guard(GuardError::Omitted { omission, .. }) = &error {
-                omissions.retain(|one| one != omission);
-            }
-            notices(&diagnostics, &omissions).iter().for_each(report);
-            Err(fail_with_hint(&error.to_string(), error.hint().as_deref(), exit(&error)))
-        }
-    }
+    let created = Box::pin(create_agent_session(options)).await;
+    let Created { runtime, diagnostics, omissions, .. } =
+        created.map_err(|refused| Refused::NotCreated(Box::new(refused)))?;
+    let warnings = arguments.warnings.iter().map(|text| Diagnostic::warning(None, text));
+    let given = warnings.map(|warning| SessionEvent::from_diagnostic(&warning, None));
+    Ok(Agent { runtime, notices: given.chain(notices(&diagnostics, &omissions)).collect() })
 }
 
 /// Returns the problems and omissions that a run reports, as events.
@@ -106,7 +129,8 @@ fn exit(error: &CreateError) -> Exit {
     }
 }
 
-fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
+/// Returns the options that the command line asks for.
+pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentOptions {
     let mut options = AgentOptions::new(environment);
     options.session = session(arguments);
     options.name.clone_from(&arguments.name);

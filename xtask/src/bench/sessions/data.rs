@@ -8,13 +8,13 @@ use std::path::Path;
 pub(super) const RARE: &str = "parse_header_line";
 
 /// A generator of text that looks like prose: deterministic, without equal lines.
-pub(super) struct Prose {
+pub(in crate::bench) struct Prose {
     state: u64,
     words: Vec<String>,
 }
 
 impl Prose {
-    pub(super) fn new() -> Self {
+    pub(in crate::bench) fn new() -> Self {
         let mut prose = Self { state: 88_172_645_463_325_252, words: Vec::new() };
         let syllables = ["ba", "ro", "ti", "ken", "shu", "lo", "mer", "dax", "vi", "ond", "str"];
         for _ in 0..20_000 {
@@ -33,7 +33,7 @@ impl Prose {
     }
 
     /// Returns about this many bytes of text.
-    pub(super) fn text(&mut self, bytes: usize) -> String {
+    pub(in crate::bench) fn text(&mut self, bytes: usize) -> String {
         let mut text = String::with_capacity(bytes + 16);
         while text.len() < bytes {
             // Some words are much more frequent than others.

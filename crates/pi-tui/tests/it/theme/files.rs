@@ -105,6 +105,24 @@ fn name_appearance_and_export_colors_are_kept() {
 }
 
 #[test]
+fn the_appearance_is_that_of_the_colors_unless_stated() {
+    for (panel, text, expected) in [
+        ("#fafafa", "#222222", Appearance::Light),
+        ("#202020", "#dddddd", Appearance::Dark),
+        ("", "#222222", Appearance::Light),
+        ("", "#dddddd", Appearance::Dark),
+        ("", "", Appearance::Dark),
+    ] {
+        let mut file = file();
+        file["colors"]["userMessageBg"] = json!(panel);
+        file["colors"]["text"] = json!(text);
+        assert_eq!(read(&file).appearance(), expected, "{panel} {text}");
+        file["appearance"] = json!("light");
+        assert_eq!(read(&file).appearance(), Appearance::Light);
+    }
+}
+
+#[test]
 fn invalid_files_are_rejected_with_the_key() {
     type Change = fn(&mut Value);
     let cases: &[(Change, &str)] = &[

@@ -1,0 +1,171 @@
+//! The application: the parts of the screen and the session that they show.
+//!
+//! This file only holds the parts together. Each part renders itself; what happens on keys is in
+//! `actions`, `submit` and `interrupt`, what commands do in `commands`, what the session reports in
+//! `events`, what extensions request in `requests`, and `event_loop` calls them.
+
+use std::time::Instant;
+
+use pi_coding_agent::config::SettingsStore;
+use pi_coding_agent::extension::NotifyKind;
+use pi_coding_agent::{AgentRuntime, AgentSession, Environment};
+use pi_tui::editor::Editor;
+use pi_tui::input::Keymap;
+
+use super::activity::Activity;
+use super::completion::Completions;
+use super::display::Display;
+use super::footer::Footer;
+use super::panel::{Panel, PanelId, Panels};
+use super::preferences::Preferences;
+use super::queue::Queue;
+use super::tasks::Tasks;
+use super::themes::Themes;
+use super::transcript::{self, Transcript};
+use super::ui::ScreenUi;
+use super::widgets::Widgets;
+use super::{events, keys};
+use crate::modes::setup::Agent;
+
+/// The parts of the application.
+pub(super) struct App {
+    pub(super) environment: Environment,
+    pub(super) settings: SettingsStore,
+    pub(super) preferences: Preferences,
+    pub(super) runtime: AgentRuntime,
+    pub(super) session: AgentSession,
+    pub(super) ui: ScreenUi,
+    pub(super) tasks: Tasks,
+    pub(super) keymap: Keymap,
+    pub(super) themes: Themes,
+    pub(super) display: Display,
+    pub(super) transcript: Transcript,
+    pub(super) queue: Queue,
+    pub(super) activity: Activity,
+    pub(super) widgets: Widgets,
+    pub(super) editor: Editor,
+    pub(super) completions: Completions,
+    pub(super) panels: Panels,
+    pub(super) footer: Footer,
+    pub(super) presses: Presses,
+    /// Set when the program ends.
+    pub(super) exit: Option<Leave>,
+}
+
+/// The way in which the program ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leave {
+    /// The user left.
+    Quit,
+    /// A signal arrived or the terminal is gone.
+    Signal(crate::exit::Exit),
+}
+
+/// The times of keys that mean something when pressed twice.
+#[derive(Debug, Default)]
+pub(super) struct Presses {
+    pub(super) escape: Option<Instant>,
+    pub(super) clear: Option<Instant>,
+}
+
+impl App {
+    /// Shows a line that the next one may replace.
+    pub(super) fn status(&mut self, text: impl Into<String>) {
+        self.transcript.status(text.into());
+    }
+
+    /// Shows an error.
+    pub(super) fn error(&mut self, text: impl Into<String>) {
+        self.transcript.notice(NotifyKind::Error, text.into(), None);
+    }
+
+    /// Shows an error and what the user can do about it.
+    pub(super) fn error_with_hint(&mut self, text: impl Into<String>, hint: Option<String>) {
+        self.transcript.notice(NotifyKind::Error, text.into(), hint);
+    }
+
+    /// Shows a warning.
+    pub(super) fn warning(&mut self, text: impl Into<String>) {
+        self.transcript.notice(NotifyKind::Warning, text.into(), None);
+    }
+
+    /// Shows a panel instead of the editor.
+    pub(super) fn open(&mut self, panel: impl Panel + 'static) -> PanelId {
+        self.panels.open(Box::new(panel))
+    }
+
+    /// Ends the program after this round of the event loop.
+    pub(super) fn quit(&mut self) {
+        self.exit.get_or_insert(Leave::Quit);
+    }
+}
+
+/// What the application is built from.
+pub(super) struct Parts {
+    pub(super) environment: Environment,
+    pub(super) settings: SettingsStore,
+    pub(super) preferences: Preferences,
+    pub(super) agent: Agent,
+    pub(super) ui: ScreenUi,
+    pub(super) tasks: Tasks,
+    pub(super) display: Display,
+}
+
+/// Puts the application together and shows the session.
+pub(super) fn build(parts: Parts) -> App {
+    let Parts { environment, settings, preferences, agent, ui, tasks, display } = parts;
+    let runtime = agent.runtime;
+    let session = runtime.session();
+    let colors = display.capabilities.colors;
+    let (themes, theme_problem) =
+        Themes::new(preferences.theme.as_deref(), colors, &environment, &[]);
+    let (keymap, key_problems) = keys::load(&environment);
+    let transcript = Transcript::new(transcript::Options {
+        output_pad: preferences.output_pad,
+        code_indent: preferences.code_indent.clone(),
+        hide_thinking: preferences.hide_thinking,
+        expanded: false,
+        hyperlinks: display.capabilities.hyperlinks,
+        show_images: preferences.show_images,
+        mermaid: preferences.mermaid.clone(),
+        hidden_thinking_label: None,
+        expand_key: keymap.label("app.tools.expand"),
+        cwd: session.workspace().cwd().to_owned(),
+        home: environment.home.clone(),
+    });
+    let mut editor = Editor::new();
+    editor.set_padding(preferences.editor_padding);
+    editor.set_max_menu_rows(preferences.menu_rows);
+    editor.set_hardware_cursor(preferences.hardware_cursor);
+    let footer = Footer { home: environment.home.clone(), ..Footer::default() };
+    let mut app = App {
+        environment,
+        settings,
+        preferences,
+        runtime,
+        session,
+        ui,
+        tasks,
+        keymap,
+        themes,
+        display,
+        transcript,
+        queue: Queue::default(),
+        activity: Activity::default(),
+        widgets: Widgets::default(),
+        editor,
+        completions: Completions::default(),
+        panels: Panels::default(),
+        footer,
+        presses: Presses::default(),
+        exit: None,
+    };
+    events::session_started(&mut app);
+    for problem in theme_problem.into_iter().chain(key_problems) {
+        app.warning(problem);
+    }
+    for notice in &agent.notices {
+        app.transcript.on_event(notice);
+    }
+    app
+}

@@ -1,0 +1,53 @@
+//! The slash commands of the screen, as a table. One file per command.
+//!
+//! Commands of extensions, templates and skills belong to the session: what is not in the table is
+//! submitted as a prompt, and the session expands it.
+
+mod compact;
+mod name;
+mod new;
+mod quit;
+
+use super::app::App;
+
+/// A slash command.
+pub(super) struct Command {
+    /// Name without the slash.
+    pub(super) name: &'static str,
+    /// Names of the arguments, for the menu.
+    pub(super) arguments: Option<&'static str>,
+    /// Description for the menu.
+    pub(super) description: &'static str,
+    /// Runs the command with the text after its name, trimmed.
+    pub(super) run: fn(&mut App, &str),
+    /// The command is not offered in the menu.
+    pub(super) is_hidden: bool,
+}
+
+impl Command {
+    const fn new(name: &'static str, description: &'static str, run: fn(&mut App, &str)) -> Self {
+        Self { name, arguments: None, description, run, is_hidden: false }
+    }
+
+    const fn arguments(self, arguments: &'static str) -> Self {
+        Self { arguments: Some(arguments), ..self }
+    }
+}
+
+/// All commands, in the order of the menu.
+pub(super) const COMMANDS: &[Command] = &[
+    Command::new("name", "Names this session", name::run).arguments("[name]"),
+    Command::new("new", "Starts a new session", new::run),
+    Command::new("compact", "Summarizes the history to free context", compact::run)
+        .arguments("[instructions]"),
+    Command::new("quit", "Leaves pi", quit::run),
+];
+
+/// Runs a text that is a command of the screen. Returns false if it is none.
+pub(super) fn run(app: &mut App, text: &str) -> bool {
+    let Some(rest) = text.strip_prefix('/') else { return false };
+    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else { return false };
+    (command.run)(app, argument.trim());
+    true
+}

@@ -1,0 +1,20 @@
+//! `/compact [instructions]`: replaces older history by a summary.
+
+use crate::interactive::app::App;
+use crate::interactive::submit;
+
+pub(super) fn run(app: &mut App, instructions: &str) {
+    if app.session.message_count() < 2 {
+        return app.warning("There is nothing to compact: the session has no messages yet");
+    }
+    let session = app.session.clone();
+    let instructions = Some(instructions.to_owned()).filter(|text| !text.is_empty());
+    let compacted = async move { session.compact(instructions.as_deref()).await };
+    // The events of the session show the progress and the result.
+    app.tasks.spawn(compacted, |app, result| {
+        if let Err(error) = result {
+            app.error(error.to_string());
+        }
+        submit::flush_after_compaction(app);
+    });
+}

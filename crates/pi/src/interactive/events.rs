@@ -1,0 +1,123 @@
+//! What follows from the events of the session.
+
+use std::path::Path;
+use std::time::Instant;
+
+use pi_coding_agent::session::SessionEvent;
+use pi_protocol::{AgentMessage, Message};
+
+use super::app::App;
+use super::footer::Totals;
+use super::{header, submit};
+
+/// Applies an event to every part that shows it.
+pub(super) fn apply(app: &mut App, event: &SessionEvent) {
+    let now = Instant::now();
+    app.activity.on_event(event, now);
+    app.transcript.on_event(event);
+    match event {
+        SessionEvent::SessionStart { .. } => session_started(app),
+        SessionEvent::SessionTree { .. } => rebuild(app),
+        SessionEvent::QueueUpdate { steering, follow_up } => {
+            app.queue.steering.clone_from(steering);
+            app.queue.follow_up.clone_from(follow_up);
+        }
+        SessionEvent::MessageEnd { message: AgentMessage::Llm(Message::Assistant(message)) } => {
+            app.footer.totals.add(&message.usage);
+            let usage = &message.usage;
+            let read = usage.input + usage.cache_read + usage.cache_write;
+            if read > 0 {
+                app.footer.cache_hit = Some(usage.cache_read as f64 * 100.0 / read as f64);
+            }
+            app.footer.refresh(&app.session);
+        }
+        SessionEvent::CompactionEnd { result, .. } => {
+            if result.is_some() {
+                rebuild(app);
+            }
+            app.footer.refresh(&app.session);
+        }
+        SessionEvent::ModelSelect { .. }
+        | SessionEvent::ThinkingLevelChanged { .. }
+        | SessionEvent::SessionInfoChanged { .. } => {
+            app.footer.refresh(&app.session);
+            app.display.set_title(&app.session);
+        }
+        SessionEvent::AgentSettled { .. } => {
+            refresh_branch(app);
+            app.footer.refresh(&app.session);
+            submit::flush_after_compaction(app);
+        }
+        _ => {}
+    }
+}
+
+/// Shows the session that is the current one now.
+pub(super) fn session_started(app: &mut App) {
+    app.session = app.runtime.session();
+    app.queue = super::queue::Queue::default();
+    app.footer.totals = Totals::default();
+    app.footer.cache_hit = None;
+    rebuild(app);
+    refresh_branch(app);
+    app.completions.refresh(&app.session);
+    app.footer.refresh(&app.session);
+    app.display.set_title(&app.session);
+    count_totals(app);
+}
+
+/// Builds the transcript from the log.
+pub(super) fn rebuild(app: &mut App) {
+    let prefix = header::blocks(app);
+    app.transcript.rebuild(&app.session, prefix);
+    app.editor.set_history(&app.transcript.prompts());
+}
+
+/// Reads the usage of all answers of the log, on another thread: the log may be long.
+fn count_totals(app: &mut App) {
+    let (id, file) = (app.session.id(), app.session.file());
+    let Some(file) = file.filter(|file| file.exists()) else { return };
+    let count = move || {
+        let log = pi_session::Session::open(&file, &pi_session::OpenOptions::read())?;
+        log.stats()
+    };
+    app.tasks.spawn_blocking(count, move |app, stats| {
+        let Ok(stats) = stats else { return };
+        if app.session.id() == id {
+            app.footer.totals = Totals {
+                input: stats.tokens.input,
+                output: stats.tokens.output,
+                cache_read: stats.tokens.cache_read,
+                cache_write: stats.tokens.cache_write,
+                cost: stats.cost,
+            };
+        }
+    });
+}
+
+/// Reads the branch of the working directory.
+pub(super) fn refresh_branch(app: &mut App) {
+    app.footer.branch = branch(app.session.workspace().cwd());
+}
+
+/// Returns the branch of the repository of a directory, without starting git.
+fn branch(directory: &Path) -> Option<String> {
+    for directory in directory.ancestors() {
+        let git = directory.join(".git");
+        let head = match std::fs::read_to_string(git.join("HEAD")) {
+            Ok(head) => head,
+            // In a worktree, `.git` is a file that names the directory.
+            Err(_) => {
+                let Ok(link) = std::fs::read_to_string(&git) else { continue };
+                let target = link.strip_prefix("gitdir:")?.trim();
+                std::fs::read_to_string(directory.join(target).join("HEAD")).ok()?
+            }
+        };
+        let head = head.trim();
+        return Some(match head.strip_prefix("ref: refs/heads/") {
+            Some(name) => name.to_owned(),
+            None => "detached".to_owned(),
+        });
+    }
+    None
+}

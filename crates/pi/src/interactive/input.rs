@@ -1,0 +1,80 @@
+//! Input on its way to the part that handles it: panel, viewport, action, editor.
+
+use pi_tui::editor::EditorEvent;
+use pi_tui::input::{Input, Key, KeyKind, Reply};
+
+use super::app::App;
+use super::display::Answered;
+use super::panel::PanelEvent;
+use super::{actions, submit, viewport};
+
+/// Handles one piece of input.
+pub(super) fn apply(app: &mut App, input: &Input) {
+    match input {
+        Input::Key(key) if key.kind == KeyKind::Release => {}
+        Input::Mouse(mouse) => viewport::mouse(app, *mouse),
+        Input::Focus(is_focused) => app.display.set_focused(*is_focused),
+        _ if !app.panels.is_empty() => panel(app, input),
+        Input::Key(key) => self::key(app, key, input),
+        _ => edit(app, input),
+    }
+}
+
+fn panel(app: &mut App, input: &Input) {
+    let Some((id, panel)) = app.panels.top() else { return };
+    match panel.handle(input, &app.keymap) {
+        PanelEvent::Ignored => {
+            if let Input::Key(key) = input {
+                viewport::key(app, key);
+            }
+        }
+        PanelEvent::Changed => {}
+        PanelEvent::Close(effect) => {
+            app.panels.close(id);
+            if let Some(effect) = effect {
+                effect(app);
+            }
+        }
+        PanelEvent::Do(effect) => effect(app),
+    }
+}
+
+fn key(app: &mut App, key: &Key, input: &Input) {
+    let menu_first = app.editor.wants(key, &app.keymap);
+    if !menu_first && (viewport::key(app, key) || actions::run(app, key)) {
+        return;
+    }
+    edit(app, input);
+}
+
+fn edit(app: &mut App, input: &Input) {
+    match app.editor.handle(input, &app.keymap, &mut app.completions) {
+        EditorEvent::Submit(text) => {
+            app.editor.add_history(&text);
+            submit::submit(app, text);
+        }
+        EditorEvent::Changed => {
+            app.presses = Default::default();
+            app.ui.shared().editor_text = app.editor.text();
+        }
+        _ => {}
+    }
+}
+
+/// Uses an answer of the terminal.
+pub(super) fn reply(app: &mut App, reply: &Reply) {
+    match app.display.answered(reply) {
+        Answered::Nothing => {}
+        Answered::Colors => {
+            let known = app.display.startup().colors().clone();
+            app.themes.set_colors(|colors| {
+                colors.foreground = known.foreground;
+                colors.background = known.background;
+                colors.palette = known.palette;
+            });
+        }
+        Answered::Appearance(appearance) => {
+            app.themes.set_colors(|colors| colors.scheme = Some(appearance));
+        }
+    }
+}

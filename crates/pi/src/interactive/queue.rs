@@ -1,0 +1,41 @@
+//! The messages that wait, above the editor.
+
+use pi_tui::input::Keymap;
+use pi_tui::{Line, Token, View, text};
+
+/// The messages that wait.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Queue {
+    pub(super) steering: Vec<String>,
+    pub(super) follow_up: Vec<String>,
+    /// Messages that are sent after the compaction.
+    pub(super) after_compaction: Vec<String>,
+}
+
+impl Queue {
+    pub(super) fn is_empty(&self) -> bool {
+        self.steering.is_empty() && self.follow_up.is_empty() && self.after_compaction.is_empty()
+    }
+
+    /// Returns one line for each message, and a hint.
+    pub(super) fn render(&self, view: View<'_>, keymap: &Keymap) -> Vec<Line> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let dim = view.theme.fg(Token::Dim);
+        let row = |label: &str, message: &str| {
+            let first = message.lines().next().unwrap_or_default();
+            let line = Line::styled(format!(" {label}: {}", text::plain(first)), dim);
+            text::truncate(&line, view.width, "...")
+        };
+        let steering = self.steering.iter().chain(&self.after_compaction);
+        let mut lines = vec![Line::new()];
+        lines.extend(steering.map(|message| row("Steering", message)));
+        lines.extend(self.follow_up.iter().map(|message| row("Follow-up", message)));
+        let keys = keymap.label("app.message.dequeue");
+        let key = keys.split('/').next().unwrap_or_default();
+        let hint = Line::styled(format!(" ↳ {key} takes the messages back"), dim);
+        lines.push(text::truncate(&hint, view.width, "..."));
+        lines
+    }
+}

@@ -1,0 +1,53 @@
+//! Work in the background, and its effects on the application.
+//!
+//! All work runs on the thread of the screen. Its result comes back as an [`Effect`], which the
+//! event loop applies, so that no part of the application needs a lock.
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::app::App;
+
+/// A change of the application.
+pub(super) type Effect = Box<dyn FnOnce(&mut App)>;
+
+/// Starts work. The channel is unbounded because the user paces it: a key or a command starts at
+/// most one piece of work.
+#[derive(Clone)]
+pub(super) struct Tasks {
+    effects: mpsc::UnboundedSender<Effect>,
+}
+
+impl Tasks {
+    pub(super) fn new() -> (Self, mpsc::UnboundedReceiver<Effect>) {
+        let (effects, receiver) = mpsc::unbounded_channel();
+        (Self { effects }, receiver)
+    }
+
+    /// Runs `work` and applies `then` to the application and the result.
+    pub(super) fn spawn<T: 'static>(
+        &self,
+        work: impl Future<Output = T> + 'static,
+        then: impl FnOnce(&mut App, T) + 'static,
+    ) -> JoinHandle<()> {
+        let effects = self.effects.clone();
+        tokio::task::spawn_local(async move {
+            let result = work.await;
+            // The application may be gone already.
+            let _ = effects.send(Box::new(move |app| then(app, result)));
+        })
+    }
+
+    /// Runs work that blocks (reading many files, starting a program) on a thread of its own.
+    pub(super) fn spawn_blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+        then: impl FnOnce(&mut App, T) + 'static,
+    ) {
+        let work = tokio::task::spawn_blocking(work);
+        self.spawn(work, move |app, result| match result {
+            Ok(result) => then(app, result),
+            Err(error) => app.error(format!("a background task failed: {error}")),
+        });
+    }
+}
