@@ -40,6 +40,7 @@ pub(crate) const TOPICS: &[Topic] = &[
         ["skills", "prompts", "templates", "context", "agents.md"],
         "Skills, prompt templates and context files"
     ),
+    topic!("themes", ["colors", "theme"], "Colors of the interactive mode, and theme files"),
     topic!("project-trust", [], "What a project may bring, and trust in it"),
     topic!("guard", ["safety", "rules"], "Profiles, rules, approvals, the sandbox and secrets"),
     topic!("unattended", ["ci"], "Runs without supervision"),

@@ -210,3 +210,15 @@ fn all_problems_are_listed_at_once() {
         ]
     );
 }
+
+#[test]
+fn the_documented_theme_is_valid_and_every_token_is_documented() {
+    let page = include_str!("../../../../../docs/themes.md");
+    let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
+    let theme = Theme::from_json(example.expect("an example")).expect("a valid example");
+    assert_eq!((theme.name(), theme.appearance()), ("paper", Appearance::Light));
+    let table = page.split("## Tokens").nth(1).expect("a table");
+    for token in Token::ALL {
+        assert!(table.contains(&format!("`{}`", token.name())), "{}", token.name());
+    }
+}
