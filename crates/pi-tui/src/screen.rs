@@ -15,9 +15,7 @@ use crate::line::{Line, Lines};
 use crate::theme::Theme;
 
 pub use encode::Encoder;
-pub use full::{
-    FullScreen, MouseOutcome, MouseTracking, Scroll, Scrollbar, SearchStatus, WheelLines,
-};
+pub use full::{FullScreen, MouseOutcome, Scroll, Scrollbar, SearchStatus, WheelLines};
 pub use regular::RegularScreen;
 
 /// The size of a terminal.

@@ -33,7 +33,7 @@ impl Cell<'_> {
             && self.link.is_none()
     }
 
-    /// Returns true if the cell is text that was written by somebody, not layout or space.
+    /// Returns true if the cell is text, not layout or space.
     pub(super) fn is_content(&self) -> bool {
         !self.is_layout && !self.text.trim().is_empty()
     }

@@ -1,6 +1,6 @@
 //! Lines as bytes for the terminal: the only place where text is written.
 //!
-//! Text never carries control characters to the terminal, whatever a line contains. Every piece of
+//! Text never carries control characters to the terminal, even if a line contains some. Every piece of
 //! output ends in the terminal's own colors, without a link.
 
 use std::io::Write as _;

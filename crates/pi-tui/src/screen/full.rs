@@ -1,5 +1,8 @@
 //! The fullscreen mode: the alternate screen, with a viewport over the document.
 //!
+//! The modes of the terminal (alternate screen, no wrapping at the edge, mouse) belong to
+//! [`crate::terminal`]; the caller switches them on before the first frame.
+//!
 //! The dock is at the bottom and never scrolls. The viewport above it shows the end of the document
 //! until the user scrolls back. Only visible blocks are rendered, and only rows that changed are
 //! written.
@@ -30,18 +33,6 @@ pub use search::SearchStatus;
 use selection::Selection;
 pub use viewport::Scroll;
 use viewport::Viewport;
-
-/// The mouse events that the terminal reports.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum MouseTracking {
-    /// None: the terminal selects text itself.
-    Off,
-    /// Buttons, the wheel, and motion while a button is down. Multiplexers support no more.
-    Buttons,
-    /// All motion.
-    #[default]
-    All,
-}
 
 /// A screen of its own.
 #[derive(Debug)]
@@ -77,29 +68,6 @@ impl FullScreen {
             search: None,
             label: None,
         }
-    }
-
-    /// Appends the bytes that open the alternate screen.
-    pub fn enter(&mut self, tracking: MouseTracking, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"\x1b[?1049h\x1b[?7l");
-        match tracking {
-            MouseTracking::Off => out.extend_from_slice(b"\x1b[?1004h"),
-            MouseTracking::Buttons => {
-                out.extend_from_slice(b"\x1b[?1000h\x1b[?1002h\x1b[?1004h\x1b[?1006h");
-            }
-            MouseTracking::All => {
-                out.extend_from_slice(b"\x1b[?1000h\x1b[?1002h\x1b[?1003h\x1b[?1004h\x1b[?1006h");
-            }
-        }
-        out.extend_from_slice(b"\x1b[2J\x1b[H\x1b[?25l");
-        self.forget();
-    }
-
-    /// Appends the bytes that close the alternate screen and give the mouse back.
-    pub fn leave(&mut self, out: &mut Vec<u8>) {
-        out.extend_from_slice(b"\x1b[?1006l\x1b[?1004l\x1b[?1003l\x1b[?1002l\x1b[?1000l");
-        out.extend_from_slice(b"\x1b[?7h\x1b[?1049l\x1b[?25h");
-        self.forget();
     }
 
     fn forget(&mut self) {
@@ -153,7 +121,7 @@ impl FullScreen {
         self.viewport.is_following()
     }
 
-    /// Writes everything again with the next frame.
+    /// Writes everything again with the next frame, because another program used the terminal.
     pub fn redraw(&mut self) {
         self.forget();
     }

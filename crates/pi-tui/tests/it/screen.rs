@@ -12,6 +12,9 @@ use std::time::Instant;
 use pi_tui::text::wrap;
 use pi_tui::{Block, Blocks, Frame, Line, Lines, Theme, Token, View};
 
+/// The modes of a fullscreen program.
+pub(crate) const FULLSCREEN: &[u8] = b"\x1b[?1049h\x1b[?7l\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
 /// A block of text that wraps at every width, like prose in a message.
 #[derive(Debug, Default)]
 pub(crate) struct Prose {

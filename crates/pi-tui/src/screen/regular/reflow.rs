@@ -81,12 +81,17 @@ impl Emitted {
 
 impl RegularScreen {
     /// Changes the size. Appends a question for the cursor; frames are withheld until
-    /// [`Self::cursor_reported`] has the answer or [`Self::cursor_unknown`] gives up.
+    /// [`Self::cursor_reported`] has the answer or [`Self::cursor_unknown`] gives up. The caller must
+    /// draw no frame between the notice of a new size and this call: its rows would not be where
+    /// they were.
     pub fn resize(&mut self, size: Size, out: &mut Vec<u8>) {
         if size == self.size {
             return;
         }
         self.size = size;
+        if self.rows.is_empty() {
+            return;
+        }
         self.questions += 1;
         out.extend_from_slice(b"\x1b[6n");
     }

@@ -3,8 +3,10 @@
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
+
 use pi_tui::input::{Modifiers, Mouse, MouseButton, MouseKind};
-use pi_tui::screen::{MouseOutcome, MouseTracking, Scroll, Scrollbar, SearchStatus, WheelLines};
+use pi_tui::screen::{MouseOutcome, Scroll, Scrollbar, SearchStatus, WheelLines};
 use pi_tui::{
     Block, Blocks, ColorDepth, Encoder, Frame, FullScreen, Line, LineEnd, Lines, Size, Span, Style,
     Theme, Token, View,
@@ -36,9 +38,7 @@ impl Stage {
             written: Vec::new(),
         };
         stage.dock[1].caret = Some(2);
-        let mut out = Vec::new();
-        stage.screen.enter(MouseTracking::All, &mut out);
-        stage.terminal.feed(&out);
+        stage.terminal.feed(super::FULLSCREEN);
         stage.screen.set_scrollbar(Scrollbar::Hidden);
         stage
     }
@@ -109,10 +109,6 @@ fn the_dock_is_at_the_bottom_and_the_document_at_the_top() {
     stage.dock[1].caret = Some(3);
     stage.draw();
     assert_eq!(stage.written, b"\x1b[?2026h\x1b[6;3Ha\x1b[6;4H\x1b[?2026l");
-    let mut out = Vec::new();
-    stage.screen.leave(&mut out);
-    stage.terminal.feed(&out);
-    assert_eq!(stage.terminal.mode(), Emulator::new(20, 6).mode());
 }
 
 #[test]
@@ -495,4 +491,110 @@ fn blocks_may_disappear_at_any_time() {
     assert_eq!(stage.release(3, 3), MouseOutcome::Scrolled);
     assert_eq!(stage.rows()[0], "");
     assert_eq!(stage.theme.fg(Token::Text), Theme::dark().fg(Token::Text));
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Append(String),
+    Stream(String),
+    Remove(usize),
+    Scroll(Scroll),
+    Dock(usize),
+    Theme(bool),
+    Bar(Scrollbar),
+    Drag(usize, usize),
+    Search(&'static str),
+    Resize(usize, usize),
+    Wait,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let scroll = prop::sample::select(vec![
+        Scroll::Lines(-1),
+        Scroll::Lines(2),
+        Scroll::PageUp,
+        Scroll::PageDown,
+        Scroll::Top,
+        Scroll::Bottom,
+        Scroll::Row(7),
+        Scroll::PreviousPrompt,
+    ]);
+    let bars = vec![Scrollbar::Auto, Scrollbar::Always, Scrollbar::Hidden];
+    let texts = "[a-z ]{0,40}|[a-z日本é]{0,25}|([a-z]{1,9} ){1,30}|[a-z]\n[a-z]{0,9}\n\n[a-z]👍🏽";
+    let step = prop_oneof![
+        4 => texts.prop_map(Step::Append),
+        4 => texts.prop_map(Step::Stream),
+        1 => (0..9usize).prop_map(Step::Remove),
+        4 => scroll.prop_map(Step::Scroll),
+        1 => (1..9usize).prop_map(Step::Dock),
+        1 => any::<bool>().prop_map(Step::Theme),
+        1 => prop::sample::select(bars).prop_map(Step::Bar),
+        2 => (0..12usize, 0..40usize).prop_map(|(row, column)| Step::Drag(row, column)),
+        1 => prop::sample::select(vec!["a", "e f", ""]).prop_map(Step::Search),
+        2 => (1..60usize, 1..20usize).prop_map(|(columns, rows)| Step::Resize(columns, rows)),
+        1 => Just(Step::Wait),
+    ];
+    prop::collection::vec(step, 1..40)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn the_screen_is_what_a_redraw_shows(steps in steps()) {
+        let mut stage = Stage::new(30, 12);
+        stage.screen.set_scrollbar(Scrollbar::Auto);
+        let mut blocks = Vec::new();
+        for step in steps {
+            match step.clone() {
+                Step::Append(text) => blocks.push(push(&mut stage.blocks, &text)),
+                Step::Stream(text) => {
+                    if let Some(last) = blocks.last() {
+                        last.borrow_mut().text.push_str(&text);
+                    }
+                }
+                Step::Remove(row) => {
+                    if let Some((id, _)) = stage.blocks.at_row(row) {
+                        blocks.remove(stage.blocks.index_of(id).unwrap());
+                        stage.blocks.remove(id);
+                    }
+                }
+                Step::Scroll(scroll) => stage.screen.scroll(scroll),
+                Step::Dock(rows) => {
+                    stage.dock = (0..rows).map(|row| Line::plain(row.to_string())).collect();
+                    stage.dock[rows / 2].caret = Some(1);
+                }
+                Step::Theme(dark) => {
+                    stage.theme = if dark { Theme::dark() } else { Theme::light() };
+                }
+                Step::Bar(bar) => stage.screen.set_scrollbar(bar),
+                Step::Drag(row, column) => {
+                    stage.press(row / 2, column / 2);
+                    stage.drag(row, column);
+                }
+                Step::Search(query) => {
+                    stage.screen.search(query);
+                    stage.screen.search_step(&mut stage.blocks, &stage.theme, 100);
+                }
+                Step::Resize(columns, rows) => {
+                    stage.terminal.resize(columns, rows);
+                    stage.screen.resize(Size::new(columns, rows));
+                }
+                Step::Wait => stage.now += Duration::from_secs(2),
+            }
+            stage.draw();
+            let Size { columns, rows } = stage.screen.size();
+            let (screen, cursor) = (stage.terminal.styled(), stage.terminal.cursor());
+            let mut fresh = Emulator::new(columns, rows);
+            fresh.feed(super::FULLSCREEN);
+            let old = std::mem::replace(&mut stage.terminal, fresh);
+            stage.screen.redraw();
+            stage.draw();
+            prop_assert_eq!(screen, stage.terminal.styled(), "after {:?}", step);
+            prop_assert_eq!(cursor, stage.terminal.cursor(), "after {:?}", step);
+            stage.terminal = old;
+        }
+    }
 }

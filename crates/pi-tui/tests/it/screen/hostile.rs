@@ -1,4 +1,4 @@
-//! Hostile texts: whatever a model, a tool or a file name contains, only text reaches the terminal.
+//! Hostile texts in messages, tool results and file names: only text reaches the terminal.
 
 use std::rc::Rc;
 
@@ -160,9 +160,8 @@ fn only_text_reaches_the_full_screen() {
         let mut terminal = Emulator::new(40, 10);
         let encoder = Encoder::new(ColorDepth::True).with_hyperlinks();
         let mut screen = FullScreen::new(Size::new(40, 10), encoder);
-        let mut out = Vec::new();
-        screen.enter(pi_tui::screen::MouseTracking::All, &mut out);
-        terminal.feed(&out);
+        terminal.feed(super::FULLSCREEN);
+        terminal.feed(b"\x1b[?25l");
         let mut blocks = Blocks::new();
         blocks.push(Box::new(Hostile(attack.clone())));
         let mut dock = vec![Line::plain(attack), Line::plain("end")];
