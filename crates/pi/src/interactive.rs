@@ -32,6 +32,7 @@ mod panel;
 mod preferences;
 mod queue;
 mod requests;
+mod search;
 mod settings;
 mod signals;
 mod submit;

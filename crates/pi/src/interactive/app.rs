@@ -19,6 +19,7 @@ use super::footer::Footer;
 use super::panel::{Panel, PanelId, Panels};
 use super::preferences::Preferences;
 use super::queue::Queue;
+use super::search::SearchBox;
 use super::tasks::Tasks;
 use super::themes::Themes;
 use super::transcript::{self, Transcript};
@@ -46,6 +47,8 @@ pub(super) struct App {
     pub(super) editor: Editor,
     pub(super) completions: Completions,
     pub(super) panels: Panels,
+    /// The search in the transcript, while it is open.
+    pub(super) search: Option<SearchBox>,
     pub(super) footer: Footer,
     pub(super) presses: Presses,
     /// Set when the program ends.
@@ -156,6 +159,7 @@ pub(super) fn build(parts: Parts) -> App {
         editor,
         completions: Completions::default(),
         panels: Panels::default(),
+        search: None,
         footer,
         presses: Presses::default(),
         exit: None,

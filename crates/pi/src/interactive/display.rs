@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use pi_coding_agent::Environment;
 use pi_coding_agent::session::AgentSession;
 use pi_tui::input::{Decoder, Reply, Timing};
-use pi_tui::screen::{Encoder, Frame, FullScreen, RegularScreen, Size};
+use pi_tui::screen::{Encoder, Frame, FullScreen, RegularScreen, Scrollbar, Size, WheelLines};
 use pi_tui::terminal::{Change, Guard, Mode, Modes, Queries, Startup};
 use pi_tui::theme::TerminalColors;
-use pi_tui::{Blocks, Line, View};
+use pi_tui::{Blocks, Line, PlacedOverlay, View};
 
 use super::capabilities::Capabilities;
 use super::keyboard::{self, Keyboard, Switch};
@@ -99,7 +99,7 @@ impl Display {
         };
         let startup = Startup::new(queries, colors);
         let mut display = Self {
-            screen: screen(preferences.mode, size, encoder, capabilities.reflows),
+            screen: screen(preferences, size, encoder, capabilities.reflows),
             capabilities,
             terminal,
             output,
@@ -292,11 +292,13 @@ impl Display {
         &mut self,
         blocks: &mut Blocks,
         dock: &[Line],
+        overlays: &[PlacedOverlay],
         view: View<'_>,
         now: Instant,
     ) {
         let mut frame = Frame::new(view.theme, dock, now);
         frame.cursor = self.hardware_cursor;
+        frame.overlays = overlays;
         frame.label = FOLLOW_LABEL;
         let mut out = Vec::new();
         match &mut self.screen {
@@ -381,14 +383,25 @@ impl Display {
     }
 }
 
-fn screen(mode: TuiMode, size: Size, encoder: Encoder, reflows: bool) -> Screen {
-    match mode {
+fn screen(preferences: &Preferences, size: Size, encoder: Encoder, reflows: bool) -> Screen {
+    match preferences.mode {
         TuiMode::Regular => {
             let mut screen = RegularScreen::new(size, encoder);
             screen.set_reflows(reflows);
             Screen::Regular(Box::new(screen))
         }
-        TuiMode::Fullscreen => Screen::Full(Box::new(FullScreen::new(size, encoder))),
+        TuiMode::Fullscreen => {
+            let mut screen = FullScreen::new(size, encoder);
+            screen.set_wheel_lines(
+                preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed),
+            );
+            screen.set_scrollbar(match preferences.scrollbar.as_str() {
+                "always" => Scrollbar::Always,
+                "hidden" => Scrollbar::Hidden,
+                _ => Scrollbar::Auto,
+            });
+            Screen::Full(Box::new(screen))
+        }
     }
 }
 

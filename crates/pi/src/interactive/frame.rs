@@ -2,33 +2,39 @@
 
 use std::time::Instant;
 
-use pi_tui::View;
+use pi_tui::{PlacedOverlay, View};
 
 use super::app::App;
-use super::dock;
+use super::{dock, search};
 
 /// Draws a frame if one is due and the terminal is ready for it.
 pub(super) fn draw_if_due(app: &mut App, now: Instant) {
     if !app.display.is_due(now) {
         return;
     }
-    let theme = app.themes.current().clone();
+    let theme = app.themes.current();
     let size = app.display.size();
     let view = View { width: size.columns, rows: size.rows, theme: &theme };
     let dock = dock::render(app, view, now);
-    app.display.draw(app.transcript.blocks(), &dock, view, now);
+    let overlays: Vec<PlacedOverlay> = search::render(app, view).into_iter().collect();
+    app.display.draw(app.transcript.blocks(), &dock, &overlays, view, now);
 }
 
 /// Returns the time at which something changes by itself.
 pub(super) fn next_wake(app: &App, now: Instant) -> Option<Instant> {
-    let times =
-        [app.display.next_wake(), app.activity.next_frame(now), app.transcript.next_tick(now)];
+    let times = [
+        app.display.next_wake(),
+        app.activity.next_frame(now),
+        app.transcript.next_tick(now),
+        search::is_running(app).then_some(now),
+    ];
     times.into_iter().flatten().min()
 }
 
 /// Lets time pass.
 pub(super) fn on_time(app: &mut App, now: Instant) {
     app.display.on_time(now);
+    search::step(app);
     if app.transcript.next_tick(now).is_some_and(|at| at <= now) {
         app.transcript.tick(now);
     }

@@ -6,7 +6,7 @@ use pi_tui::input::{Input, Key, KeyKind, Reply};
 use super::app::App;
 use super::display::Answered;
 use super::panel::PanelEvent;
-use super::{actions, submit, viewport};
+use super::{actions, search, submit, viewport};
 
 /// Handles one piece of input.
 pub(super) fn apply(app: &mut App, input: &Input) {
@@ -14,6 +14,7 @@ pub(super) fn apply(app: &mut App, input: &Input) {
         Input::Key(key) if key.kind == KeyKind::Release => {}
         Input::Mouse(mouse) => viewport::mouse(app, *mouse),
         Input::Focus(is_focused) => app.display.set_focused(*is_focused),
+        _ if search::handle(app, input) => {}
         _ if !app.panels.is_empty() => panel(app, input),
         Input::Key(key) => self::key(app, key, input),
         _ => edit(app, input),
@@ -41,7 +42,8 @@ fn panel(app: &mut App, input: &Input) {
 
 fn key(app: &mut App, key: &Key, input: &Input) {
     let menu_first = app.editor.wants(key, &app.keymap);
-    if !menu_first && (viewport::key(app, key) || actions::run(app, key)) {
+    if !menu_first && (viewport::key(app, key) || search::open(app, key) || actions::run(app, key))
+    {
         return;
     }
     edit(app, input);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use pi_coding_agent::Environment;
 use pi_tui::ColorDepth;
@@ -10,7 +11,7 @@ use pi_tui::theme::{TerminalColors, Theme, ThemeChoice};
 /// The theme in use and its sources.
 pub(super) struct Themes {
     choice: ThemeChoice,
-    current: Theme,
+    current: Rc<Theme>,
     colors: TerminalColors,
     depth: ColorDepth,
     /// Files of themes, by name.
@@ -31,13 +32,13 @@ impl Themes {
         };
         let files = find(&environment.agent_directory.join("themes"), more);
         let choice = ThemeChoice::from_setting(setting.unwrap_or("system"));
-        let mut themes = Self { choice, current: Theme::plain(), colors, depth, files };
+        let mut themes = Self { choice, current: Rc::new(Theme::plain()), colors, depth, files };
         let problem = themes.apply().err();
         (themes, problem)
     }
 
-    pub(super) fn current(&self) -> &Theme {
-        &self.current
+    pub(super) fn current(&self) -> Rc<Theme> {
+        Rc::clone(&self.current)
     }
 
     /// Returns the names of all themes.
@@ -74,7 +75,7 @@ impl Themes {
     /// Reads the theme again, after its file changed.
     pub(super) fn apply(&mut self) -> Result<(), String> {
         let name = self.choice.name(self.colors.appearance()).to_owned();
-        self.current = self.load(&name)?;
+        self.current = Rc::new(self.load(&name)?);
         Ok(())
     }
 

@@ -35,7 +35,7 @@ pub(super) fn key(app: &mut App, key: &Key) -> bool {
 pub(super) fn mouse(app: &mut App, mouse: Mouse) {
     let Screen::Full(screen) = &mut app.display.screen else { return };
     let theme = app.themes.current();
-    match screen.handle_mouse(mouse, app.transcript.blocks(), theme, Instant::now()) {
+    match screen.handle_mouse(mouse, app.transcript.blocks(), &theme, Instant::now()) {
         MouseOutcome::Clicked { block, row, link: None, .. } => app.transcript.toggle(block, row),
         MouseOutcome::Clicked { link: Some(address), .. } => open_link(app, &address),
         MouseOutcome::Selected(text) if app.preferences.copy_on_select => {
