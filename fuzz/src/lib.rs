@@ -7,6 +7,7 @@
 mod events;
 mod policy;
 mod sessions;
+mod terminal;
 
 use std::sync::Arc;
 
@@ -22,6 +23,7 @@ use serde_json::{Map, Value};
 pub use events::Promise;
 pub use policy::policy_check;
 pub use sessions::{session_load, session_migrate};
+pub use terminal::terminal_input;
 
 /// The same bytes give the same server-sent events for any cuts.
 pub fn sse(data: &[u8]) {

@@ -30,6 +30,7 @@ const TARGETS: &[&str] = &[
     "session_load",
     "session_migrate",
     "policy_check",
+    "terminal_input",
 ];
 
 /// Default time of all targets together.

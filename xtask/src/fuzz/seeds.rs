@@ -23,6 +23,18 @@ const MESSAGES: &[&str] = &[
 /// Shell scripts that try to evade the policy, one per line after the expected decision.
 const SCRIPTS: &str = "crates/pi-guard/tests/it/evasion/spellings.txt";
 
+/// Input of terminals: keys of all protocols, the mouse, pastes, replies.
+const TERMINAL: &[&str] = &[
+    "abc é👍\r\n\t\x7f\x08\x03\x1b\x1bx\x1b\x1b[A",
+    "\x1b[A\x1bOP\x1b[1;5C\x1b[3~\x1b[3$\x1b[[A\x1b[13;2~\x1b[27;6;80~\x1b[Z",
+    "\x1b[97u\x1b[97:65;2u\x1b[1089::99;5:3u\x1b[0;;19990:30028u\x1b[57414;2u",
+    "\x1b[<0;1;1M\x1b[<35;5;6m\x1b[M !!\x1b[32;7;8M\x1b[I\x1b[O",
+    "\x1b[200~a\r\nb\x1b[31m\x1b[201~c",
+    "\x1b[?7u\x1b]7501;1\x1b\\\x1b[?62;4c\x1b]11;rgb:1/2/3\x07\x1b]4;1;#fff\x07\x1b[?997;1n",
+    "\x1bP>|name\x1b\\\x1b]52;c;aGk=\x07\x1b[6;18;9t\x1b_Gi=1;OK\x1b\\\x1b[1;1R",
+    "'/tmp/my cat.png' file:///a%20b.gif C:\\x.jpg",
+];
+
 /// Session files of all kinds, damaged ones included.
 const SESSIONS: &str = "crates/pi-session/tests/fixtures/sessions";
 
@@ -55,6 +67,10 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
         "message_roundtrip" => {
             let number = |(at, text): (usize, &&str)| (format!("{at}"), text.as_bytes().to_vec());
             MESSAGES.iter().enumerate().map(number).collect()
+        }
+        "terminal_input" => {
+            let number = |(at, text): (usize, &&str)| (format!("{at}"), with_cuts(text.as_bytes()));
+            TERMINAL.iter().enumerate().map(number).collect()
         }
         "session_load" | "session_migrate" => sessions()?,
         "policy_check" => scripts()?,
