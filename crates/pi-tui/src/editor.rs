@@ -30,6 +30,7 @@ use crate::vim::{Vim, VimMode};
 
 use buffer::Buffer;
 use history::History;
+use render::BorderCache;
 use visual::RowId;
 
 /// The rows of the completion menu, unless set.
@@ -56,6 +57,8 @@ pub struct Editor {
     top: RowId,
     /// Number of visible rows when the editor was drawn last.
     page: usize,
+    upper: BorderCache,
+    lower: BorderCache,
     cache: LineCache,
 }
 
@@ -100,6 +103,8 @@ impl Editor {
             vim: None,
             top: RowId::default(),
             page: MENU_ROWS,
+            upper: BorderCache::default(),
+            lower: BorderCache::default(),
             cache: LineCache::default(),
         }
     }

@@ -202,7 +202,7 @@ impl Buffer {
         if text.starts_with(['/', '~', '.'])
             && after_word.is_some_and(|before| before.is_alphanumeric() || before == '_')
         {
-            text.insert(0, ' ');
+            text.to_mut().insert(0, ' ');
         }
         let marker = self.pastes.keep(&text);
         self.insert(marker.as_deref().unwrap_or(&text));

@@ -1,5 +1,7 @@
 //! Pasted text: what is kept of it, and long pastes that are shown as `[paste #1 +20 lines]`.
 
+use std::borrow::Cow;
+
 use super::units;
 
 /// A paste of more lines becomes a marker.
@@ -141,26 +143,31 @@ impl Pastes {
 
 /// Returns a text as an editor keeps it: line ends are `\n`, other control characters are removed,
 /// except tabs.
-pub(crate) fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     clean_with(text, "\t")
 }
 
 /// Returns a pasted text as an editor inserts it: like [`clean`], with spaces for tabs and control
 /// characters for what some terminals send in their place.
-pub(crate) fn clean_paste(text: &str) -> String {
-    clean_with(&decode_controls(text), "    ")
+pub(crate) fn clean_paste(text: &str) -> Cow<'_, str> {
+    match suspect(text) {
+        None => text.into(),
+        Some(_) => clean_with(&decode_controls(text), "    ").into_owned().into(),
+    }
 }
 
-fn clean_with(text: &str, tab: &str) -> String {
+fn clean_with<'a>(text: &'a str, tab: &str) -> Cow<'a, str> {
+    if suspect(text).is_none() {
+        return text.into();
+    }
     let mut result = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(is_suspect) {
+    while let Some(at) = suspect(rest) {
         result.push_str(&rest[..at]);
         rest = &rest[at..];
         let Some(character) = rest.chars().next() else { break };
         rest = &rest[character.len_utf8()..];
         match character {
-            '\n' => result.push('\n'),
             '\r' => {
                 rest = rest.strip_prefix('\n').unwrap_or(rest);
                 result.push('\n');
@@ -171,17 +178,29 @@ fn clean_with(text: &str, tab: &str) -> String {
         }
     }
     result.push_str(rest);
-    result
+    result.into()
+}
+
+/// Returns the offset of the first character that may need attention. Goes over blocks of bytes,
+/// because nearly all text has none and may be long.
+fn suspect(text: &str) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let mut blocks = text.as_bytes().chunks(BLOCK);
+    let block =
+        blocks.position(|block| block.iter().fold(false, |any, byte| any | is_suspect(*byte)))?;
+    let start = block * BLOCK;
+    let at = text.as_bytes()[start..].iter().position(|byte| is_suspect(*byte))?;
+    Some(start + at)
 }
 
 /// Returns true for bytes that begin a character which may need attention: controls of ASCII and
 /// of Latin-1, noncharacters.
 fn is_suspect(byte: u8) -> bool {
-    byte < 0x20 || byte == 0x7f || byte == 0xC2 || byte == 0xEF
+    (byte < 0x20) & (byte != b'\n') | (byte == 0x7f) | (byte == 0xC2) | (byte == 0xEF)
 }
 
 /// Replaces `ESC [ code ; 5 u`, the form in which tmux passes on control characters of a paste.
-fn decode_controls(text: &str) -> std::borrow::Cow<'_, str> {
+fn decode_controls(text: &str) -> Cow<'_, str> {
     if !text.contains("\x1b[") {
         return text.into();
     }

@@ -1,12 +1,15 @@
 //! Drawing the editor.
 
+use std::ops::Range;
+
 use crate::component::View;
 use crate::line::{Line, LineEnd, Span};
 use crate::style::Style;
 use crate::text;
 
 use super::Editor;
-use super::layout::{TAB, unit_width};
+use super::layout::TAB;
+use super::paste::Pastes;
 use super::text::Position;
 use super::units;
 use super::visual::RowId;
@@ -46,14 +49,15 @@ impl Editor {
         let visible = self.page.min(total - above.min(total));
         let below = total.saturating_sub(above + visible);
 
-        let label = self.border.label.as_ref();
-        let mut lines = vec![border(view.width, self.border.style, label, counter('↑', above))];
+        let style = self.border.style;
+        let label = self.border.label.clone();
+        let mut lines = vec![self.upper.get((view.width, style, label, above), upper)];
         let mut row = self.top;
         for _ in 0..visible {
             lines.push(self.draw_row(row, padding, view.width));
             row = self.buffer.row_below(row, 1);
         }
-        lines.push(border(view.width, self.border.style, None, counter('↓', below)));
+        lines.push(self.lower.get((view.width, style, None, below), lower));
         if let Some(menu) = &self.menu {
             let view = view.with_width(view.width - 2 * padding);
             let rows = menu.lines(view);
@@ -102,23 +106,30 @@ impl Editor {
         let mut line = Line::new();
         line.push_span(Span::layout(" ".repeat(padding), Style::PLAIN));
         let max = buffer.layout.width();
+        // Text that is drawn as it is, in one style, is added at once.
+        let mut run = range.start;
+        let mut run_style = Style::PLAIN;
         let mut at = range.start;
         while at < range.end {
             let end = units::next(source, at);
             let is_caret = has_caret && at == caret.column;
+            let style = style_at(at, is_caret);
+            let drawn = drawn(source, at..end, max, &buffer.pastes);
+            if style != run_style || is_caret || drawn.is_some() {
+                line.push(&source[run..at], run_style);
+                run = at;
+                run_style = style;
+            }
             if is_caret {
                 line.caret = Some(line.width());
             }
-            let style = style_at(at, is_caret);
-            let columns = unit_width(source, at, end, &buffer.pastes, max);
-            match buffer.pastes.label_at(source, at) {
-                Some(label) => {
-                    line.append(&text::truncate(&Line::styled(label, style), max, ""));
-                }
-                None => line.push(drawn(&source[at..end], columns), style),
+            if let Some(drawn) = drawn {
+                line.push(drawn, style);
+                run = end;
             }
             at = end;
         }
+        line.push(&source[run..at], run_style);
         if has_caret && line.caret.is_none() {
             line.caret = Some(line.width());
             if !self.has_hardware_cursor && line.width() < width {
@@ -130,14 +141,44 @@ impl Editor {
     }
 }
 
-/// Returns a unit as it is drawn in a number of columns.
-fn drawn(unit: &str, columns: usize) -> &str {
-    match unit {
-        "\t" => TAB.get(..columns).unwrap_or(TAB),
-        // A wide character in a row of one column.
-        _ if text::width(unit) > columns => " ",
-        _ => unit,
+/// Returns how a unit is drawn, if not as it is: the label of a marker, the columns of a tab, a
+/// space for a wide character in a row of one column.
+fn drawn(line: &str, unit: Range<usize>, max: usize, pastes: &Pastes) -> Option<String> {
+    if let [byte] = line.as_bytes()[unit.clone()] {
+        return (byte == b'\t').then(|| TAB.chars().take(max).collect());
     }
+    if let Some(label) = pastes.label_at(line, unit.start) {
+        return Some(text::truncate(&Line::plain(label), max, "").text());
+    }
+    (max == 1 && text::width(&line[unit]) > max).then(|| " ".to_owned())
+}
+
+/// What a border depends on: width, style, label, number of hidden rows.
+type BorderKey = (usize, Style, Option<Line>, usize);
+
+/// A border that was drawn.
+#[derive(Debug, Default)]
+pub(super) struct BorderCache(Option<(BorderKey, Line)>);
+
+impl BorderCache {
+    fn get(&mut self, key: BorderKey, draw: impl FnOnce(&BorderKey) -> Line) -> Line {
+        match &self.0 {
+            Some((known, line)) if *known == key => line.clone(),
+            _ => {
+                let line = draw(&key);
+                self.0 = Some((key, line.clone()));
+                line
+            }
+        }
+    }
+}
+
+fn upper((width, style, label, above): &BorderKey) -> Line {
+    border(*width, *style, label.as_ref(), counter('↑', *above))
+}
+
+fn lower((width, style, label, below): &BorderKey) -> Line {
+    border(*width, *style, label.as_ref(), counter('↓', *below))
 }
 
 fn counter(arrow: char, rows: usize) -> Option<String> {

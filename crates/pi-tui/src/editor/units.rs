@@ -56,11 +56,28 @@ pub(crate) fn next(line: &str, at: usize) -> usize {
         (Some(first), Some(second)) if first.is_ascii() && second.is_ascii() => return at + 1,
         _ => {}
     }
+    let mut characters = line.get(at..).unwrap_or_default().chars();
+    match (characters.next(), characters.next()) {
+        (Some(first), second) if is_wide_letter(first) && second.is_none_or(is_wide_letter) => {
+            return at + first.len_utf8();
+        }
+        _ => {}
+    }
     if marker_at(line, at).is_some() {
         return at + MARK_LEN;
     }
     let mut cursor = GraphemeCursor::new(at, line.len(), true);
     cursor.next_boundary(line, 0).ok().flatten().unwrap_or(line.len())
+}
+
+/// Returns true for common characters of two columns that never form a cluster with each other:
+/// kana and Han.
+pub(crate) fn is_wide_letter(character: char) -> bool {
+    matches!(
+        character,
+        '\u{3001}' | '\u{3002}' | '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}'
+            | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+    )
 }
 
 /// Returns the start of the unit that ends at `at`.

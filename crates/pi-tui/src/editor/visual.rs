@@ -1,7 +1,7 @@
 //! Movement of the caret by rows of the screen.
 
 use super::buffer::Buffer;
-use super::layout::{self, unit_width};
+use super::layout::unit_width;
 use super::text::Position;
 use super::units;
 
@@ -24,7 +24,7 @@ impl Buffer {
         if self.layout.rows(line) == 1 {
             return RowId { line, row: 0 };
         }
-        let rows = layout::rows(self.line(line), self.layout.width(), &self.pastes);
+        let rows = self.layout.ranges(line, self.line(line), &self.pastes);
         let row = rows.iter().rposition(|row| row.start <= self.caret.column).unwrap_or(0);
         RowId { line, row }
     }
@@ -84,7 +84,7 @@ impl Buffer {
         if self.layout.rows(row.line) == 1 {
             return 0..line.len();
         }
-        let rows = layout::rows(line, self.layout.width(), &self.pastes);
+        let rows = self.layout.ranges(row.line, line, &self.pastes);
         rows.get(row.row).cloned().unwrap_or(0..line.len())
     }
 
