@@ -119,7 +119,11 @@ impl Transcript {
 
     fn show_log(&mut self, log: &Rc<StoredLog>) {
         // An answer whose calls run is live, and what follows it.
-        let live = log.last_answer_with(|call| self.calls.is_detached(call)).unwrap_or(log.len());
+        let live = match self.calls.has_detached() {
+            true => log.last_answer_with(|call| self.calls.is_detached(call)),
+            false => None,
+        };
+        let live = live.unwrap_or(log.len());
         for index in 0..live {
             let stored = Stored { log: Rc::clone(log), index };
             let id = self.page.push(Box::new(Slot::new(self.page.shared(), stored)));
@@ -292,6 +296,12 @@ impl Transcript {
     /// Returns the last prompts of the log, oldest first. Looks at the end of the log only.
     pub(super) fn prompts(&self) -> Vec<String> {
         self.stored.as_ref().map_or_else(Vec::new, |(log, _)| log.prompts())
+    }
+
+    /// Returns the number of entries that were read.
+    #[cfg(test)]
+    fn entries_read(&self) -> usize {
+        self.stored.as_ref().map_or(0, |(log, _)| log.entries_read())
     }
 
     /// Changes the settings. Live text keeps its padding until the transcript is rebuilt.

@@ -160,9 +160,10 @@ impl Answer {
     }
 
     fn thinking(&mut self, index: usize, page: &mut Page) -> Option<&mut Growing> {
-        let part = self.parts.entry(index);
-        let part =
-            part.or_insert_with(|| Part::Thinking(Growing::new(Prose::Thinking, false, page)));
+        let part = self
+            .parts
+            .entry(index)
+            .or_insert_with(|| Part::Thinking(Growing::new(Prose::Thinking, false, page)));
         match part {
             Part::Thinking(thinking) => Some(thinking),
             _ => None,

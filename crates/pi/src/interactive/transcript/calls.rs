@@ -136,6 +136,11 @@ impl Calls {
         self.detached = self.calls.drain().map(|(id, placed)| (id, placed.card)).collect();
     }
 
+    /// Returns true if there are calls without a block.
+    pub(super) fn has_detached(&self) -> bool {
+        !self.detached.is_empty()
+    }
+
     /// Returns true if a call has no block.
     pub(super) fn is_detached(&self, id: &str) -> bool {
         self.detached.contains_key(id)

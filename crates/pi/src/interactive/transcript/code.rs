@@ -1,4 +1,4 @@
-//! Code and diffs in the boxes of tools.
+//! Code in the boxes of tools.
 
 use std::path::Path;
 
@@ -31,10 +31,4 @@ pub(super) fn highlighted(source: &str, path: &str, look: Look<'_>) -> Vec<Line>
         drawn
     });
     lines.collect()
-}
-
-/// Returns the lines of a diff of `edit`: sign, number, text.
-pub(super) fn diff(source: &str, look: Look<'_>) -> Vec<Line> {
-    let theme = look.view.theme;
-    text_lines(source, theme.fg(Token::ToolDiffContext))
 }

@@ -146,6 +146,9 @@ struct Piece<T> {
 
 impl<T: Block> Block for Piece<T> {
     fn render(&mut self, view: View<'_>) -> Lines {
+        if view.width == 0 {
+            return Lines::from([]);
+        }
         let content = self.content.render(view);
         if content.is_empty() && !self.is_first {
             return content;

@@ -41,9 +41,14 @@ pub(super) fn head(
     let (shown, left) = if expanded { (source, 0) } else { first_lines(source, most) };
     let mut lines = text_lines(shown, style);
     if left > 0 {
-        lines.push(expand_hint(format!("... ({left} more lines, "), look));
+        lines.push(expand_hint(format!("... ({}, ", counted(left, "more")), look));
     }
     lines
+}
+
+/// Returns a number of lines as text: `3 more lines`.
+pub(super) fn counted(lines: usize, which: &str) -> String {
+    format!("{lines} {which} line{}", if lines == 1 { "" } else { "s" })
 }
 
 /// Returns the first `most` lines, and the number of the others.

@@ -11,7 +11,7 @@ use pi_tui::{Line, Token};
 
 use super::layout::{expand_hint, padded, rule, text_lines};
 use super::options::{Look, Shared};
-use super::output::tail;
+use super::output::{counted, tail};
 use super::page::Page;
 use super::slot::{Draw, SharedSlot, Slot};
 
@@ -134,7 +134,7 @@ impl Shell {
         }
         let mut remarks = Vec::new();
         if hidden > 0 {
-            remarks.push(expand_hint(format!("... {hidden} more lines ("), look));
+            remarks.push(expand_hint(format!("... {} (", counted(hidden, "more")), look));
         }
         self.add_end(&mut remarks, look);
         if !remarks.is_empty() || !output.trim().is_empty() {

@@ -43,6 +43,8 @@ pub(super) struct StoredLog {
     /// The first row of each part of the entries that were drawn.
     parts: RefCell<HashMap<usize, Vec<(usize, usize)>>>,
     recent: RefCell<VecDeque<(usize, Rc<Entry>)>>,
+    #[cfg(test)]
+    reads: std::cell::Cell<usize>,
 }
 
 impl StoredLog {
@@ -75,11 +77,19 @@ impl StoredLog {
             toggled: RefCell::default(),
             parts: RefCell::default(),
             recent: RefCell::default(),
+            #[cfg(test)]
+            reads: std::cell::Cell::default(),
         })
     }
 
     pub(super) fn len(&self) -> usize {
         self.ids.len()
+    }
+
+    /// Returns the number of entries that were read.
+    #[cfg(test)]
+    pub(super) fn entries_read(&self) -> usize {
+        self.reads.get()
     }
 
     /// Turns the part of an entry at a row around.
@@ -104,6 +114,8 @@ impl StoredLog {
             return Some(Ok(Rc::clone(entry)));
         }
         let id = self.ids.get(index)?;
+        #[cfg(test)]
+        self.reads.set(self.reads.get() + 1);
         let entry = match self.session.with_log(|log| log.entry(id)) {
             Ok(entry) => Rc::new(entry),
             Err(error) => return Some(Err(error)),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::interactive::transcript::layout::{expand_hint, text_lines};
 use crate::interactive::transcript::options::Look;
-use crate::interactive::transcript::output::{duration, split_remark, tail};
+use crate::interactive::transcript::output::{counted, duration, split_remark, tail};
 use crate::interactive::transcript::tool::{Call, Time, add_part, title_style};
 
 /// Rows of output in a collapsed box.
@@ -33,7 +33,7 @@ pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) 
         let (rows, hidden) = tail(&whole, ROWS, look.is_expanded(), output, look.view.width);
         lines.push(Line::new());
         if hidden > 0 {
-            lines.push(expand_hint(format!("... ({hidden} earlier lines, "), look));
+            lines.push(expand_hint(format!("... ({}, ", counted(hidden, "earlier")), look));
         }
         lines.extend(rows);
     }

@@ -1,9 +1,9 @@
 //! `edit` on the screen: the path and the whole diff, before the call has run if it can be known.
 
+use pi_tui::diff::diff_lines;
 use pi_tui::{Line, Token};
 use serde_json::Value;
 
-use crate::interactive::transcript::code;
 use crate::interactive::transcript::layout::text_lines;
 use crate::interactive::transcript::options::Look;
 use crate::interactive::transcript::tool::{Call, add_part, short_path, title};
@@ -22,7 +22,7 @@ pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) 
         return lines;
     }
     if let Some(diff) = call.detail("diff").and_then(Value::as_str).or(call.preview) {
-        add_part(&mut lines, code::diff(diff, look));
+        add_part(&mut lines, diff_lines(diff, look.view));
     }
     lines
 }

@@ -5,7 +5,7 @@ use pi_tui::{Line, Token};
 use crate::interactive::transcript::code;
 use crate::interactive::transcript::layout::{expand_hint, text_lines};
 use crate::interactive::transcript::options::Look;
-use crate::interactive::transcript::output::first_lines;
+use crate::interactive::transcript::output::{counted, first_lines};
 use crate::interactive::transcript::tool::{Call, add_part, short_path, title};
 
 /// Lines of content in a collapsed box.
@@ -22,7 +22,7 @@ pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) 
             if look.is_expanded() { (content, 0) } else { first_lines(content, LINES) };
         let mut part = code::highlighted(visible, path.as_deref().unwrap_or_default(), look);
         if left > 0 {
-            let remark = format!("... ({left} more lines, {} total, ", left + LINES);
+            let remark = format!("... ({}, {} total, ", counted(left, "more"), left + LINES);
             part.push(expand_hint(remark, look));
         }
         add_part(&mut lines, part);
