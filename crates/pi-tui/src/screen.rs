@@ -6,6 +6,7 @@
 mod cells;
 pub mod encode;
 pub mod full;
+mod images;
 pub mod regular;
 
 use std::rc::Rc;

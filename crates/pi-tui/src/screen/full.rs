@@ -18,10 +18,12 @@ use std::io::Write as _;
 use std::time::Instant;
 
 use super::encode::Encoder;
+use super::images::{self, Images};
 use super::{Frame, Row, Size, compose, fit_dock};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
 use crate::line::Line;
+use crate::terminal::ImageProtocol;
 use crate::theme::{Theme, Token};
 
 use mouse::MouseState;
@@ -50,6 +52,7 @@ pub struct FullScreen {
     search: Option<Search>,
     /// Row and columns of the label that leads back to the end.
     label: Option<(usize, std::ops::Range<usize>)>,
+    images: Images,
 }
 
 impl FullScreen {
@@ -67,6 +70,7 @@ impl FullScreen {
             selection: None,
             search: None,
             label: None,
+            images: Images::default(),
         }
     }
 
@@ -80,6 +84,11 @@ impl FullScreen {
     pub fn set_encoder(&mut self, encoder: Encoder) {
         self.encoder = Encoder { wraps: false, ..encoder };
         self.forget();
+    }
+
+    /// Shows images; without a protocol only their lines are shown.
+    pub fn set_images(&mut self, protocol: Option<ImageProtocol>) {
+        self.images.protocol = protocol;
     }
 
     /// Changes the size.
@@ -123,6 +132,7 @@ impl FullScreen {
 
     /// Writes everything again with the next frame, because another program used the terminal.
     pub fn redraw(&mut self) {
+        self.images.forget();
         self.forget();
     }
 
@@ -146,6 +156,8 @@ impl FullScreen {
         self.highlight_matches(&mut rows, frame.theme);
         self.highlight_selection(blocks, &mut rows);
         rows.resize_with(height, || Row::own(Line::new()));
+        // An image would cover overlays and the dock.
+        images::clip(&mut rows, !frame.overlays.is_empty());
         self.scrollbar.update(&self.viewport, blocks.height(), height, frame.now);
         self.scrollbar.draw(&mut rows, columns, frame.theme);
         self.draw_label(&mut rows, frame);
@@ -170,6 +182,19 @@ impl FullScreen {
         self.label = Some((index, column..column + width));
     }
 
+    /// Shows images that came or moved, and removes those that are gone.
+    fn show_images(&mut self, rows: &[Row], out: &mut Vec<u8>) {
+        self.images.hide(self.rows.iter(), rows.iter(), out);
+        for (index, row) in rows.iter().enumerate() {
+            let Some(image) = images::image_of(row) else { continue };
+            if images::is_new(self.rows.get(index), row) && self.images.protocol.is_some() {
+                let column = row.line().width().min(self.size.columns - 1);
+                let _ = write!(out, "\x1b[{};{}H", index + 1, column + 1);
+                self.images.show(image, out);
+            }
+        }
+    }
+
     /// Writes the rows that differ, and puts the cursor on the caret.
     fn write(&mut self, rows: Vec<Row>, show_cursor: bool, out: &mut Vec<u8>) {
         let columns = self.size.columns;
@@ -187,6 +212,7 @@ impl FullScreen {
                 self.encoder.write_change(&change, columns, &mut body);
             }
         }
+        self.show_images(&rows, &mut body);
         self.rows = rows;
         let is_change = !body.is_empty();
         let caret = self.rows.iter().enumerate().rev().find_map(|(index, row)| {

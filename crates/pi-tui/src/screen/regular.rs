@@ -11,10 +11,12 @@ use std::collections::VecDeque;
 use std::io::Write as _;
 
 use super::encode::Encoder;
+use super::images::{self, Images};
 use super::{Frame, Row, Size, compose, fit_dock};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
 use crate::line::Line;
+use crate::terminal::ImageProtocol;
 use position::Position;
 use reflow::Emitted;
 
@@ -57,6 +59,7 @@ pub struct RegularScreen {
     questions: usize,
     /// Bytes that lead to the first row after a resize.
     prelude: Vec<u8>,
+    images: Images,
 }
 
 impl RegularScreen {
@@ -74,6 +77,7 @@ impl RegularScreen {
             history: VecDeque::new(),
             questions: 0,
             prelude: Vec::new(),
+            images: Images::default(),
         }
     }
 
@@ -81,6 +85,11 @@ impl RegularScreen {
     /// them (xterm, GNU screen, the Linux console).
     pub fn set_reflows(&mut self, reflows: bool) {
         self.reflows = reflows;
+    }
+
+    /// Shows images; without a protocol only their lines are shown.
+    pub fn set_images(&mut self, protocol: Option<ImageProtocol>) {
+        self.images.protocol = protocol;
     }
 
     /// Replaces the encoder, because the colors of the terminal are known now.
@@ -142,6 +151,7 @@ impl RegularScreen {
         self.commit(&wanted[..leaving]);
         if !frame.overlays.is_empty() {
             let mut rows: Vec<Row> = wanted[leaving..].iter().map(|row| row.row.clone()).collect();
+            images::clip(&mut rows, true);
             compose(&mut rows, frame.overlays, self.size.columns);
             for (shown, row) in wanted[leaving..].iter_mut().zip(rows) {
                 shown.row = row;
@@ -156,34 +166,58 @@ impl RegularScreen {
 
     /// Writes the rows that differ, and new rows below them.
     fn paint(&mut self, wanted: &[Shown], out: &mut Vec<u8>) {
-        let columns = self.size.columns;
-        let encoder = self.encoder;
-        for (index, shown) in wanted.iter().enumerate() {
-            match self.rows.get(index) {
-                Some(old) if old.row.is_same(&shown.row) => {}
-                Some(old) => {
-                    let (old, new) = (old.row.clone(), shown.row.line());
-                    let Some(change) = encoder.change(old.line(), new, columns) else { continue };
-                    self.move_to(index, change.column, out);
-                    encoder.write_change(&change, columns, out);
-                    self.cursor.column = Some(change.end).filter(|end| *end < columns);
-                }
-                None => {
-                    if index > 0 {
-                        self.move_to_row(index - 1, out);
-                        out.extend_from_slice(b"\r\n");
-                    } else {
-                        out.push(b'\r');
-                    }
-                    let end = encoder.line(shown.row.line(), columns, out);
-                    self.cursor =
-                        Cursor { row: index, column: Some(end).filter(|end| *end < columns) };
-                }
+        let rows = wanted.iter().map(|shown| &shown.row);
+        self.images.hide(self.rows.iter().map(|shown| &shown.row), rows.clone(), out);
+        // Rows of images that wait for their last row.
+        let mut images: Vec<(usize, usize)> = Vec::new();
+        for (index, row) in rows.enumerate() {
+            let old = self.rows.get(index).map(|old| old.row.clone());
+            if self.images.protocol.is_some() && images::is_new(old.as_ref(), row) {
+                let height = images::image_of(row).map_or(1, |image| image.rows.max(1));
+                images.push((index, index + height - 1));
+            }
+            self.paint_row(index, old.as_ref(), row, out);
+            while let Some((first, _)) = images.pop_if(|(_, last)| *last <= index) {
+                self.show_image(first, &wanted[first].row, out);
             }
         }
         if wanted.len() < self.rows.len() {
             self.move_to(wanted.len(), 0, out);
             out.extend_from_slice(b"\x1b[J");
+        }
+    }
+
+    fn paint_row(&mut self, index: usize, old: Option<&Row>, new: &Row, out: &mut Vec<u8>) {
+        let columns = self.size.columns;
+        let end = match old {
+            Some(old) if old.is_same(new) => return,
+            Some(old) => {
+                let change = self.encoder.change(old.line(), new.line(), columns);
+                let Some(change) = change else { return };
+                self.move_to(index, change.column, out);
+                self.encoder.write_change(&change, columns, out);
+                change.end
+            }
+            None => {
+                if index > 0 {
+                    self.move_to_row(index - 1, out);
+                    out.extend_from_slice(b"\r\n");
+                } else {
+                    out.push(b'\r');
+                }
+                self.encoder.line(new.line(), columns, out)
+            }
+        };
+        self.cursor = Cursor { row: index, column: Some(end).filter(|end| *end < columns) };
+    }
+
+    /// Shows an image when all its rows are on the screen: before, it would have no place below, and
+    /// later its first row may be gone.
+    fn show_image(&mut self, index: usize, row: &Row, out: &mut Vec<u8>) {
+        let Some(image) = images::image_of(row) else { return };
+        if image.rows <= self.size.rows {
+            self.move_to(index, row.line().width().min(self.size.columns - 1), out);
+            self.images.show(image, out);
         }
     }
 
@@ -260,6 +294,7 @@ impl RegularScreen {
 
     fn forget(&mut self) {
         self.rows.clear();
+        self.images.forget();
         self.history.clear();
         self.cursor = Cursor::default();
         self.is_cursor_shown = None;

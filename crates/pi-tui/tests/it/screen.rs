@@ -2,6 +2,7 @@
 
 mod full;
 mod hostile;
+mod images;
 mod interleaving;
 mod regular;
 
