@@ -32,7 +32,7 @@ const TERMINAL: &[&str] = &[
     "\x1b[200~a\r\nb\x1b[31m\x1b[201~c",
     "\x1b[?7u\x1b]7501;1\x1b\\\x1b[?62;4c\x1b]11;rgb:1/2/3\x07\x1b]4;1;#fff\x07\x1b[?997;1n",
     "\x1bP>|name\x1b\\\x1b]52;c;aGk=\x07\x1b[6;18;9t\x1b_Gi=1;OK\x1b\\\x1b[1;1R",
-    "'/tmp/my cat.png' file:///a%20b.gif C:\\x.jpg",
+    "'/a/my cat.png' file:///a%20b.gif C:\\x.jpg",
 ];
 
 /// Session files of all kinds, damaged ones included.

@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
 use alacritty_terminal::term::TermMode;
-use pi_tui::terminal::{Guard, Mode, Size, TerminalError};
+use pi_tui::terminal::{Guard, Mode, Modes, Size, TerminalError};
+use proptest::prelude::*;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pty::OpenptFlags;
@@ -263,4 +264,36 @@ fn size_and_settings() {
     assert_eq!(guard.erase_byte(), 0x7f);
     let null = std::fs::File::open("/dev/null").unwrap();
     assert!(matches!(Guard::new(&null, &null), Err(TerminalError::NotATerminal)));
+}
+
+proptest! {
+    /// Any history of modes is taken back: the terminal is as before, and so is its title.
+    #[test]
+    fn any_history_is_taken_back(steps in prop::collection::vec((0..ALL.len(), any::<bool>()), 0..40)) {
+        let mut emulator = Emulator::new(80, 24);
+        emulator.feed(b"\x1b]0;shell\x07");
+        let before = emulator.mode();
+        let mut modes = Modes::default();
+        let mut bytes = Vec::new();
+        for (index, on) in steps {
+            let mode = ALL[index];
+            if on {
+                modes.enable(mode, &mut bytes);
+            } else {
+                modes.disable(mode, &mut bytes);
+            }
+            prop_assert_eq!(modes.contains(mode), on);
+        }
+        emulator.feed(&bytes);
+        let kitty = emulator.mode().contains(TermMode::DISAMBIGUATE_ESC_CODES);
+        prop_assert_eq!(kitty, modes.contains(Mode::KittyKeyboard));
+        let alternate = emulator.mode().contains(TermMode::ALT_SCREEN);
+        prop_assert_eq!(alternate, modes.contains(Mode::AlternateScreen));
+        bytes.clear();
+        modes.restore(&mut bytes);
+        emulator.feed(&bytes);
+        prop_assert_eq!(emulator.mode(), before);
+        let titles = emulator.reports().titles;
+        prop_assert_eq!(titles.last().map(String::as_str), Some("shell"));
+    }
 }

@@ -74,7 +74,7 @@ fn terminals_by_their_variables() {
         ("TERM=linux", "16 Bell Keeps"),
         // The innermost terminal counts: vscode was started from kitty.
         ("TERM=xterm-256color TERM_PROGRAM=vscode KITTY_WINDOW_ID=1", "true links Bell Wraps"),
-        // Multiplexers: no images, whatever is around them.
+        // Multiplexers: no images, in any terminal.
         ("TERM=tmux-256color TMUX=/tmp/x KITTY_WINDOW_ID=1", "256 Tmux Osc99 Wraps"),
         ("TERM=screen-256color TMUX=/tmp/x COLORTERM=truecolor", "true Tmux Osc9 Wraps"),
         ("TERM=screen STY=1.x", "16 Screen Osc9 Keeps"),
