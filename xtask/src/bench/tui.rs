@@ -3,7 +3,8 @@
 //!
 //! Runs the release build, or the program in `PI_BENCH_BINARY`. `PI_BENCH_PEER` is the command of
 //! the TypeScript pi (words separated by spaces), which is measured in the same way. The CPU time
-//! includes that of `setsid`, which becomes the program and takes about a millisecond.
+//! includes that of `setsid`, which becomes the program and takes about a millisecond. Chunks that a
+//! slow program has not processed 100 ms after the last one was sent are not in its row.
 
 mod data;
 mod replies;
@@ -81,7 +82,7 @@ fn print_program(
         columns.push(MODES.iter().map(one).collect::<Vec<_>>());
     }
     let titles: Vec<String> = sizes.iter().map(|size| format!("{size} messages")).collect();
-    println!("\n| {name} | {} | budget |", titles.join(" | "));
+    println!("\n| {name} | {} | budget of pi |", titles.join(" | "));
     println!("|---|{}---|", "---|".repeat(sizes.len()));
     for (row, cell, budget) in ROWS {
         let cells: Vec<String> = columns.iter().map(|modes| join(modes, *cell)).collect();
