@@ -5,6 +5,7 @@
 //! file holds everything needed to reproduce the crash.
 
 mod events;
+mod markdown;
 mod policy;
 mod sessions;
 mod terminal;
@@ -21,6 +22,7 @@ use pi_protocol::{PartialJson, json};
 use serde_json::{Map, Value};
 
 pub use events::Promise;
+pub use markdown::markdown;
 pub use policy::policy_check;
 pub use sessions::{session_load, session_migrate};
 pub use terminal::terminal_input;
@@ -118,7 +120,11 @@ pub fn message_roundtrip(data: &[u8]) {
 fn format_decoder(data: &[u8], api: &str, promise: Promise) {
     let format = wire::format(api).expect("a known format");
     decoder(data, promise, |model| {
-        let request = Request::new(Arc::new(model.clone()), Context::new().user("hi"), StreamOptions::default());
+        let request = Request::new(
+            Arc::new(model.clone()),
+            Context::new().user("hi"),
+            StreamOptions::default(),
+        );
         format.decoder(&Call::new(request, None, &|_| None))
     });
 }

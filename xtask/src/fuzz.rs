@@ -24,6 +24,7 @@ const TARGETS: &[&str] = &[
     "decoder_completions",
     "decoder_responses",
     "decoder_google",
+    "markdown",
     "partial_json",
     "json_repair",
     "message_roundtrip",

@@ -35,6 +35,15 @@ const TERMINAL: &[&str] = &[
     "'/a/my cat.png' file:///a%20b.gif C:\\x.jpg",
 ];
 
+/// Texts in Markdown with every kind of block.
+const MARKDOWN: &[&str] = &[
+    "- a\n  1. b\n\n     c\n> d\n> > e\n- [x] f\n\n| a | b |\n|:-:|--:|\n| c | d |\n\n~~~rs\ng\n~~~\n",
+    "$x_1^2$ \\(\\frac{a}{b}\\) $$\\sum_{i=1}^n \\sqrt{i}$$\n\n\\[\\begin{pmatrix}1&2\\\\3&4\\end{pmatrix}\\]\n",
+    "```mermaid\ngraph TD\nA[x] -->|y| B{z}\nA & B --> C\n```\n<b>*c* **d** ~~e~~ [f](g) [h]\n\n[h]: i\n",
+    "```mermaid\nsequenceDiagram\nparticipant A as B\nA->>C: d\nC-->>A: e\nNote over A: f\n```\n",
+    "日本語 👩‍👩‍👧‍👦 https://a.b/c_d). www.e.f\n***\n# g\nh\n===\n    i\n-1 j\n+1 k\n  ...\n",
+];
+
 /// Session files of all kinds, damaged ones included.
 const SESSIONS: &str = "crates/pi-session/tests/fixtures/sessions";
 
@@ -68,9 +77,10 @@ fn seeds_of(target: &str) -> Result<Vec<(String, Vec<u8>)>, FuzzError> {
             let number = |(at, text): (usize, &&str)| (format!("{at}"), text.as_bytes().to_vec());
             MESSAGES.iter().enumerate().map(number).collect()
         }
-        "terminal_input" => {
+        "markdown" | "terminal_input" => {
+            let texts = if target == "markdown" { MARKDOWN } else { TERMINAL };
             let number = |(at, text): (usize, &&str)| (format!("{at}"), with_cuts(text.as_bytes()));
-            TERMINAL.iter().enumerate().map(number).collect()
+            texts.iter().enumerate().map(number).collect()
         }
         "session_load" | "session_migrate" => sessions()?,
         "policy_check" => scripts()?,
