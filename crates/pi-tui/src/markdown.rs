@@ -155,6 +155,12 @@ impl Markdown {
 
     /// Marks the text as complete.
     pub fn finish(&mut self) {
+        self.scan();
+        let mut tail = Vec::new();
+        let end = self.scanner.after(self.text.len());
+        let scanner = std::mem::replace(&mut self.scanner, end);
+        scanner.finish(&self.text, false, &mut tail);
+        self.add(tail);
         self.is_finished = true;
     }
 
@@ -207,13 +213,6 @@ impl Markdown {
     /// any more. After `finish`, these are all that is left.
     pub fn take_finished(&mut self) -> Vec<MarkdownBlock> {
         self.scan();
-        if self.is_finished {
-            let mut tail = Vec::new();
-            let end = self.scanner.after(self.text.len());
-            let scanner = std::mem::replace(&mut self.scanner, end);
-            scanner.finish(&self.text, false, &mut tail);
-            self.add(tail);
-        }
         self.whole = None;
         for at in 0..self.entries.len() {
             self.highlight(at);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::rc::Rc;
 
-use pulldown_cmark::{Event, Tag};
+use pulldown_cmark::{Event, LinkType, Tag};
 
 use super::address;
 use super::math;
@@ -141,9 +141,12 @@ impl Builder<'_> {
                 }
                 with(Attributes::STRIKE)
             }
-            Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. } => {
+            Tag::Link { dest_url, link_type, .. } | Tag::Image { dest_url, link_type, .. } => {
                 self.flush();
-                let address: Rc<str> = Rc::from(&**dest_url);
+                let address: Rc<str> = match link_type {
+                    LinkType::Email => Rc::from(format!("mailto:{dest_url}")),
+                    _ => Rc::from(&**dest_url),
+                };
                 let frame = Frame::Link {
                     style: self.style,
                     address: Rc::clone(&address),

@@ -23,7 +23,7 @@ use crate::theme::Token;
 
 /// Containers that are indented; those in deeper ones are not.
 const MAX_DEPTH: usize = 24;
-/// Columns that are left for text however deep it is nested.
+/// Columns that are left for text however deep it is nested, in a wide line.
 const LEAST_WIDTH: usize = 10;
 /// Columns of a nested list before its items.
 const LIST_INDENT: usize = 4;
@@ -360,7 +360,7 @@ impl<'a> Layout<'a> {
     fn put(&mut self, content: &Line) {
         let bar = self.context.fg(Token::MdQuoteBorder);
         let bullet = self.context.fg(Token::MdListBullet);
-        let room = self.context.width.saturating_sub(LEAST_WIDTH);
+        let room = self.prefix_room();
         let mut line = Line::new().with_end(content.end);
         let mut spans: Vec<Span> = Vec::new();
         let mut has_marker = false;
@@ -394,7 +394,8 @@ impl<'a> Layout<'a> {
             prefix = without_trailing_space(&prefix);
         }
         if prefix.width() > room {
-            prefix = text::truncate(&prefix, room, "");
+            // The end says most: it has the marker.
+            prefix = text::slice(&prefix, prefix.width() - room, prefix.width());
         }
         line.append(&prefix);
         line.append(content);
@@ -413,8 +414,13 @@ impl<'a> Layout<'a> {
                 columns += container.columns;
             }
         }
+        self.context.width.saturating_sub(columns.min(self.prefix_room())).max(1)
+    }
+
+    /// Returns the columns for what the containers put before content.
+    fn prefix_room(&self) -> usize {
         let width = self.context.width;
-        width.saturating_sub(columns).max(LEAST_WIDTH.min(width)).max(1)
+        width - width.div_ceil(2).min(LEAST_WIDTH)
     }
 
     fn text_style(&self) -> Style {

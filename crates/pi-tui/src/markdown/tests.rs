@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::{Highlighting, Markdown, MarkdownOptions};
 use crate::component::{Block as _, View};
-use crate::line::{Line, Lines};
-use crate::theme::Theme;
+use crate::line::{Line, LineEnd, Lines};
+use crate::style::Style;
+use crate::theme::{Theme, Token};
 
 fn options() -> MarkdownOptions {
     MarkdownOptions { highlighting: Highlighting::Blocking, ..MarkdownOptions::default() }
@@ -228,4 +229,160 @@ fn hostile_texts_take_linear_time() {
         // Generous, because tests are not optimized and machines are busy.
         assert!(start.elapsed().as_secs() < 20, "{head:?} took {:?}", start.elapsed());
     }
+}
+
+#[test]
+fn styles_follow_the_theme() {
+    let theme = Theme::dark();
+    let thinking = MarkdownOptions {
+        color: Some(Token::ThinkingText),
+        base: Style::PLAIN.italic(),
+        ..options()
+    };
+    let cases = [
+        (options(), "# One", "One", theme.fg(Token::MdHeading).bold().underline()),
+        (options(), "### Three", "### Three", theme.fg(Token::MdHeading).bold()),
+        (options(), "a `code`", "code", theme.fg(Token::MdCode)),
+        (options(), "[a](b)", "a", theme.fg(Token::MdLink).underline()),
+        (options(), "- a", "- ", theme.fg(Token::MdListBullet)),
+        (options(), "> a", "a", theme.fg(Token::MdQuote).italic()),
+        (options(), "---", &"─".repeat(40), theme.fg(Token::MdHr)),
+        (options(), "```\nx\n```", "x", theme.fg(Token::MdCodeBlock)),
+        (options(), "```rs\nlet\n```", "let", theme.fg(Token::SyntaxKeyword)),
+        (thinking.clone(), "a **b**", "b", theme.fg(Token::ThinkingText).italic().bold()),
+        (thinking, "a", "a", theme.fg(Token::ThinkingText).italic()),
+    ];
+    for (options, text, part, style) in cases {
+        let mut markdown = Markdown::new(options);
+        markdown.set_text(text);
+        let lines = markdown.render(view(&theme, 40));
+        let span = lines.iter().flat_map(Line::spans).find(|span| span.text == part);
+        assert_eq!(span.map(|span| span.style), Some(style), "{text}: {lines:?}");
+    }
+}
+
+#[test]
+fn links_have_addresses() {
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("[a](http://b.c)", "a (http://b.c)", &["http://b.c"]),
+        ("<http://b.c>", "http://b.c", &["http://b.c"]),
+        ("<a@b.c>", "a@b.c", &["mailto:a@b.c"]),
+        ("![alt](p.png)", "alt (p.png)", &["p.png"]),
+        ("[](http://b.c)", "http://b.c", &["http://b.c"]),
+        (
+            "see (https://a.b/c_d_e), or www.f.g.",
+            "see (https://a.b/c_d_e), or www.f.g.",
+            &["https://a.b/c_d_e", "https://www.f.g"],
+        ),
+        ("`http://b.c`", "http://b.c", &[]),
+        (
+            "[a][x]\n\n[X]: http://b.c",
+            "a (http://b.c)\n\n[X]: http://b.c",
+            &["http://b.c", "http://b.c"],
+        ),
+        ("[a][none]", "[a][none]", &[]),
+    ];
+    for (text, shown, addresses) in cases {
+        let mut markdown = Markdown::new(MarkdownOptions { hyperlinks: false, ..options() });
+        markdown.set_text(text);
+        markdown.finish();
+        let lines = markdown.render(view(&Theme::plain(), 60));
+        assert_eq!(plain(&lines), *shown, "{text}");
+        let links = lines.iter().flat_map(Line::spans).filter_map(|span| span.link.as_deref());
+        assert_eq!(links.collect::<Vec<_>>(), *addresses, "{text}");
+    }
+    assert_eq!(render("[a](http://b.c)", 60), "a");
+}
+
+#[test]
+fn small_rules() {
+    let cases = [
+        ("~~a~~ ~b~ ~~ c ~~", "a ~b~ ~~ c ~~"),
+        ("<b>x</b>\n\n<div>\n*a*\n</div>", "<b>x</b>\n\n<div>\n*a*\n</div>"),
+        ("3. a\n3. b", "3. a\n4. b"),
+        ("- a\n+ b", "- a\n\n- b"),
+        ("-\n- b", "-\n- b"),
+        ("text\n- a", "text\n\n- a"),
+        ("- - a", "-\n    - a"),
+        ("a\n\n\n\nb", "a\n\nb"),
+        ("a\n===\nb", "a\n\nb"),
+        ("&lt;a&gt; \\* `a\\b`", "<a> * a\\b"),
+        ("    code\n\n    more", "```\n  code\n\n  more\n```"),
+        ("> - a\n>   b", "│ - a\n│   b"),
+        ("- > a\n  > b", "- │ a\n  │ b"),
+        ("1. a\n\n   ```\n   b\n   ```", "1. a\n\n   ```\n     b\n   ```"),
+        ("```\na\n``", "```\n  a\n```"),
+        ("```\na\n```", "```\n  a\n```"),
+        ("````\na\n```\nb", "````\n  a\n  ```\n  b\n````"),
+        ("a\tb", "a   b"),
+        ("", ""),
+        ("\n \n", ""),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(render(text, 40), expected, "{text:?}");
+    }
+    let typed = MarkdownOptions { list_numbers_as_typed: true, ..options() };
+    let text = "3. a\n   1. b\n   1. c\n1. d";
+    assert_eq!(plain(&render_with(typed, text, 40)), "3. a\n    1. b\n    1. c\n1. d");
+    // A line that is complete is not hidden any more.
+    let mut markdown = Markdown::new(options());
+    markdown.set_text("```\na\n``");
+    markdown.finish();
+    assert_eq!(plain(&markdown.render(view(&Theme::plain(), 40))), "```\n  a\n  ``\n```");
+}
+
+/// Returns what a selection of everything copies.
+fn copied(lines: &[Line]) -> String {
+    let mut text = String::new();
+    for line in lines {
+        let spans = line.spans().iter().filter(|span| !span.is_layout);
+        text.extend(spans.map(|span| span.text.as_str()));
+        text.push_str(match line.end {
+            LineEnd::Hard => "\n",
+            LineEnd::Space => " ",
+            LineEnd::Joined => "",
+        });
+    }
+    text
+}
+
+#[test]
+fn a_copy_has_no_layout() {
+    let cases = [
+        ("one two three four", "one two three four\n"),
+        ("> one two three four\n> five", "one two three four\nfive\n"),
+        ("- one two three four\n  - five", "- one two three four\n    - five\n"),
+        ("```\n  abc defgh ijklm\n```", "```\n  abc defgh ijklm\n```\n"),
+        ("abcdefghijklmnopq", "abcdefghijklmnopq\n"),
+        ("|a|b|\n|-|-|\n|c|d|", "a │ b\nc │ d\n"),
+    ];
+    for (text, expected) in cases {
+        let lines = render_with(MarkdownOptions { padding: 1, ..options() }, text, 14);
+        assert_eq!(copied(&lines), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_delta_costs_the_same_in_a_long_text() {
+    let theme = Theme::plain();
+    let paragraph = "Some *words* in a paragraph with `code`.\n\n";
+    let starts =
+        [String::new(), paragraph.repeat(25_000), "```\n".to_owned() + &"x = 1\n".repeat(150_000)];
+    let mut times = Vec::new();
+    for start in starts {
+        let mut markdown = Markdown::new(options());
+        markdown.push(&start);
+        markdown.take_finished();
+        // The fastest of many, so that other processes do not matter.
+        let delta = || {
+            let begin = std::time::Instant::now();
+            markdown.push("word ");
+            markdown.take_finished();
+            markdown.render(view(&theme, 80));
+            begin.elapsed()
+        };
+        times.push(std::iter::repeat_with(delta).take(50).min().unwrap());
+    }
+    let limit = times[0] * 8 + std::time::Duration::from_millis(2);
+    assert!(times.iter().all(|time| *time < limit), "{times:?}");
 }
