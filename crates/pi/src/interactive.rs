@@ -11,7 +11,6 @@
 mod actions;
 mod activity;
 mod app;
-mod capabilities;
 mod clipboard;
 mod commands;
 mod completion;

@@ -119,7 +119,7 @@ pub(super) fn build(parts: Parts) -> App {
     let Parts { environment, settings, preferences, agent, ui, tasks, display } = parts;
     let runtime = agent.runtime;
     let session = runtime.session();
-    let colors = display.capabilities.colors;
+    let colors = display.capabilities.color_depth;
     let (themes, theme_problem) =
         Themes::new(preferences.theme.as_deref(), colors, &environment, &[]);
     let (keymap, key_problems) = keys::load(&environment);

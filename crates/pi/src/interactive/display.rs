@@ -5,13 +5,12 @@ use std::time::{Duration, Instant};
 
 use pi_coding_agent::Environment;
 use pi_coding_agent::session::AgentSession;
-use pi_tui::input::{Decoder, Reply, Timing};
+use pi_tui::input::{Decoder, Reply};
 use pi_tui::screen::{Encoder, Frame, FullScreen, RegularScreen, Scrollbar, Size, WheelLines};
-use pi_tui::terminal::{Change, Guard, Mode, Modes, Queries, Startup};
+use pi_tui::terminal::{Capabilities, Change, Guard, Mode, Modes, Reflow, Startup, sequences};
 use pi_tui::theme::TerminalColors;
 use pi_tui::{Blocks, Line, PlacedOverlay, View};
 
-use super::capabilities::Capabilities;
 use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
 use super::preferences::{Preferences, TuiMode};
@@ -83,7 +82,8 @@ impl Display {
         environment: &Environment,
         preferences: &Preferences,
     ) -> io::Result<(Self, Keyboard)> {
-        let capabilities = Capabilities::from_variables(&environment.variables);
+        let capabilities =
+            Capabilities::from_env(|name| environment.variable(name).map(str::to_owned));
         let terminal = Guard::new(io::stdin(), io::stdout()).map_err(io::Error::other)?;
         crate::crash::restore_after_crash(terminal.clone());
         let number = |name| environment.variable(name).and_then(|value| value.parse().ok());
@@ -92,14 +92,13 @@ impl Display {
         let encoder = encoder(&capabilities);
         let output = Output::start(terminal.clone())?;
         let (keyboard, switch) = keyboard::start()?;
-        let queries = Queries { keyboard: true, colors: true, cell_size: false };
         let colors = TerminalColors {
             colorfgbg: environment.variable("COLORFGBG").map(str::to_owned),
             ..TerminalColors::default()
         };
-        let startup = Startup::new(queries, colors);
+        let startup = Startup::new(capabilities.queries(), colors);
         let mut display = Self {
-            screen: screen(preferences, size, encoder, capabilities.reflows),
+            screen: screen(preferences, size, encoder, capabilities.reflow != Reflow::Keeps),
             capabilities,
             terminal,
             output,
@@ -127,7 +126,7 @@ impl Display {
 
     /// Returns the decoder for the input of this terminal.
     pub(super) fn decoder(&self) -> Decoder {
-        Decoder::new(if self.capabilities.is_remote { Timing::REMOTE } else { Timing::LOCAL })
+        Decoder::new(self.capabilities.timing)
     }
 
     /// Returns the modes that the screen needs.
@@ -138,7 +137,7 @@ impl Display {
             modes.extend([Mode::AlternateScreen, Mode::NoAutowrap]);
             if self.has_mouse {
                 modes.push(Mode::Mouse);
-                if !self.capabilities.is_multiplexer {
+                if self.capabilities.has_mouse_motion() {
                     modes.push(Mode::MouseMotion);
                 }
             }
@@ -337,8 +336,7 @@ impl Display {
 
     /// Sets the title of the window.
     pub(super) fn set_title_text(&mut self, title: &str) {
-        let title = pi_tui::text::plain(title);
-        self.output.write(format!("\x1b]0;{title}\x07").into());
+        self.output.write(sequences::title(title));
     }
 
     /// Sends bytes that are not part of a frame, such as a notification.
@@ -406,7 +404,7 @@ fn screen(preferences: &Preferences, size: Size, encoder: Encoder, reflows: bool
 }
 
 fn encoder(capabilities: &Capabilities) -> Encoder {
-    let mut encoder = Encoder::new(capabilities.colors);
+    let mut encoder = Encoder::new(capabilities.color_depth);
     encoder.hyperlinks = capabilities.hyperlinks;
     encoder
 }

@@ -39,7 +39,7 @@ pub(super) fn mouse(app: &mut App, mouse: Mouse) {
         MouseOutcome::Clicked { block, row, link: None, .. } => app.transcript.toggle(block, row),
         MouseOutcome::Clicked { link: Some(address), .. } => open_link(app, &address),
         MouseOutcome::Selected(text) if app.preferences.copy_on_select => {
-            clipboard::copy(app, text);
+            clipboard::copy(app, &text);
         }
         _ => {}
     }
