@@ -10,7 +10,7 @@ mod tests;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 
@@ -76,7 +76,7 @@ static LANGUAGES: Mutex<Option<Languages>> = Mutex::new(None);
 #[derive(Default)]
 struct Languages {
     readiness: HashMap<String, Readiness>,
-    on_ready: Option<Box<dyn Fn() + Send>>,
+    on_ready: Option<Arc<dyn Fn() + Send + Sync>>,
 }
 
 /// Returns a number that grows whenever a grammar has been loaded. Lines that were rendered
@@ -87,8 +87,8 @@ pub fn generation() -> u64 {
 
 /// Sets the function that is called, by another thread, when a grammar has been loaded. It should
 /// request a frame.
-pub fn on_ready(wake: impl Fn() + Send + 'static) {
-    with_languages(|languages| languages.on_ready = Some(Box::new(wake)));
+pub fn on_ready(wake: impl Fn() + Send + Sync + 'static) {
+    with_languages(|languages| languages.on_ready = Some(Arc::new(wake)));
 }
 
 /// Has a grammar loaded by a thread if it is not there. `sample` is code in this language, with
@@ -115,13 +115,14 @@ pub fn prepare(language: &str, sample: &str) -> Readiness {
             Some(_) => Readiness::Ready,
             None => Readiness::Unknown,
         };
-        with_languages(|languages| {
+        let wake = with_languages(|languages| {
             languages.readiness.insert(thread_name, readiness);
             GENERATION.fetch_add(1, Ordering::Release);
-            if let Some(wake) = &languages.on_ready {
-                wake();
-            }
+            languages.on_ready.clone()
         });
+        if let Some(wake) = wake {
+            wake();
+        }
     };
     let thread = std::thread::Builder::new().name("highlight".to_owned()).spawn(load);
     if thread.is_err() {

@@ -47,7 +47,7 @@ enum Decision {
     Token(Token),
     /// The token counts for words; signs are plain.
     Word(Token),
-    /// The text is plain, whatever is around it.
+    /// The text is plain, also in a scope that has a token.
     Plain,
 }
 
