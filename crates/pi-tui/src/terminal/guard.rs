@@ -5,7 +5,7 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -23,6 +23,8 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const DRAIN_IDLE: Duration = Duration::from_millis(50);
 /// The longest time that input is dropped.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
+/// A thread that waits for the terminal looks this often whether it still should.
+const CANCEL: Duration = Duration::from_millis(50);
 /// Without a file description of our own, larger writes could block.
 const SMALL_WRITE: usize = 256;
 
@@ -142,16 +144,11 @@ impl Guard {
         })
     }
 
-    /// Returns the modes that are on.
-    pub fn modes(&self) -> Modes {
-        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner).modes
-    }
-
     /// Writes a frame. Waits at most `patience` for a terminal that takes no output; then a part of
     /// the frame may be written, and the next one has to draw everything.
     pub fn write(&self, bytes: &[u8], patience: Duration) -> Result<(), TerminalError> {
         let _state = self.shared.lock()?;
-        self.shared.output.write(bytes, patience)
+        self.shared.output.write(bytes, patience, Some(&self.shared.restored))
     }
 
     /// Returns true if the terminal takes output now. Frames are skipped while it does not.
@@ -211,14 +208,30 @@ impl Guard {
         let mut bytes = Vec::new();
         // A mode counts as on even if writing fails: a part of the bytes may have arrived.
         change(&mut state.modes, &mut bytes);
-        self.shared.output.write(&bytes, PATIENCE)
+        self.shared.output.write(&bytes, PATIENCE, None)
     }
 }
 
 impl Shared {
+    /// Locks the state for a change; fails after the terminal was restored.
     fn lock(&self) -> Result<MutexGuard<'_, State>, TerminalError> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.lock_in_any_case()?;
         if self.restored.load(Ordering::Acquire) { Err(TerminalError::Restored) } else { Ok(state) }
+    }
+
+    /// Locks the state. Fails if another thread writes to a terminal that takes no output.
+    fn lock_in_any_case(&self) -> Result<MutexGuard<'_, State>, TerminalError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.state.try_lock() {
+                Ok(state) => return Ok(state),
+                Err(TryLockError::Poisoned(state)) => return Ok(state.into_inner()),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(TryLockError::WouldBlock) => return Err(TerminalError::Blocked),
+            }
+        }
     }
 
     fn make_raw(&self, state: &mut State) -> Result<(), TerminalError> {
@@ -240,22 +253,14 @@ impl Shared {
 
     fn restore(&self, drain: bool) -> Result<(), TerminalError> {
         self.restored.store(true, Ordering::Release);
-        // Another thread may be restoring: this one waits for it, and then has nothing to do.
-        // A thread that cannot write holds the lock for a while; then input becomes usable at least.
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.state.try_lock() {
-                Ok(mut state) => return self.take_back(&mut state, drain),
-                Err(TryLockError::Poisoned(state)) => {
-                    return self.take_back(&mut state.into_inner(), drain);
-                }
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(TryLockError::WouldBlock) => {
-                    self.set_cooked()?;
-                    return Err(TerminalError::Blocked);
-                }
+        // A thread that waits for the terminal stops now. One that restores it is waited for, and
+        // leaves nothing to do.
+        match self.lock_in_any_case() {
+            Ok(mut state) => self.take_back(&mut state, drain),
+            Err(error) => {
+                // Keys work in the shell, at least.
+                self.set_cooked()?;
+                Err(error)
             }
         }
     }
@@ -271,7 +276,7 @@ impl Shared {
         }
         let mut bytes = Vec::new();
         state.modes.restore(&mut bytes);
-        let written = self.output.write(&bytes, PATIENCE);
+        let written = self.output.write(&bytes, PATIENCE, None);
         if state.raw {
             if drain && written.is_ok() {
                 self.drain();
@@ -339,15 +344,27 @@ impl Output {
         }
     }
 
-    fn write(&self, bytes: &[u8], patience: Duration) -> Result<(), TerminalError> {
-        let deadline = Instant::now() + patience;
+    /// Writes everything, or fails after `patience`, or soon after `cancelled` becomes true.
+    fn write(
+        &self,
+        bytes: &[u8],
+        patience: Duration,
+        cancelled: Option<&AtomicBool>,
+    ) -> Result<(), TerminalError> {
+        let start = Instant::now();
         let mut rest = bytes;
         while !rest.is_empty() {
-            let length = if self.is_nonblocking { rest.len() } else { SMALL_WRITE.min(rest.len()) };
-            let left = deadline.saturating_duration_since(Instant::now());
-            if !self.wait(left)? {
-                return Err(TerminalError::Blocked);
+            let left = patience.saturating_sub(start.elapsed());
+            if !self.wait(left.min(CANCEL))? {
+                if cancelled.is_some_and(|it| it.load(Ordering::Acquire)) {
+                    return Err(TerminalError::Restored);
+                }
+                if left.is_zero() {
+                    return Err(TerminalError::Blocked);
+                }
+                continue;
             }
+            let length = if self.is_nonblocking { rest.len() } else { SMALL_WRITE.min(rest.len()) };
             let (now, _) = rest.split_at(length);
             match rustix::io::write(&self.fd, now) {
                 Ok(written) => rest = rest.get(written..).unwrap_or_default(),
