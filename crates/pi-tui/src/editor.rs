@@ -24,7 +24,7 @@ pub use text::Position;
 use crate::completion::Completer;
 use crate::completion::menu::Menu;
 use crate::component::{Component, LineCache, View};
-use crate::input::{Input, Key, KeyCode, KeyKind, Keymap, Modifiers};
+use crate::input::{Input, Key, KeyCode, KeyKind, Keymap, Modifiers, MouseButton, MouseKind};
 use crate::line::Lines;
 use crate::vim::{Vim, VimMode};
 
@@ -49,6 +49,7 @@ pub struct Editor {
     border: Border,
     padding: usize,
     menu_rows: usize,
+    max_rows: Option<usize>,
     is_focused: bool,
     has_hardware_cursor: bool,
     can_submit: bool,
@@ -57,6 +58,8 @@ pub struct Editor {
     top: RowId,
     /// Number of visible rows when the editor was drawn last.
     page: usize,
+    /// The columns before the text when the editor was drawn last.
+    drawn_padding: usize,
     upper: BorderCache,
     lower: BorderCache,
     cache: LineCache,
@@ -97,12 +100,14 @@ impl Editor {
             border: Border::default(),
             padding: 0,
             menu_rows: MENU_ROWS,
+            max_rows: None,
             is_focused: true,
             has_hardware_cursor: false,
             can_submit: true,
             vim: None,
             top: RowId::default(),
             page: MENU_ROWS,
+            drawn_padding: 0,
             upper: BorderCache::default(),
             lower: BorderCache::default(),
             cache: LineCache::default(),
@@ -167,6 +172,19 @@ impl Editor {
         }
     }
 
+    /// Empties the editor and returns its text as it is submitted: long pastes expanded, without
+    /// spaces at its ends. Returns `None` if nothing would be left.
+    pub fn take_text(&mut self) -> Option<String> {
+        let text = self.text();
+        let text = text.trim();
+        if text.is_empty() {
+            return None;
+        }
+        let text = text.to_owned();
+        self.clear();
+        Some(text)
+    }
+
     /// Takes the last edit back. Returns false if there is none.
     pub fn undo(&mut self) -> bool {
         self.leave_modes();
@@ -181,8 +199,11 @@ impl Editor {
     }
 
     /// Replaces the earlier inputs; the newest is the last.
-    pub fn set_history(&mut self, entries: &[String]) {
-        self.history.set(entries);
+    pub fn set_history(&mut self, entries: impl IntoIterator<Item = impl AsRef<str>>) {
+        self.history = History::default();
+        for entry in entries {
+            self.history.add(entry.as_ref());
+        }
     }
 
     /// Adds an input to the earlier ones.
@@ -206,6 +227,15 @@ impl Editor {
     pub fn set_padding(&mut self, columns: usize) {
         self.padding = columns;
         self.cache.clear();
+    }
+
+    /// Limits the rows of text and borders, for a screen that has little room. At least one row of
+    /// text is shown.
+    pub fn set_max_rows(&mut self, rows: Option<usize>) {
+        if self.max_rows != rows {
+            self.max_rows = rows;
+            self.cache.clear();
+        }
     }
 
     /// Sets the number of completions that are shown, from the next time that they change.
@@ -275,7 +305,7 @@ impl Editor {
                 || is_plain && keymap.is(key, "tui.select.cancel"))
     }
 
-    /// Handles input.
+    /// Handles input. The place of a mouse event counts from the first cell of the editor.
     pub fn handle(
         &mut self,
         input: &Input,
@@ -293,6 +323,9 @@ impl Editor {
                 }
                 self.settle();
                 EditorEvent::Changed
+            }
+            Input::Mouse(mouse) if mouse.kind == MouseKind::Press(MouseButton::Left) => {
+                self.click(mouse.row, mouse.column)
             }
             _ => EditorEvent::Ignored,
         };

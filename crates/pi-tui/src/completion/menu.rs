@@ -3,7 +3,7 @@
 use crate::component::View;
 use crate::input::{Key, Keymap};
 use crate::line::Line;
-use crate::list::{Item, ListEvent, SelectList};
+use crate::list::{Item, ListEvent, SelectList, window};
 
 use super::{Completion, CompletionKind, Completions};
 
@@ -16,7 +16,10 @@ pub(crate) struct Menu {
     pub(crate) completions: Completions,
     /// The items by their index.
     list: SelectList<usize>,
-    /// The user moved the selection: it wins over an exact name.
+    rows: usize,
+    /// The text that the items replace.
+    typed: String,
+    /// The user moved the selection for this text: it wins over an exact name.
     is_chosen: bool,
     /// Tab opened the menu: it stays open for words that open none by themselves.
     pub(crate) is_forced: bool,
@@ -29,13 +32,21 @@ impl Menu {
         if let Some(exact) = completions.items.iter().position(|item| is_exact(item, typed)) {
             list.select(|index| *index == exact);
         }
-        Self { completions, list, is_chosen: false, is_forced: false }
+        Self {
+            completions,
+            list,
+            rows,
+            typed: typed.to_owned(),
+            is_chosen: false,
+            is_forced: false,
+        }
     }
 
-    /// Replaces the completions; what the user selected stays selected if it is still there.
+    /// Replaces the completions. What the user selected stays selected if it is still there and the
+    /// text is the same: more arrived. Typing on is another choice.
     pub(crate) fn update(&mut self, completions: Completions, rows: usize, typed: &str) {
         let chosen = match self.selected() {
-            Some(chosen) if self.is_chosen => {
+            Some(chosen) if self.is_chosen && self.typed == typed => {
                 completions.items.iter().position(|item| item.insert == chosen.insert)
             }
             _ => None,
@@ -58,6 +69,19 @@ impl Menu {
         let event = self.list.handle(key, keymap);
         self.is_chosen |= event == ListEvent::Moved;
         event
+    }
+
+    /// Selects the item in a row of the menu. Returns false if there is none.
+    pub(crate) fn click(&mut self, row: usize) -> bool {
+        let selected = self.list.selected().map_or(0, |item| item.value);
+        let visible = window(self.completions.items.len(), selected, self.rows);
+        let clicked = visible.start + row;
+        if !visible.contains(&clicked) {
+            return false;
+        }
+        self.list.select(|index| *index == clicked);
+        self.is_chosen = true;
+        true
     }
 
     /// Returns the lines.

@@ -176,9 +176,11 @@ impl Buffer {
         Edit { range: start..replaced.end, text: replaced.removed }
     }
 
-    /// Replaces everything; the caret stands at the end.
+    /// Replaces everything; the caret stands at the end. Taken back on its own.
     pub(crate) fn set_raw(&mut self, text: &str) {
+        self.undo.split();
         self.replace(Position::default()..self.end(), text);
+        self.undo.split();
     }
 
     /// Inserts a typed text. Characters of a word are taken back together.

@@ -12,14 +12,6 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Replaces all inputs; the newest is the last.
-    pub(crate) fn set(&mut self, entries: &[String]) {
-        *self = Self::default();
-        for entry in entries {
-            self.add(entry);
-        }
-    }
-
     /// Adds an input, unless it is empty or equals the newest one.
     pub(crate) fn add(&mut self, entry: &str) {
         let entry = entry.trim();

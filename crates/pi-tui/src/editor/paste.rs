@@ -209,9 +209,10 @@ fn decode_controls(text: &str) -> Cow<'_, str> {
     while let Some(at) = rest.find("\x1b[") {
         result.push_str(&rest[..at]);
         rest = &rest[at + 2..];
-        let decoded = rest.split_once(";5u").and_then(|(code, after)| {
-            let code = u8::try_from(code.parse::<u32>().ok()?).ok()?;
-            code.is_ascii_alphabetic().then_some((char::from(code & 0x1f), after))
+        let digits = rest.bytes().take(3).take_while(u8::is_ascii_digit).count();
+        let decoded = rest.split_at_checked(digits).and_then(|(code, after)| {
+            let code = code.parse::<u8>().ok().filter(u8::is_ascii_alphabetic)?;
+            Some((char::from(code & 0x1f), after.strip_prefix(";5u")?))
         });
         match decoded {
             Some((character, after)) => {

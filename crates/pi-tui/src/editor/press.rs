@@ -274,13 +274,28 @@ impl Editor {
         if !self.can_submit {
             return EditorEvent::SubmitBlocked;
         }
-        let text = self.text();
-        let text = text.trim();
-        if text.is_empty() {
+        match self.take_text() {
+            Some(text) => EditorEvent::Submit(text),
+            None => EditorEvent::Handled,
+        }
+    }
+
+    /// Moves the caret to a cell of the editor, or selects an entry of the menu.
+    pub(super) fn click(&mut self, row: usize, column: usize) -> EditorEvent {
+        let visible = self.visible_rows();
+        if (1..=visible).contains(&row) {
+            let target = self.buffer.row_below(self.top, row - 1);
+            self.buffer.move_to_column(target, column.saturating_sub(self.drawn_padding));
+            self.jump = None;
+            self.close_menu();
+            self.settle();
             return EditorEvent::Handled;
         }
-        let text = text.to_owned();
-        self.clear();
-        EditorEvent::Submit(text)
+        let entry = row.checked_sub(visible + 2);
+        let is_selected = match (&mut self.menu, entry) {
+            (Some(menu), Some(entry)) => menu.click(entry),
+            _ => false,
+        };
+        if is_selected { EditorEvent::Handled } else { EditorEvent::Ignored }
     }
 }

@@ -41,12 +41,16 @@ impl Editor {
             _ => view.width - 2 * padding,
         };
         self.buffer.set_width(columns);
+        self.drawn_padding = padding;
         self.page = MIN_ROWS.max(view.rows * ROWS_PERCENT / 100);
+        if let Some(max) = self.max_rows {
+            self.page = self.page.min(max.saturating_sub(2)).max(1);
+        }
         self.scroll();
 
         let total = self.buffer.layout.total();
         let above = self.buffer.layout.rows_before(self.top.line) + self.top.row;
-        let visible = self.page.min(total - above.min(total));
+        let visible = self.visible_rows();
         let below = total.saturating_sub(above + visible);
 
         let style = self.border.style;
@@ -67,6 +71,11 @@ impl Editor {
             }));
         }
         lines
+    }
+
+    /// Returns the number of rows between the borders.
+    pub(super) fn visible_rows(&self) -> usize {
+        self.page.min(self.buffer.layout.total())
     }
 
     /// Moves the visible part so that it contains the caret and no empty rows below the text.

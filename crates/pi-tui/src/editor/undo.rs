@@ -43,6 +43,11 @@ impl Undo {
         self.depth = self.depth.saturating_sub(1);
     }
 
+    /// Separates the edits of an open group: those that follow are taken back on their own.
+    pub(crate) fn split(&mut self) {
+        self.has_edit = false;
+    }
+
     /// Records the inverse of an edit. With `merge` it is taken back with the edit before.
     pub(crate) fn record(&mut self, edit: Edit, caret: Position, merge: bool) {
         self.undone.clear();
@@ -65,8 +70,7 @@ impl Undo {
     }
 
     pub(crate) fn pop_done(&mut self) -> Option<Group> {
-        // Edits of an open group that follow are a group of their own.
-        self.has_edit = false;
+        self.split();
         self.done.pop()
     }
 

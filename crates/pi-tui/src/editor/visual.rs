@@ -78,6 +78,11 @@ impl Buffer {
         self.goal = Some(goal);
     }
 
+    /// Moves the caret to the cell at a column of a row, or to the end of the row.
+    pub(crate) fn move_to_column(&mut self, row: RowId, column: usize) {
+        self.move_to(Position::new(row.line, self.offset_at(row, column)));
+    }
+
     /// Returns the byte range of a row.
     pub(crate) fn row_range(&self, row: RowId) -> std::ops::Range<usize> {
         let line = self.line(row.line);

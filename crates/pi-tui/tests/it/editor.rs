@@ -7,7 +7,7 @@ mod screens;
 mod vim;
 
 use pi_tui::input::defaults::Platform;
-use pi_tui::input::{Input, Key, Keymap};
+use pi_tui::input::{Input, Key, Keymap, Modifiers, Mouse, MouseButton, MouseKind};
 use pi_tui::{
     Attributes, Completer, CompletionRequest, Completions, Component, Editor, EditorEvent, LineEnd,
     Lines, NoCompleter, Theme, View,
@@ -60,6 +60,11 @@ impl Harness {
     pub(crate) fn paste(&mut self, text: &str) -> &mut Self {
         self.handle(&Input::Paste(text.to_owned()));
         self
+    }
+
+    pub(crate) fn click(&mut self, row: usize, column: usize) -> EditorEvent {
+        let kind = MouseKind::Press(MouseButton::Left);
+        self.handle(&Input::Mouse(Mouse { kind, column, row, modifiers: Modifiers::NONE }))
     }
 
     /// Returns the text with `|` at the caret.

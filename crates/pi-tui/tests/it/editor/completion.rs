@@ -175,6 +175,10 @@ fn the_selected_command_wins_over_an_exact_one() {
     let mut harness = program();
     harness.typed("/tree").press("up");
     assert_eq!(harness.press("enter"), EditorEvent::Submit("/trust-tree".to_owned()));
+    // Typing on is another choice.
+    harness.typed("/tre").press("down");
+    harness.typed("e");
+    assert_eq!(harness.press("enter"), EditorEvent::Submit("/tree".to_owned()));
 }
 
 #[test]

@@ -216,7 +216,7 @@ fn history() {
 #[test]
 fn history_keeps_the_draft() {
     let mut harness = Harness::new();
-    harness.editor.set_history(&["old".to_owned(), "new".to_owned()]);
+    harness.editor.set_history(["old", "new"]);
     harness.typed("dr");
     let long = "x\n".repeat(20);
     harness.paste(&long);
@@ -257,6 +257,7 @@ fn pastes() {
         ("~/x", "word ~/x"),
         (".x", "word .x"),
         ("a\x1b[106;5ub", "worda\nb"),
+        ("a\x1b[999;5u\x1b[1x\x1b[106;6u", "worda[999;5u[1x[106;6u"),
         ("\u{FDD0}\u{FDE0}x\u{FEFF}y", "wordx\u{FEFF}y"),
         ("$& $1 \\0", "word$& $1 \\0"),
     ];
@@ -305,4 +306,57 @@ fn text_that_looks_like_a_marker_is_text() {
     harness.paste(&"x\n".repeat(20)).typed("[paste #1 +21 lines]").press("backspace");
     assert_eq!(harness.editor.displayed_text(), "[paste #1 +21 lines][paste #1 +21 lines");
     assert!(harness.editor.text().ends_with("[paste #1 +21 lines"));
+}
+
+#[test]
+fn clicks() {
+    let mut harness = Harness::new();
+    harness.editor.set_padding(2);
+    harness.editor.set_text("日本語 text\nab");
+    harness.screen(40, 24);
+    // Row, column, state.
+    let table = [
+        (1, 0, "|日本語 text\nab"),
+        (1, 3, "|日本語 text\nab"),
+        (1, 4, "日|本語 text\nab"),
+        (1, 39, "日本語 text|\nab"),
+        (2, 3, "日本語 text\na|b"),
+    ];
+    for (row, column, expected) in table {
+        assert_eq!(harness.click(row, column), EditorEvent::Handled);
+        assert_eq!(harness.state(), expected, "row {row}, column {column}");
+    }
+    assert_eq!(harness.click(0, 3), EditorEvent::Ignored, "the border");
+    assert_eq!(harness.click(3, 3), EditorEvent::Ignored, "the border");
+    assert_eq!(harness.click(4, 3), EditorEvent::Ignored, "no menu");
+}
+
+#[test]
+fn taking_the_text_empties_the_editor() {
+    let mut harness = Harness::new();
+    assert_eq!(harness.editor.take_text(), None);
+    harness.typed(" a ").paste(&"x\n".repeat(20));
+    let text = format!("a {}", "x\n".repeat(20));
+    assert_eq!(harness.editor.take_text().as_deref(), Some(text.trim()));
+    assert!(harness.editor.is_empty());
+}
+
+#[test]
+fn ten_megabytes() {
+    let line = "the quick brown fox jumps over the lazy dog, twice\n";
+    let text = line.repeat(10_000_000 / line.len());
+    let mut harness = Harness::new();
+    harness.screen(80, 24);
+    harness.paste(&text).typed("!");
+    assert!(harness.screen(80, 24)[1].starts_with("[paste #1 +"));
+    assert_eq!(harness.press("enter"), EditorEvent::Submit(format!("{text}!")));
+    harness.paste(&"\x1b[".repeat(1_000_000));
+    harness.editor.clear();
+    // A keystroke costs a line: this would take minutes if it cost the text.
+    harness.editor.set_text(&text);
+    for _ in 0..300 {
+        harness.keys("up left x");
+        harness.screen(80, 24);
+    }
+    assert_eq!(harness.editor.text().len(), text.len() + 300);
 }

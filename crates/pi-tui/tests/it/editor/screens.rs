@@ -2,7 +2,8 @@
 
 use pi_tui::completion::{Completion, CompletionKind, Completions};
 use pi_tui::{
-    Attributes, Border, Color, Component as _, InputLine, Line, LineEnd, Style, Theme, View,
+    Attributes, Border, Color, Component as _, EditorEvent, InputLine, Line, LineEnd, Style, Theme,
+    View,
 };
 
 use super::{Fixed, Harness};
@@ -68,6 +69,18 @@ fn scrolled() {
         harness.screen(80, 10)[0],
         format!("{0} ↑ 0 more {0}", "─".repeat(35)).replace(" ↑ 0 more ", &"─".repeat(10))
     );
+}
+
+#[test]
+fn little_room() {
+    let mut harness = Harness::new();
+    harness.editor.set_text("1\n2\n3\n4\n5\n6");
+    for (max, rows) in [(None, 5), (Some(20), 5), (Some(5), 3), (Some(3), 1), (Some(0), 1)] {
+        harness.editor.set_max_rows(max);
+        let screen = harness.screen(80, 10);
+        assert_eq!(screen.len(), rows + 2, "{max:?}");
+        assert_eq!(screen[rows], "6");
+    }
 }
 
 #[test]
@@ -199,6 +212,10 @@ fn menu_of_commands() {
     assert_eq!(harness.screen(80, 24)[8], "  (6/6)");
     harness.press("pageUp");
     assert_eq!(harness.screen(80, 24)[8], "  (1/6)");
+    assert_eq!(harness.click(5, 3), EditorEvent::Handled);
+    assert!(harness.screen(80, 24)[5].starts_with("→ tree"));
+    assert_eq!(harness.click(8, 3), EditorEvent::Ignored, "the position");
+    harness.keys("pageUp");
     assert_eq!(harness.screen(40, 24)[4], "  model", "narrow: no descriptions");
     for width in 1..45 {
         harness.screen(width, 24);

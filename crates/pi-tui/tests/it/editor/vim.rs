@@ -293,6 +293,19 @@ fn history_and_markers() {
 }
 
 #[test]
+fn a_text_that_is_set_is_undone_on_its_own() {
+    let mut harness = Harness::new();
+    harness.editor.set_vim(true);
+    harness.typed("typed");
+    harness.editor.set_text("set");
+    harness.typed("more").press("escape");
+    for expected in ["set", "typed", ""] {
+        harness.typed("u");
+        assert_eq!(harness.editor.text(), expected);
+    }
+}
+
+#[test]
 fn input_lines_have_it_too() {
     let keymap = super::keymap();
     let mut input = InputLine::new();
