@@ -147,7 +147,7 @@ impl Editor {
         self.buffer.set_raw(&paste::clean(text));
     }
 
-    /// Inserts a text at the caret, whatever its size. Can be undone at once.
+    /// Inserts a text at the caret; a long one becomes no marker. Can be undone at once.
     pub fn insert(&mut self, text: &str) {
         self.leave_modes();
         self.history.leave();
@@ -199,10 +199,10 @@ impl Editor {
     }
 
     /// Replaces the earlier inputs; the newest is the last.
-    pub fn set_history(&mut self, entries: impl IntoIterator<Item = impl AsRef<str>>) {
+    pub fn set_history(&mut self, entries: &[String]) {
         self.history = History::default();
         for entry in entries {
-            self.history.add(entry.as_ref());
+            self.history.add(entry);
         }
     }
 

@@ -216,7 +216,7 @@ fn history() {
 #[test]
 fn history_keeps_the_draft() {
     let mut harness = Harness::new();
-    harness.editor.set_history(["old", "new"]);
+    harness.editor.set_history(&["old".to_owned(), "new".to_owned()]);
     harness.typed("dr");
     let long = "x\n".repeat(20);
     harness.paste(&long);
