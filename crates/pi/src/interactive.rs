@@ -29,6 +29,7 @@ mod keys;
 mod output;
 mod panel;
 mod preferences;
+mod prelude;
 mod queue;
 mod requests;
 mod search;
@@ -59,6 +60,7 @@ use app::{App, Leave, Parts};
 use display::Display;
 use event_loop::Sources;
 use preferences::Preferences;
+use prelude::Prelude;
 use signals::Signals;
 use tasks::Tasks;
 use ui::ScreenUi;
@@ -83,17 +85,23 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let mut problems = Vec::new();
     let (settings, _) = load_settings(&options, None, &mut problems);
     let preferences = Preferences::read(&settings).with(&arguments.screen);
+    let signals = match Signals::new() {
+        Ok(signals) => signals,
+        Err(error) => return fail(&format!("cannot receive signals: {error}"), Exit::Failed),
+    };
     let (display, keyboard) = match Display::open(&environment, &preferences) {
         Ok(opened) => opened,
         Err(error) => return fail(&format!("cannot use the terminal: {error}"), Exit::Failed),
     };
+    let decoder = display.decoder();
+    let prelude = Prelude { display, keyboard, decoder, signals };
     let (ui, requests) = ScreenUi::new();
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
     let agent = Box::pin(setup::create_silently(arguments, options, interface, RunMode::Tui));
     let agent = match agent.await {
         Ok(agent) => agent,
         Err(refused) => {
-            let mut display = display;
+            let mut display = prelude.display;
             display.close();
             return refused.report();
         }
@@ -102,11 +110,7 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let (sender, events) = mpsc::channel(EVENTS);
     runtime.add_listener(Arc::new(Forward(sender))).forever();
     let (tasks, effects) = Tasks::new();
-    let signals = match Signals::new() {
-        Ok(signals) => signals,
-        Err(error) => return fail(&format!("cannot receive signals: {error}"), Exit::Failed),
-    };
-    let decoder = display.decoder();
+    let Prelude { display, keyboard, decoder, signals } = prelude;
     let sources = Sources { keyboard, decoder, events, requests, effects, signals };
     let mut app =
         app::build(Parts { environment, settings, preferences, agent, ui, tasks, display });

@@ -120,8 +120,9 @@ pub(super) fn build(parts: Parts) -> App {
     let runtime = agent.runtime;
     let session = runtime.session();
     let colors = display.capabilities.color_depth;
-    let (themes, theme_problem) =
+    let (mut themes, theme_problem) =
         Themes::new(preferences.theme.as_deref(), colors, &environment, &[]);
+    display.show_colors(&mut themes);
     let (keymap, key_problems) = keys::load(&environment);
     let transcript = Transcript::new(transcript::Options {
         output_pad: preferences.output_pad,

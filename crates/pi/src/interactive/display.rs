@@ -14,6 +14,7 @@ use pi_tui::{Blocks, Line, PlacedOverlay, View};
 use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
 use super::preferences::{Preferences, TuiMode};
+use super::themes::Themes;
 
 /// The shortest time between two frames that no input requested.
 const FRAME: Duration = Duration::from_millis(16);
@@ -263,6 +264,17 @@ impl Display {
         }
     }
 
+    /// Gives a theme the colors that the terminal reported.
+    pub(super) fn show_colors(&self, themes: &mut Themes) {
+        let known = self.startup.colors().clone();
+        themes.set_colors(|colors| {
+            colors.foreground = known.foreground;
+            colors.background = known.background;
+            colors.palette = known.palette;
+            colors.scheme = known.scheme.or(colors.scheme);
+        });
+    }
+
     /// Returns what the terminal said about itself.
     pub(super) fn startup(&self) -> &Startup {
         &self.startup
@@ -312,6 +324,17 @@ impl Display {
         self.output.write(out);
         self.last_frame = Some(now);
         self.due = None;
+    }
+
+    /// Removes what is shown, so that the next frame is like the first.
+    pub(super) fn clear(&mut self) {
+        if let Screen::Regular(screen) = &mut self.screen {
+            let mut out = Vec::new();
+            screen.suspend(&mut out);
+            self.output.write(out);
+        }
+        self.last_frame = None;
+        self.request_frame_now();
     }
 
     /// Draws everything that is visible again, because the user wants another look of it.

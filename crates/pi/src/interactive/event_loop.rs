@@ -39,6 +39,7 @@ enum Woken {
     Signal(Signal),
     Time,
     Written,
+    Panel,
 }
 
 /// Runs until the user leaves.
@@ -85,6 +86,7 @@ pub(super) async fn run(app: &mut App, mut sources: Sources) -> Leave {
             Woken::Signal(signal) => signal.apply(app),
             Woken::Time => frame::on_time(app, Instant::now()),
             Woken::Written => {}
+            Woken::Panel => app.display.request_frame(),
         }
         if app.display.has_failed() {
             app.exit = Some(Leave::Signal(Exit::HungUp));
@@ -104,6 +106,7 @@ async fn wait(app: &App, sources: &mut Sources, undecided: Option<Instant>, now:
         Some(request) = sources.requests.recv() => Woken::Request(request),
         Some(event) = sources.events.recv() => Woken::Event(event),
         () = app.display.written(), if is_held_back => Woken::Written,
+        () = app.panels.background() => Woken::Panel,
         () = until(wake) => Woken::Time,
     }
 }
@@ -125,7 +128,8 @@ fn receive(
     app.display.request_frame_now();
 }
 
-async fn until(time: Option<Instant>) {
+/// Waits for a time; forever if there is none.
+pub(super) async fn until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time.into()).await,
         None => std::future::pending().await,

@@ -67,14 +67,7 @@ fn edit(app: &mut App, input: &Input) {
 pub(super) fn reply(app: &mut App, reply: &Reply) {
     match app.display.answered(reply) {
         Answered::Nothing => {}
-        Answered::Colors => {
-            let known = app.display.startup().colors().clone();
-            app.themes.set_colors(|colors| {
-                colors.foreground = known.foreground;
-                colors.background = known.background;
-                colors.palette = known.palette;
-            });
-        }
+        Answered::Colors => app.display.show_colors(&mut app.themes),
         Answered::Appearance(appearance) => {
             app.themes.set_colors(|colors| colors.scheme = Some(appearance));
         }

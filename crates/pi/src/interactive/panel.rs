@@ -1,45 +1,60 @@
 //! Panels: what replaces the editor for a while, such as the model selector or a dialog.
 
+use std::marker::PhantomData;
+use std::rc::Rc;
+
 use pi_tui::input::{Input, Keymap};
 use pi_tui::{Lines, View};
 
+use tokio::sync::Notify;
+
+use super::app::App;
 use super::tasks::Effect;
 
 /// A part of the screen that replaces the editor and takes the keyboard.
 ///
+/// `E` is what the panel answers with. In the application that is an effect; a panel that is also
+/// shown before there is a session answers with a value (see `prelude` and [`Panels::open_then`]).
+///
 /// Contract: `render` caches its lines until something changes. `handle` returns at once; slow work
 /// is started by an effect.
-pub(super) trait Panel {
+pub(super) trait Panel<E = Effect> {
     /// Returns the lines, borders included.
     fn render(&mut self, view: View<'_>) -> Lines;
 
     /// Handles a key, a paste or a click on the panel (rows and columns count from its corner).
-    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent;
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent<E>;
 
     /// Called when the panel is closed from outside, such as by the end of a dialog's time.
     fn closed(&mut self) {}
+
+    /// Returns what is notified when work in the background has something to show. The panel takes
+    /// it with its next `render`.
+    fn background(&self) -> Option<&Notify> {
+        None
+    }
 }
 
 /// What follows from input to a panel.
-pub(super) enum PanelEvent {
+pub(super) enum PanelEvent<E = Effect> {
     /// The input has no meaning here.
     Ignored,
     /// The panel may look different now.
     Changed,
     /// The panel closes; then the effect is applied.
-    Close(Option<Effect>),
+    Close(Option<E>),
     /// The effect is applied and the panel stays open.
-    Do(Effect),
+    Do(E),
 }
 
 impl PanelEvent {
     /// Closes the panel and applies an effect.
-    pub(super) fn close_then(effect: impl FnOnce(&mut super::app::App) + 'static) -> Self {
+    pub(super) fn close_then(effect: impl FnOnce(&mut App) + 'static) -> Self {
         Self::Close(Some(Box::new(effect)))
     }
 
     /// Applies an effect and keeps the panel open.
-    pub(super) fn apply(effect: impl FnOnce(&mut super::app::App) + 'static) -> Self {
+    pub(super) fn apply(effect: impl FnOnce(&mut App) + 'static) -> Self {
         Self::Do(Box::new(effect))
     }
 }
@@ -63,6 +78,23 @@ impl Panels {
         id
     }
 
+    /// Opens a panel that answers with a value; `then` is applied to each answer.
+    pub(super) fn open_then<A: 'static>(
+        &mut self,
+        panel: impl Panel<A> + 'static,
+        then: impl Fn(&mut App, A) + 'static,
+    ) -> PanelId {
+        self.open(Box::new(Answering { panel, then: Rc::new(then), answer: PhantomData }))
+    }
+
+    /// Waits until work in the background of the panel that is shown has something to show.
+    pub(super) async fn background(&self) {
+        match self.open.last().and_then(|(_, panel)| panel.background()) {
+            Some(changed) => changed.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Closes a panel, wherever it is in the stack.
     pub(super) fn close(&mut self, id: PanelId) {
         if let Some(at) = self.open.iter().position(|(other, _)| *other == id) {
@@ -78,5 +110,44 @@ impl Panels {
     /// Returns the panel that is shown.
     pub(super) fn top(&mut self) -> Option<(PanelId, &mut dyn Panel)> {
         self.open.last_mut().map(|(id, panel)| (*id, &mut **panel as &mut dyn Panel))
+    }
+}
+
+/// A panel whose answers become effects.
+struct Answering<P, A, F> {
+    panel: P,
+    then: Rc<F>,
+    answer: PhantomData<A>,
+}
+
+impl<A, P, F> Panel for Answering<P, A, F>
+where
+    A: 'static,
+    P: Panel<A>,
+    F: Fn(&mut App, A) + 'static,
+{
+    fn render(&mut self, view: View<'_>) -> Lines {
+        self.panel.render(view)
+    }
+
+    fn handle(&mut self, input: &Input, keymap: &Keymap) -> PanelEvent {
+        let effect = |answer: A| -> Effect {
+            let then = self.then.clone();
+            Box::new(move |app| then(app, answer))
+        };
+        match self.panel.handle(input, keymap) {
+            PanelEvent::Ignored => PanelEvent::Ignored,
+            PanelEvent::Changed => PanelEvent::Changed,
+            PanelEvent::Close(answer) => PanelEvent::Close(answer.map(effect)),
+            PanelEvent::Do(answer) => PanelEvent::Do(effect(answer)),
+        }
+    }
+
+    fn closed(&mut self) {
+        self.panel.closed();
+    }
+
+    fn background(&self) -> Option<&Notify> {
+        self.panel.background()
     }
 }
