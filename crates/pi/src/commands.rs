@@ -10,7 +10,7 @@ pub(crate) mod failure;
 pub(crate) mod plain;
 mod policy;
 mod sandbox;
-mod sessions;
+pub(crate) mod sessions;
 mod trust;
 mod undo;
 

@@ -28,6 +28,7 @@ mod keyboard;
 mod keys;
 mod output;
 mod panel;
+mod panels;
 mod preferences;
 mod prelude;
 mod queue;
@@ -44,6 +45,7 @@ mod ui;
 mod viewport;
 mod widgets;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,7 +53,7 @@ use std::time::Duration;
 use pi_agent::BoxFuture;
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::session::{SessionEvent, SessionListener};
-use pi_coding_agent::{Environment, load_settings};
+use pi_coding_agent::{Environment, SessionSelector, load_settings};
 use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 use tokio::time::timeout;
@@ -59,6 +61,7 @@ use tokio::time::timeout;
 use app::{App, Leave, Parts};
 use display::Display;
 use event_loop::Sources;
+use panels::resume::{Answer, ResumePanel};
 use preferences::Preferences;
 use prelude::Prelude;
 use signals::Signals;
@@ -66,6 +69,7 @@ use tasks::Tasks;
 use ui::ScreenUi;
 
 use crate::arguments::Arguments;
+use crate::commands::sessions::shared_directory;
 use crate::exit::{Exit, fail};
 use crate::modes::setup;
 
@@ -81,7 +85,7 @@ pub(crate) async fn run(arguments: &Arguments, environment: Environment) -> Exit
 }
 
 async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
-    let options = setup::options(arguments, environment.clone());
+    let mut options = setup::options(arguments, environment.clone());
     let mut problems = Vec::new();
     let (settings, _) = load_settings(&options, None, &mut problems);
     let preferences = Preferences::read(&settings).with(&arguments.screen);
@@ -94,7 +98,17 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         Err(error) => return fail(&format!("cannot use the terminal: {error}"), Exit::Failed),
     };
     let decoder = display.decoder();
-    let prelude = Prelude { display, keyboard, decoder, signals };
+    let mut prelude = Prelude { display, keyboard, decoder, signals };
+    if arguments.resume {
+        let shared = shared_directory(&environment, arguments.session_dir.as_deref());
+        match resumed(&mut prelude, &environment, &preferences, shared).await {
+            Ok(path) => options.session = SessionSelector::Existing(path),
+            Err(leave) => {
+                prelude.display.close();
+                return leave.into();
+            }
+        }
+    }
     let (ui, requests) = ScreenUi::new();
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
     let agent = Box::pin(setup::create_silently(arguments, options, interface, RunMode::Tui));
@@ -118,9 +132,28 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let leave = Box::pin(event_loop::run(&mut app, sources)).await;
     leave_terminal(&mut app);
     let _ = timeout(GRACE_PERIOD, runtime.shut_down()).await;
-    match leave {
-        Leave::Quit => Exit::Success.into(),
-        Leave::Signal(exit) => exit.into(),
+    leave.into()
+}
+
+/// Asks which session to resume.
+async fn resumed(
+    prelude: &mut Prelude,
+    environment: &Environment,
+    preferences: &Preferences,
+    shared_directory: Option<PathBuf>,
+) -> Result<String, Leave> {
+    let (keymap, _) = keys::load(environment);
+    let mut panel = ResumePanel::new(panels::resume::Options {
+        environment,
+        shared_directory,
+        cwd: environment.cwd.clone(),
+        open: None,
+        can_rename: false,
+        keymap: &keymap,
+    });
+    match prelude.ask(environment, preferences, &keymap, &mut panel).await? {
+        Some(Answer::Open(path)) => Ok(path.display().to_string()),
+        _ => Err(Leave::Quit),
     }
 }
 

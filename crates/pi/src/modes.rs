@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use pi_coding_agent::Environment;
 
 use crate::arguments::{Arguments, Mode};
-use crate::exit::{Exit, fail};
+use crate::exit::{Exit, fail, fail_with_hint};
 
 /// Runs the mode that the command line selects.
 pub(crate) fn run(arguments: &Arguments) -> ExitCode {
@@ -49,6 +49,11 @@ pub(crate) fn block_on(work: impl Future<Output = ExitCode>) -> ExitCode {
 async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
     if let Some(search) = &arguments.list_models {
         return list::run(environment, search).await;
+    }
+    let has_screen = !arguments.print && arguments.mode.is_none() && on_a_terminal();
+    if arguments.resume && !has_screen {
+        let hint = "find the session with `pi sessions list` and pass it with --session";
+        return fail_with_hint("--resume needs a terminal", Some(hint), Exit::Usage);
     }
     match arguments.mode {
         Some(Mode::Rpc) => rpc::run(arguments, environment).await,

@@ -12,7 +12,7 @@ use pi_tools::checkpoint::CheckpointError;
 use crate::exit::{Exit, fail_with_hint, on_write_error};
 use crate::hints::Hint;
 
-pub(super) enum Failure {
+pub(crate) enum Failure {
     /// An error to report, with its exit code.
     Error { message: String, hint: Option<String>, exit: Exit },
     /// Standard output could not be written.
@@ -52,6 +52,14 @@ impl Failure {
         match self {
             Self::Error { message, hint, exit } => fail_with_hint(message, hint.as_deref(), *exit),
             Self::Output(error) => on_write_error(error),
+        }
+    }
+
+    /// Returns the error in one sentence, for a screen.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Error { message, .. } => message.clone(),
+            Self::Output(error) => error.to_string(),
         }
     }
 

@@ -20,10 +20,12 @@ pub(super) use fork::fork;
 pub(super) use list::list;
 pub(super) use prune::prune;
 pub(super) use remove::remove;
+pub(crate) use remove::remove_session;
 pub(super) use rename::rename;
 pub(super) use search::search;
 pub(super) use show::show;
-pub(super) use store::{ShortIds, Store, shared_directory, title};
+pub(crate) use store::shared_directory;
+pub(super) use store::{ShortIds, Store, title};
 
 /// Runs `pi sessions export SESSION [FILE]`.
 pub(super) fn export(args: &CommandArgs) -> CommandResult {

@@ -32,7 +32,6 @@ pub(super) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", 
 const MODES: &[&str] = &["text", "json", "rpc"];
 const SCREENS: &[&str] = &["regular", "fullscreen"];
 const NO_EXTENSIONS: &str = "This version does not support extensions; omit the option.";
-const NO_SCREEN: &str = "Find the session with `pi sessions list` and pass it with --session.";
 
 pub(super) const fn option(flag: Flag, set: Set) -> Setting {
     Setting { flag, set }
@@ -149,7 +148,7 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.continue_latest = true),
     ),
     option(
-        Flag::new("resume", Session, "Select a session to resume").short("r").unavailable(NO_SCREEN),
+        Flag::new("resume", Session, "Select a session to resume").short("r"),
         Switch(|a| a.resume = true),
     ),
     option(

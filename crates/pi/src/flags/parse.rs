@@ -118,8 +118,7 @@ fn unknown_long(name: &str) -> String {
 
 /// Returns the message for the first option that is not implemented yet.
 fn unavailable(arguments: &Arguments) -> Option<String> {
-    let given =
-        [("resume", arguments.resume), ("extension", !arguments.extensions.paths.is_empty())];
+    let given = [("extension", !arguments.extensions.paths.is_empty())];
     let (name, _) = given.into_iter().find(|(_, given)| *given)?;
     let flag = all().map(|option| &option.flag).find(|flag| flag.long == name)?;
     Some(format!("--{name} is not available yet. {}", flag.unavailable?))

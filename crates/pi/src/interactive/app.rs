@@ -64,6 +64,15 @@ pub(super) enum Leave {
     Signal(crate::exit::Exit),
 }
 
+impl From<Leave> for std::process::ExitCode {
+    fn from(leave: Leave) -> Self {
+        match leave {
+            Leave::Quit => crate::exit::Exit::Success.into(),
+            Leave::Signal(exit) => exit.into(),
+        }
+    }
+}
+
 /// The times of keys that mean something when pressed twice.
 #[derive(Debug, Default)]
 pub(super) struct Presses {

@@ -7,6 +7,7 @@ mod compact;
 mod name;
 mod new;
 mod quit;
+mod resume;
 
 use super::app::App;
 
@@ -38,6 +39,7 @@ impl Command {
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("name", "Names this session", name::run).arguments("[name]"),
     Command::new("new", "Starts a new session", new::run),
+    Command::new("resume", "Continues another session", resume::run),
     Command::new("compact", "Summarizes the history to free context", compact::run)
         .arguments("[instructions]"),
     Command::new("quit", "Leaves pi", quit::run),

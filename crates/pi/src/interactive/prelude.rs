@@ -14,7 +14,6 @@ use super::app::Leave;
 use super::display::{Answered, Display};
 use super::event_loop::until;
 use super::keyboard::Keyboard;
-use super::keys;
 use super::panel::{Panel, PanelEvent};
 use super::preferences::Preferences;
 use super::signals::{Signal, Signals};
@@ -42,19 +41,19 @@ enum Woken {
 impl Prelude {
     /// Shows a panel until it closes. Returns its answer, `None` if the user cancelled.
     ///
-    /// Problems of the theme and of the keys are reported later, by the application.
+    /// Problems of the theme are reported later, by the application.
     pub(super) async fn ask<A>(
         &mut self,
         environment: &Environment,
         preferences: &Preferences,
+        keymap: &Keymap,
         panel: &mut dyn Panel<A>,
     ) -> Result<Option<A>, Leave> {
         let depth = self.display.capabilities.color_depth;
         let (mut themes, _) = Themes::new(preferences.theme.as_deref(), depth, environment, &[]);
-        let (keymap, _) = keys::load(environment);
         self.display.show_colors(&mut themes);
         self.display.request_frame_now();
-        let answer = self.run(&mut themes, &keymap, panel).await;
+        let answer = self.run(&mut themes, keymap, panel).await;
         self.display.clear();
         answer
     }

@@ -50,7 +50,9 @@ pub(in crate::commands) fn prune(args: &CommandArgs) -> CommandResult {
         if dry_run {
             size += size_of(&checkpoint_directory(&agent, &session.id));
         }
-        if !dry_run && let Err(failure) = remove_session(session, &agent) {
+        if !dry_run
+            && let Err(failure) = remove_session(session, &agent, |path| std::fs::remove_file(path))
+        {
             failure.report();
             failed = true;
             continue;

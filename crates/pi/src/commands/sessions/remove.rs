@@ -2,6 +2,7 @@
 //!
 //! Asks for confirmation on a terminal. Without a terminal, `--yes` is required.
 
+use std::fs::remove_file;
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -30,7 +31,7 @@ pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
         return Ok(success());
     }
     for session in &sessions {
-        remove_session(session, &store.environment.agent_directory)?;
+        remove_session(session, &store.environment.agent_directory, |path| remove_file(path))?;
         print(&format!("removed {}\n", session.path.display()));
     }
     remove_unused_contents(&store.environment.agent_directory)?;
@@ -59,11 +60,16 @@ fn plural(count: usize) -> String {
     if count == 1 { "this session".to_owned() } else { format!("these {count} sessions") }
 }
 
-/// Removes a session with its checkpoints, unless another process has it open.
-pub(super) fn remove_session(session: &SessionInfo, agent: &Path) -> Result<(), Failure> {
+/// Removes a session with its checkpoints, unless another process has it open. `remove` removes its
+/// file.
+pub(crate) fn remove_session(
+    session: &SessionInfo,
+    agent: &Path,
+    remove: impl FnOnce(&Path) -> std::io::Result<()>,
+) -> Result<(), Failure> {
     let path = &session.path;
     let lock = Session::open(path, &OpenOptions::append())?;
-    std::fs::remove_file(path).map_err(|error| cannot_remove(path, &error))?;
+    remove(path).map_err(|error| cannot_remove(path, &error))?;
     drop(lock);
     let checkpoints = checkpoint_directory(agent, &session.id);
     match std::fs::remove_dir_all(&checkpoints) {

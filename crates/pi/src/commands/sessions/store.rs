@@ -66,10 +66,7 @@ impl Store {
 }
 
 /// Returns the directory for all sessions, if the option, the environment or the settings set one.
-pub(in crate::commands) fn shared_directory(
-    environment: &Environment,
-    flag: Option<&str>,
-) -> Option<PathBuf> {
+pub(crate) fn shared_directory(environment: &Environment, flag: Option<&str>) -> Option<PathBuf> {
     // This setting does not depend on the trust in the project.
     let settings = SettingsStore::load(environment, false);
     let place = resolve_session_directory(environment, flag, &settings);
