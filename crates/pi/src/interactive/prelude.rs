@@ -70,9 +70,10 @@ impl Prelude {
             let now = Instant::now();
             if self.display.is_due(now) {
                 let size = self.display.size();
-                let view = View { width: size.columns, rows: size.rows, theme: themes.current() };
+                let theme = themes.current();
+                let view = View { width: size.columns, rows: size.rows, theme: &theme };
                 let lines = panel.render(view);
-                self.display.draw(&mut blocks, &lines, view, now);
+                self.display.draw(&mut blocks, &lines, &[], view, now);
             }
             let mut decoded = Vec::new();
             match self.wait(undecided, panel).await {
