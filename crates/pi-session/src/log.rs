@@ -145,9 +145,14 @@ impl Log {
         }
     }
 
-    /// Returns a reader of single lines.
+    /// Returns a reader of many lines, which reads ahead.
     pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { log: self, block: Vec::new(), start: 0 }
+        Reader { log: self, block: Vec::new(), start: 0, ahead: BLOCK }
+    }
+
+    /// Returns a reader of one line.
+    pub(crate) fn line_reader(&self) -> Reader<'_> {
+        Reader { ahead: 0, ..self.reader() }
     }
 }
 
@@ -156,6 +161,8 @@ pub(crate) struct Reader<'a> {
     log: &'a Log,
     block: Vec<u8>,
     start: u64,
+    /// Bytes that are read at once.
+    ahead: u64,
 }
 
 impl Reader<'_> {
@@ -168,7 +175,7 @@ impl Reader<'_> {
         let have = self.start..self.start + self.block.len() as u64;
         if span.offset < have.start || span.offset + len > have.end {
             self.start = span.offset;
-            let end = self.log.len().min(span.offset + len.max(BLOCK));
+            let end = self.log.len().min(span.offset + len.max(self.ahead));
             // The borrow of `block` ends here; the bytes stay in it.
             let _ = self.log.read(span.offset..end.max(span.offset), &mut self.block)?;
         }

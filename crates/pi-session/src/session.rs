@@ -261,12 +261,12 @@ impl Session {
 
     /// Reads the entry with this id.
     pub fn entry(&self, id: &str) -> Result<Entry, SessionError> {
-        self.read_entry(&mut self.log.reader(), self.find(id)?)
+        self.read_entry(&mut self.log.line_reader(), self.find(id)?)
     }
 
     /// Reads the line of an entry, exactly as it is in the file.
     pub fn raw_entry(&self, id: &str) -> Result<String, SessionError> {
-        self.raw_line(&mut self.log.reader(), self.find(id)?)
+        self.raw_line(&mut self.log.line_reader(), self.find(id)?)
     }
 
     /// Reads all entries, in file order.
