@@ -17,6 +17,29 @@ pub(crate) struct Explanation {
     pub(crate) exit: Exit,
 }
 
+/// The place where advice is read, which decides the commands that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// The command line: options and commands of the program.
+    CommandLine,
+    /// The interactive mode: slash commands.
+    Screen,
+}
+
+impl Reader {
+    fn choose<'a>(self, on_command_line: &'a str, on_screen: &'a str) -> &'a str {
+        match self {
+            Self::CommandLine => on_command_line,
+            Self::Screen => on_screen,
+        }
+    }
+
+    /// Returns the way to another model.
+    fn model(self) -> &'static str {
+        self.choose("--model", "/model")
+    }
+}
+
 /// Explains the failure of the last answer; `None` if it was not an error of the provider.
 pub(crate) fn explain_last(session: &AgentSession) -> Option<Explanation> {
     let messages = session.messages();
@@ -24,7 +47,7 @@ pub(crate) fn explain_last(session: &AgentSession) -> Option<Explanation> {
     // Only requests have a duration; other failures of a run do not concern the provider.
     failed.duration_ms?;
     let model = session.model()?;
-    Some(explain(&failed, &model, session.credential_source()))
+    Some(explain(&failed, &model, session.credential_source(), Reader::CommandLine))
 }
 
 /// Explains the failure of an answer.
@@ -32,6 +55,7 @@ pub(crate) fn explain(
     failed: &AssistantMessage,
     model: &Model,
     source: Option<CredentialSource>,
+    reader: Reader,
 ) -> Explanation {
     let error = failed.error_message.as_deref().unwrap_or_default();
     let error = if error.is_empty() { "Request error" } else { error };
@@ -47,11 +71,16 @@ pub(crate) fn explain(
     let is_key_error = error.starts_with("No API key") || error.contains(" cannot be resolved: ");
     let exit = if refused || is_key_error { Exit::NoModel } else { Exit::Failed };
     let hint = if refused {
-        Some(format!("check {}, and see `pi auth check --provider {provider}`", key(source, model)))
+        let check = format!("and see `pi auth check --provider {provider}`");
+        let next = reader.choose(&check, "or enter another one with /login");
+        Some(format!("check {}, {next}", key(source, model)))
     } else if is_context_overflow(failed, None) {
-        Some("the session does not fit into the model; start a new one, or use a model with a larger context window".to_owned())
+        let next = reader.choose("start a new one", "shorten it with /compact");
+        Some(format!(
+            "the session does not fit into the model; {next}, or use a model with a larger context window"
+        ))
     } else {
-        advice(error, status, model, source)
+        advice(error, status, model, source, reader)
     };
     Explanation { message, hint, exit }
 }
@@ -61,7 +90,9 @@ fn advice(
     status: Option<u16>,
     model: &Model,
     source: Option<CredentialSource>,
+    reader: Reader,
 ) -> Option<String> {
+    let select = reader.model();
     let (provider, url) = (&model.provider, &model.base_url);
     let contains = |part: &str| error.to_lowercase().contains(part);
     let in_file = |what: &str| match providers::provider(provider) {
@@ -77,23 +108,28 @@ fn advice(
     } else if contains("is not a valid url") {
         in_file("correct the address")
     } else if contains("connection refused") && is_local(url) {
-        format!("start the server at {url}, or choose another model with --model")
+        format!("start the server at {url}, or choose another model with {select}")
     } else if contains("connection error") || contains("connection timed out") {
         in_file("check the network")
     } else if is_html(error) || (status == Some(404) && error.trim().len() < 40) {
         in_file("check the address: this does not look like the API")
     } else if contains("stream ended") || contains("connection lost") {
-        "the server ended the answer early; run the prompt again, for example with `pi -c`"
-            .to_owned()
+        let next = reader
+            .choose("run the prompt again, for example with `pi -c`", "send the prompt again");
+        format!("the server ended the answer early; {next}")
     } else {
         match status? {
-            404 => format!("{provider} may not have this model; see --list-models {provider}"),
+            404 => {
+                let list = format!("see --list-models {provider}");
+                let next = reader.choose(&list, "choose another one with /model");
+                format!("{provider} may not have this model; {next}")
+            }
             429 => format!(
-                "the rate limit or quota of {provider} is used up; wait, or choose another model with --model"
+                "the rate limit or quota of {provider} is used up; wait, or choose another model with {select}"
             ),
             402 => format!("the account at {provider} has no credit left"),
             500.. => format!(
-                "{provider} has a problem; try again later, or choose another model with --model"
+                "{provider} has a problem; try again later, or choose another model with {select}"
             ),
             _ => return None,
         }
@@ -171,7 +207,33 @@ mod tests {
             error_message: Some(error.to_owned()),
             ..AssistantMessage::pending(&model)
         };
-        explain(&failed, &model, Some(CredentialSource::Variable("THE_KEY")))
+        explain(&failed, &model, Some(CredentialSource::Variable("THE_KEY")), Reader::CommandLine)
+    }
+
+    #[test]
+    fn advice_on_the_screen_names_slash_commands() {
+        let model: Model = serde_json::from_value(json!({
+            "id": "m", "provider": "p", "api": "openai-completions", "baseUrl": "http://[::1]:1",
+        }))
+        .unwrap();
+        let errors = [
+            ("401: no", "/login"),
+            ("404: {\"message\":\"The model m does not exist, or no access\"}", "/model"),
+            ("429: slow down", "/model"),
+            ("503: later", "/model"),
+            ("400: prompt is too long: 250000 tokens > 200000 maximum", "/compact"),
+            ("Stream ended without finish_reason", "send the prompt again"),
+            ("Connection error: Connection refused (os error 111)", "/model"),
+        ];
+        for (error, command) in errors {
+            let failed = AssistantMessage {
+                stop_reason: StopReason::Error,
+                error_message: Some(error.to_owned()),
+                ..AssistantMessage::pending(&model)
+            };
+            let hint = explain(&failed, &model, None, Reader::Screen).hint.unwrap();
+            assert!(hint.contains(command) && !hint.contains("--"), "{error}: {hint}");
+        }
     }
 
     #[test]

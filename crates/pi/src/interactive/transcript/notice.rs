@@ -7,7 +7,7 @@ use pi_tui::{Line, Token};
 use super::layout::{padded, text_lines};
 use super::options::{Look, Shared};
 use super::slot::Draw;
-use crate::provider_errors;
+use crate::provider_errors::{self, Reader};
 
 /// A dim line.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ fn explained(answer: &AssistantMessage, shared: &Shared) -> Notice {
         // Only requests have a duration; other failures of a run do not concern the provider.
         (Some(session), Some(model)) if answer.duration_ms.is_some() => {
             let source = session.credential_source();
-            let explained = provider_errors::explain(answer, &model, source);
+            let explained = provider_errors::explain(answer, &model, source, Reader::Screen);
             (explained.message, explained.hint)
         }
         _ if error.is_empty() => ("the request failed without a reason".to_owned(), None),
