@@ -139,7 +139,8 @@ pub(super) fn build(parts: Parts) -> App {
         hide_thinking: preferences.hide_thinking,
         expanded: false,
         hyperlinks: display.capabilities.hyperlinks,
-        show_images: preferences.show_images,
+        // None until the display passes the protocol of images to the screen.
+        images: None,
         mermaid: preferences.mermaid.clone(),
         hidden_thinking_label: None,
         expand_key: keymap.label("app.tools.expand"),

@@ -170,6 +170,7 @@ impl Draw for Card {
         let call = Call {
             name: &self.name,
             arguments: self.arguments(),
+            is_streaming: !self.is_complete() && self.is_pending(),
             output,
             progress: self.progress,
             time,

@@ -20,8 +20,8 @@ pub(in crate::interactive) struct Options {
     pub(in crate::interactive) expanded: bool,
     /// The terminal has hyperlinks.
     pub(in crate::interactive) hyperlinks: bool,
-    /// The terminal has images, and the user wants them.
-    pub(in crate::interactive) show_images: bool,
+    /// Images; `None` if the terminal has none, or the user wants none.
+    pub(in crate::interactive) images: Option<ImageLimits>,
     /// The setting `markdown.mermaid`.
     pub(in crate::interactive) mermaid: String,
     /// The working directory, which relative paths of tools begin at.
@@ -34,6 +34,15 @@ pub(in crate::interactive) struct Options {
     pub(in crate::interactive) expand_key: String,
 }
 
+/// The size of images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::interactive) struct ImageLimits {
+    /// Width and height of a cell, in pixels.
+    pub(in crate::interactive) cell: (u16, u16),
+    /// Columns that an image may cover.
+    pub(in crate::interactive) columns: usize,
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -42,7 +51,7 @@ impl Default for Options {
             hide_thinking: false,
             expanded: false,
             hyperlinks: false,
-            show_images: false,
+            images: None,
             mermaid: "streaming".to_owned(),
             cwd: PathBuf::new(),
             home: None,

@@ -18,7 +18,7 @@ pub(super) fn text_of<'a>(content: &'a [UserBlock], look: Look<'_>) -> Cow<'a, s
         .iter()
         .filter_map(|block| match block {
             UserBlock::Text(text) => Some(Cow::Borrowed(text.text.as_str())),
-            UserBlock::Image(_) if look.options.show_images => None,
+            UserBlock::Image(image) if images::is_shown(image, look) => None,
             UserBlock::Image(image) => Some(Cow::Owned(images::fallback(image))),
             UserBlock::Unknown(_) => None,
         })
@@ -59,6 +59,17 @@ pub(super) fn first_lines(source: &str, most: usize) -> (&str, usize) {
             (shown, count_lines(rest))
         }
         None => (source, 0),
+    }
+}
+
+/// Returns the last `most` lines, and the number of the others before them.
+pub(super) fn last_lines(source: &str, most: usize) -> (usize, &str) {
+    match source.rmatch_indices('\n').nth(most.saturating_sub(1)) {
+        Some((at, _)) => {
+            let (before, last) = source.split_at(at);
+            (count_lines(before) + 1, last.strip_prefix('\n').unwrap_or(last))
+        }
+        None => (0, source),
     }
 }
 

@@ -36,7 +36,8 @@ pub(super) struct Slot<T> {
     shared: Shared,
     content: T,
     toggled: bool,
-    lines: Option<(Key, Lines)>,
+    /// In a box: a long session has many slots, and few are drawn.
+    lines: Option<Box<(Key, Lines)>>,
 }
 
 /// A slot that the transcript changes while the screen shows it.
@@ -87,10 +88,10 @@ impl<T: Draw> Toggle for Slot<T> {
 impl<T: Draw> Block for Slot<T> {
     fn render(&mut self, view: View<'_>) -> Lines {
         let key = (view.key(), self.shared.generation(), pi_tui::highlight::generation());
-        if let Some((drawn, lines)) = &self.lines
-            && *drawn == key
+        if let Some(drawn) = &self.lines
+            && drawn.0 == key
         {
-            return Rc::clone(lines);
+            return Rc::clone(&drawn.1);
         }
         let options = self.shared.options();
         let look = Look { view, options: &options, toggled: self.toggled };
@@ -100,7 +101,7 @@ impl<T: Draw> Block for Slot<T> {
             *line = pi_tui::text::truncate(line, view.width, "");
         }
         let lines: Lines = drawn.into();
-        self.lines = Some((key, Rc::clone(&lines)));
+        self.lines = Some(Box::new((key, Rc::clone(&lines))));
         lines
     }
 

@@ -372,6 +372,7 @@ fn call<'a>(
     Call {
         name,
         arguments,
+        is_streaming: false,
         output: result
             .map(|result| Output { content: &result.content, details: result.details.as_ref() }),
         progress: match result {

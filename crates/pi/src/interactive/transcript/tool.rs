@@ -48,6 +48,8 @@ pub(super) struct Call<'a> {
     pub(super) name: &'a str,
     /// The arguments; while they stream, the part that has arrived.
     pub(super) arguments: &'a Map<String, Value>,
+    /// The arguments are still arriving.
+    pub(super) is_streaming: bool,
     pub(super) output: Option<Output<'a>>,
     pub(super) progress: Progress,
     pub(super) time: Option<Time>,

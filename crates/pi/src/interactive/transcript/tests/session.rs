@@ -68,7 +68,7 @@ impl TestSession {
         }
     }
 
-    /// Checks that the log gives the same lines, whatever is expanded and at some widths.
+    /// Checks that the log gives the same lines, expanded or not, at some widths.
     fn check(&mut self) {
         let mut stored = Transcript::new(options());
         stored.rebuild(&self.session, Vec::new());

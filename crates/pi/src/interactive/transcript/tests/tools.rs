@@ -6,7 +6,7 @@ use pi_protocol::UserBlock;
 use pi_tui::{Theme, Token, View};
 use serde_json::{Value, json};
 
-use super::super::options::{Look, Options};
+use super::super::options::{ImageLimits, Look, Options};
 use super::super::tool::{Call, Output, Progress, Time, render};
 use super::{drawn, options};
 
@@ -20,6 +20,7 @@ struct Case {
     time: Option<Time>,
     preview: Option<&'static str>,
     is_known: bool,
+    is_streaming: bool,
 }
 
 fn case(name: &'static str, arguments: Value) -> Case {
@@ -32,6 +33,7 @@ fn case(name: &'static str, arguments: Value) -> Case {
         time: None,
         preview: None,
         is_known: true,
+        is_streaming: false,
     }
 }
 
@@ -66,6 +68,7 @@ impl Case {
         Call {
             name: self.name,
             arguments: self.arguments.as_object().unwrap(),
+            is_streaming: self.is_streaming,
             output: has_output
                 .then_some(Output { content: &self.content, details: self.details.as_ref() }),
             progress: self.progress,
@@ -153,6 +156,10 @@ fn write() {
     let content: String = (1..=14).map(|number| format!("# {number}\n")).collect();
     let shown = all(&[
         case("write", json!({ "path": "out/new" })).pending(),
+        Case {
+            is_streaming: true,
+            ..case("write", json!({ "path": "long", "content": numbered(70) })).pending()
+        },
         case("write", json!({ "path": "out/new", "content": content }))
             .text("Successfully wrote to out/new"),
         case("write", json!({ "path": "a.txt/y", "content": "no\n" }))
@@ -204,6 +211,27 @@ fn other_tools() {
         case("ping", json!({})).pending(),
     ]);
     insta::assert_snapshot!(shown);
+}
+
+/// A terminal with images shows them below the box, in their own proportions.
+#[test]
+fn images() {
+    let data = "iVBORw0KGgoAAAANSUhEUgAAASwAAADICAYAAABS39xV";
+    let case = Case {
+        content: vec![UserBlock::image(data, "image/png"), UserBlock::image("AA==", "image/webp")],
+        ..case("read", json!({ "path": "big.png" }))
+    };
+    let limits = ImageLimits { cell: (10, 20), columns: 20 };
+    let options = Options { images: Some(limits), expanded: true, ..options() };
+    let theme = Theme::dark();
+    let view = View { width: 40, rows: 24, theme: &theme };
+    let lines = render(&case.call(), Look { view, options: &options, toggled: false });
+    let at = lines.iter().position(|line| line.image.is_some()).expect("an image");
+    let image = lines[at].image.as_ref().unwrap();
+    assert_eq!((image.columns, image.rows), (20, 7));
+    assert_eq!(lines.len(), at + 7);
+    let text: String = lines.iter().map(|line| line.text()).collect();
+    assert!(text.contains("[Image: [image/webp]]") && !text.contains("image/png"), "{text}");
 }
 
 /// Arguments of the wrong type, as models send them, are shown and do no harm.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pi_protocol::UserBlock;
 use pi_tui::{Line, Token};
 
 use crate::interactive::transcript::code;
@@ -27,7 +28,9 @@ pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) 
     if call.has_failed() {
         add_part(&mut lines, head(&text, ERROR_LINES, look.is_expanded(), output, look));
     } else if look.is_expanded() && !text.trim().is_empty() {
-        let is_image = call.output.is_some_and(|output| output.content.len() > 1);
+        let is_image = call.output.is_some_and(|output| {
+            output.content.iter().any(|block| matches!(block, UserBlock::Image(_)))
+        });
         let content = match path {
             Some(path) if !is_image => code::highlighted(text.trim_end(), path, look),
             _ => head(&text, 0, true, output, look),

@@ -5,11 +5,15 @@ use pi_tui::{Line, Token};
 use crate::interactive::transcript::code;
 use crate::interactive::transcript::layout::{expand_hint, text_lines};
 use crate::interactive::transcript::options::Look;
-use crate::interactive::transcript::output::{counted, first_lines};
+use crate::interactive::transcript::output::{counted, first_lines, last_lines};
 use crate::interactive::transcript::tool::{Call, add_part, short_path, title};
 
 /// Lines of content in a collapsed box.
 const LINES: usize = 10;
+
+/// Lines of content in an expanded box while the content arrives. All of them would be highlighted
+/// with every frame.
+const STREAMED_LINES: usize = 60;
 
 /// Returns the content of the box.
 pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) -> Vec<Line> {
@@ -18,9 +22,24 @@ pub(in crate::interactive::transcript) fn body(call: &Call<'_>, look: Look<'_>) 
     let mut lines = vec![title("write", shown.as_deref(), look)];
     let content = call.argument("content");
     if let Some(content) = content.as_deref().map(str::trim_end).filter(|text| !text.is_empty()) {
-        let (visible, left) =
-            if look.is_expanded() { (content, 0) } else { first_lines(content, LINES) };
-        let mut part = code::highlighted(visible, path.as_deref().unwrap_or_default(), look);
+        let path = path.as_deref().unwrap_or_default();
+        let (earlier, visible, left) = match (look.is_expanded(), call.is_streaming) {
+            (false, _) => {
+                let (first, left) = first_lines(content, LINES);
+                (0, first, left)
+            }
+            (true, false) => (0, content, 0),
+            (true, true) => {
+                let (earlier, last) = last_lines(content, STREAMED_LINES);
+                (earlier, last, 0)
+            }
+        };
+        let mut part = Vec::new();
+        if earlier > 0 {
+            let remark = format!("... ({})", counted(earlier, "earlier"));
+            part.push(Line::styled(remark, look.view.theme.fg(Token::Muted)));
+        }
+        part.extend(code::highlighted(visible, path, look));
         if left > 0 {
             let remark = format!("... ({}, {} total, ", counted(left, "more"), left + LINES);
             part.push(expand_hint(remark, look));
