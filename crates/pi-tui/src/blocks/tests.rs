@@ -23,6 +23,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn heights_agree_with_a_list(steps in steps()) {
         let mut heights = Heights::default();

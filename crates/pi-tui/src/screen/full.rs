@@ -91,12 +91,11 @@ impl FullScreen {
         self.images.protocol = protocol;
     }
 
-    /// Changes the size.
+    /// Changes the size. The next frame writes everything, also if the size is the same again after
+    /// a window was dragged: the terminal cut what was on the screen.
     pub fn resize(&mut self, size: Size) {
-        if size != self.size {
-            self.size = size;
-            self.forget();
-        }
+        self.size = size;
+        self.forget();
     }
 
     /// Returns the size of the terminal.

@@ -145,8 +145,7 @@ impl Viewport {
     fn keep_anchor(&mut self, blocks: &mut Blocks, view: View<'_>) {
         let Some(place) = self.anchor else { return };
         if !blocks.contains(place.block) {
-            let near = blocks.at_row(self.top_row);
-            self.anchor = near.map(|(block, line)| Place { block, line });
+            self.anchor = place_at(self.top_row, blocks, view);
             return;
         }
         let height = blocks.lines(place.block, view).len();
@@ -175,7 +174,7 @@ impl Viewport {
                 return;
             }
             Scroll::Row(row) => {
-                self.anchor = blocks.at_row(row).map(|(block, line)| Place { block, line });
+                self.anchor = place_at(row, blocks, view);
                 return;
             }
             Scroll::PreviousPrompt | Scroll::NextPrompt => {
@@ -236,6 +235,14 @@ impl Viewport {
             }
         }
     }
+}
+
+/// Returns the place at a row of the document. The height of its block may be an estimate, so the
+/// line is corrected.
+fn place_at(row: usize, blocks: &mut Blocks, view: View<'_>) -> Option<Place> {
+    let (block, line) = blocks.at_row(row)?;
+    let height = blocks.lines(block, view).len();
+    Some(Place { block, line: line.min(height.saturating_sub(1)) })
 }
 
 /// Returns the place some lines above another; the first line if there are not so many.

@@ -85,9 +85,7 @@ impl RegularScreen {
     /// draw no frame between the notice of a new size and this call: its rows would not be where
     /// they were.
     pub fn resize(&mut self, size: Size, out: &mut Vec<u8>) {
-        if size == self.size {
-            return;
-        }
+        // The size may be the same again after a window was dragged: what was on the screen is not.
         self.size = size;
         if self.rows.is_empty() {
             return;
@@ -164,9 +162,9 @@ impl RegularScreen {
         let (index, above) = first.unwrap_or((current, within.min(cursor_row)));
 
         self.position = match lines.get(index).and_then(|line| line.source) {
-            Some((block, mark)) => {
-                Position { block: Some(block), mark, width: self.position.width }
-            }
+            // The line may have been written for another width than the last frame: it is found
+            // again by its text.
+            Some((block, mark)) => Position { block: Some(block), mark, width: 0 },
             None => self.end_of_rows(),
         };
         lines.truncate(index);

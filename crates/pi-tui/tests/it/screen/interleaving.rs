@@ -163,6 +163,58 @@ proptest! {
     }
 }
 
+/// Returns a dock like that of an editor: borders as wide as the terminal, a caret somewhere.
+fn editor(columns: usize, caret: usize) -> Vec<Line> {
+    let caret = caret.min(columns - 1);
+    let mut input = Line::plain("+".repeat(caret));
+    input.push(" ", pi_tui::Style::PLAIN.inverse());
+    input.pad_to(columns, pi_tui::Style::PLAIN);
+    input.caret = Some(caret);
+    let border = || Line::plain("─".repeat(columns));
+    vec![border(), input, border(), Line::plain("#".repeat(columns))]
+}
+
+fn drags() -> impl Strategy<Value = Vec<(Vec<(usize, usize)>, usize, String)>> {
+    let size = (40..81usize, 16..25usize);
+    let sizes = prop::collection::vec(size, 1..5);
+    prop::collection::vec((sizes, 0..81usize, texts()), 1..20)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: 64, failure_persistence: None, ..ProptestConfig::default()
+    })]
+
+    /// A window is dragged through several sizes before the program notices the last one.
+    #[test]
+    fn a_dragged_window_leaves_one_dock(drags in drags()) {
+        let mut stage = Stage::new(80, 24);
+        stage.dock = editor(80, 3);
+        stage.start_at_beginning();
+        let mut expected = String::new();
+        // On a terminal that is nearly empty, the emulator moves the dock itself into the scrollback.
+        for _ in 0..40 {
+            push(&mut stage.blocks, "an earlier line");
+            expected += "anearlierline";
+        }
+        stage.draw();
+        for (sizes, caret, text) in drags {
+            for (columns, rows) in &sizes {
+                stage.terminal.resize(*columns, *rows);
+            }
+            let (columns, rows) = sizes[sizes.len() - 1];
+            stage.dock = editor(columns, caret);
+            stage.resize(columns, rows);
+            push(&mut stage.blocks, &text);
+            expected += &squeezed(&text);
+            stage.draw();
+            let dock: String = stage.dock.iter().map(|line| squeezed(&line.text())).collect();
+            let found = squeezed(&stage.history().concat());
+            prop_assert_eq!(found, format!("{expected}{dock}"), "at {:?}", sizes);
+        }
+    }
+}
+
 #[test]
 fn the_smallest_terminals_are_drawn() {
     for (columns, rows) in [(1, 1), (1, 3), (2, 2), (3, 1)] {

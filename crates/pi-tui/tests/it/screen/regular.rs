@@ -353,3 +353,36 @@ fn a_terminal_that_does_not_answer_is_assumed_to_keep_the_end_at_the_bottom() {
     let expected: Vec<String> = (0..20).map(|number| format!("line {number}")).collect();
     assert_eq!(stage.history()[..20], expected);
 }
+
+#[test]
+fn a_frame_without_change_writes_nothing_after_a_resize_to_the_same_size() {
+    let mut stage = Stage::new(40, 8);
+    for number in 0..20 {
+        push(&mut stage.blocks, &format!("line {number}"));
+    }
+    stage.draw();
+    let before = stage.history();
+    // The window was smaller for a moment; the terminal lost the rows below its cursor.
+    stage.dock[0].caret = Some(0);
+    stage.draw();
+    stage.terminal.resize(40, 5);
+    stage.terminal.resize(40, 8);
+    assert_ne!(stage.history(), before);
+    stage.resize(40, 8);
+    assert_eq!(stage.history(), before);
+    stage.draw();
+    assert_eq!(stage.written, b"");
+}
+
+#[test]
+fn a_line_that_was_written_for_another_width_comes_back_once() {
+    let mut stage = Stage::new(12, 8);
+    let words: String = (0..20).map(|number| format!("w{number} ")).collect();
+    push(&mut stage.blocks, &words);
+    stage.draw();
+    // Some lines of the narrow terminal are in the scrollback; a taller terminal shows them again.
+    stage.resize(58, 8);
+    stage.resize(58, 12);
+    let all = stage.history().concat().replace(['-', '>', ' '], "");
+    assert_eq!(all, words.replace(' ', ""));
+}
