@@ -2,6 +2,16 @@
 //!
 //! In normal and visual mode the keys that type text are commands; everything else passes. Keys are
 //! collected until they are a command ([`parse`]), which is then run on the buffer.
+//!
+//! Supported are counts and
+//! - motions: `h j k l w W b B e E 0 ^ $ gg G f F t T ; ,`; `j` and `k` move by rows of the screen,
+//!   and through the history at the last and first one;
+//! - operators with motions, lines and objects: `d c y`, `dd cc yy`, `iw aw iW aW`, quotes and
+//!   brackets (`i" a( ib i{`);
+//! - `x X s S D C Y p P r ~ J u ctrl+r .`, `i a I A o O`, `v V` with `o`.
+//!
+//! There is one register, which is not the kill ring. Changes of a selection are not repeated by
+//! `.`.
 
 mod change;
 mod motion;

@@ -145,6 +145,10 @@ impl Editor {
                 line.push_span(Span::layout(" ", Style::PLAIN.inverse()));
             }
         }
+        // Characters that are never written may stand between others that then join and grow.
+        if line.width() > width {
+            line = text::truncate(&line, width, "");
+        }
         line.end = if is_last { LineEnd::Hard } else { LineEnd::Joined };
         line
     }

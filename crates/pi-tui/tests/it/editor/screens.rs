@@ -300,3 +300,13 @@ fn secrets_show_their_end() {
     input.handle(&pi_tui::input::Input::Paste("sk-12\n34567\n".to_owned()), &super::keymap());
     assert_eq!(input.text(), "sk-1234567");
 }
+
+#[test]
+fn hidden_characters_do_not_widen_a_row() {
+    let mut harness = Harness::new();
+    harness.editor.set_text(&"☺\u{202e}\u{fe0f}".repeat(50));
+    for width in 1..20 {
+        harness.screen(width, 24);
+        harness.keys("left left");
+    }
+}
