@@ -35,8 +35,8 @@ pub use compact::{
     CompactionError, CompactionOutcome, CompactionPlan, SummaryStatus, Verification, compact,
 };
 pub use cut::{Cut, find_cut};
-pub(crate) use estimate::counted_since_compaction;
 pub use estimate::{ContextTokens, context_tokens, message_tokens, projected_tokens};
+pub(crate) use estimate::{counted_since_compaction, counted_tokens};
 pub use files::{FileLists, FileOps};
 pub use prepare::{CompactionPreparation, prepare};
 pub use recovery::plan_recovery;

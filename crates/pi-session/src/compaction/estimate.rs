@@ -104,7 +104,7 @@ fn is_counted(projected: &ProjectedEntry) -> bool {
 }
 
 /// Returns the count of a provider, unless the request failed.
-pub(super) fn counted_tokens(message: &AssistantMessage) -> Option<u64> {
+pub(crate) fn counted_tokens(message: &AssistantMessage) -> Option<u64> {
     if message.stop_reason.is_failure() {
         return None;
     }

@@ -5,7 +5,11 @@ use serde::Serialize;
 
 use super::Session;
 use crate::SessionError;
-use crate::compaction::{counted_since_compaction, projected_tokens};
+use crate::compaction::{
+    counted_since_compaction, counted_tokens, message_tokens, projected_tokens,
+};
+use crate::log::Kind;
+use crate::projection;
 
 /// Numbers of messages, tokens and US dollars over the entries of all branches. Tokens and cost
 /// include summaries and other requests that produced no message.
@@ -90,12 +94,41 @@ impl Session {
     /// Returns the size of the context in tokens. `None` after a compaction, until a provider has
     /// counted again: earlier counts refer to another context.
     pub fn context_tokens(&mut self) -> Result<Option<u64>, SessionError> {
+        if let Some(tokens) = self.counted_at_end()? {
+            return Ok(Some(tokens));
+        }
         let entries = self.projection()?;
         let compacted = entries
             .first()
             .is_some_and(|first| matches!(first.entry.body, EntryBody::Compaction(_)));
         let known = !compacted || counted_since_compaction(&entries);
         Ok(known.then(|| projected_tokens(&entries).tokens))
+    }
+
+    /// Returns the last count of a provider and an estimate of what follows it. Reads from the end,
+    /// so the cost does not depend on the length of the session. `None` if there is no count, or
+    /// the context was changed after it.
+    fn counted_at_end(&self) -> Result<Option<u64>, SessionError> {
+        let mut reader = self.log.reader();
+        let mut later: u64 = 0;
+        for index in self.tree.walk_up(self.leaf) {
+            match self.tree.node(index).kind {
+                Kind::Compaction | Kind::ContextEdit => return Ok(None),
+                Kind::Message(_) | Kind::BranchSummary | Kind::CustomMessage => {}
+                _ => continue,
+            }
+            let entry = match self.read_entry(&mut reader, index) {
+                Err(SessionError::Damaged { .. }) => return Ok(None),
+                entry => entry?,
+            };
+            for message in projection::messages(&entry, None).iter().rev() {
+                if let Some(counted) = message.as_assistant().and_then(|one| counted_tokens(one)) {
+                    return Ok(Some(counted.saturating_add(later)));
+                }
+                later = later.saturating_add(message_tokens(message));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the statistics of the session. Reads all entries.

@@ -63,7 +63,7 @@ pub(super) fn session_started(app: &mut App) {
     app.completions.refresh(&app.session);
     app.footer.refresh(&app.session);
     app.display.set_title(&app.session);
-    count_totals(app);
+    app.footer.is_uncounted = true;
 }
 
 /// Builds the transcript from the log.
@@ -74,7 +74,8 @@ pub(super) fn rebuild(app: &mut App) {
 }
 
 /// Reads the usage of all answers of the log, on another thread: the log may be long.
-fn count_totals(app: &mut App) {
+pub(super) fn count_totals(app: &mut App) {
+    app.footer.is_uncounted = false;
     let (id, file) = (app.session.id(), app.session.file());
     let Some(file) = file.filter(|file| file.exists()) else { return };
     let count = move || {

@@ -35,6 +35,8 @@ pub(super) struct Footer {
     pub(super) branch: Option<String>,
     pub(super) name: Option<String>,
     pub(super) totals: Totals,
+    /// The totals of the log are not known yet. They are counted after the first frame.
+    pub(super) is_uncounted: bool,
     /// Cache hits of the last answer, in percent.
     pub(super) cache_hit: Option<f64>,
     pub(super) is_subscription: bool,

@@ -5,7 +5,7 @@ use std::time::Instant;
 use pi_tui::{PlacedOverlay, View};
 
 use super::app::App;
-use super::{dock, search};
+use super::{dock, events, search};
 
 /// Draws a frame if one is due and the terminal is ready for it.
 pub(super) fn draw_if_due(app: &mut App, now: Instant) {
@@ -18,6 +18,9 @@ pub(super) fn draw_if_due(app: &mut App, now: Instant) {
     let dock = dock::render(app, view, now);
     let overlays: Vec<PlacedOverlay> = search::render(app, view).into_iter().collect();
     app.display.draw(app.transcript.blocks(), &dock, &overlays, view, now);
+    if app.footer.is_uncounted {
+        events::count_totals(app);
+    }
 }
 
 /// Returns the time at which something changes by itself.

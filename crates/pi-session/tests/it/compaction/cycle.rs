@@ -215,6 +215,9 @@ fn the_size_is_known_from_the_first_count_after_a_compaction() {
     answer.usage.input = 500;
     session.append_message(Message::Assistant(answer.into())).unwrap();
     assert_eq!(session.context_tokens().unwrap(), Some(500));
+    // What follows the count is estimated: four characters per token.
+    session.append_message(Message::user("12345678")).unwrap();
+    assert_eq!(session.context_tokens().unwrap(), Some(502));
     // The edit makes the count useless, but not the context unknown.
     session.append_context_edit(&kept, None).unwrap();
     let tokens = session.context_tokens().unwrap();
