@@ -127,7 +127,9 @@ impl Display {
 
     /// Returns the decoder for the input of this terminal.
     pub(super) fn decoder(&self) -> Decoder {
-        Decoder::new(self.capabilities.timing)
+        let mut decoder = Decoder::new(self.capabilities.timing);
+        decoder.set_erase(self.terminal.erase_byte());
+        decoder
     }
 
     /// Returns the modes that the screen needs.
@@ -259,7 +261,10 @@ impl Display {
                 Answered::Nothing
             }
             Some(Change::Colors) => Answered::Colors,
-            Some(Change::Appearance(appearance)) => Answered::Appearance(appearance),
+            Some(Change::Appearance(appearance)) => {
+                self.output.write(self.startup.questions_about_colors());
+                Answered::Appearance(appearance)
+            }
             _ => Answered::Nothing,
         }
     }
@@ -376,7 +381,9 @@ impl Display {
         self.output.write(out);
         self.output.flush(FLUSH_TIMEOUT);
         self.keyboard.pause();
-        self.paused = self.terminal.suspend().ok();
+        // A terminal that is gone is noticed with the next frame; its modes are those of now.
+        let modes = self.terminal.modes();
+        self.paused = Some(self.terminal.suspend().unwrap_or(modes));
     }
 
     /// Takes the terminal back.
