@@ -19,6 +19,7 @@ mod dock;
 mod event_loop;
 mod events;
 mod external_editor;
+mod flash;
 mod footer;
 mod frame;
 mod header;
@@ -66,7 +67,7 @@ use preferences::Preferences;
 use prelude::Prelude;
 use signals::Signals;
 use tasks::Tasks;
-use ui::ScreenUi;
+use ui::{ScreenUi, UiRequest};
 
 use crate::arguments::Arguments;
 use crate::commands::sessions::shared_directory;
@@ -111,6 +112,8 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     }
     let (ui, requests) = ScreenUi::new();
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
+    let waker = ui.clone();
+    pi_tui::highlight::on_ready(move || waker.send(UiRequest::Redraw));
     let agent = Box::pin(setup::create_silently(arguments, options, interface, RunMode::Tui));
     let agent = match agent.await {
         Ok(agent) => agent,

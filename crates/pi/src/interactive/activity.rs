@@ -98,7 +98,7 @@ impl Activity {
             Work::Answering => self.message.clone().unwrap_or_else(|| "Working".to_owned()),
             Work::Retrying { attempt, of, until } => {
                 let left = until.saturating_duration_since(now).as_secs_f64().ceil();
-                format!("Retry {attempt}/{of} in {left}s ({cancel})")
+                format!("Retrying ({attempt}/{of}) in {left}s ({cancel})")
             }
             Work::Compacting(CompactionReason::Manual) => format!("Compacting ({cancel})"),
             Work::Compacting(CompactionReason::Overflow) => {

@@ -15,6 +15,7 @@ use pi_tui::input::Keymap;
 use super::activity::Activity;
 use super::completion::Completions;
 use super::display::Display;
+use super::flash::Flash;
 use super::footer::Footer;
 use super::panel::{Panel, PanelId, Panels};
 use super::preferences::Preferences;
@@ -50,6 +51,7 @@ pub(super) struct App {
     /// The search in the transcript, while it is open.
     pub(super) search: Option<SearchBox>,
     pub(super) footer: Footer,
+    pub(super) flash: Flash,
     pub(super) presses: Presses,
     /// Set when the program ends.
     pub(super) exit: Option<Leave>,
@@ -84,6 +86,14 @@ impl App {
     /// Shows a line that the next one may replace.
     pub(super) fn status(&mut self, text: impl Into<String>) {
         self.transcript.status(text.into());
+    }
+
+    /// Shows a message that needs no place in the transcript.
+    pub(super) fn flash(&mut self, text: impl Into<String>) {
+        match self.display.is_fullscreen() {
+            true => self.flash.show(text.into(), Instant::now()),
+            false => self.status(text),
+        }
     }
 
     /// Shows an error.
@@ -172,6 +182,7 @@ pub(super) fn build(parts: Parts) -> App {
         panels: Panels::default(),
         search: None,
         footer,
+        flash: Flash::default(),
         presses: Presses::default(),
         exit: None,
     };

@@ -381,18 +381,17 @@ impl Display {
         self.output.write(out);
         self.output.flush(FLUSH_TIMEOUT);
         self.keyboard.pause();
-        // A terminal that is gone is noticed with the next frame; its modes are those of now.
-        let modes = self.terminal.modes();
-        self.paused = Some(self.terminal.suspend().unwrap_or(modes));
+        self.paused = self.terminal.suspend().ok();
     }
 
     /// Takes the terminal back.
     pub(super) fn resume(&mut self) {
-        if let Some(modes) = self.paused.take() {
-            // A terminal that is gone is noticed with the next frame.
-            let _ = self.terminal.resume(modes);
-            self.keyboard.resume();
-        }
+        // A terminal that is gone is noticed with the next frame.
+        let _ = match self.paused.take() {
+            Some(modes) => self.terminal.resume(modes),
+            None => self.terminal.raw().and_then(|()| self.terminal.enable(&self.modes(), &[])),
+        };
+        self.keyboard.resume();
         self.use_size();
         self.redraw();
     }

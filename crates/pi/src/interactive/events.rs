@@ -26,9 +26,11 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
             app.footer.totals.add(&message.usage);
             let usage = &message.usage;
             let read = usage.input + usage.cache_read + usage.cache_write;
-            if read > 0 {
-                app.footer.cache_hit = Some(usage.cache_read as f64 * 100.0 / read as f64);
-            }
+            let hit = usage.cache_read as f64 * 100.0 / read as f64;
+            app.footer.cache_hit = (read > 0).then_some(hit);
+            app.footer.refresh(&app.session);
+        }
+        SessionEvent::MessageEnd { .. } | SessionEvent::TurnStart { .. } => {
             app.footer.refresh(&app.session);
         }
         SessionEvent::CompactionEnd { result, .. } => {
@@ -47,6 +49,10 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
             refresh_branch(app);
             app.footer.refresh(&app.session);
             submit::flush_after_compaction(app);
+            // A run that failed leaves its queue, which nothing would deliver.
+            if !app.session.is_streaming() && app.session.queued_count() > 0 {
+                submit::dequeue(app);
+            }
         }
         _ => {}
     }

@@ -16,7 +16,8 @@ pub(super) fn draw_if_due(app: &mut App, now: Instant) {
     let size = app.display.size();
     let view = View { width: size.columns, rows: size.rows, theme: &theme };
     let dock = dock::render(app, view, now);
-    let overlays: Vec<PlacedOverlay> = search::render(app, view).into_iter().collect();
+    let overlays: Vec<PlacedOverlay> =
+        search::render(app, view).into_iter().chain(app.flash.render(view)).collect();
     app.display.draw(app.transcript.blocks(), &dock, &overlays, view, now);
     if app.footer.is_uncounted {
         events::count_totals(app);
@@ -29,6 +30,7 @@ pub(super) fn next_wake(app: &App, now: Instant) -> Option<Instant> {
         app.display.next_wake(),
         app.activity.next_frame(now),
         app.transcript.next_tick(now),
+        app.flash.deadline(),
         search::is_running(app).then_some(now),
     ];
     times.into_iter().flatten().min()
@@ -38,6 +40,9 @@ pub(super) fn next_wake(app: &App, now: Instant) -> Option<Instant> {
 pub(super) fn on_time(app: &mut App, now: Instant) {
     app.display.on_time(now);
     search::step(app);
+    if app.flash.expire(now) {
+        app.display.request_frame_now();
+    }
     if app.transcript.next_tick(now).is_some_and(|at| at <= now) {
         app.transcript.tick(now);
     }

@@ -66,9 +66,7 @@ fn abort(app: &mut App) {
     app.tasks.spawn(aborted, |app, texts| {
         let mut queued = texts.steering;
         queued.extend(texts.follow_up);
-        if !queued.is_empty() {
-            submit::restore(app, queued);
-        }
+        submit::take_back(app, queued);
     });
 }
 

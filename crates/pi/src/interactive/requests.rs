@@ -18,6 +18,7 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
         }
         UiRequest::Dialog { answer, .. } => drop(answer),
         UiRequest::Custom { answer, .. } => drop(answer),
+        UiRequest::Redraw => app.transcript.blocks().touch_all(),
         UiRequest::Mount { .. } | UiRequest::AddCompletions(_) => {}
     }
 }

@@ -38,12 +38,20 @@ pub(super) fn dequeue(app: &mut App) -> bool {
         let mut taken = waiting;
         taken.extend(texts.steering);
         taken.extend(texts.follow_up);
-        let count = taken.len();
-        restore(app, taken);
-        let noun = if count == 1 { "message is" } else { "messages are" };
-        app.status(format!("{count} queued {noun} back in the editor"));
+        take_back(app, taken);
     });
     true
+}
+
+/// Puts queued messages into the editor, and says so.
+pub(super) fn take_back(app: &mut App, queued: Vec<String>) {
+    let noun = match queued.len() {
+        0 => return,
+        1 => "message is",
+        _ => "messages are",
+    };
+    app.status(format!("{} queued {noun} back in the editor", queued.len()));
+    restore(app, queued);
 }
 
 /// Puts messages before what is in the editor, separated by empty lines.

@@ -32,6 +32,8 @@ pub(super) enum UiRequest {
     },
     SelectTheme(String),
     AddCompletions(CompletionProvider),
+    /// Draws again what may look different now, such as code whose grammar was loaded.
+    Redraw,
 }
 
 /// The state that extensions may read at any time.
@@ -66,7 +68,8 @@ impl ScreenUi {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn send(&self, request: UiRequest) {
+    /// Sends a request.
+    pub(super) fn send(&self, request: UiRequest) {
         // A screen that is gone shows nothing.
         let _ = self.requests.send(request);
     }

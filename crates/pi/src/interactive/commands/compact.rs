@@ -10,11 +10,8 @@ pub(super) fn run(app: &mut App, instructions: &str) {
     let session = app.session.clone();
     let instructions = Some(instructions.to_owned()).filter(|text| !text.is_empty());
     let compacted = async move { session.compact(instructions.as_deref()).await };
-    // The events of the session show the progress and the result.
-    app.tasks.spawn(compacted, |app, result| {
-        if let Err(error) = result {
-            app.error(error.to_string());
-        }
+    // The events of the session show the progress, the result and errors.
+    app.tasks.spawn(compacted, |app, _| {
         submit::flush_after_compaction(app);
     });
 }
