@@ -1,7 +1,7 @@
 //! Vim mode: a modal layer over the commands of an editor or an input line.
 //!
 //! In normal and visual mode the keys that type text are commands; everything else passes. Keys are
-//! collected until they are a command ([`parse`]), which is then run on the buffer.
+//! collected until they are a command (`parse`), which is then run on the buffer.
 //!
 //! Supported are counts and
 //! - motions: `h j k l w W b B e E 0 ^ $ gg G f F t T ; ,`; `j` and `k` move by rows of the screen,
