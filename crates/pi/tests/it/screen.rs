@@ -3,7 +3,9 @@
 //! `tests/fixtures/screens/README.md` describes the recorded screens and how ours are compared.
 
 mod attacks;
+mod bytes;
 mod compare;
+mod copying;
 mod emulator;
 mod frame;
 mod home;

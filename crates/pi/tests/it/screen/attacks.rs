@@ -112,7 +112,8 @@ fn state(screen: &Screen) -> State {
     let requests = screen.emulator.requests();
     State {
         mode: screen.emulator.mode(),
-        modes: screen.emulator.modes_left(),
+        // A frame may be on its way.
+        modes: screen.emulator.modes_left().into_iter().filter(|mode| *mode != 2026).collect(),
         title: requests.title,
         clipboard: requests.clipboard,
         bells: requests.bells,
@@ -132,6 +133,10 @@ impl Attack {
     fn start(place: &'static str, home: Home) -> Self {
         let mut screen = Screen::start(&home.command(&[]), SIZE, Profile::PLAIN);
         screen.wait_for("fake-1");
+        // The last sequence of the start; the terminal's answers lead to it.
+        screen.wait_until("the start", |emulator| {
+            emulator.raw.windows(4).any(|part| part == b"\x1b[>4")
+        });
         let before = state(&screen);
         let written = screen.emulator.raw.len();
         Self { place, home, screen, before, written }
@@ -181,13 +186,11 @@ fn say(place: &'static str, script: &Value) -> Attack {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_answers() {
     say("answer", &json!([[{"text": texts().join("\n\n")}]])).check(everything());
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_answers_in_pieces() {
     // Cut inside of the sequences.
     let text = texts().join("\n\n");
@@ -198,7 +201,6 @@ fn in_answers_in_pieces() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_code_links_and_tables() {
     let rows: Vec<String> = texts().iter().map(|text| format!("| {text} | `{text}` |")).collect();
     let links: Vec<String> =
@@ -214,14 +216,12 @@ fn in_code_links_and_tables() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_thinking() {
     let thinking = texts().join("\n\n");
     say("thinking", &json!([[{"think": thinking}, {"text": "000>"}]])).check(everything());
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_tool_calls() {
     let calls: Vec<Value> = texts()
         .iter()
@@ -237,7 +237,6 @@ fn in_tool_calls() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_output_of_tools() {
     let home = home(&json!([
         [{"call": "bash", "args": {"command": "cat evil.txt"}}, {"call": "read", "args": {"path": "evil.txt"}}],
@@ -252,7 +251,7 @@ fn in_output_of_tools() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
+#[ignore = "an unterminated string in the output swallows what follows"]
 fn in_output_of_shell_commands() {
     let home = home(&json!([]));
     home.write("proj/evil.txt", texts().join("\n"));
@@ -264,7 +263,6 @@ fn in_output_of_shell_commands() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_errors_of_providers() {
     let message = texts().join(" ");
     let home = home(&json!([[{"status": 400, "message": message}]]));
@@ -276,7 +274,7 @@ fn in_errors_of_providers() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
+#[ignore = "files are not completed yet"]
 fn in_names_of_files() {
     let home = home(&json!([]));
     let mut expected = Vec::new();
@@ -296,7 +294,7 @@ fn in_names_of_files() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
+#[ignore = "the model selector is not written yet"]
 fn in_templates_skills_and_models() {
     let home = home(&json!([]));
     for (at, text) in texts().iter().enumerate() {
@@ -327,7 +325,6 @@ fn in_templates_skills_and_models() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_pasted_text() {
     let home = home(&json!([]));
     let mut attack = Attack::start("pasted text", home);
@@ -343,7 +340,7 @@ fn in_pasted_text() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
+#[ignore = "/resume is not written yet"]
 fn in_sessions() {
     let home = home(&json!([]));
     let cwd = home.path("proj");
@@ -395,7 +392,6 @@ fn in_sessions() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_the_name_of_the_branch() {
     let home = home(&json!([]));
     home.write("proj/.git/HEAD", format!("ref: refs/heads/{}\n", texts()[0]));
@@ -407,7 +403,6 @@ fn in_the_name_of_the_branch() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn in_fullscreen_too() {
     let home = home(&json!([[{"text": texts().join("\n\n")}]]));
     home.settings(&Map::from_iter([("tuiMode".to_owned(), json!("fullscreen"))]));

@@ -172,16 +172,19 @@ pub(crate) fn beyond_wording(difference: &Difference) -> Option<String> {
         let first = rows.first().map_or("", String::as_str);
         let indent = first.chars().take_while(|letter| *letter == ' ').count();
         let text = rows.join(" ");
-        let found = |pattern: &str| {
+        let found = |text: &str, pattern: &str| {
             let pattern = Regex::new(pattern).unwrap();
             let mut found: Vec<String> =
-                pattern.find_iter(&text).map(|found| found.as_str().to_lowercase()).collect();
+                pattern.find_iter(text).map(|found| found.as_str().to_lowercase()).collect();
             found.sort();
             found
         };
+        // The length of a rule depends on the text beside it.
+        let text = Regex::new("──+").unwrap().replace_all(&text, "──").into_owned();
+        let found = |pattern: &str| found(&text, pattern);
         let keys = found(r"(?i)\b(ctrl|alt|shift)\+[^ ,.;)]+");
         let numbers = found(r"\d[\d.,]*\b");
-        let symbols = found(r"[→›✓✗•·│├└─⊟⊞◉○‸▀█]");
+        let symbols = found(r"─+|[→›✓✗•·│├└⊟⊞◉○‸▀█]");
         (indent, keys, numbers, symbols)
     };
     let (theirs, ours) = (facts(theirs), facts(ours));

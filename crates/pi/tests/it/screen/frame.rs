@@ -163,6 +163,7 @@ pub(crate) fn stable(text: &str) -> String {
         (r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z", "2026-01-01T00-00-00-000Z"),
         (r"\b(Took|Elapsed) \d\.\ds", "${1} 0.0s"),
         (r"pi-bash-[0-9a-f]{16}", "pi-bash-0123456789abcdef"),
+        (r"pi-bash-[0-9A-Za-z]{6}-[0-9A-Za-z]{6}", "pi-bash-012345-678901"),
     ];
     rules.into_iter().fold(text.to_owned(), |text, (pattern, replacement)| {
         Regex::new(pattern).unwrap().replace_all(&text, replacement).into_owned()

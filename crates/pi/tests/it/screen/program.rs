@@ -293,7 +293,7 @@ fn the_helper_runs_a_program_on_a_terminal() {
     // The size, the controlling terminal, a signal on resize, raw input.
     command.args([
         "-c",
-        "trap 'stty size' WINCH; stty size; echo here >/dev/tty; while read line; do echo \"got $line\"; \
+        "trap 'stty size' WINCH; stty size; echo here >/dev/tty; while :; do read line || continue; echo \"got $line\"; \
          [ \"$line\" = end ] && exit 3; done",
     ]);
     command.env("PATH", "/usr/bin:/bin").env("TERM", "xterm-256color");

@@ -16,9 +16,6 @@ use super::program::Screen;
 /// Time after which an expected frame counts as missing, and after another one was missing.
 const TIMEOUTS: [Duration; 2] = [Duration::from_secs(15), Duration::from_secs(2)];
 
-/// The quiet time that ends a frame that is recorded.
-const QUIET: Duration = Duration::from_millis(200);
-
 /// A start of the program and the frames that follow.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,6 +32,9 @@ pub(crate) struct Run {
     /// Files by their path in the home; `null` removes one. `$NOW-310d` is a time before the test.
     #[serde(default)]
     files: BTreeMap<String, Option<String>>,
+    /// Scripts of the model in addition to the recorded ones.
+    #[serde(default)]
+    scripts: Value,
     /// The terminal supports the kitty keyboard protocol.
     #[serde(default)]
     kitty: bool,
@@ -43,10 +43,23 @@ pub(crate) struct Run {
     pub(crate) pending: Option<String>,
 }
 
+/// The frame to wait for.
+pub(crate) enum Expected {
+    Frame(Frame),
+    /// The frame is recorded: what is there when no output has come for this long.
+    Quiet(Duration),
+}
+
 /// The result of a frame.
 pub(crate) struct Seen {
     pub(crate) name: String,
     pub(crate) frame: Frame,
+    pub(crate) problem: Option<String>,
+}
+
+/// The frames of a run, and the step that failed.
+pub(crate) struct Played {
+    pub(crate) seen: Vec<Seen>,
     pub(crate) problem: Option<String>,
 }
 
@@ -62,7 +75,7 @@ impl Run {
     }
 
     fn home(&self) -> Home {
-        let home = Home::new();
+        let home = Home::with_scripts(&self.scripts);
         let mut settings = Map::from_iter([("tuiMode".to_owned(), json!(self.mode))]);
         settings.extend(self.settings.clone());
         home.settings(&settings);
@@ -81,14 +94,10 @@ impl Run {
         home
     }
 
-    /// Runs the steps. `expected` gives the frames to wait for; without one, the frame is taken when
-    /// the screen is quiet.
-    pub(crate) fn play(
-        &self,
-        expected: impl Fn(&str) -> Option<Frame>,
-    ) -> Result<Vec<Seen>, String> {
+    /// Runs the steps and waits for the frames that `expected` gives.
+    pub(crate) fn play(&self, expected: impl Fn(&str) -> Expected) -> Played {
         let home = self.home();
-        let size = Size::parse(&self.size).ok_or("size")?;
+        let size = Size::parse(&self.size).expect("a size");
         let mut arguments: Vec<&str> = self.args.iter().map(String::as_str).collect();
         if let Some(theme) = &self.theme {
             arguments.extend(["--use-theme", theme]);
@@ -101,13 +110,17 @@ impl Run {
         let mut player =
             Player { screen: Screen::start(&command, size, profile), home, seen: Vec::new() };
         let first = self.steps.first().map_or("", String::as_str);
+        let mut problem = None;
         if !["frame ", "see "].iter().any(|word| first.starts_with(word)) {
-            player.see("~/proj")?;
+            problem = player.see("~/proj").err();
         }
         for step in &self.steps {
-            player.step(step, &expected).map_err(|problem| format!("{step}: {problem}"))?;
+            if problem.is_some() {
+                break;
+            }
+            problem = player.step(step, &expected).map_err(|one| format!("{step}: {one}")).err();
         }
-        Ok(player.seen)
+        Played { seen: player.seen, problem }
     }
 }
 
@@ -118,11 +131,7 @@ struct Player {
 }
 
 impl Player {
-    fn step(
-        &mut self,
-        step: &str,
-        expected: &impl Fn(&str) -> Option<Frame>,
-    ) -> Result<(), String> {
+    fn step(&mut self, step: &str, expected: &impl Fn(&str) -> Expected) -> Result<(), String> {
         let (word, rest) = step.split_once(' ').unwrap_or((step, ""));
         match word {
             "type" => self.screen.text(rest),
@@ -198,7 +207,7 @@ impl Player {
         self.screen.wait(text, TIMEOUTS[0], |emulator| count(emulator, text) > 0)
     }
 
-    fn frame(&mut self, rest: &str, expected: &impl Fn(&str) -> Option<Frame>) {
+    fn frame(&mut self, rest: &str, expected: &impl Fn(&str) -> Expected) {
         let (name, scrollback) = match rest.split_once(' ') {
             Some((name, "scrollback")) => (name, true),
             _ => (rest, false),
@@ -208,11 +217,11 @@ impl Player {
             Frame::of(emulator, scrollback, |row| frame::stable(&home.recorded_paths(row)))
         };
         let problem = match expected(name) {
-            None => {
-                screen.settle(QUIET);
+            Expected::Quiet(quiet) => {
+                screen.settle(quiet);
                 None
             }
-            Some(expected) => {
+            Expected::Frame(expected) => {
                 let failed = seen.iter().any(|frame| frame.problem.is_some());
                 let result = screen.wait(name, TIMEOUTS[usize::from(failed)], |emulator| {
                     take(emulator) == expected

@@ -26,7 +26,7 @@ fn prompts(home: &Home) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
+#[ignore = "most commands are not written yet"]
 fn a_command_and_enter_in_one_write_run_the_command() {
     let cases = [
         ("/tree\r", "Session Tree"),
@@ -48,7 +48,6 @@ fn a_command_and_enter_in_one_write_run_the_command() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn prompts_in_one_write_are_sent_in_order() {
     let home = Home::new();
     let mut screen = ready(&home);
@@ -59,7 +58,6 @@ fn prompts_in_one_write_are_sent_in_order() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn input_before_the_first_frame_is_kept() {
     let home = Home::new();
     let mut screen = Screen::start(&home.command(&["--tui-mode", "regular"]), SIZE, Profile::PLAIN);
@@ -72,7 +70,6 @@ fn input_before_the_first_frame_is_kept() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn answers_of_the_terminal_are_not_typed() {
     let home = Home::new();
     for profile in [Profile::PLAIN, Profile::MODERN] {
@@ -97,7 +94,6 @@ fn answers_of_the_terminal_are_not_typed() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
 fn a_large_paste_is_one_marker_and_arrives_whole() {
     let home = Home::new();
     let mut screen = ready(&home);
@@ -110,7 +106,7 @@ fn a_large_paste_is_one_marker_and_arrives_whole() {
 }
 
 #[test]
-#[ignore = "the interactive mode is not written yet"]
+#[ignore = "/login is not written yet"]
 fn the_key_of_a_login_is_not_shown() {
     let home = Home::new();
     let mut screen = ready(&home);
@@ -127,4 +123,23 @@ fn the_key_of_a_login_is_not_shown() {
     assert!(!raw.contains("sk-secret"), "the key was shown");
     let stored = std::fs::read_to_string(home.path(".pi/agent/auth.json")).unwrap();
     assert!(stored.contains("sk-secret"));
+}
+
+#[test]
+fn every_form_of_a_new_line_is_one_and_unknown_keys_are_nothing() {
+    let forms = ["\x1b[27;2;13~", "\x1b[13;2~", "\x1b[13;2u", "\n", "\\\r"];
+    for form in forms {
+        let home = Home::new();
+        let mut screen = ready(&home);
+        screen.text("first");
+        screen.text(form);
+        screen.text("\x1b[99;77;5X\x1b[?99y\x1bOzsecond");
+        screen.wait_for("second");
+        let rows: Vec<String> = screen.emulator.rows().into_iter().map(|row| row.text).collect();
+        let at = rows.iter().position(|row| row == "first");
+        assert!(at.is_some_and(|at| rows[at + 1] == "second"), "{form:?}\n{}", screen.shown());
+        screen.key("enter");
+        screen.wait_for("Hello from the model.");
+        assert_eq!(prompts(&home), ["first\nsecond"], "{form:?}");
+    }
 }
