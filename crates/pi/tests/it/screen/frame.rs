@@ -5,6 +5,7 @@
 //! `2 cell 0-80 bg 4` for what also shows on blanks. Columns begin at 0. The drawn caret, and a
 //! cursor that is shown, is the character `‸` before its cell.
 
+use alacritty_terminal::term::TermMode;
 use regex_lite::Regex;
 
 use super::emulator::{Emulator, Row};
@@ -31,15 +32,21 @@ pub(crate) struct StyleRun {
 impl Frame {
     /// Returns the screen of a terminal, with the scrollback above it if asked. `stable` replaces
     /// what differs from run to run without changing the length.
+    ///
+    /// On the main screen, empty rows at the end are replaced by rows above the screen: what was
+    /// shown for a moment only, such as a spinner, may have scrolled the screen or not.
     pub(crate) fn of(
         emulator: &Emulator,
         with_scrollback: bool,
         stable: impl Fn(&str) -> String,
     ) -> Self {
-        let mut rows = if with_scrollback { emulator.scrollback() } else { Vec::new() };
+        let screen = emulator.rows();
+        let height = screen.len();
+        let main = !emulator.mode().contains(TermMode::ALT_SCREEN);
+        let mut rows = if main { emulator.scrollback() } else { Vec::new() };
         let (column, row) = emulator.cursor();
         let at = rows.len() + row;
-        rows.extend(emulator.rows());
+        rows.extend(screen);
         let mut frame = Self::default();
         for (index, row) in rows.iter().enumerate() {
             let caret = (index == at).then_some(column);
@@ -51,6 +58,11 @@ impl Frame {
         {
             frame.rows.pop();
             frame.styles.pop();
+        }
+        if !with_scrollback {
+            let above = frame.rows.len().saturating_sub(height);
+            frame.rows.drain(..above);
+            frame.styles.drain(..above);
         }
         frame
     }
