@@ -33,8 +33,8 @@ impl Frame {
     /// Returns the screen of a terminal, with the scrollback above it if asked. `stable` replaces
     /// what differs from run to run without changing the length.
     ///
-    /// On the main screen, empty rows at the end are replaced by rows above the screen: what was
-    /// shown for a moment only, such as a spinner, may have scrolled the screen or not.
+    /// On the main screen, one or two empty rows at the end are replaced by rows above the screen:
+    /// what was shown for a moment only, such as a spinner, may have scrolled the screen or not.
     pub(crate) fn of(
         emulator: &Emulator,
         with_scrollback: bool,
@@ -47,6 +47,7 @@ impl Frame {
         let (column, row) = emulator.cursor();
         let at = rows.len() + row;
         rows.extend(screen);
+        let total = rows.len();
         let mut frame = Self::default();
         for (index, row) in rows.iter().enumerate() {
             let caret = (index == at).then_some(column);
@@ -60,7 +61,9 @@ impl Frame {
             frame.styles.pop();
         }
         if !with_scrollback {
-            let above = frame.rows.len().saturating_sub(height);
+            let empty = total - frame.rows.len();
+            let shown = if empty <= 2 { height } else { height - empty.min(height) };
+            let above = frame.rows.len().saturating_sub(shown);
             frame.rows.drain(..above);
             frame.styles.drain(..above);
         }
