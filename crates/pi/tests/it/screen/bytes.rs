@@ -33,8 +33,9 @@ fn a_key_writes_little_and_idling_nothing() {
             screen.text(letter);
             screen.wait_until("output", |emulator| emulator.raw.len() > written);
             screen.settle(Duration::from_millis(30));
-            let bytes = screen.emulator.raw.len() - written;
-            assert!(bytes <= 200, "{mode}: {bytes} bytes for {letter:?}");
+            let output = &screen.emulator.raw[written..];
+            let text = String::from_utf8_lossy(output);
+            assert!(output.len() <= 200, "{mode}: {} bytes for {letter:?}: {text:?}", output.len());
         }
     }
 }

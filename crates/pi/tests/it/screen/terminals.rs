@@ -86,9 +86,13 @@ fn every_row_is_once_on_the_screen_or_above_after_resizes() {
     screen.wait_for("CH81.0%");
     for step in 0..20_usize {
         let size = Size::new(60 + (step * 37) % 60, 14 + (step * 11) % 20);
+        let written = screen.emulator.raw.len();
         screen.resize(size);
-        // The lower border of the editor has the new width.
+        // A new frame, in which both borders of the editor have the new width.
         screen.wait_until(&format!("{size:?}"), |emulator| {
+            if !emulator.raw[written..].windows(8).any(|part| part == b"\x1b[?2026l") {
+                return false;
+            }
             let rule = "─".repeat(size.columns);
             emulator.rows().iter().filter(|row| row.text == rule).count() == 2
         });
