@@ -208,6 +208,14 @@ impl AgentRuntime {
         problems
     }
 
+    /// Reads the settings again and nothing else, after one of them was changed. The session
+    /// continues with them at its next turn.
+    pub fn apply_settings(&self) {
+        let services = self.services();
+        services.reload_settings();
+        self.session().set_settings(services.session_settings());
+    }
+
     /// Ends the runtime: aborts the run and notifies extensions.
     pub async fn shut_down(&self) {
         let session = self.session();

@@ -89,7 +89,7 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let mut options = setup::options(arguments, environment.clone());
     let mut problems = Vec::new();
     let (settings, _) = load_settings(&options, None, &mut problems);
-    let preferences = Preferences::read(&settings).with(&arguments.screen);
+    let preferences = preferences::read(settings.settings(), &arguments.screen, &environment);
     let signals = match Signals::new() {
         Ok(signals) => signals,
         Err(error) => return fail(&format!("cannot receive signals: {error}"), Exit::Failed),
@@ -129,8 +129,16 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let (tasks, effects) = Tasks::new();
     let Prelude { display, keyboard, decoder, signals } = prelude;
     let sources = Sources { keyboard, decoder, events, requests, effects, signals };
-    let mut app =
-        app::build(Parts { environment, settings, preferences, agent, ui, tasks, display });
+    let mut app = app::build(Parts {
+        environment,
+        settings,
+        options: arguments.screen.clone(),
+        preferences,
+        agent,
+        ui,
+        tasks,
+        display,
+    });
     prompts(arguments, &mut app).await;
     let leave = Box::pin(event_loop::run(&mut app, sources)).await;
     leave_terminal(&mut app);

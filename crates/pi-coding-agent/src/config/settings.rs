@@ -14,6 +14,7 @@ mod keys;
 mod layer;
 mod limits;
 mod number;
+mod screen;
 mod store;
 
 use std::collections::BTreeMap;
@@ -35,6 +36,10 @@ pub(crate) use keys::add_idle_keys;
 pub use keys::{KEYS, SettingKey};
 use limits::LimitsGroup;
 use number::Timeout;
+pub use screen::{
+    DoubleEscape, ExitOutput, ImageProtocol, MermaidMode, Notifications, QuietStartup,
+    ScreenSettings, ScrollbarMode, TreeFilter, TuiMode,
+};
 pub use store::{SettingsChanges, SettingsScope, SettingsStore};
 
 /// The settings of a file, or of several files combined.
@@ -136,6 +141,10 @@ pub struct Settings {
     pub prompts: Option<Vec<String>>,
     /// Offers each skill in the menu of commands. A typed `/skill:name` works in any case.
     pub enable_skill_commands: Option<bool>,
+
+    /// The keys of the screen.
+    #[serde(flatten)]
+    pub(crate) screen: screen::ScreenKeys,
 }
 
 /// Token budgets of thinking levels.
@@ -206,7 +215,7 @@ pub(crate) struct BranchSummaryGroup {
     /// Tokens that stay free for the prompt and the summary.
     #[serde(deserialize_with = "number::whole")]
     pub(crate) reserve_tokens: Option<u64>,
-    /// Leaves a branch without a summary and without asking. Without effect in this version.
+    /// Leaves a branch without a summary and without asking.
     pub(crate) skip_prompt: Option<bool>,
 }
 

@@ -139,6 +139,11 @@ impl Services {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Reads the settings again. If a file is broken, its known content stays.
+    pub(crate) fn reload_settings(&self) {
+        self.settings().reload();
+    }
+
     /// Returns the settings of the user that concern a session.
     pub(crate) fn session_settings(&self) -> SessionSettings {
         session_settings(self.settings().settings())

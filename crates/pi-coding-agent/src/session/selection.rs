@@ -103,6 +103,13 @@ impl AgentSession {
         }
     }
 
+    /// Probes the model servers of this machine, once. Those that respond are available then.
+    pub async fn find_local_models(&self) {
+        if let Some(models) = &self.0.models {
+            models.find_local_servers().await;
+        }
+    }
+
     /// Returns the model with these ids, if its provider has credentials.
     pub fn find_model(&self, provider: &str, id: &str) -> Option<Arc<Model>> {
         match &self.0.models {

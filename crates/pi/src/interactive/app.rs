@@ -33,6 +33,8 @@ use crate::modes::setup::Agent;
 pub(super) struct App {
     pub(super) environment: Environment,
     pub(super) settings: SettingsStore,
+    /// Options of the command line, which take precedence over settings.
+    pub(super) options: crate::arguments::Screen,
     pub(super) preferences: Preferences,
     pub(super) runtime: AgentRuntime,
     pub(super) session: AgentSession,
@@ -126,6 +128,7 @@ impl App {
 pub(super) struct Parts {
     pub(super) environment: Environment,
     pub(super) settings: SettingsStore,
+    pub(super) options: crate::arguments::Screen,
     pub(super) preferences: Preferences,
     pub(super) agent: Agent,
     pub(super) ui: ScreenUi,
@@ -135,7 +138,7 @@ pub(super) struct Parts {
 
 /// Puts the application together and shows the session.
 pub(super) fn build(parts: Parts) -> App {
-    let Parts { environment, settings, preferences, agent, ui, tasks, display } = parts;
+    let Parts { environment, settings, options, preferences, agent, ui, tasks, display } = parts;
     let runtime = agent.runtime;
     let session = runtime.session();
     let colors = display.capabilities.color_depth;
@@ -151,7 +154,7 @@ pub(super) fn build(parts: Parts) -> App {
         hyperlinks: display.capabilities.hyperlinks,
         // None until the display passes the protocol of images to the screen.
         images: None,
-        mermaid: preferences.mermaid.clone(),
+        mermaid: preferences.mermaid.as_str().to_owned(),
         hidden_thinking_label: None,
         expand_key: keymap.label("app.tools.expand"),
         cwd: session.workspace().cwd().to_owned(),
@@ -165,6 +168,7 @@ pub(super) fn build(parts: Parts) -> App {
     let mut app = App {
         environment,
         settings,
+        options,
         preferences,
         runtime,
         session,

@@ -13,7 +13,7 @@ use pi_tui::{Blocks, Line, PlacedOverlay, View};
 
 use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
-use super::preferences::{Preferences, TuiMode};
+use super::preferences::{self, Preferences, ScrollbarMode, TuiMode};
 use super::themes::Themes;
 
 /// The shortest time between two frames that no input requested.
@@ -84,7 +84,7 @@ impl Display {
         preferences: &Preferences,
     ) -> io::Result<(Self, Keyboard)> {
         let capabilities =
-            Capabilities::from_env(|name| environment.variable(name).map(str::to_owned));
+            Capabilities::from_env(|name| preferences::variable(name, environment, preferences));
         let terminal = Guard::new(io::stdin(), io::stdout()).map_err(io::Error::other)?;
         crate::crash::restore_after_crash(terminal.clone());
         let number = |name| environment.variable(name).and_then(|value| value.parse().ok());
@@ -422,10 +422,10 @@ fn screen(preferences: &Preferences, size: Size, encoder: Encoder, reflows: bool
             screen.set_wheel_lines(
                 preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed),
             );
-            screen.set_scrollbar(match preferences.scrollbar.as_str() {
-                "always" => Scrollbar::Always,
-                "hidden" => Scrollbar::Hidden,
-                _ => Scrollbar::Auto,
+            screen.set_scrollbar(match preferences.scrollbar {
+                ScrollbarMode::Always => Scrollbar::Always,
+                ScrollbarMode::Hidden => Scrollbar::Hidden,
+                ScrollbarMode::Auto => Scrollbar::Auto,
             });
             Screen::Full(Box::new(screen))
         }

@@ -32,7 +32,10 @@ pub(super) fn defaults() -> Map<String, Value> {
             "reserveTokens": compaction.reserve_tokens,
             "keepRecentTokens": compaction.keep_recent_tokens,
         },
-        "branchSummary": { "reserveTokens": settings.branch_summary().reserve_tokens },
+        "branchSummary": {
+            "reserveTokens": settings.branch_summary().reserve_tokens,
+            "skipPrompt": settings.screen().skip_branch_summary_prompt,
+        },
         "images": {
             "autoResize": settings.auto_resize_images(),
             "blockImages": settings.block_images(),
@@ -50,14 +53,13 @@ pub(super) fn defaults() -> Map<String, Value> {
         },
         "enableSkillCommands": settings.enable_skill_commands(),
     });
-    match defaults {
-        Value::Object(defaults) => defaults,
-        _ => Map::new(),
-    }
+    let all = [defaults, super::screen::defaults()];
+    all.into_iter().filter_map(|part| part.as_object().cloned()).flatten().collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::ScreenSettings;
     use super::super::layer::typed;
     use super::*;
 
@@ -81,5 +83,8 @@ mod tests {
         assert_eq!(written.retry(), absent.retry());
         assert_eq!(written.provider_retry(), absent.provider_retry());
         assert_eq!(written.enable_skill_commands(), absent.enable_skill_commands());
+        let written = written.screen();
+        assert_eq!(written.theme.as_deref(), Some("system"));
+        assert_eq!(ScreenSettings { theme: None, ..written }, absent.screen());
     }
 }

@@ -21,6 +21,12 @@ pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Err(D::Error::invalid_value(Unexpected::Float(number), &"a whole number from 0"))
 }
 
+/// Reads a number of lines, from 1.
+pub(super) fn lines<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let lines = whole(deserializer)?.filter(|lines| *lines > 0);
+    lines.ok_or_else(|| D::Error::custom("expected a whole number from 1"))
+}
+
 /// Reads a non-negative number.
 pub(super) fn amount<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let Some(number) = Option::<f64>::deserialize(deserializer)? else { return Ok(None) };

@@ -6,7 +6,7 @@ use std::thread;
 
 use pi_agent::{QueueMode, SteeringDelivery};
 use pi_coding_agent::config::{
-    ConfigError, SettingsScope, SettingsStore, agent_directory, resolve_session_directory,
+    ConfigError, Settings, SettingsScope, SettingsStore, agent_directory, resolve_session_directory,
 };
 use pi_tools::ChangedFilePolicy;
 use pi_tools::ExecutorSpec;
@@ -159,11 +159,68 @@ fn an_invalid_executor_is_not_ignored() {
 #[test]
 fn keys_without_effect_and_unknown_keys_are_listed() {
     let env = ConfigEnv::new();
-    env.user("settings.json", r#"{"theme": "x", "retry": {}, "mine": 1}"#);
+    env.user("settings.json", r#"{"transport": "x", "retry": {}, "mine": 1}"#);
     let store = SettingsStore::load(&env.environment, true);
     let idle: Vec<&str> = store.keys_without_effect().iter().map(|key| key.name).collect();
-    assert_eq!(idle, ["theme"]);
+    assert_eq!(idle, ["transport"]);
     assert_eq!(store.unknown_keys(), ["mine"]);
+}
+
+#[test]
+fn settings_of_the_screen_are_read_within_their_limits() {
+    use pi_coding_agent::config::settings::{ImageProtocol, MermaidMode, QuietStartup, TuiMode};
+    let settings = json!({
+        "tuiMode": "regular",
+        "theme": " ",
+        "quietStartup": "header",
+        "editorPaddingX": 9,
+        "autocompleteMaxVisible": 1,
+        "fullscreenWheelScrollLines": 3.0,
+        "terminal": { "images": false, "hyperlinks": true, "trueColor": "auto", "mouse": false },
+        "markdown": { "mermaid": "off", "codeBlockIndent": "" },
+        "branchSummary": { "skipPrompt": true },
+        "externalEditor": "vi -R",
+        "vimMode": true,
+    });
+    let screen = SettingsStore::in_memory(object(settings)).settings().screen();
+    assert_eq!((screen.mode, screen.theme), (TuiMode::Regular, None));
+    assert_eq!(screen.quiet_startup, QuietStartup::Header);
+    assert_eq!((screen.editor_padding, screen.menu_rows), (3, 3));
+    assert_eq!(screen.wheel_lines, Some(3));
+    assert_eq!(screen.image_protocol, Some(ImageProtocol::None));
+    assert_eq!((screen.hyperlinks, screen.true_color, screen.mouse), (Some(true), None, false));
+    assert_eq!((screen.mermaid, screen.code_indent.as_str()), (MermaidMode::Off, ""));
+    assert!(screen.skip_branch_summary_prompt && screen.vim);
+    assert_eq!(screen.external_editor.as_deref(), Some("vi -R"));
+}
+
+#[test]
+fn invalid_settings_of_the_screen_are_ignored_and_reported() {
+    let cases = [
+        (json!({ "tuiMode": "window" }), "`tuiMode` is ignored: unknown variant `window`"),
+        (json!({ "quietStartup": "yes" }), "expected true, false or \"header\""),
+        (json!({ "fullscreenWheelScrollLines": 0 }), "expected \"auto\" or a number of lines"),
+        (json!({ "editorPaddingX": -1 }), "expected a whole number from 0"),
+        (json!({ "terminal": { "images": "sixel" } }), "`terminal.images` is ignored"),
+        (json!({ "notifications": true }), "`notifications` is ignored"),
+    ];
+    for (settings, expected) in cases {
+        let env = ConfigEnv::new();
+        env.user("settings.json", settings.to_string());
+        let store = SettingsStore::load(&env.environment, true);
+        let problems: Vec<String> = store.diagnostics().iter().map(ToString::to_string).collect();
+        assert!(problems.len() == 1 && problems[0].contains(expected), "{settings}: {problems:?}");
+        assert_eq!(store.settings().screen(), Settings::default().screen(), "{settings}");
+    }
+}
+
+#[test]
+fn a_project_does_not_choose_the_editor_that_runs() {
+    let env = ConfigEnv::new();
+    env.project("settings.json", r#"{"externalEditor": "evil", "theme": "dark"}"#);
+    let store = SettingsStore::load(&env.environment, true);
+    let screen = store.settings().screen();
+    assert_eq!((screen.external_editor, screen.theme.as_deref()), (None, Some("dark")));
 }
 
 #[test]
