@@ -11,7 +11,7 @@ use super::reflow::Emitted;
 use super::{HISTORY, RegularScreen, START_SCREENS, Shown};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
-use crate::line::{Line, LineEnd, Lines};
+use crate::line::{Line, Lines};
 
 /// A place between two lines of a block.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -220,7 +220,7 @@ impl RegularScreen {
         let mut lines = Vec::with_capacity(rows.len());
         let mut block = self.position.block;
         let mut mark = self.position.mark;
-        let mut is_paragraph = true;
+        let mut is_paragraph = self.history.back().is_none_or(|line| line.ends_paragraph);
         for shown in rows {
             let line = shown.row.line();
             let source = shown.source.map(|(of, index)| {
@@ -232,7 +232,7 @@ impl RegularScreen {
             });
             lines.push(Emitted::new(line, self.position.width, source, is_paragraph));
             mark = mark.after(line);
-            is_paragraph = line.end == LineEnd::Hard;
+            is_paragraph = lines.last().is_some_and(|line| line.ends_paragraph);
         }
         lines
     }

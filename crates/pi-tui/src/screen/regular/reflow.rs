@@ -12,7 +12,7 @@ use super::super::cells::{Cell, cells, trimmed};
 use super::position::{Mark, Position};
 use super::{Cursor, HISTORY, RegularScreen};
 use crate::blocks::BlockId;
-use crate::line::Line;
+use crate::line::{Line, LineEnd};
 
 /// A line that was written.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub(super) struct Emitted {
     pub(super) source: Option<(BlockId, Mark)>,
     /// The line does not continue the one before it.
     is_paragraph: bool,
+    /// The next line does not continue this one.
+    pub(super) ends_paragraph: bool,
 }
 
 impl Emitted {
@@ -41,7 +43,8 @@ impl Emitted {
         } else {
             cells.iter().map(|cell| cell.width as u8).collect()
         };
-        Self { width, cells: widths, source, is_paragraph }
+        let ends_paragraph = line.end == LineEnd::Hard;
+        Self { width, cells: widths, source, is_paragraph, ends_paragraph }
     }
 
     /// Returns the rows that the line takes in a terminal of this width.
@@ -125,9 +128,10 @@ impl RegularScreen {
         }
         let columns = self.size.columns;
         let height = |line: &Emitted| if self.reflows { line.rows(columns) } else { 1 };
+        let shown = self.emitted(&self.rows);
         let mut lines: Vec<Emitted> = self.history.drain(..).collect();
         let current = lines.len() + self.cursor.row;
-        lines.extend(self.emitted(&self.rows));
+        lines.extend(shown);
         let Some(line) = lines.get(current) else { return };
 
         let column = self.cursor.column.unwrap_or(0);

@@ -377,7 +377,7 @@ fn a_frame_without_change_writes_nothing_after_a_resize_to_the_same_size() {
 #[test]
 fn a_line_that_was_written_for_another_width_comes_back_once() {
     let mut stage = Stage::new(12, 8);
-    let words: String = (0..20).map(|number| format!("w{number} ")).collect();
+    let words: String = (0..60).map(|number| format!("w{number} ")).collect();
     push(&mut stage.blocks, &words);
     stage.draw();
     // Some lines of the narrow terminal are in the scrollback; a taller terminal shows them again.
