@@ -152,8 +152,7 @@ pub(super) fn build(parts: Parts) -> App {
         hide_thinking: preferences.hide_thinking,
         expanded: false,
         hyperlinks: display.capabilities.hyperlinks,
-        // None until the display passes the protocol of images to the screen.
-        images: None,
+        images: display.image_limits(&preferences),
         mermaid: preferences.mermaid.as_str().to_owned(),
         hidden_thinking_label: None,
         expand_key: keymap.label("app.tools.expand"),
@@ -195,7 +194,7 @@ pub(super) fn build(parts: Parts) -> App {
         app.warning(problem);
     }
     for notice in &agent.notices {
-        app.transcript.on_event(notice);
+        events::apply(&mut app, notice);
     }
     app
 }

@@ -7,7 +7,9 @@ use pi_coding_agent::Environment;
 use pi_coding_agent::session::AgentSession;
 use pi_tui::input::{Decoder, Reply};
 use pi_tui::screen::{Encoder, Frame, FullScreen, RegularScreen, Scrollbar, Size, WheelLines};
-use pi_tui::terminal::{Capabilities, Change, Guard, Mode, Modes, Reflow, Startup, sequences};
+use pi_tui::terminal::{
+    Capabilities, Change, Guard, ImageProtocol, Mode, Modes, Reflow, Startup, sequences,
+};
 use pi_tui::theme::TerminalColors;
 use pi_tui::{Blocks, Line, PlacedOverlay, View};
 
@@ -15,6 +17,7 @@ use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
 use super::preferences::{self, Preferences, ScrollbarMode, TuiMode};
 use super::themes::Themes;
+use super::transcript::ImageLimits;
 
 /// The shortest time between two frames that no input requested.
 const FRAME: Duration = Duration::from_millis(16);
@@ -33,6 +36,9 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Rows of a resumed session that the regular screen writes at first, in screens.
 const FIRST_SCREENS: usize = 3;
+
+/// Pixels of a cell, if the terminal does not say.
+const CELL: (u16, u16) = (9, 18);
 
 /// Text of the label that leads back to the end.
 const FOLLOW_LABEL: &str = " ↓ newer output below · ctrl+end ";
@@ -90,7 +96,6 @@ impl Display {
         let number = |name| environment.variable(name).and_then(|value| value.parse().ok());
         let fallback = Size::new(number("COLUMNS").unwrap_or(80), number("LINES").unwrap_or(24));
         let size = size_of(&terminal, fallback);
-        let encoder = encoder(&capabilities);
         let output = Output::start(terminal.clone())?;
         let (keyboard, switch) = keyboard::start()?;
         let colors = TerminalColors {
@@ -99,7 +104,7 @@ impl Display {
         };
         let startup = Startup::new(capabilities.queries(), colors);
         let mut display = Self {
-            screen: screen(preferences, size, encoder, capabilities.reflow != Reflow::Keeps),
+            screen: screen(preferences, size, &capabilities),
             capabilities,
             terminal,
             output,
@@ -280,6 +285,13 @@ impl Display {
         });
     }
 
+    /// Returns the size of images, if the terminal shows them and the user wants them.
+    pub(super) fn image_limits(&self, preferences: &Preferences) -> Option<ImageLimits> {
+        self.capabilities.images.filter(|_| preferences.show_images)?;
+        let cell = self.terminal.cell_size().unwrap_or(CELL);
+        Some(ImageLimits { cell, columns: preferences.image_width })
+    }
+
     /// Returns what the terminal said about itself.
     pub(super) fn startup(&self) -> &Startup {
         &self.startup
@@ -410,15 +422,20 @@ impl Display {
     }
 }
 
-fn screen(preferences: &Preferences, size: Size, encoder: Encoder, reflows: bool) -> Screen {
+fn screen(preferences: &Preferences, size: Size, capabilities: &Capabilities) -> Screen {
+    let encoder = encoder(capabilities);
+    let images = capabilities.images.filter(|_| preferences.show_images);
     match preferences.mode {
         TuiMode::Regular => {
             let mut screen = RegularScreen::new(size, encoder);
-            screen.set_reflows(reflows);
+            screen.set_reflows(capabilities.reflow != Reflow::Keeps);
+            screen.set_images(images);
             Screen::Regular(Box::new(screen))
         }
         TuiMode::Fullscreen => {
             let mut screen = FullScreen::new(size, encoder);
+            // Images of iTerm2 cannot be removed when the view scrolls.
+            screen.set_images(images.filter(|protocol| *protocol == ImageProtocol::Kitty));
             screen.set_wheel_lines(
                 preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed),
             );

@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::time::Instant;
 
+use pi_coding_agent::Severity;
+use pi_coding_agent::extension::NotifyKind;
 use pi_coding_agent::session::SessionEvent;
 use pi_protocol::{AgentMessage, Message};
 
@@ -38,6 +40,18 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
                 rebuild(app);
             }
             app.footer.refresh(&app.session);
+        }
+        SessionEvent::Diagnostic { severity, path, message, hint } => {
+            let kind = match severity {
+                Severity::Warning => NotifyKind::Warning,
+                Severity::Error => NotifyKind::Error,
+            };
+            let path = path.as_ref().map(|path| format!("{}: ", path.display()));
+            let text = format!("{}{message}", path.unwrap_or_default());
+            app.transcript.notice(kind, text, hint.clone());
+        }
+        SessionEvent::ExtensionError { extension_path, event, error } => {
+            app.error(format!("{extension_path} failed at {event}: {error}"));
         }
         SessionEvent::ModelSelect { .. }
         | SessionEvent::ThinkingLevelChanged { .. }

@@ -39,7 +39,7 @@ use answer::Answer;
 use calls::Calls;
 use labeled::Labeled;
 use notice::{Failure, Notice, Status, tells_of_abort};
-pub(super) use options::Options;
+pub(super) use options::{ImageLimits, Options};
 use options::Shared;
 use page::Page;
 use shell::{Shell, Shells};
