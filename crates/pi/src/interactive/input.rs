@@ -57,7 +57,10 @@ fn edit(app: &mut App, input: &Input) {
         }
         EditorEvent::Changed => {
             app.presses = Default::default();
-            app.ui.shared().editor_text = app.editor.text();
+            // Long pastes are expanded in the text, so it is not computed for no one.
+            if !app.session.extensions().registry().is_empty() {
+                app.ui.shared().editor_text = app.editor.text();
+            }
         }
         _ => {}
     }
