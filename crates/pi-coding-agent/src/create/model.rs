@@ -10,6 +10,7 @@ use super::services::Services;
 use super::{AgentOptions, CustomModel};
 use crate::Diagnostic;
 use crate::config::Settings;
+use crate::extension::RunMode;
 use crate::models::{
     ModelOrigin, ModelRegistry, ModelRequest, ScopedName, SelectModelError, UnusableModel,
     initial_model, local, model_scope, restore_failure, thinking_level,
@@ -39,7 +40,14 @@ pub(super) async fn choose_model(
     }
     let mut chosen = requested(registry, options).await?;
     if chosen.model.is_none() {
-        choose(registry, options, settings, outline, &mut chosen).await?;
+        match choose(registry, options, settings, outline, &mut chosen).await {
+            // The user can choose another model on the screen, or sign in there.
+            Err(error) if options.mode == RunMode::Tui && options.models.is_none() => {
+                chosen.model = None;
+                chosen.diagnostics.push(Diagnostic::error(None, error.to_string()));
+            }
+            result => result?,
+        }
     } else if let Some(patterns) = &options.models {
         add_requested_scope(registry, patterns, &mut chosen).await?;
     } else {
