@@ -11,7 +11,7 @@ use pi_tui::terminal::{
     Capabilities, Change, Guard, ImageProtocol, Mode, Modes, Reflow, Startup, sequences,
 };
 use pi_tui::theme::TerminalColors;
-use pi_tui::{Blocks, Line, PlacedOverlay, View};
+use pi_tui::{Block, Blocks, Line, Lines, PlacedOverlay, Token, View, text};
 
 use super::keyboard::{self, Keyboard, Switch};
 use super::output::Output;
@@ -332,7 +332,11 @@ impl Display {
         match &mut self.screen {
             Screen::Regular(screen) => {
                 if self.last_frame.is_none() {
-                    screen.start_at_end(blocks, view, view.rows * FIRST_SCREENS);
+                    let first = screen.start_at_end(blocks, view, view.rows * FIRST_SCREENS);
+                    if let Some(first) = first {
+                        let skipped = blocks.index_of(first).unwrap_or_default();
+                        blocks.insert_before(first, Box::new(Skipped(skipped)));
+                    }
                 }
                 screen.draw(blocks, &frame, &mut out);
             }
@@ -446,6 +450,17 @@ fn screen(preferences: &Preferences, size: Size, capabilities: &Capabilities) ->
             });
             Screen::Full(Box::new(screen))
         }
+    }
+}
+
+/// A line in the place of the blocks that the regular screen does not write at first.
+struct Skipped(usize);
+
+impl Block for Skipped {
+    fn render(&mut self, view: View<'_>) -> Lines {
+        let text = format!(" … {} earlier entries: see /tree, or use fullscreen mode", self.0);
+        let line = Line::styled(text, view.theme.fg(Token::Dim));
+        [text::truncate(&line, view.width, "…")].into()
     }
 }
 
