@@ -4,10 +4,13 @@
 //! submitted as a prompt, and the session expands it.
 
 mod compact;
+mod model;
 mod name;
 mod new;
 mod quit;
 mod resume;
+mod scoped_models;
+mod thinking;
 
 use super::app::App;
 
@@ -37,6 +40,14 @@ impl Command {
 
 /// All commands, in the order of the menu.
 pub(super) const COMMANDS: &[Command] = &[
+    Command::new("model", "Selects the model", model::run).arguments("[provider/model]"),
+    Command::new("thinking", "Selects how much the model thinks", thinking::run)
+        .arguments("[level]"),
+    Command::new(
+        "scoped-models",
+        "Selects the models for the keys that change it",
+        scoped_models::run,
+    ),
     Command::new("name", "Names this session", name::run).arguments("[name]"),
     Command::new("new", "Starts a new session", new::run),
     Command::new("resume", "Continues another session", resume::run),
