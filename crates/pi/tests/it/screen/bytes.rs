@@ -14,7 +14,7 @@ const SIZE: Size = Size::new(120, 40);
 fn ready(home: &Home, mode: &str) -> Screen {
     let mut screen = Screen::start(&home.command(&["--tui-mode", mode]), SIZE, Profile::PLAIN);
     screen.wait_for("fake-1");
-    screen.submit("code");
+    screen.submit("lists");
     screen.wait_for("CH81.0%");
     screen.settle(Duration::from_millis(100));
     screen

@@ -218,8 +218,10 @@ impl Player {
         };
         let problem = match expected(name) {
             Expected::Quiet(quiet) => {
+                let drawn = |emulator: &Emulator| emulator.switched(2026).is_some();
+                let problem = screen.wait("a frame", TIMEOUTS[0], drawn).err();
                 screen.settle(quiet);
-                None
+                problem
             }
             Expected::Frame(expected) => {
                 let failed = seen.iter().any(|frame| frame.problem.is_some());
