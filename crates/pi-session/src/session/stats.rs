@@ -1,6 +1,8 @@
 //! Statistics of a session over all its branches.
 
-use pi_protocol::{AgentMessage, Entry, EntryBody, Message, Usage};
+use std::collections::HashMap;
+
+use pi_protocol::{AgentMessage, ContextEdit, Entry, EntryBody, Message, Usage};
 use serde::Serialize;
 
 use super::Session;
@@ -107,23 +109,34 @@ impl Session {
 
     /// Returns the last count of a provider and an estimate of what follows it. Reads from the end,
     /// so the cost does not depend on the length of the session. `None` if there is no count, or
-    /// the context was changed after it.
+    /// what was counted has changed since.
     fn counted_at_end(&self) -> Result<Option<u64>, SessionError> {
         let mut reader = self.log.reader();
         let mut later: u64 = 0;
+        // Edits of entries that are still to come on the way back, the last one of each.
+        let mut edits: HashMap<String, ContextEdit> = HashMap::new();
         for index in self.tree.walk_up(self.leaf) {
             match self.tree.node(index).kind {
-                Kind::Compaction | Kind::ContextEdit => return Ok(None),
-                Kind::Message(_) | Kind::BranchSummary | Kind::CustomMessage => {}
+                Kind::Compaction => return Ok(None),
+                Kind::Message(_)
+                | Kind::BranchSummary
+                | Kind::CustomMessage
+                | Kind::ContextEdit => {}
                 _ => continue,
             }
             let entry = match self.read_entry(&mut reader, index) {
                 Err(SessionError::Damaged { .. }) => return Ok(None),
                 entry => entry?,
             };
-            for message in projection::messages(&entry, None).iter().rev() {
+            if let EntryBody::ContextEdit(edit) = entry.body {
+                edits.entry(edit.target_id.clone()).or_insert(edit);
+                continue;
+            }
+            let edit = edits.remove(&entry.id);
+            for message in projection::messages(&entry, edit.as_ref()).iter().rev() {
                 if let Some(counted) = message.as_assistant().and_then(|one| counted_tokens(one)) {
-                    return Ok(Some(counted.saturating_add(later)));
+                    let is_valid = edits.is_empty() && edit.is_none();
+                    return Ok(is_valid.then_some(counted.saturating_add(later)));
                 }
                 later = later.saturating_add(message_tokens(message));
             }

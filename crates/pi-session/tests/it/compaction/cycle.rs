@@ -218,6 +218,11 @@ fn the_size_is_known_from_the_first_count_after_a_compaction() {
     // What follows the count is estimated: four characters per token.
     session.append_message(Message::user("12345678")).unwrap();
     assert_eq!(session.context_tokens().unwrap(), Some(502));
+    // An edit of what was not counted changes the estimate only.
+    let added = session.append_message(Message::user("123456789012")).unwrap();
+    assert_eq!(session.context_tokens().unwrap(), Some(505));
+    session.append_context_edit(&added, None).unwrap();
+    assert_eq!(session.context_tokens().unwrap(), Some(502));
     // The edit makes the count useless, but not the context unknown.
     session.append_context_edit(&kept, None).unwrap();
     let tokens = session.context_tokens().unwrap();
