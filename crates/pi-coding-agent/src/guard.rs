@@ -10,6 +10,7 @@
 
 mod approval;
 mod ask;
+mod change;
 mod checkpoint;
 mod conclude;
 mod directory;
@@ -43,7 +44,7 @@ pub use sandbox::SandboxError;
 pub use status::GuardStatus;
 pub(crate) use stream::RedactedStream;
 pub(crate) use tool::Guarded;
-pub(crate) use ui::UiApprover;
+pub(crate) use ui::{UiApprover, approve_with_dialogs};
 
 use crate::config::settings::Profile;
 use crate::{Diagnostic, Environment, Omission};

@@ -21,6 +21,7 @@ pub(crate) use handle::DialogCounter;
 pub use handle::ExtensionUi;
 
 use super::registry::CompletionProvider;
+use crate::guard::{ApprovalDecision, ApprovalRequest, approve_with_dialogs};
 
 /// A user interface.
 ///
@@ -40,6 +41,11 @@ pub trait Ui: Send + Sync {
         _timeout: Option<Duration>,
     ) -> BoxFuture<'_, Option<DialogAnswer>> {
         Box::pin(std::future::ready(None))
+    }
+
+    /// Asks the user whether an action may run. Without an own way to ask, dialogs do it.
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        Box::pin(approve_with_dialogs(self, request))
     }
 
     /// Changes what is shown.
@@ -176,6 +182,16 @@ pub enum DialogAnswer {
     Text(String),
     /// The answer to a yes-or-no dialog.
     Confirmed(bool),
+}
+
+impl DialogAnswer {
+    /// Returns the text, if the answer is one.
+    pub fn into_text(self) -> Option<String> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Confirmed(_) => None,
+        }
+    }
 }
 
 /// Limits of a dialog.
@@ -321,24 +337,5 @@ impl dyn Ui + '_ {
     /// Shows a message.
     pub fn notify(&self, message: impl Into<String>, kind: NotifyKind) {
         self.update(UiUpdate::Notify { message: message.into(), kind });
-    }
-
-    /// Lets the user select one of several options.
-    pub async fn select(&self, title: &str, options: &[String]) -> Option<String> {
-        let (title, options) = (title.to_owned(), options.to_vec());
-        text(self.dialog(Dialog::Select { title, options }, None).await)
-    }
-
-    /// Asks for one line of text.
-    pub async fn input(&self, title: &str, placeholder: Option<&str>) -> Option<String> {
-        let (title, placeholder) = (title.to_owned(), placeholder.map(str::to_owned));
-        text(self.dialog(Dialog::Input { title, placeholder }, None).await)
-    }
-}
-
-fn text(answer: Option<DialogAnswer>) -> Option<String> {
-    match answer {
-        Some(DialogAnswer::Text(text)) => Some(text),
-        Some(DialogAnswer::Confirmed(_)) | None => None,
     }
 }

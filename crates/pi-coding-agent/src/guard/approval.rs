@@ -28,6 +28,10 @@ pub struct ApprovalRequest {
     pub tool: String,
     /// Description of the action: the command, or the file.
     pub what: String,
+    /// The text that the action removes and adds, if it changes a file: lines that begin with `-`
+    /// or `+`. For screens; other programs have the arguments.
+    #[serde(skip)]
+    pub change: Option<String>,
     /// Working directory of the session.
     pub cwd: String,
     /// The parts of the action that need approval, with reasons.
@@ -62,6 +66,7 @@ impl ApprovalRequest {
             tool_call_id: tool_call_id.to_owned(),
             tool: tool.to_owned(),
             what: what.to_owned(),
+            change: None,
             cwd: cwd.to_owned(),
             parts,
             wider: None,

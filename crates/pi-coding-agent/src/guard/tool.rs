@@ -13,6 +13,7 @@ use pi_tools::{Workspace, toolset};
 use serde_json::{Map, Value};
 
 use super::ask::Approval;
+use super::change;
 use super::judge::OutsideFile;
 use super::sandbox::Escalation;
 use super::watch::{self, Watching};
@@ -102,7 +103,14 @@ impl Guarded {
                 Outcome::Refuse => return Err(ToolError::new(judgment.refusal())),
                 Outcome::Ask => {}
             }
-            let request = |parts| ApprovalRequest::new(self.name(), id, &what, &cwd, parts);
+            let change = match call.origin {
+                ToolOrigin::Builtin => change::describe(call.tool, call.arguments),
+                ToolOrigin::External => None,
+            };
+            let request = |parts| ApprovalRequest {
+                change,
+                ..ApprovalRequest::new(self.name(), id, &what, &cwd, parts)
+            };
             match self.guard.approval(&judgment, request, cancel).await {
                 Approval::Granted(note) => return Ok((judgment, note)),
                 // With the approvals of another call, the outcome is another one.

@@ -6,7 +6,7 @@ use pi_agent::BoxFuture;
 use pi_guard::policy::Scope;
 
 use super::approval::{ApprovalDecision, ApprovalRequest, Approver};
-use crate::extension::Ui;
+use crate::extension::{Dialog, DialogAnswer, Ui};
 
 const ONCE: &str = "Yes, once";
 const SESSION: &str = "Yes, for this session: ";
@@ -25,30 +25,38 @@ impl std::fmt::Debug for UiApprover {
 
 impl Approver for UiApprover {
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
-        Box::pin(async move {
-            let scopes: Vec<String> = request.remembered.iter().map(Scope::describe).collect();
-            let session = format!("{SESSION}{}", scopes.join("; "));
-            let mut options = vec![ONCE.to_owned()];
-            if !scopes.is_empty() {
-                options.push(session.clone());
-            }
-            if request.rule.is_some() {
-                options.push(ALWAYS.to_owned());
-            }
-            options.extend([NO.to_owned(), NO_WITH_REASON.to_owned()]);
-            let chosen = self.0.select(&title(request), &options).await;
-            match chosen.as_deref() {
-                Some(ONCE) => ApprovalDecision::Once,
-                Some(ALWAYS) if request.rule.is_some() => ApprovalDecision::Always,
-                Some(text) if text == session && !scopes.is_empty() => ApprovalDecision::Session,
-                Some(NO_WITH_REASON) => {
-                    let reason = self.0.input("What should the agent do instead?", None).await;
-                    let reason = reason.filter(|reason| !reason.trim().is_empty());
-                    ApprovalDecision::Deny { reason }
-                }
-                _ => ApprovalDecision::Deny { reason: None },
-            }
-        })
+        self.0.approve(request)
+    }
+}
+
+/// Asks with a selection, and with an input for a reason.
+pub(crate) async fn approve_with_dialogs<U: Ui + ?Sized>(
+    ui: &U,
+    request: &ApprovalRequest,
+) -> ApprovalDecision {
+    let scopes: Vec<String> = request.remembered.iter().map(Scope::describe).collect();
+    let session = format!("{SESSION}{}", scopes.join("; "));
+    let mut options = vec![ONCE.to_owned()];
+    if !scopes.is_empty() {
+        options.push(session.clone());
+    }
+    if request.rule.is_some() {
+        options.push(ALWAYS.to_owned());
+    }
+    options.extend([NO.to_owned(), NO_WITH_REASON.to_owned()]);
+    let question = Dialog::Select { title: title(request), options };
+    let chosen = ui.dialog(question, None).await.and_then(DialogAnswer::into_text);
+    match chosen.as_deref() {
+        Some(ONCE) => ApprovalDecision::Once,
+        Some(ALWAYS) if request.rule.is_some() => ApprovalDecision::Always,
+        Some(text) if text == session && !scopes.is_empty() => ApprovalDecision::Session,
+        Some(NO_WITH_REASON) => {
+            let title = "What should the agent do instead?".to_owned();
+            let question = Dialog::Input { title, placeholder: None };
+            let reason = ui.dialog(question, None).await.and_then(DialogAnswer::into_text);
+            ApprovalDecision::Deny { reason: reason.filter(|reason| !reason.trim().is_empty()) }
+        }
+        _ => ApprovalDecision::Deny { reason: None },
     }
 }
 

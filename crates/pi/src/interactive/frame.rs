@@ -32,6 +32,7 @@ pub(super) fn next_wake(app: &App, now: Instant) -> Option<Instant> {
         app.transcript.next_tick(now),
         app.flash.deadline(),
         search::is_running(app).then_some(now),
+        app.panels.next_change(),
     ];
     times.into_iter().flatten().min()
 }
@@ -46,7 +47,8 @@ pub(super) fn on_time(app: &mut App, now: Instant) {
     if app.transcript.next_tick(now).is_some_and(|at| at <= now) {
         app.transcript.tick(now);
     }
-    if !app.activity.is_idle() {
+    let panel_changes = app.panels.next_change().is_some_and(|at| at <= now);
+    if panel_changes || !app.activity.is_idle() {
         app.display.request_frame_now();
     }
 }

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 use std::rc::Rc;
+use std::time::Instant;
 
 use pi_tui::input::{Input, Keymap};
 use pi_tui::{Lines, View};
@@ -31,6 +32,11 @@ pub(super) trait Panel<E = Effect> {
     /// Returns what is notified when work in the background has something to show. The panel takes
     /// it with its next `render`.
     fn background(&self) -> Option<&Notify> {
+        None
+    }
+
+    /// Returns the time at which the panel looks different by itself.
+    fn next_change(&self) -> Option<Instant> {
         None
     }
 }
@@ -107,6 +113,11 @@ impl Panels {
         self.open.is_empty()
     }
 
+    /// Returns the time at which the panel that is shown looks different by itself.
+    pub(super) fn next_change(&self) -> Option<Instant> {
+        self.open.last().and_then(|(_, panel)| panel.next_change())
+    }
+
     /// Returns the panel that is shown.
     pub(super) fn top(&mut self) -> Option<(PanelId, &mut dyn Panel)> {
         self.open.last_mut().map(|(id, panel)| (*id, &mut **panel as &mut dyn Panel))
@@ -149,5 +160,9 @@ where
 
     fn background(&self) -> Option<&Notify> {
         self.panel.background()
+    }
+
+    fn next_change(&self) -> Option<Instant> {
+        self.panel.next_change()
     }
 }

@@ -1,7 +1,16 @@
 //! The panels: what replaces the editor for a while. One file or directory per panel.
 
+pub(super) mod approval;
+pub(super) mod dialog;
+mod dialog_frame;
+mod entry;
+mod exact;
 mod frame;
 pub(super) mod model;
+mod question;
 pub(super) mod resume;
 pub(super) mod scoped_models;
+mod scroll;
+#[cfg(test)]
+mod testing;
 pub(super) mod thinking;

@@ -1,9 +1,16 @@
 //! What extensions and the guard request of the screen.
 
+use std::time::{Duration, Instant};
+
 use pi_coding_agent::extension::UiUpdate;
+use tokio::sync::oneshot;
 
 use super::actions;
 use super::app::App;
+use super::event_loop::until;
+use super::panel::Panel;
+use super::panels::approval::ApprovalPanel;
+use super::panels::dialog::DialogPanel;
 use super::ui::UiRequest;
 use super::widgets::Widget;
 
@@ -16,11 +23,42 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
                 app.error(error);
             }
         }
-        UiRequest::Dialog { answer, .. } => drop(answer),
+        UiRequest::Dialog { dialog, timeout, answer } => {
+            let (reply, chosen) = oneshot::channel();
+            let panel = DialogPanel::new(dialog, timeout, reply, &app.keymap);
+            show(app, panel, chosen, answer, timeout);
+        }
+        UiRequest::Approve { request, answer } => {
+            let (reply, chosen) = oneshot::channel();
+            let panel = ApprovalPanel::new(*request, reply, &app.keymap);
+            show(app, panel, chosen, answer, None);
+        }
         UiRequest::Custom { answer, .. } => drop(answer),
         UiRequest::Redraw => app.transcript.blocks().touch_all(),
         UiRequest::Mount { .. } | UiRequest::AddCompletions(_) => {}
     }
+}
+
+/// Shows a panel until it is answered, its time is over, or no one waits for the answer.
+fn show<T: 'static>(
+    app: &mut App,
+    panel: impl Panel + 'static,
+    chosen: oneshot::Receiver<Option<T>>,
+    mut answer: oneshot::Sender<Option<T>>,
+    timeout: Option<Duration>,
+) {
+    let id = app.open(panel);
+    let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+    let wait = async move {
+        tokio::select! {
+            biased;
+            // Whoever asked may be gone; then there is no one to tell.
+            chosen = chosen => drop(answer.send(chosen.ok().flatten())),
+            () = answer.closed() => {}
+            () = until(end) => {}
+        }
+    };
+    app.tasks.spawn(wait, move |app, ()| app.panels.close(id));
 }
 
 fn update(app: &mut App, update: UiUpdate) {

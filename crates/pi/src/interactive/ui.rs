@@ -9,6 +9,7 @@ use pi_coding_agent::extension::{
     CompletionProvider, ComponentFactory, ComponentSlot, CustomOptions, Dialog, DialogAnswer,
     InputListener, InputSubscription, Theme, ThemeError, Ui, UiUpdate,
 };
+use pi_coding_agent::guard::{ApprovalDecision, ApprovalRequest};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
@@ -19,6 +20,11 @@ pub(super) enum UiRequest {
         dialog: Dialog,
         timeout: Option<Duration>,
         answer: oneshot::Sender<Option<DialogAnswer>>,
+    },
+    /// Asks whether an action may run. The panel closes when the receiver of the answer is gone.
+    Approve {
+        request: Box<ApprovalRequest>,
+        answer: oneshot::Sender<Option<ApprovalDecision>>,
     },
     Update(UiUpdate),
     Custom {
@@ -88,6 +94,15 @@ impl Ui for ScreenUi {
         let (answer, receiver) = oneshot::channel();
         self.send(UiRequest::Dialog { dialog, timeout, answer });
         Box::pin(async move { receiver.await.ok().flatten() })
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalDecision> {
+        let (answer, receiver) = oneshot::channel();
+        self.send(UiRequest::Approve { request: Box::new(request.clone()), answer });
+        Box::pin(async move {
+            let decision = receiver.await.ok().flatten();
+            decision.unwrap_or(ApprovalDecision::Deny { reason: None })
+        })
     }
 
     fn update(&self, update: UiUpdate) {

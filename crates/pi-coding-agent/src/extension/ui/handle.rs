@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     ComponentFactory, ComponentSlot, CustomOptions, Dialog, DialogAnswer, DialogOptions,
-    NotifyKind, Theme, Ui, UiUpdate, WidgetPlacement, text,
+    NotifyKind, Theme, Ui, UiUpdate, WidgetPlacement,
 };
 use crate::session::{SessionEvent, WeakAgentSession};
 
@@ -132,7 +132,7 @@ impl ExtensionUi {
     ) -> Option<String> {
         let options = options.into_iter().map(Into::into).collect();
         let dialog = Dialog::Select { title: title.into(), options };
-        text(self.dialog(dialog, DialogOptions::default()).await)
+        self.dialog(dialog, DialogOptions::default()).await?.into_text()
     }
 
     /// Asks a yes-or-no question. No if no user answers.
@@ -150,13 +150,13 @@ impl ExtensionUi {
     ) -> Option<String> {
         let dialog =
             Dialog::Input { title: title.into(), placeholder: placeholder.map(str::to_owned) };
-        text(self.dialog(dialog, DialogOptions::default()).await)
+        self.dialog(dialog, DialogOptions::default()).await?.into_text()
     }
 
     /// Asks for several lines of text.
     pub async fn editor(&self, title: impl Into<String>, prefill: Option<&str>) -> Option<String> {
         let dialog = Dialog::Editor { title: title.into(), prefill: prefill.map(str::to_owned) };
-        text(self.dialog(dialog, DialogOptions::default()).await)
+        self.dialog(dialog, DialogOptions::default()).await?.into_text()
     }
 
     /// Shows a component that takes the keyboard until it is done, and returns its result.

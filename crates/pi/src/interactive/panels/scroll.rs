@@ -1,0 +1,66 @@
+//! A text that scrolls within a part of the screen.
+
+use pi_tui::input::{Key, Keymap};
+use pi_tui::{Line, Token, View};
+
+/// The position in a text.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scroll {
+    first: usize,
+    /// Rows and lines at the last frame, for the keys.
+    rows: usize,
+    count: usize,
+}
+
+impl Scroll {
+    /// Returns the lines that are shown in at most `rows` rows. If there are more, the last row says
+    /// so.
+    pub(super) fn visible(
+        &mut self,
+        lines: &[Line],
+        rows: usize,
+        keys: &str,
+        view: View<'_>,
+    ) -> Vec<Line> {
+        let rows = rows.max(2);
+        self.count = lines.len();
+        if lines.len() <= rows {
+            (self.first, self.rows) = (0, rows);
+            return lines.to_vec();
+        }
+        self.rows = rows - 1;
+        self.first = self.first.min(self.last());
+        let end = self.first + self.rows;
+        let below = self.count - end;
+        let mut shown: Vec<Line> = lines.iter().skip(self.first).take(self.rows).cloned().collect();
+        let position = format!("lines {}-{end} of {}", self.first + 1, self.count);
+        let more = match below {
+            0 => format!("{position} · {keys} to scroll"),
+            _ => format!("↓ {below} more · {position} · {keys} to scroll"),
+        };
+        let token = if below > 0 { Token::Warning } else { Token::Muted };
+        shown.push(Line::styled(more, view.theme.fg(token)));
+        shown
+    }
+
+    /// Scrolls by a key. Returns false if the key does not scroll or everything is visible.
+    pub(super) fn handle(&mut self, key: &Key, keymap: &Keymap) -> bool {
+        if self.count <= self.rows {
+            return false;
+        }
+        let page = self.rows.saturating_sub(1).max(1);
+        self.first = if keymap.is(key, "tui.select.pageDown") {
+            (self.first + page).min(self.last())
+        } else if keymap.is(key, "tui.select.pageUp") {
+            self.first.saturating_sub(page)
+        } else {
+            return false;
+        };
+        true
+    }
+
+    /// Returns the first line if the last one is visible.
+    fn last(&self) -> usize {
+        self.count.saturating_sub(self.rows)
+    }
+}
