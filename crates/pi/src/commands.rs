@@ -1,9 +1,9 @@
 //! The commands, one file each. Only `demo` runs an agent.
 
-mod auth;
+pub(crate) mod auth;
 pub(crate) mod complete;
 mod config;
-mod credentials;
+pub(crate) mod credentials;
 mod doctor;
 pub(crate) mod export;
 pub(crate) mod failure;

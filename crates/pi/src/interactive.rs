@@ -19,6 +19,7 @@ mod dock;
 mod event_loop;
 mod events;
 mod external_editor;
+mod first_run;
 mod flash;
 mod footer;
 mod frame;
@@ -27,6 +28,7 @@ mod input;
 mod interrupt;
 mod keyboard;
 mod keys;
+mod logins;
 mod output;
 mod panel;
 mod panels;
@@ -42,6 +44,7 @@ mod suspend;
 mod tasks;
 mod themes;
 mod transcript;
+mod trust;
 mod ui;
 mod viewport;
 mod widgets;
@@ -52,6 +55,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pi_agent::BoxFuture;
+use pi_coding_agent::config::Trust;
 use pi_coding_agent::extension::{RunMode, Ui};
 use pi_coding_agent::session::{SessionEvent, SessionListener};
 use pi_coding_agent::{Environment, SessionSelector, load_settings};
@@ -88,8 +92,8 @@ pub(crate) async fn run(arguments: &Arguments, environment: Environment) -> Exit
 async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     let mut options = setup::options(arguments, environment.clone());
     let mut problems = Vec::new();
-    let (settings, _) = load_settings(&options, None, &mut problems);
-    let preferences = preferences::read(settings.settings(), &arguments.screen, &environment);
+    let (mut settings, trust) = load_settings(&options, None, &mut problems);
+    let mut preferences = preferences::read(settings.settings(), &arguments.screen, &environment);
     let signals = match Signals::new() {
         Ok(signals) => signals,
         Err(error) => return fail(&format!("cannot receive signals: {error}"), Exit::Failed),
@@ -109,6 +113,19 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
                 return leave.into();
             }
         }
+    }
+    let mut not_stored = None;
+    if trust == Trust::Ask {
+        match trust::ask(&mut prelude, &preferences, &mut options).await {
+            Ok(problem) => not_stored = problem,
+            Err(leave) => {
+                prelude.display.close();
+                return leave.into();
+            }
+        }
+        // A trusted project has settings, too.
+        (settings, _) = load_settings(&options, None, &mut problems);
+        preferences = preferences::read(settings.settings(), &arguments.screen, &environment);
     }
     let (ui, requests) = ScreenUi::new();
     let interface: Arc<dyn Ui> = Arc::new(ui.clone());
@@ -139,6 +156,10 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         tasks,
         display,
     });
+    if let Some(problem) = not_stored {
+        app.warning(problem);
+    }
+    first_run::show(&mut app);
     prompts(arguments, &mut app).await;
     let leave = Box::pin(event_loop::run(&mut app, sources)).await;
     leave_terminal(&mut app);

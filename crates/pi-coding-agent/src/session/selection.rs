@@ -10,7 +10,7 @@ use pi_tools::toolset::BUILTIN_TOOLS;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::models::{CredentialSource, UnusableModel};
+use crate::models::{CredentialSource, UnusableModel, initial_model};
 
 use super::{AgentSession, ModelSource, SessionEvent, SettingChange};
 use crate::create::ToolChange;
@@ -193,6 +193,25 @@ impl AgentSession {
             self.change_setting(&change);
         }
         Ok(())
+    }
+
+    /// Selects the default model of a provider, or any of its models, for this session. `None` if it
+    /// has no model that can be used.
+    pub async fn select_initial_model(
+        &self,
+        provider: &str,
+    ) -> Result<Option<Arc<Model>>, ModelSelectError> {
+        let Some(registry) = &self.0.models else { return Ok(None) };
+        let found = {
+            let models = registry.models();
+            let mut names = registry.available_names(&models);
+            names.retain(|name| name.provider == provider);
+            initial_model(&names).and_then(|name| registry.find(name.provider, name.id))
+        };
+        if let Some(model) = &found {
+            self.set_model(Arc::clone(model), Persistence::Session).await?;
+        }
+        Ok(found)
     }
 
     async fn switch_model(

@@ -16,9 +16,11 @@ use super::{CommandResult, Failure, credentials, plain, success};
 use crate::environment;
 use crate::flags::parse::CommandArgs;
 
+pub(crate) use change::{check_key, store_key};
 pub(super) use change::{remove, set};
 pub(super) use check::check;
 pub(super) use list::list;
+pub(crate) use list::name as source_name;
 pub(super) use print::{api_key, bearer_token};
 
 fn open() -> Result<Credentials, Failure> {

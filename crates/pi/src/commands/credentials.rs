@@ -8,15 +8,15 @@ use pi_coding_agent::models::{ModelRegistry, ModelsFile};
 use pi_coding_agent::{Diagnostic, Environment};
 
 /// Stored credentials and known providers.
-pub(super) struct Credentials {
-    pub(super) store: Arc<AuthStore>,
-    pub(super) registry: ModelRegistry,
+pub(crate) struct Credentials {
+    pub(crate) store: Arc<AuthStore>,
+    pub(crate) registry: ModelRegistry,
     /// Problems of `models.json`.
     pub(super) problems: Vec<Diagnostic>,
 }
 
 impl Credentials {
-    pub(super) fn open(environment: &Environment) -> Self {
+    pub(crate) fn open(environment: &Environment) -> Self {
         let store = Arc::new(AuthStore::new(&environment.agent_directory));
         let (file, problems) = ModelsFile::load(&models_file(&environment.agent_directory));
         let stored = Arc::clone(&store);

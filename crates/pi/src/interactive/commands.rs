@@ -4,6 +4,9 @@
 //! submitted as a prompt, and the session expands it.
 
 mod compact;
+mod demo;
+mod login;
+mod logout;
 mod model;
 mod name;
 mod new;
@@ -11,6 +14,7 @@ mod quit;
 mod resume;
 mod scoped_models;
 mod thinking;
+mod trust;
 
 use super::app::App;
 
@@ -53,6 +57,10 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("resume", "Continues another session", resume::run),
     Command::new("compact", "Summarizes the history to free context", compact::run)
         .arguments("[instructions]"),
+    Command::new("login", "Stores the API key of a provider", login::run).arguments("[provider]"),
+    Command::new("logout", "Removes a stored credential", logout::run).arguments("[provider]"),
+    Command::new("trust", "Shows and changes the trust in this project", trust::run),
+    Command::new("demo", "Shows pi at work without a key", demo::run),
     Command::new("quit", "Leaves pi", quit::run),
 ];
 

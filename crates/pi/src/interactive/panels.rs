@@ -6,7 +6,10 @@ mod dialog_frame;
 mod entry;
 mod exact;
 mod frame;
+pub(super) mod login;
+pub(super) mod logout;
 pub(super) mod model;
+mod providers;
 mod question;
 pub(super) mod resume;
 pub(super) mod scoped_models;
@@ -14,3 +17,4 @@ mod scroll;
 #[cfg(test)]
 mod testing;
 pub(super) mod thinking;
+pub(super) mod trust;

@@ -7,7 +7,7 @@ use std::io::{IsTerminal as _, Read as _};
 
 use pi_coding_agent::config::StoredCredential;
 
-use super::{CommandResult, Failure, hidden, open};
+use super::{CommandResult, Credentials, Failure, hidden, open};
 use crate::exit::{Exit, hint, note, print};
 use crate::flags::parse::CommandArgs;
 use crate::flags::suggest;
@@ -29,22 +29,47 @@ pub(in crate::commands) fn set(args: &CommandArgs) -> CommandResult {
         );
         return Err(Failure::usage(format!("unknown provider \"{name}\"")).hint(hint));
     };
-    let key = literal(&read_key(&provider)?);
+    store_key(&credentials, &provider, &read_key(&provider)?)?;
+    let path = credentials.store.path().display();
+    Ok(print(&format!("stored a key for {provider} in {path}\n")))
+}
+
+/// Stores a key, which [`check_key`] has accepted. A stored login is not replaced: only the user
+/// could restore it.
+pub(crate) fn store_key(
+    credentials: &Credentials,
+    provider: &str,
+    key: &str,
+) -> Result<(), Failure> {
+    let key = literal(key);
     let mut edit = credentials.store.edit()?;
-    let credential = match edit.get(&provider)? {
+    let credential = match edit.get(provider)? {
         Some(StoredCredential::ApiKey { env, extra, .. }) => {
             StoredCredential::ApiKey { key: Some(key), env, extra }
         }
-        // Only the user could restore a lost login.
         Some(StoredCredential::Oauth { .. }) => {
             return Err(Failure::failed(format!("a login is stored for {provider}"))
                 .hint(format!("to replace it, first run `pi auth remove {provider}`")));
         }
         None => StoredCredential::api_key(key),
     };
-    edit.set(&provider, &credential)?;
-    let path = credentials.store.path().display();
-    Ok(print(&format!("stored a key for {provider} in {path}\n")))
+    edit.set(provider, &credential)?;
+    Ok(())
+}
+
+/// Returns what is wrong with a text that is meant to be a key. It does not quote the text, which may
+/// be most of a secret.
+pub(crate) fn check_key(text: &str) -> Option<&'static str> {
+    let text = text.trim();
+    if text.is_empty() {
+        Some("contains no key")
+    } else if text.contains(|c: char| c.is_control() || c.is_whitespace()) {
+        Some("contains more than one word")
+    } else if text.len() as u64 > LONGEST {
+        Some("is longer than any key")
+    } else {
+        None
+    }
 }
 
 pub(in crate::commands) fn remove(args: &CommandArgs) -> CommandResult {
@@ -75,18 +100,12 @@ fn read_key(provider: &str) -> Result<String, Failure> {
     } else {
         stdin.lock().take(LONGEST + 1).read_to_end(&mut bytes).map_err(failed)?;
     }
-    // The error does not quote the input, which may be most of a secret.
-    let wrong = |problem: &str| {
-        Err(Failure::usage(format!("standard input {problem}; nothing was stored")))
-    };
-    match String::from_utf8(bytes) {
-        Ok(text) if text.trim().is_empty() => wrong("contains no key"),
-        Ok(text) if text.trim().contains(|c: char| c.is_control() || c.is_whitespace()) => {
-            wrong("contains more than one word")
-        }
-        Ok(text) if text.len() as u64 <= LONGEST => Ok(text.trim().to_owned()),
-        Ok(_) => wrong("is longer than any key"),
-        Err(_) => wrong("is not valid UTF-8"),
+    let wrong =
+        |problem: &str| Failure::usage(format!("standard input {problem}; nothing was stored"));
+    let text = String::from_utf8(bytes).map_err(|_| wrong("is not valid UTF-8"))?;
+    match check_key(&text) {
+        Some(problem) => Err(wrong(problem)),
+        None => Ok(text.trim().to_owned()),
     }
 }
 

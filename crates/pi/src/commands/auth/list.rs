@@ -84,7 +84,7 @@ fn describe(row: &Row) -> String {
 }
 
 /// Returns the name of a source.
-fn name(source: CredentialSource) -> &'static str {
+pub(crate) fn name(source: CredentialSource) -> &'static str {
     match source {
         CredentialSource::Given | CredentialSource::NotNeeded => "none",
         CredentialSource::StoredKey | CredentialSource::Login { .. } => "auth.json",

@@ -13,8 +13,8 @@ use pi_tui::{Component as _, InputLine, Line, LineCache, Lines, NoCompleter, Tok
 use tokio::sync::oneshot;
 
 use super::super::panel::{Panel, PanelEvent};
-use super::entry::Entry;
 use super::dialog_frame::{Hints, border, indented, inner};
+use super::entry::Entry;
 use super::question::{Answer, Question, title_lines};
 
 /// A dialog. It sends its answer once; closed from outside, it sends none.
@@ -28,8 +28,8 @@ pub(in crate::interactive) struct DialogPanel {
 }
 
 enum Kind {
-    Question(Question<DialogAnswer>),
-    Entry(Entry),
+    Question(Box<Question<DialogAnswer>>),
+    Entry(Box<Entry>),
     Editing(Box<Editing>),
 }
 
@@ -51,22 +51,22 @@ impl DialogPanel {
             Dialog::Select { title, options } => {
                 let item = |text: String| Item::new(DialogAnswer::Text(text.clone()), text);
                 let items = options.into_iter().map(item).collect();
-                Kind::Question(Question::new(&title, "", items, keymap))
+                Kind::Question(Box::new(Question::new(&title, "", items, keymap)))
             }
             Dialog::Confirm { title, message } => {
                 let items = [("Yes", true), ("No", false)]
                     .map(|(label, yes)| Item::new(DialogAnswer::Confirmed(yes), label));
-                Kind::Question(Question::new(&title, &message, items.into(), keymap))
+                Kind::Question(Box::new(Question::new(&title, &message, items.into(), keymap)))
             }
             Dialog::Input { title, placeholder } => {
                 let entry = Entry::new(&title, InputLine::new(), keymap);
-                Kind::Entry(entry.placeholder(placeholder))
+                Kind::Entry(Box::new(entry.placeholder(placeholder)))
             }
             Dialog::Editor { title, prefill } => {
                 Kind::Editing(Box::new(Editing::new(title, prefill.as_deref(), keymap)))
             }
             // A dialog of a newer library: only its title is known.
-            other => Kind::Question(Question::new(other.title(), "", Vec::new(), keymap)),
+            other => Kind::Question(Box::new(Question::new(other.title(), "", Vec::new(), keymap))),
         };
         Self {
             kind,
@@ -111,8 +111,8 @@ impl Panel for DialogPanel {
         self.cache.clear();
         let answer = match &mut self.kind {
             Kind::Question(question) => question.handle(input, keymap),
-            Kind::Entry(entry) => text(entry.handle(input, keymap)),
-            Kind::Editing(editing) => text(editing.handle(input, keymap)),
+            Kind::Entry(entry) => entry.handle(input, keymap).map(DialogAnswer::Text),
+            Kind::Editing(editing) => editing.handle(input, keymap).map(DialogAnswer::Text),
         };
         match answer {
             Answer::Ignored => PanelEvent::Ignored,
@@ -125,16 +125,6 @@ impl Panel for DialogPanel {
     fn next_change(&self) -> Option<Instant> {
         let (deadline, shown) = (self.deadline?, self.shown_seconds?);
         deadline.checked_sub(Duration::from_secs(shown.checked_sub(1)?))
-    }
-}
-
-/// Returns the answer of a text.
-fn text(answer: Answer<String>) -> Answer<DialogAnswer> {
-    match answer {
-        Answer::Ignored => Answer::Ignored,
-        Answer::Changed => Answer::Changed,
-        Answer::Chosen(text) => Answer::Chosen(DialogAnswer::Text(text)),
-        Answer::Cancelled => Answer::Cancelled,
     }
 }
 

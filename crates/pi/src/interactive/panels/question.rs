@@ -30,6 +30,18 @@ pub(super) enum Answer<T> {
     Cancelled,
 }
 
+impl<T> Answer<T> {
+    /// Returns the answer with another value.
+    pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> Answer<U> {
+        match self {
+            Self::Ignored => Answer::Ignored,
+            Self::Changed => Answer::Changed,
+            Self::Chosen(value) => Answer::Chosen(change(value)),
+            Self::Cancelled => Answer::Cancelled,
+        }
+    }
+}
+
 impl<T: Clone> Question<T> {
     pub(super) fn new(title: &str, message: &str, items: Vec<Item<T>>, keymap: &Keymap) -> Self {
         let hints =
