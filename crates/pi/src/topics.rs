@@ -31,6 +31,11 @@ macro_rules! topic {
 /// All pages, in the order in which they are read.
 pub(crate) const TOPICS: &[Topic] = &[
     topic!("getting-started", ["start", "tutorial"], "From the installation to the first sessions"),
+    topic!(
+        "screen",
+        ["interactive", "tui", "hotkeys", "keybindings"],
+        "The interactive mode: keys, commands, sessions, terminals"
+    ),
     topic!("models", ["providers", "keys"], "Models, providers, keys and models.json"),
     topic!("local-models", ["local", "ollama", "llama.cpp"], "Models on this machine"),
     topic!("settings", [], "Every key of settings.json"),

@@ -16,6 +16,8 @@ message with @, write \\@. The value of an option is the next argument or follow
 
 /// Example commands and their effects.
 pub(super) const EXAMPLES: &[(&str, &str)] = &[
+    ("pi", "Open the screen, in a terminal"),
+    ("pi -c", "Open the latest session of this directory"),
     ("pi -p \"What does this project do?\"", "Print one answer to stdout"),
     ("git diff | pi -p \"Review this\"", "Include piped input"),
     ("pi -p @notes.md @plan.png \"Compare these\"", "Include files"),
@@ -33,6 +35,7 @@ pub(super) const VARIABLES: &[(&str, &str)] = &[
     ),
     ("PI_CODING_AGENT_SESSION_DIR", "Directory of the sessions; --session-dir takes precedence"),
     ("PI_OFFLINE", "1, true or yes: same as --offline"),
+    ("PI_TRUE_COLOR, PI_HYPERLINKS, ...", "Abilities of the terminal; `pi help screen` lists them"),
     (
         "ANTHROPIC_API_KEY, OPENAI_API_KEY, ...",
         "API keys of providers; `pi doctor` lists those it finds",
