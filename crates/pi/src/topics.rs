@@ -34,7 +34,7 @@ pub(crate) const TOPICS: &[Topic] = &[
     topic!(
         "screen",
         ["interactive", "tui", "hotkeys", "keybindings"],
-        "The interactive mode: keys, commands, sessions, terminals"
+        "The interactive mode: keys, commands, terminals"
     ),
     topic!("models", ["providers", "keys"], "Models, providers, keys and models.json"),
     topic!("local-models", ["local", "ollama", "llama.cpp"], "Models on this machine"),
