@@ -294,7 +294,6 @@ fn in_names_of_files() {
 }
 
 #[test]
-#[ignore = "the model selector is not written yet"]
 fn in_templates_skills_and_models() {
     let home = home(&json!([]));
     for (at, text) in texts().iter().enumerate() {
