@@ -121,6 +121,9 @@ pub struct ResourceCommand {
     pub name: String,
     /// Description for the user.
     pub description: String,
+    /// Description of the arguments, for menus.
+    #[serde(skip)]
+    pub argument_hint: Option<String>,
     /// Kind of the resource: `prompt` or `skill`.
     pub source: &'static str,
     /// Origin of the file.
@@ -171,12 +174,14 @@ impl Resources {
         let prompts = self.prompts.iter().map(|prompt| ResourceCommand {
             name: prompt.name.clone(),
             description: prompt.description.clone(),
+            argument_hint: prompt.argument_hint.clone(),
             source: "prompt",
             source_info: prompt.source.clone(),
         });
         let skills = self.skills.iter().map(|skill| ResourceCommand {
             name: format!("skill:{}", skill.name),
             description: skill.description.clone(),
+            argument_hint: None,
             source: "skill",
             source_info: skill.source.clone(),
         });

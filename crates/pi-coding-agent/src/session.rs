@@ -302,6 +302,7 @@ impl AgentSession {
         let extensions = registered.map(|found| CommandInfo {
             name: found.name,
             description: found.command.description,
+            argument_hint: None,
             source: CommandSource::Extension,
             source_info: json!({
                 "path": found.owner, "source": found.owner, "scope": "user", "origin": "top-level",

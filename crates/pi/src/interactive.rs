@@ -16,6 +16,7 @@ mod commands;
 mod completion;
 mod display;
 mod dock;
+mod document;
 mod event_loop;
 mod events;
 mod external_editor;
@@ -155,6 +156,7 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
         ui,
         tasks,
         display,
+        is_verbose: arguments.verbose,
     });
     if let Some(problem) = not_stored {
         app.warning(problem);

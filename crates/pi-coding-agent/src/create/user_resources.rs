@@ -107,6 +107,7 @@ impl Services {
             commands.push(CommandInfo {
                 name: command.name,
                 description,
+                argument_hint: command.argument_hint,
                 source,
                 source_info: serde_json::to_value(command.source_info).unwrap_or(Value::Null),
             });

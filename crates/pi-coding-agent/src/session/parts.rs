@@ -36,6 +36,9 @@ pub struct CommandInfo {
     /// Description for the user, in one line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// Description of the arguments, for menus.
+    #[serde(skip)]
+    pub argument_hint: Option<String>,
     /// Kind of the command.
     pub source: CommandSource,
     /// File and package of the command.

@@ -53,6 +53,7 @@ pub(super) fn toggle_tools(app: &mut App) -> bool {
 
 /// Sets whether the whole output of tools is shown.
 pub(super) fn set_expanded(app: &mut App, expanded: bool) {
+    app.start.set_expanded(expanded);
     app.transcript.set_expanded(expanded);
     app.ui.shared().tools_expanded = expanded;
     app.display.redraw();

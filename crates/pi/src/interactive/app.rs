@@ -17,6 +17,7 @@ use super::completion::Completions;
 use super::display::Display;
 use super::flash::Flash;
 use super::footer::Footer;
+use super::header::{self, Start};
 use super::panel::{Panel, PanelId, Panels};
 use super::preferences::Preferences;
 use super::queue::Queue;
@@ -54,6 +55,7 @@ pub(super) struct App {
     pub(super) search: Option<SearchBox>,
     pub(super) footer: Footer,
     pub(super) flash: Flash,
+    pub(super) start: Start,
     pub(super) presses: Presses,
     /// Set when the program ends.
     pub(super) exit: Option<Leave>,
@@ -134,11 +136,22 @@ pub(super) struct Parts {
     pub(super) ui: ScreenUi,
     pub(super) tasks: Tasks,
     pub(super) display: Display,
+    pub(super) is_verbose: bool,
 }
 
 /// Puts the application together and shows the session.
 pub(super) fn build(parts: Parts) -> App {
-    let Parts { environment, settings, options, preferences, agent, ui, tasks, display } = parts;
+    let Parts {
+        environment,
+        settings,
+        options,
+        preferences,
+        agent,
+        ui,
+        tasks,
+        display,
+        is_verbose,
+    } = parts;
     let runtime = agent.runtime;
     let session = runtime.session();
     let colors = display.capabilities.color_depth;
@@ -164,6 +177,9 @@ pub(super) fn build(parts: Parts) -> App {
     editor.set_max_menu_rows(preferences.menu_rows);
     editor.set_hardware_cursor(preferences.hardware_cursor);
     let footer = Footer { home: environment.home.clone(), ..Footer::default() };
+    let is_apple = environment.variable("TERM_PROGRAM") == Some("Apple_Terminal");
+    let start = Start::new(agent.notices, environment.home.clone(), is_apple);
+    let completions = Completions::new(tasks.clone(), environment.home.clone());
     let mut app = App {
         environment,
         settings,
@@ -181,20 +197,24 @@ pub(super) fn build(parts: Parts) -> App {
         activity: Activity::default(),
         widgets: Widgets::default(),
         editor,
-        completions: Completions::default(),
+        completions,
         panels: Panels::default(),
         search: None,
         footer,
         flash: Flash::default(),
+        start,
         presses: Presses::default(),
         exit: None,
     };
+    if is_verbose {
+        app.start.be_verbose();
+        app.transcript.set_expanded(true);
+    }
+    header::welcome(&mut app);
     events::session_started(&mut app);
     for problem in theme_problem.into_iter().chain(key_problems) {
         app.warning(problem);
     }
-    for notice in &agent.notices {
-        events::apply(&mut app, notice);
-    }
+    header::show_problems(&mut app);
     app
 }

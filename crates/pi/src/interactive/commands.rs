@@ -3,8 +3,10 @@
 //! Commands of extensions, templates and skills belong to the session: what is not in the table is
 //! submitted as a prompt, and the session expands it.
 
+mod changelog;
 mod compact;
 mod demo;
+mod hotkeys;
 mod login;
 mod logout;
 mod model;
@@ -53,6 +55,8 @@ pub(super) const COMMANDS: &[Command] = &[
         scoped_models::run,
     ),
     Command::new("name", "Names this session", name::run).arguments("[name]"),
+    Command::new("changelog", "Shows what changed in pi, by version", changelog::run),
+    Command::new("hotkeys", "Lists all keys", hotkeys::run),
     Command::new("new", "Starts a new session", new::run),
     Command::new("resume", "Continues another session", resume::run),
     Command::new("compact", "Summarizes the history to free context", compact::run)

@@ -1,49 +1,160 @@
-//! Completions of the editor.
+//! Completions of the editor: commands and their arguments, files after `@`, paths on Tab, and what
+//! extensions offer.
+//!
+//! All answers are for the text that is there now. Slow sources answer from what they know and do
+//! their work in the background; when it is done, the editor asks again.
 
-use pi_coding_agent::session::AgentSession;
+mod arguments;
+mod asked;
+mod files;
+mod listing;
+mod paths;
+mod rank;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use pi_coding_agent::extension::CompletionProvider;
+use pi_coding_agent::session::{AgentSession, CommandInfo, CommandSource};
+use pi_tui::completion::context::{self, Context};
 use pi_tui::completion::{
-    Completer, Completion, CompletionKind, CompletionRequest, Completions as Found,
+    Command, Completer, Completion, CompletionKind, CompletionRequest, Completions as Found,
+    command,
 };
 
+use super::app::App;
 use super::commands::COMMANDS;
+use super::tasks::Tasks;
+use asked::Asked;
+use files::Files;
+use paths::Paths;
 
 /// The sources of completions.
-#[derive(Debug, Default)]
 pub(super) struct Completions {
-    /// Names and descriptions of commands.
-    commands: Vec<(String, String)>,
+    commands: Vec<Command>,
+    session: Option<AgentSession>,
+    places: Places,
+    files: Files,
+    paths: Paths,
+    asked: Asked,
+}
+
+/// The directories that words are relative to.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Places {
+    pub(super) cwd: PathBuf,
+    pub(super) home: Option<PathBuf>,
 }
 
 impl Completions {
-    /// Reads the commands of the screen and of the session.
-    pub(super) fn refresh(&mut self, session: &AgentSession) {
-        let own = COMMANDS.iter().filter(|command| !command.is_hidden).map(|command| {
-            let hint = command.arguments.map(|hint| format!("{hint} — ")).unwrap_or_default();
-            (command.name.to_owned(), format!("{hint}{}", command.description))
+    /// Creates the sources. Nothing is read before the first completion.
+    pub(super) fn new(tasks: Tasks, home: Option<PathBuf>) -> Self {
+        Self {
+            commands: Vec::new(),
+            session: None,
+            places: Places { cwd: PathBuf::new(), home },
+            files: Files::new(tasks.clone()),
+            paths: Paths::default(),
+            asked: Asked::new(tasks),
+        }
+    }
+
+    /// Reads the commands of the screen and of the session. Commands for skills are left out if the
+    /// user does not want them.
+    pub(super) fn refresh(&mut self, session: &AgentSession, has_skill_commands: bool) {
+        let own = COMMANDS.iter().filter(|command| !command.is_hidden).map(|command| Command {
+            name: command.name.to_owned(),
+            hint: command.arguments.map(str::to_owned),
+            description: command.description.to_owned(),
         });
         let others = session.commands().into_iter();
-        let others = others.map(|command| (command.name, command.description.unwrap_or_default()));
-        self.commands = own.chain(others).collect();
+        let others = others.filter(|one| has_skill_commands || one.source != CommandSource::Skill);
+        self.commands = own.chain(others.map(described)).collect();
+        self.places.cwd = session.workspace().cwd().to_owned();
+        self.asked.forget(session);
+        self.session = Some(session.clone());
+    }
+
+    /// Adds a source of an extension.
+    pub(super) fn add_provider(&mut self, provider: CompletionProvider) {
+        self.asked.add_provider(provider);
+    }
+
+    fn arguments(&mut self, command: &str, text: &str, start: usize) -> Option<Found> {
+        let session = self.session.as_ref()?;
+        let Some(items) = arguments::of(command, text, session) else {
+            return self.asked.arguments(session, command, text, start);
+        };
+        found(CompletionKind::Argument, start..start + text.len(), items)
     }
 }
 
 impl Completer for Completions {
     fn complete(&mut self, request: &CompletionRequest<'_>) -> Option<Found> {
-        let before = request.before();
-        let prefix = before.strip_prefix('/').filter(|_| request.line == 0)?;
-        if prefix.contains(char::is_whitespace) {
-            return None;
+        let own = match context::of(request) {
+            Context::Command { name } => {
+                let found = command::completions(name, &self.commands);
+                if found.items.is_empty() { None } else { Some(found) }
+            }
+            Context::Argument { command, text, start } => self.arguments(command, text, start),
+            Context::File(token) => self.files.complete(&token, request.column, &self.places),
+            Context::Word(_) => None,
+        };
+        if own.is_some() {
+            return own;
         }
-        let matching = self.commands.iter().filter(|(name, _)| name.starts_with(prefix));
-        let items: Vec<Completion> = matching
-            .map(|(name, description)| {
-                Completion::new(name.as_str(), format!("/{name} ")).described(description.as_str())
-            })
-            .collect();
-        if items.is_empty() {
-            return None;
+        if request.is_forced {
+            let token = context::token(request.before());
+            return self.paths.complete(&token, request.column, &self.places);
         }
-        let replaced = 0..before.len();
-        Some(Found { kind: CompletionKind::Command, replaced, items, is_complete: true })
+        self.asked.provided(request)
+    }
+}
+
+/// Returns completions, or nothing if there are none.
+fn found(
+    kind: CompletionKind,
+    replaced: std::ops::Range<usize>,
+    items: Vec<Completion>,
+) -> Option<Found> {
+    (!items.is_empty()).then_some(Found { kind, replaced, items, is_complete: true })
+}
+
+/// Asks the sources again, because one of them knows more.
+fn refresh(app: &mut App) {
+    app.editor.refresh_completion(&mut app.completions);
+}
+
+/// Returns a command of the session for the menu. A letter says where it comes from.
+fn described(command: CommandInfo) -> Command {
+    let scope = command.source_info.get("scope").and_then(|scope| scope.as_str());
+    let mark = match scope {
+        Some("user") => "[u] ",
+        Some("project") => "[p] ",
+        Some("temporary") => "[t] ",
+        _ => "",
+    };
+    let description = command.description.unwrap_or_default();
+    Command {
+        name: command.name,
+        hint: command.argument_hint,
+        description: format!("{mark}{description}").trim_end().to_owned(),
+    }
+}
+
+impl Places {
+    /// Splits what is typed into the directory that it names, as typed, and the rest.
+    fn split<'a>(&self, typed: &'a str) -> (PathBuf, &'a str, &'a str) {
+        let at = typed.rfind('/').map_or(0, |at| at + 1);
+        let (head, rest) = typed.split_at(at);
+        (self.resolve(head), head, rest)
+    }
+
+    fn resolve(&self, typed: &str) -> PathBuf {
+        match (typed.strip_prefix("~/"), &self.home) {
+            (Some(below), Some(home)) => home.join(below),
+            _ => self.cwd.join(Path::new(typed)),
+        }
     }
 }

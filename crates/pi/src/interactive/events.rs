@@ -80,7 +80,7 @@ pub(super) fn session_started(app: &mut App) {
     app.footer.cache_hit = None;
     rebuild(app);
     refresh_branch(app);
-    app.completions.refresh(&app.session);
+    app.completions.refresh(&app.session, app.settings.settings().enable_skill_commands());
     app.footer.refresh(&app.session);
     app.display.set_title(&app.session);
     app.footer.is_uncounted = true;

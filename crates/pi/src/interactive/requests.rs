@@ -35,7 +35,8 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
         }
         UiRequest::Custom { answer, .. } => drop(answer),
         UiRequest::Redraw => app.transcript.blocks().touch_all(),
-        UiRequest::Mount { .. } | UiRequest::AddCompletions(_) => {}
+        UiRequest::AddCompletions(provider) => app.completions.add_provider(provider),
+        UiRequest::Mount { .. } => {}
     }
 }
 
