@@ -89,6 +89,11 @@ impl SettingsList {
         }
     }
 
+    /// Returns the present value of a setting.
+    pub fn value(&self, id: &str) -> Option<&str> {
+        self.settings.iter().find(|setting| setting.id == id).map(|it| it.value.as_str())
+    }
+
     /// Changes the value that is shown for a setting, after a submenu.
     pub fn set_value(&mut self, id: &str, value: impl Into<String>) {
         if let Some(setting) = self.settings.iter_mut().find(|setting| setting.id == id) {

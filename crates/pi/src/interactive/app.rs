@@ -23,7 +23,7 @@ use super::preferences::Preferences;
 use super::queue::Queue;
 use super::search::SearchBox;
 use super::tasks::Tasks;
-use super::themes::Themes;
+use super::themes::{self, Themes};
 use super::transcript::{self, Transcript};
 use super::ui::ScreenUi;
 use super::widgets::Widgets;
@@ -155,8 +155,12 @@ pub(super) fn build(parts: Parts) -> App {
     let runtime = agent.runtime;
     let session = runtime.session();
     let colors = display.capabilities.color_depth;
-    let (mut themes, theme_problem) =
-        Themes::new(preferences.theme.as_deref(), colors, &environment, &[]);
+    let (mut themes, theme_problem) = Themes::new(
+        preferences.theme.as_deref(),
+        colors,
+        &environment,
+        &themes::sources(&settings, &options, &environment),
+    );
     display.show_colors(&mut themes);
     let (keymap, key_problems) = keys::load(&environment);
     let transcript = Transcript::new(transcript::Options {
@@ -176,6 +180,7 @@ pub(super) fn build(parts: Parts) -> App {
     editor.set_padding(preferences.editor_padding);
     editor.set_max_menu_rows(preferences.menu_rows);
     editor.set_hardware_cursor(preferences.hardware_cursor);
+    editor.set_vim(preferences.vim);
     let footer = Footer { home: environment.home.clone(), ..Footer::default() };
     let is_apple = environment.variable("TERM_PROGRAM") == Some("Apple_Terminal");
     let start = Start::new(agent.notices, environment.home.clone(), is_apple);

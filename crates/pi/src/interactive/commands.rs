@@ -15,6 +15,7 @@ mod new;
 mod quit;
 mod resume;
 mod scoped_models;
+mod settings;
 mod thinking;
 mod trust;
 
@@ -46,6 +47,7 @@ impl Command {
 
 /// All commands, in the order of the menu.
 pub(super) const COMMANDS: &[Command] = &[
+    Command::new("settings", "Shows and changes settings", settings::run),
     Command::new("model", "Selects the model", model::run).arguments("[provider/model]"),
     Command::new("thinking", "Selects how much the model thinks", thinking::run)
         .arguments("[level]"),

@@ -1,5 +1,7 @@
 //! The terminal and the screen on it: modes, frames, size.
 
+mod switch;
+
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -50,6 +52,8 @@ pub(super) struct Display {
     output: Output,
     keyboard: Switch,
     pub(super) screen: Screen,
+    /// The regular screen while the full screen is shown, to continue where it was left.
+    left: Option<Box<RegularScreen>>,
     startup: Startup,
     size: Size,
     fallback: Size,
@@ -105,6 +109,7 @@ impl Display {
         let startup = Startup::new(capabilities.queries(), colors);
         let mut display = Self {
             screen: screen(preferences, size, &capabilities),
+            left: None,
             capabilities,
             terminal,
             output,
@@ -349,6 +354,7 @@ impl Display {
 
     /// Removes what is shown, so that the next frame is like the first.
     pub(super) fn clear(&mut self) {
+        self.left = None;
         if let Screen::Regular(screen) = &mut self.screen {
             let mut out = Vec::new();
             screen.suspend(&mut out);
@@ -440,17 +446,20 @@ fn screen(preferences: &Preferences, size: Size, capabilities: &Capabilities) ->
             let mut screen = FullScreen::new(size, encoder);
             // Images of iTerm2 cannot be removed when the view scrolls.
             screen.set_images(images.filter(|protocol| *protocol == ImageProtocol::Kitty));
-            screen.set_wheel_lines(
-                preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed),
-            );
-            screen.set_scrollbar(match preferences.scrollbar {
-                ScrollbarMode::Always => Scrollbar::Always,
-                ScrollbarMode::Hidden => Scrollbar::Hidden,
-                ScrollbarMode::Auto => Scrollbar::Auto,
-            });
+            configure(&mut screen, preferences);
             Screen::Full(Box::new(screen))
         }
     }
+}
+
+/// Uses the settings of the full screen that may change.
+fn configure(screen: &mut FullScreen, preferences: &Preferences) {
+    screen.set_wheel_lines(preferences.wheel_lines.map_or(WheelLines::Auto, WheelLines::Fixed));
+    screen.set_scrollbar(match preferences.scrollbar {
+        ScrollbarMode::Always => Scrollbar::Always,
+        ScrollbarMode::Hidden => Scrollbar::Hidden,
+        ScrollbarMode::Auto => Scrollbar::Auto,
+    });
 }
 
 /// A line in the place of the blocks that the regular screen does not write at first.

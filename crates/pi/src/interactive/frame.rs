@@ -12,6 +12,7 @@ pub(super) fn draw_if_due(app: &mut App, now: Instant) {
     if !app.display.is_due(now) {
         return;
     }
+    app.themes.publish(&app.ui);
     let theme = app.themes.current();
     let size = app.display.size();
     let view = View { width: size.columns, rows: size.rows, theme: &theme };

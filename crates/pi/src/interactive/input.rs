@@ -1,5 +1,7 @@
 //! Input on its way to the part that handles it: panel, viewport, action, editor.
 
+use std::time::Instant;
+
 use pi_tui::editor::EditorEvent;
 use pi_tui::input::{Input, Key, KeyKind, Reply};
 
@@ -10,6 +12,9 @@ use super::{actions, search, submit, viewport};
 
 /// Handles one piece of input.
 pub(super) fn apply(app: &mut App, input: &Input) {
+    if let Some(problem) = app.themes.refresh(Instant::now()) {
+        app.warning(problem);
+    }
     match input {
         Input::Key(key) if key.kind == KeyKind::Release => {}
         Input::Mouse(mouse) => viewport::mouse(app, *mouse),

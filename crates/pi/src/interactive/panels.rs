@@ -14,6 +14,7 @@ mod question;
 pub(super) mod resume;
 pub(super) mod scoped_models;
 mod scroll;
+pub(super) mod settings;
 #[cfg(test)]
 mod testing;
 pub(super) mod thinking;

@@ -17,7 +17,7 @@ use super::keyboard::Keyboard;
 use super::panel::{Panel, PanelEvent};
 use super::preferences::Preferences;
 use super::signals::{Signal, Signals};
-use super::themes::Themes;
+use super::themes::{self, Themes};
 use crate::exit::Exit;
 
 /// The terminal before the application exists.
@@ -50,7 +50,12 @@ impl Prelude {
         panel: &mut dyn Panel<A>,
     ) -> Result<Option<A>, Leave> {
         let depth = self.display.capabilities.color_depth;
-        let (mut themes, _) = Themes::new(preferences.theme.as_deref(), depth, environment, &[]);
+        let (mut themes, _) = Themes::new(
+            preferences.theme.as_deref(),
+            depth,
+            environment,
+            &[themes::directory(environment)],
+        );
         self.display.show_colors(&mut themes);
         self.display.request_frame_now();
         let answer = self.run(&mut themes, keymap, panel).await;

@@ -1,12 +1,21 @@
 //! The theme in use, and those that can be selected: built in, or files of the user.
+//!
+//! The file of the theme in use is read again when it changes. It is looked at while the user
+//! works, at most once per second, so that an idle screen stays asleep.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::{Duration, Instant, SystemTime};
 
 use pi_coding_agent::Environment;
+use pi_coding_agent::config::{SettingsScope, SettingsStore};
+use pi_coding_agent::extension::Theme as Offered;
 use pi_tui::ColorDepth;
 use pi_tui::theme::{TerminalColors, Theme, ThemeChoice};
+
+use super::ui::ScreenUi;
+use crate::arguments::Screen;
 
 /// The theme in use and its sources.
 pub(super) struct Themes {
@@ -16,7 +25,16 @@ pub(super) struct Themes {
     depth: ColorDepth,
     /// Files of themes, by name.
     files: BTreeMap<String, PathBuf>,
+    /// The time of the last look at the file of the theme.
+    looked: Option<Instant>,
+    /// The time at which the file was changed, when it was read.
+    modified: Option<SystemTime>,
+    /// The generation of the theme that extensions have.
+    published: Option<u64>,
 }
+
+/// Time between two looks at the file of the theme.
+const PAUSE: Duration = Duration::from_secs(1);
 
 impl Themes {
     /// Selects a theme by the value of the setting.
@@ -24,21 +42,36 @@ impl Themes {
         setting: Option<&str>,
         depth: ColorDepth,
         environment: &Environment,
-        more: &[PathBuf],
+        sources: &[PathBuf],
     ) -> (Self, Option<String>) {
         let colors = TerminalColors {
             colorfgbg: environment.variable("COLORFGBG").map(str::to_owned),
             ..TerminalColors::default()
         };
-        let files = find(&environment.agent_directory.join("themes"), more);
+        let files = find(sources);
         let choice = ThemeChoice::from_setting(setting.unwrap_or("system"));
-        let mut themes = Self { choice, current: Rc::new(Theme::plain()), colors, depth, files };
+        let current = Rc::new(Theme::plain());
+        let mut themes = Self {
+            choice,
+            current,
+            colors,
+            depth,
+            files,
+            looked: None,
+            modified: None,
+            published: None,
+        };
         let problem = themes.apply().err();
         (themes, problem)
     }
 
     pub(super) fn current(&self) -> Rc<Theme> {
         Rc::clone(&self.current)
+    }
+
+    /// Returns the value of the setting for the theme in use.
+    pub(super) fn setting(&self) -> String {
+        self.choice.to_string()
     }
 
     /// Returns the names of all themes.
@@ -72,15 +105,51 @@ impl Themes {
         }
     }
 
-    /// Reads the theme again, after its file changed.
-    pub(super) fn apply(&mut self) -> Result<(), String> {
+    /// Reads the theme in use.
+    fn apply(&mut self) -> Result<(), String> {
         let name = self.choice.name(self.colors.appearance()).to_owned();
+        self.modified = self.file().and_then(modified);
         self.current = Rc::new(self.load(&name)?);
         Ok(())
     }
 
+    /// Reads the theme again if its file changed. Returns the problem of a file that became
+    /// invalid; the old colors stay.
+    pub(super) fn refresh(&mut self, now: Instant) -> Option<String> {
+        let is_early = self.looked.is_some_and(|looked| now < looked + PAUSE);
+        let path = self.file().filter(|_| !is_early)?;
+        let modified = modified(path);
+        self.looked = Some(now);
+        if modified.is_none() || modified == self.modified {
+            return None;
+        }
+        self.apply().err()
+    }
+
+    /// Tells extensions about the themes, if the theme in use changed.
+    pub(super) fn publish(&mut self, ui: &ScreenUi) {
+        if self.published.replace(self.current.generation()) == Some(self.current.generation()) {
+            return;
+        }
+        let offered = |name: &str, theme: &Theme| {
+            let mut offered = Offered::default();
+            offered.name = name.to_owned();
+            offered.foreground = theme.foreground_sequences(self.depth);
+            offered.background = theme.background_sequences(self.depth);
+            offered
+        };
+        let name = self.choice.name(self.colors.appearance());
+        let current = offered(name, &self.current);
+        // A file that is invalid is reported when it is selected.
+        let all = self.names().into_iter();
+        let all = all.filter_map(|name| Some(offered(&name, &self.load(&name).ok()?))).collect();
+        let mut shared = ui.shared();
+        shared.theme = current;
+        shared.themes = all;
+    }
+
     /// Loads a theme by name.
-    pub(super) fn load(&self, name: &str) -> Result<Theme, String> {
+    fn load(&self, name: &str) -> Result<Theme, String> {
         if self.depth == ColorDepth::None {
             return Ok(Theme::plain());
         }
@@ -95,20 +164,53 @@ impl Themes {
         Theme::from_json(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
 
-    /// Returns the file of the theme in use, to notice changes.
-    pub(super) fn file(&self) -> Option<&Path> {
+    /// Returns the file of the theme in use.
+    fn file(&self) -> Option<&Path> {
         self.files.get(self.choice.name(self.colors.appearance())).map(PathBuf::as_path)
     }
 }
 
-/// Finds theme files: those of a directory, then single files and directories. The first of a name
-/// wins.
-fn find(directory: &Path, more: &[PathBuf]) -> BTreeMap<String, PathBuf> {
+fn modified(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
+}
+
+/// Returns the directory of the user's themes.
+pub(super) fn directory(environment: &Environment) -> PathBuf {
+    environment.agent_directory.join("themes")
+}
+
+/// Returns the files and directories with themes: those of the command line, of the user, and of a
+/// trusted project.
+pub(super) fn sources(
+    settings: &SettingsStore,
+    options: &Screen,
+    environment: &Environment,
+) -> Vec<PathBuf> {
+    let expand = |paths: &[String], base: &Path| -> Vec<PathBuf> {
+        paths.iter().map(|path| environment.expand(path, base)).collect()
+    };
+    let mut sources = expand(&options.themes.paths, &environment.cwd);
+    if options.themes.no_discovery {
+        return sources;
+    }
+    sources.push(directory(environment));
+    let user = settings.scope(SettingsScope::User);
+    sources.extend(expand(user.themes(), &environment.agent_directory));
+    if settings.is_trusted() {
+        let base = environment.project_directory();
+        sources.push(base.join("themes"));
+        sources.extend(expand(settings.scope(SettingsScope::Project).themes(), &base));
+    }
+    sources
+}
+
+/// Finds theme files: single ones, and those of directories. The first of a name wins.
+fn find(sources: &[PathBuf]) -> BTreeMap<String, PathBuf> {
     let mut found = BTreeMap::new();
-    for path in std::iter::once(directory).chain(more.iter().map(PathBuf::as_path)) {
+    for path in sources {
         let files: Vec<PathBuf> = match std::fs::read_dir(path) {
             Ok(entries) => entries.filter_map(|entry| Some(entry.ok()?.path())).collect(),
-            Err(_) => vec![path.to_owned()],
+            Err(_) => vec![path.clone()],
         };
         for file in files {
             let is_theme = file.extension().is_some_and(|extension| extension == "json");
