@@ -54,6 +54,6 @@ pub use roles::{
 };
 pub use searchable::TextKind;
 pub use session::{
-    DamagedLine, Fork, ForkPosition, NewSession, OpenOptions, Outline, Session, SessionContext,
-    SessionStats, TokenTotals, TreeNode, TreeView,
+    DamagedLine, EntryKind, Fork, ForkPosition, NewSession, OpenOptions, Outline, Session,
+    SessionContext, SessionStats, TokenTotals, TreeNode, TreeView,
 };

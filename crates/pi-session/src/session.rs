@@ -32,7 +32,7 @@ pub use fork::{Fork, ForkPosition};
 pub use load::OpenOptions;
 pub use outline::Outline;
 pub use stats::{SessionStats, TokenTotals};
-pub use view::{TreeNode, TreeView};
+pub use view::{EntryKind, TreeNode, TreeView};
 
 /// Options for a new session.
 #[derive(Debug, Clone, Default)]

@@ -6,6 +6,7 @@ use pi_protocol::Entry;
 
 use super::Session;
 use crate::SessionError;
+use crate::log::{Kind, Role};
 use crate::tree::{Index, Shape};
 
 /// The tree of a session, as a flat list.
@@ -25,10 +26,66 @@ pub struct TreeNode<'a> {
     pub depth: usize,
     /// Number of children.
     pub children: usize,
+    /// The kind of the entry.
+    pub kind: EntryKind,
     /// The label that the user gave the entry.
     pub label: Option<&'a str>,
+    /// Time at which the label was set, ISO 8601.
+    pub label_timestamp: Option<&'a str>,
     /// The entry is on the current branch.
     pub on_branch: bool,
+}
+
+/// The kind of an entry, as far as a display distinguishes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EntryKind {
+    /// A message of the user.
+    User,
+    /// An answer of the model.
+    Assistant,
+    /// The result of a tool call.
+    ToolResult,
+    /// A system message.
+    System,
+    /// A message of the application, such as a command that the user ran.
+    ApplicationMessage,
+    /// A message of an extension.
+    CustomMessage,
+    /// A summary that replaces older history.
+    Compaction,
+    /// A summary of a branch that was left.
+    BranchSummary,
+    /// A change of the model.
+    ModelChange,
+    /// A change of the thinking level.
+    ThinkingLevelChange,
+    /// An entry that is not part of the conversation, such as a label or a name.
+    Setting,
+}
+
+impl EntryKind {
+    fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Message(Role::User) => Self::User,
+            Kind::Message(Role::Assistant) => Self::Assistant,
+            Kind::Message(Role::ToolResult) => Self::ToolResult,
+            Kind::Message(Role::System) => Self::System,
+            Kind::Message(Role::Other) => Self::ApplicationMessage,
+            Kind::CustomMessage => Self::CustomMessage,
+            Kind::Compaction => Self::Compaction,
+            Kind::BranchSummary => Self::BranchSummary,
+            Kind::ModelChange => Self::ModelChange,
+            Kind::ThinkingLevelChange => Self::ThinkingLevelChange,
+            Kind::Usage
+            | Kind::Custom
+            | Kind::ContextEdit
+            | Kind::Label
+            | Kind::SessionInfo
+            | Kind::Header
+            | Kind::Unknown => Self::Setting,
+        }
+    }
 }
 
 impl Session {
@@ -59,6 +116,24 @@ impl<'a> TreeView<'a> {
         self.indexed().map(move |(index, node)| (node, self.session.read_entry(&mut reader, index)))
     }
 
+    /// Calls `each` with all entries, in the order of [`TreeView::nodes`], and with the lines of those
+    /// that `wants` selects. Lines are read, but not parsed.
+    pub fn visit(
+        &self,
+        wants: impl Fn(&TreeNode<'a>) -> bool,
+        mut each: impl FnMut(TreeNode<'a>, Option<&[u8]>),
+    ) -> Result<(), SessionError> {
+        let mut reader = self.session.log.reader();
+        for (index, node) in self.indexed() {
+            if wants(&node) {
+                each(node, Some(reader.line(self.session.tree.node(index).span)?));
+            } else {
+                each(node, None);
+            }
+        }
+        Ok(())
+    }
+
     fn indexed(&self) -> impl Iterator<Item = (Index, TreeNode<'a>)> + '_ {
         let mut on_branch = vec![false; self.session.tree.len()];
         for index in self.session.tree.walk_up(self.session.leaf) {
@@ -71,7 +146,13 @@ impl<'a> TreeView<'a> {
                     id,
                     depth,
                     children: self.shape.children[index as usize].len(),
+                    kind: EntryKind::new(self.session.tree.node(index).kind),
                     label: self.session.label(id),
+                    label_timestamp: self
+                        .session
+                        .labels
+                        .get(id)
+                        .map(|label| label.timestamp.as_str()),
                     on_branch: on_branch[index as usize],
                 };
                 Some((index, node))

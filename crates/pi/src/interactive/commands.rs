@@ -4,12 +4,14 @@
 //! submitted as a prompt, and the session expands it.
 
 mod changelog;
+mod clone;
 mod compact;
 mod demo;
 mod hotkeys;
 mod login;
 mod logout;
 mod model;
+mod fork;
 mod name;
 mod new;
 mod quit;
@@ -18,6 +20,7 @@ mod scoped_models;
 mod settings;
 mod thinking;
 mod trust;
+mod tree;
 
 use super::app::App;
 
@@ -56,6 +59,9 @@ pub(super) const COMMANDS: &[Command] = &[
         "Selects the models for the keys that change it",
         scoped_models::run,
     ),
+    Command::new("tree", "Shows all branches of the session", tree::run),
+    Command::new("fork", "Copies the session up to a message into a new one", fork::run),
+    Command::new("clone", "Copies this branch into a new session", clone::run),
     Command::new("name", "Names this session", name::run).arguments("[name]"),
     Command::new("changelog", "Shows what changed in pi, by version", changelog::run),
     Command::new("hotkeys", "Lists all keys", hotkeys::run),

@@ -80,6 +80,10 @@ pub(super) async fn run(app: &mut App, mut sources: Sources) -> Leave {
                 app.display.request_frame();
             }
             Woken::Effect(effect) => {
+                // What the session reported before the work ended is applied before its effect.
+                while let Ok(event) = sources.events.try_recv() {
+                    events::apply(app, &event);
+                }
                 effect(app);
                 app.display.request_frame();
             }

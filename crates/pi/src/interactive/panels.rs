@@ -19,3 +19,7 @@ pub(super) mod settings;
 mod testing;
 pub(super) mod thinking;
 pub(super) mod trust;
+pub(super) mod choice;
+pub(super) mod fork;
+pub(super) mod line;
+pub(super) mod tree;
