@@ -15,7 +15,7 @@ use crate::{environment, secrets};
 
 /// Format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Html,
     Markdown,
     Jsonl,
@@ -57,7 +57,7 @@ pub(crate) fn page(file: &str, out: Option<&str>) -> ExitCode {
 }
 
 /// Opens an existing session for reading.
-pub(super) fn open(path: &Path) -> Result<Session, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Session, Failure> {
     if pi_session::read_header(path).is_none() {
         // The error of the system is more precise than "not a session".
         std::fs::File::open(path)
@@ -68,18 +68,18 @@ pub(super) fn open(path: &Path) -> Result<Session, Failure> {
 }
 
 /// Redacts the secrets of this process, and text that looks like a secret, in a session.
-pub(super) fn redacted(session: Session) -> Result<Session, Failure> {
+pub(crate) fn redacted(session: Session) -> Result<Session, Failure> {
     Ok(redacted_session(&session, secrets::own())?.unwrap_or(session))
 }
 
 /// Returns the default name of the output file.
-pub(super) fn default_name(source: &Path, format: Format) -> PathBuf {
+pub(crate) fn default_name(source: &Path, format: Format) -> PathBuf {
     let stem = source.file_stem().unwrap_or_default().to_string_lossy();
     PathBuf::from(format!("pi-session-{stem}.{}", format.extension()))
 }
 
 /// Exports a session to a file.
-pub(super) fn to_file(
+pub(crate) fn to_file(
     session: &mut Session,
     format: Format,
     target: &Path,

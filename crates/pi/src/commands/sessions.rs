@@ -50,7 +50,7 @@ pub(super) fn export(args: &CommandArgs) -> CommandResult {
 }
 
 /// Returns the format that the extension of the output file names; HTML without an extension.
-fn format_of(target: Option<&str>) -> Result<Format, Failure> {
+pub(crate) fn format_of(target: Option<&str>) -> Result<Format, Failure> {
     let file = target.filter(|target| *target != "-").map(Path::new);
     let Some(extension) = file.and_then(Path::extension) else { return Ok(Format::Html) };
     let extension = extension.to_string_lossy();

@@ -4,6 +4,7 @@
 //! submitted as a prompt, and the session expands it.
 
 mod changelog;
+mod bug;
 mod clone;
 mod compact;
 mod demo;
@@ -11,7 +12,10 @@ mod hotkeys;
 mod login;
 mod logout;
 mod model;
+mod context;
+mod export;
 mod fork;
+mod import;
 mod name;
 mod new;
 mod quit;
@@ -20,6 +24,8 @@ mod scoped_models;
 mod settings;
 mod thinking;
 mod trust;
+mod session;
+mod share;
 mod tree;
 
 use super::app::App;
@@ -62,6 +68,14 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("tree", "Shows all branches of the session", tree::run),
     Command::new("fork", "Copies the session up to a message into a new one", fork::run),
     Command::new("clone", "Copies this branch into a new session", clone::run),
+    Command::new("context", "Shows what fills the context window", context::run),
+    Command::new("session", "Shows the figures of the session", session::run),
+    Command::new("export", "Writes the session to a file: .html, .md or .jsonl", export::run)
+        .arguments("[path]"),
+    Command::new("import", "Continues with a copy of a session file", import::run)
+        .arguments("path"),
+    Command::new("share", "Writes the session as a page, and publishes it", share::run),
+    Command::new("bug", "Writes a bug report to a file", bug::run).arguments("[text]"),
     Command::new("name", "Names this session", name::run).arguments("[name]"),
     Command::new("changelog", "Shows what changed in pi, by version", changelog::run),
     Command::new("hotkeys", "Lists all keys", hotkeys::run),

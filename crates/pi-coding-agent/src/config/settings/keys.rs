@@ -51,6 +51,7 @@ pub const KEYS: &[SettingKey] = &[
     key("followUpMode"),
     key("steeringDelivery"),
     user_only(key("externalEditor")),
+    user_only(key("shareCommand")),
     key("doubleEscapeAction"),
     key("treeFilterMode"),
     user_only(key("defaultProjectTrust")),

@@ -22,6 +22,9 @@ pub(crate) struct ScreenKeys {
     /// Program that edits long prompts. Default: `$VISUAL`, `$EDITOR` or nano. Only in the user's
     /// file.
     pub(crate) external_editor: Option<String>,
+    /// Shell command that publishes a page for `/share`: it gets the file as its argument and prints
+    /// the address in its last line. Only in the user's file.
+    pub(crate) share_command: Option<String>,
     /// Action of pressing escape twice in an empty editor.
     pub(crate) double_escape_action: Option<DoubleEscape>,
     /// Initial filter of the session tree.
@@ -140,6 +143,7 @@ pub struct ScreenSettings {
     pub code_indent: String,
     pub mermaid: MermaidMode,
     pub external_editor: Option<String>,
+    pub share_command: Option<String>,
     pub exit_output: ExitOutput,
     pub scrollbar: ScrollbarMode,
     pub copy_on_select: bool,
@@ -181,6 +185,7 @@ impl Settings {
             code_indent: markdown.code_block_indent.unwrap_or_else(|| "  ".to_owned()),
             mermaid: markdown.mermaid.unwrap_or_default(),
             external_editor: text(keys.external_editor),
+            share_command: text(keys.share_command),
             exit_output: keys.fullscreen_exit_output.unwrap_or_default(),
             scrollbar: keys.fullscreen_scrollbar.unwrap_or_default(),
             copy_on_select: keys.fullscreen_copy_on_select.unwrap_or(true),

@@ -25,7 +25,7 @@ pub(super) fn run(app: &mut App, _argument: &str) {
 
 /// Shows the tree with an entry selected; by default the current one.
 fn open(app: &mut App, at: Option<&str>) {
-    let panel = TreePanel::new(&app.session, &app.preferences.tree_filter, at, &app.keymap);
+    let panel = TreePanel::new(&app.session, app.preferences.tree_filter.as_str(), at, &app.keymap);
     let panel = match panel {
         Ok(panel) if panel.is_empty() => return app.status("The session has no entries yet"),
         Ok(panel) => panel,

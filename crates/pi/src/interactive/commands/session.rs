@@ -1,0 +1,66 @@
+//! `/session`: figures of the session.
+
+use pi_coding_agent::session::SessionTotals;
+
+use crate::interactive::app::App;
+use crate::interactive::report::{Item, Report, grouped};
+
+pub(super) fn run(app: &mut App, _argument: &str) {
+    let (session, name) = (app.session.clone(), app.session.name());
+    // Reads the whole log.
+    app.tasks.spawn_blocking(
+        move || session.totals(),
+        |app, totals| match totals {
+            Ok(totals) => {
+                app.transcript.push(Box::new(Report::new(items(&totals, name))));
+            }
+            Err(error) => app.error(error.to_string()),
+        },
+    );
+}
+
+fn items(totals: &SessionTotals, name: Option<String>) -> Vec<Item> {
+    let stats = &totals.stats;
+    let tokens = &stats.tokens;
+    let mut items = vec![Item::Heading("Session Info".to_owned()), Item::Gap];
+    items.extend(name.map(|name| Item::pair("Name", name)));
+    let file = totals.session_file.as_ref().map(|file| file.display().to_string());
+    items.push(Item::pair("File", file.unwrap_or_else(|| "not saved yet".to_owned())));
+    items.push(Item::pair("ID", totals.session_id.as_str()));
+    items.extend([
+        Item::Gap,
+        Item::Heading("Messages".to_owned()),
+        Item::pair("Total", stats.total_messages.to_string()),
+        Item::pair("User", stats.user_messages.to_string()),
+        Item::pair("Assistant", stats.assistant_messages.to_string()),
+        Item::pair("Tools", format!("{} calls, {} results", stats.tool_calls, stats.tool_results)),
+        Item::Gap,
+        Item::Heading("Tokens".to_owned()),
+    ]);
+    let uncached = tokens.input + tokens.cache_write;
+    let input = uncached + tokens.cache_read;
+    let share = if input == 0 { 0.0 } else { tokens.cache_read as f64 * 100.0 / input as f64 };
+    items.extend([
+        Item::pair("Input", grouped(input)),
+        Item::pair("  Cached", format!("{} ({share:.1}%)", grouped(tokens.cache_read))),
+        Item::pair("  Uncached", grouped(uncached)),
+        Item::pair("Output", grouped(tokens.output)),
+        Item::pair("Total", grouped(tokens.total)),
+    ]);
+    if let Some(usage) = &totals.context_usage {
+        let window = grouped(usage.context_window);
+        let text = match (usage.tokens, usage.percent) {
+            (Some(tokens), Some(percent)) => {
+                format!("{} of {window} ({percent:.1}%)", grouped(tokens))
+            }
+            _ => format!("unknown of {window}"),
+        };
+        items.push(Item::pair("Context", text));
+    }
+    items.extend([
+        Item::Gap,
+        Item::Heading("Cost".to_owned()),
+        Item::pair("Total", format!("${:.3}", stats.cost)),
+    ]);
+    items
+}
