@@ -3,30 +3,30 @@
 //! Commands of extensions, templates and skills belong to the session: what is not in the table is
 //! submitted as a prompt, and the session expands it.
 
-mod changelog;
 mod bug;
+mod changelog;
 mod clone;
 mod compact;
+mod context;
 mod demo;
+mod export;
+mod fork;
 mod hotkeys;
+mod import;
 mod login;
 mod logout;
 mod model;
-mod context;
-mod export;
-mod fork;
-mod import;
 mod name;
 mod new;
 mod quit;
 mod resume;
 mod scoped_models;
-mod settings;
-mod thinking;
-mod trust;
 mod session;
+mod settings;
 mod share;
+mod thinking;
 mod tree;
+mod trust;
 
 use super::app::App;
 

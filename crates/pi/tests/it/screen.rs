@@ -16,5 +16,6 @@ mod program;
 mod recorded;
 mod runs;
 mod sequences;
+mod sessions;
 mod terminals;
 mod typing;

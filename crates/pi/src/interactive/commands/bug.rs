@@ -25,13 +25,10 @@ fn ask_for_session(app: &mut App, description: String) {
         (Some(true), "With a copy of the session (known secrets are redacted)"),
         (None, "No report"),
     ];
-    let question = Choice::new("Write a bug report?", answers, &app.keymap)
-        .details(vec![
-            "The report goes to a file on this machine and has the version, the system, the \
-             terminal, the model and your settings without secrets."
-                .to_owned(),
-        ])
-        .on_cancel(None);
+    let details = "The report goes to a file on this machine and has the version, the system, the \
+                   terminal, the model and your settings without secrets.";
+    let question =
+        Choice::new("Write a bug report?", details, answers, &app.keymap).on_cancel(None);
     app.panels.open_then(question, move |app, answer| match answer {
         None => app.status("No report was written"),
         Some(with_session) => {

@@ -20,12 +20,12 @@ pub(super) fn run(app: &mut App, argument: &str) {
         return app.error(format!("{} is not a session file", source.display()));
     }
     let answers = vec![(true, "Import and switch to it"), (false, "Stay in this session")];
-    let question = Choice::new("Import a session?", answers, &app.keymap)
-        .details(vec![
-            format!("File: {}", source.display()),
-            "A copy is made; the file itself and this session stay as they are.".to_owned(),
-        ])
-        .on_cancel(false);
+    let details = format!(
+        "File: {}\nA copy is made; the file itself and this session stay as they are.",
+        source.display()
+    );
+    let question =
+        Choice::new("Import a session?", &details, answers, &app.keymap).on_cancel(false);
     app.panels.open_then(question, move |app, is_wanted| {
         if is_wanted {
             import(app, source.clone());

@@ -36,9 +36,9 @@ fn offer(app: &mut App, page: PathBuf) {
         ));
     };
     let answers = vec![(true, "Publish"), (false, "Only keep the page")];
-    let question = Choice::new("Publish this session?", answers, &app.keymap)
-        .details(vec![format!("Page: {}", page.display()), format!("Command: {command}")])
-        .on_cancel(false);
+    let details = format!("Page: {}\nCommand: {command}", page.display());
+    let question =
+        Choice::new("Publish this session?", &details, answers, &app.keymap).on_cancel(false);
     app.panels.open_then(question, move |app, is_wanted| {
         if is_wanted {
             publish(app, command.clone(), page.clone());

@@ -52,8 +52,8 @@ fn ask_for_summary(app: &mut App, entry: String) {
         (Some(Summary::Standard), "Summarize"),
         (Some(Summary::OwnInstructions), "Summarize with custom prompt"),
     ];
-    let question =
-        Choice::new("Summarize the branch that you leave?", answers, &app.keymap).on_cancel(None);
+    let title = "Summarize the branch that you leave?";
+    let question = Choice::new(title, "", answers, &app.keymap).on_cancel(None);
     app.panels.open_then(question, move |app, answer| {
         let entry = entry.clone();
         match answer {

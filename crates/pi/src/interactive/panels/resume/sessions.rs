@@ -76,7 +76,9 @@ impl Sessions {
 
     /// Replaces the sessions; the selected one stays selected.
     pub(super) fn set(&mut self, sessions: Vec<SessionInfo>, is_complete: bool) {
-        let selected = self.selected().map(|session| session.path.clone());
+        // The first row stays selected until the user selects another one.
+        let is_moved = self.selection.index() > 0;
+        let selected = self.selected().filter(|_| is_moved).map(|session| session.path.clone());
         self.all = sessions;
         self.is_complete = is_complete;
         self.update();
