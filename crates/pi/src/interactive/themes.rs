@@ -3,6 +3,9 @@
 //! The file of the theme in use is read again when it changes. It is looked at while the user
 //! works, at most once per second, so that an idle screen stays asleep.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;

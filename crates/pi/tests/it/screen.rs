@@ -15,6 +15,7 @@ mod model;
 mod program;
 mod recorded;
 mod runs;
+mod selectors;
 mod sequences;
 mod sessions;
 mod terminals;

@@ -1,5 +1,8 @@
 //! The model selector.
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
