@@ -191,13 +191,13 @@ mod tests {
             ("user", 1),
             ("assistant text", 1),
             ("thinking", 3),
-            ("tool calls", 6),
+            ("tool calls", 5),
             ("results: bash", 2),
             ("images", IMAGE),
         ];
         let expected: Vec<(String, u64)> =
             expected.iter().map(|(name, size)| ((*name).to_owned(), *size)).collect();
         assert_eq!(parts.parts(), expected);
-        assert_eq!(parts.total(), 15 + IMAGE);
+        assert_eq!(parts.total(), 14 + IMAGE);
     }
 }
