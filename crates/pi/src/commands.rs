@@ -12,7 +12,7 @@ mod policy;
 mod sandbox;
 pub(crate) mod sessions;
 mod trust;
-mod undo;
+pub(crate) mod undo;
 
 use std::process::ExitCode;
 

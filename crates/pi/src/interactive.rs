@@ -30,7 +30,9 @@ mod input;
 mod interrupt;
 mod keyboard;
 mod keys;
+mod leave;
 mod logins;
+mod notify;
 mod output;
 mod panel;
 mod panels;
@@ -166,7 +168,7 @@ async fn start(arguments: &Arguments, environment: Environment) -> ExitCode {
     first_run::show(&mut app);
     prompts(arguments, &mut app).await;
     let leave = Box::pin(event_loop::run(&mut app, sources)).await;
-    leave_terminal(&mut app);
+    leave::leave(&mut app, arguments.session_dir.as_deref());
     let _ = timeout(GRACE_PERIOD, runtime.shut_down()).await;
     leave.into()
 }
@@ -205,15 +207,6 @@ async fn prompts(arguments: &Arguments, app: &mut App) {
             }
         }
         Err(error) => app.error(error),
-    }
-}
-
-/// Gives the terminal back, and says how to resume the session.
-fn leave_terminal(app: &mut App) {
-    app.display.close();
-    if app.session.with_log(|log| log.is_saved()) {
-        let id = app.session.id();
-        crate::exit::print(&format!("To resume this session: pi --session {id}\n"));
     }
 }
 

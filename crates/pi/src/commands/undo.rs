@@ -4,18 +4,22 @@
 //! session.
 
 mod candidates;
+mod session;
 
 use std::io::{BufWriter, Write};
+use std::path::Path;
 
 use imara_diff::{Algorithm, BasicLineDiffPrinter, Diff, InternedInput, UnifiedDiffConfig};
-use pi_tools::checkpoint::{Change, CheckpointError, FileState, RestoreReport};
+use pi_tools::checkpoint::{Change, CheckpointError, Checkpoints, FileState, RestoreReport};
 
 use super::plain::{self, PlainWriter, line};
 use super::sessions::Store;
 use super::{CommandResult, Failure, success};
 use crate::exit::{Exit, note};
 use crate::flags::parse::CommandArgs;
-use candidates::{Candidate, Direction};
+use candidates::Candidate;
+pub(crate) use candidates::Direction;
+pub(crate) use session::{Preview, apply, preview};
 
 pub(super) fn run(args: &CommandArgs) -> CommandResult {
     let modes = ["list", "diff", "redo"];
@@ -98,19 +102,23 @@ fn report(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     for path in &restored.paths {
-        let change = changes.iter().find(|change| change.path == *path);
-        let (existed, exists) =
-            change.map_or((true, true), |change| (change.before.is_some(), change.after.is_some()));
-        let verb = match (existed, exists, direction) {
-            (_, false, _) => "removed",
-            (false, _, Direction::Undo) => "recreated",
-            (false, _, Direction::Redo) => "created",
-            (true, _, Direction::Undo) => "restored",
-            (true, _, Direction::Redo) => "changed",
-        };
-        writeln!(out, "{verb} {}", line(path, usize::MAX))?;
+        writeln!(out, "{} {}", verb(path, changes, direction), line(path, usize::MAX))?;
     }
     Ok(())
+}
+
+/// Returns what was done with a file.
+fn verb(path: &str, changes: &[Change], direction: Direction) -> &'static str {
+    let change = changes.iter().find(|change| change.path == path);
+    let (existed, exists) =
+        change.map_or((true, true), |change| (change.before.is_some(), change.after.is_some()));
+    match (existed, exists, direction) {
+        (_, false, _) => "removed",
+        (false, _, Direction::Undo) => "recreated",
+        (false, _, Direction::Redo) => "created",
+        (true, _, Direction::Undo) => "restored",
+        (true, _, Direction::Redo) => "changed",
+    }
 }
 
 /// Shows what `undo` would change.
@@ -119,37 +127,44 @@ fn diff(candidate: &Candidate) -> CommandResult {
         return Err(CheckpointError::NothingToUndo.into());
     };
     let mut out = PlainWriter::new(BufWriter::new(std::io::stdout().lock()));
-    for change in candidate.checkpoints.diff(run, before)? {
-        let now = match change.before {
-            Some(FileState::File { .. }) => std::fs::read(candidate.root.join(&change.path)).ok(),
-            _ => None,
-        };
-        let then = candidate.checkpoints.content(before, &change.path)?;
-        show(&change, now, then, &mut out)?;
-    }
+    write!(out, "{}", difference(&candidate.checkpoints, &candidate.root, run, before)?)?;
     out.flush()?;
     Ok(success())
 }
 
-fn show(
-    change: &Change,
-    before: Option<Vec<u8>>,
-    after: Option<Vec<u8>>,
-    out: &mut impl Write,
-) -> Result<(), Failure> {
+/// Returns the difference between the files as they are and a checkpoint, for the files that
+/// changed between two checkpoints.
+fn difference(
+    checkpoints: &Checkpoints,
+    root: &Path,
+    from: usize,
+    to: usize,
+) -> Result<String, CheckpointError> {
+    let mut text = String::new();
+    for change in checkpoints.diff(from, to)? {
+        let now = match change.before {
+            Some(FileState::File { .. }) => std::fs::read(root.join(&change.path)).ok(),
+            _ => None,
+        };
+        let then = checkpoints.content(to, &change.path)?;
+        text.push_str(&shown(&change, now, then));
+    }
+    Ok(text)
+}
+
+fn shown(change: &Change, before: Option<Vec<u8>>, after: Option<Vec<u8>>) -> String {
     let what = match (&change.before, &change.after) {
         (None, _) => "create",
         (_, None) => "remove",
         _ => "change",
     };
-    writeln!(out, "{what} {}", change.path)?;
+    let heading = format!("{what} {}\n", change.path);
     let text = |bytes: Option<Vec<u8>>| String::from_utf8(bytes.unwrap_or_default());
-    if let (Ok(before), Ok(after)) = (text(before), text(after)) {
-        let input = InternedInput::new(before.as_str(), after.as_str());
-        let mut difference = Diff::compute(Algorithm::Histogram, &input);
-        difference.postprocess_lines(&input);
-        let printer = BasicLineDiffPrinter(&input.interner);
-        write!(out, "{}", difference.unified_diff(&printer, UnifiedDiffConfig::default(), &input))?;
-    }
-    Ok(())
+    let (Ok(before), Ok(after)) = (text(before), text(after)) else { return heading };
+    let input = InternedInput::new(before.as_str(), after.as_str());
+    let mut difference = Diff::compute(Algorithm::Histogram, &input);
+    difference.postprocess_lines(&input);
+    let printer = BasicLineDiffPrinter(&input.interner);
+    let unified = difference.unified_diff(&printer, UnifiedDiffConfig::default(), &input);
+    format!("{heading}{unified}")
 }

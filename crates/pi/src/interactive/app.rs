@@ -18,6 +18,7 @@ use super::display::Display;
 use super::flash::Flash;
 use super::footer::Footer;
 use super::header::{self, Start};
+use super::notify::Told;
 use super::panel::{Panel, PanelId, Panels};
 use super::preferences::Preferences;
 use super::queue::Queue;
@@ -56,6 +57,7 @@ pub(super) struct App {
     pub(super) footer: Footer,
     pub(super) flash: Flash,
     pub(super) start: Start,
+    pub(super) told: Told,
     pub(super) presses: Presses,
     /// Set when the program ends.
     pub(super) exit: Option<Leave>,
@@ -208,6 +210,7 @@ pub(super) fn build(parts: Parts) -> App {
         footer,
         flash: Flash::default(),
         start,
+        told: Told::default(),
         presses: Presses::default(),
         exit: None,
     };

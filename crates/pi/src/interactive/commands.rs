@@ -8,6 +8,8 @@ mod changelog;
 mod clone;
 mod compact;
 mod context;
+mod copy;
+mod debug;
 mod demo;
 mod export;
 mod fork;
@@ -19,6 +21,7 @@ mod model;
 mod name;
 mod new;
 mod quit;
+mod reload;
 mod resume;
 mod scoped_models;
 mod session;
@@ -27,6 +30,7 @@ mod share;
 mod thinking;
 mod tree;
 mod trust;
+mod undo;
 
 use super::app::App;
 
@@ -47,6 +51,10 @@ pub(super) struct Command {
 impl Command {
     const fn new(name: &'static str, description: &'static str, run: fn(&mut App, &str)) -> Self {
         Self { name, arguments: None, description, run, is_hidden: false }
+    }
+
+    const fn hidden(self) -> Self {
+        Self { is_hidden: true, ..self }
     }
 
     const fn arguments(self, arguments: &'static str) -> Self {
@@ -77,6 +85,7 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("share", "Writes the session as a page, and publishes it", share::run),
     Command::new("bug", "Writes a bug report to a file", bug::run).arguments("[text]"),
     Command::new("name", "Names this session", name::run).arguments("[name]"),
+    Command::new("copy", "Copies the last answer or its code", copy::run),
     Command::new("changelog", "Shows what changed in pi, by version", changelog::run),
     Command::new("hotkeys", "Lists all keys", hotkeys::run),
     Command::new("new", "Starts a new session", new::run),
@@ -87,6 +96,10 @@ pub(super) const COMMANDS: &[Command] = &[
     Command::new("logout", "Removes a stored credential", logout::run).arguments("[provider]"),
     Command::new("trust", "Shows and changes the trust in this project", trust::run),
     Command::new("demo", "Shows pi at work without a key", demo::run),
+    Command::new("undo", "Takes back the file changes of the last run", undo::undo),
+    Command::new("redo", "Repeats file changes that were taken back", undo::redo),
+    Command::new("reload", "Reads settings, keys, themes and resources again", reload::run),
+    Command::new("debug", "Writes a file about the screen", debug::run).hidden(),
     Command::new("quit", "Leaves pi", quit::run),
 ];
 

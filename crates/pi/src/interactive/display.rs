@@ -310,6 +310,11 @@ impl Display {
         matches!(self.screen, Screen::Full(_))
     }
 
+    /// Returns true if the window has the focus, as far as the terminal tells.
+    pub(super) fn is_focused(&self) -> bool {
+        self.is_focused
+    }
+
     /// Notes that the window gained or lost the focus.
     pub(super) fn set_focused(&mut self, is_focused: bool) {
         self.is_focused = is_focused;

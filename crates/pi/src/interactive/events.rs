@@ -10,12 +10,13 @@ use pi_protocol::{AgentMessage, Message};
 
 use super::app::App;
 use super::footer::Totals;
-use super::{header, submit};
+use super::{header, notify, submit};
 
 /// Applies an event to every part that shows it.
 pub(super) fn apply(app: &mut App, event: &SessionEvent) {
     let now = Instant::now();
     app.activity.on_event(event, now);
+    notify::on_event(app, event, now);
     app.transcript.on_event(event);
     match event {
         SessionEvent::SessionStart { .. } => session_started(app),

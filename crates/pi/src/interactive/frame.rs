@@ -5,7 +5,7 @@ use std::time::Instant;
 use pi_tui::{PlacedOverlay, View};
 
 use super::app::App;
-use super::{dock, events, search};
+use super::{dock, events, notify, search};
 
 /// Draws a frame if one is due and the terminal is ready for it.
 pub(super) fn draw_if_due(app: &mut App, now: Instant) {
@@ -41,6 +41,7 @@ pub(super) fn next_wake(app: &App, now: Instant) -> Option<Instant> {
 /// Lets time pass.
 pub(super) fn on_time(app: &mut App, now: Instant) {
     app.display.on_time(now);
+    notify::on_time(app, now);
     search::step(app);
     if app.flash.expire(now) {
         app.display.request_frame_now();

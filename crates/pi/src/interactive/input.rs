@@ -8,7 +8,7 @@ use pi_tui::input::{Input, Key, KeyKind, Reply};
 use super::app::App;
 use super::display::Answered;
 use super::panel::PanelEvent;
-use super::{actions, search, submit, viewport};
+use super::{actions, clipboard, search, submit, viewport};
 
 /// Handles one piece of input.
 pub(super) fn apply(app: &mut App, input: &Input) {
@@ -22,6 +22,10 @@ pub(super) fn apply(app: &mut App, input: &Input) {
         _ if search::handle(app, input) => {}
         _ if !app.panels.is_empty() => panel(app, input),
         Input::Key(key) => self::key(app, key, input),
+        Input::Paste(text) => match clipboard::dropped(app, text) {
+            Some(paths) => edit(app, &Input::Paste(paths)),
+            None => edit(app, input),
+        },
         _ => edit(app, input),
     }
 }

@@ -2,6 +2,7 @@
 
 pub(super) mod approval;
 pub(super) mod choice;
+pub(super) mod copy;
 pub(super) mod dialog;
 mod dialog_frame;
 mod entry;
@@ -23,3 +24,4 @@ mod testing;
 pub(super) mod thinking;
 pub(super) mod tree;
 pub(super) mod trust;
+pub(super) mod undo;

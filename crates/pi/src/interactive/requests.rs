@@ -8,6 +8,7 @@ use tokio::sync::oneshot;
 use super::actions;
 use super::app::App;
 use super::event_loop::until;
+use super::notify;
 use super::panel::Panel;
 use super::panels::approval::ApprovalPanel;
 use super::panels::dialog::DialogPanel;
@@ -24,11 +25,13 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
             }
         }
         UiRequest::Dialog { dialog, timeout, answer } => {
+            notify::blocked(app, dialog.title());
             let (reply, chosen) = oneshot::channel();
             let panel = DialogPanel::new(dialog, timeout, reply, &app.keymap);
             show(app, panel, chosen, answer, timeout);
         }
         UiRequest::Approve { request, answer } => {
+            notify::blocked(app, "An action needs your approval");
             let (reply, chosen) = oneshot::channel();
             let panel = ApprovalPanel::new(*request, reply, &app.keymap);
             show(app, panel, chosen, answer, None);

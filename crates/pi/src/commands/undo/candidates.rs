@@ -12,7 +12,7 @@ use crate::commands::failure::Failure;
 use crate::commands::sessions::{Store, title};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Direction {
+pub(crate) enum Direction {
     Undo,
     Redo,
 }
