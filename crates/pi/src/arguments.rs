@@ -93,6 +93,8 @@ pub(crate) struct Resource {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Screen {
     pub(crate) mode: Option<String>,
+    /// Plain lines instead of a screen.
+    pub(crate) accessible: bool,
     pub(crate) theme: Option<String>,
     pub(crate) themes: Resource,
 }

@@ -89,6 +89,11 @@ const GRACE_PERIOD: Duration = Duration::from_secs(3);
 /// Events that may wait for the screen. The session pauses when it is full.
 const EVENTS: usize = 1024;
 
+/// Returns true for the name of a command that only the screen has.
+pub(crate) fn needs_screen(command: &str) -> bool {
+    commands::COMMANDS.iter().any(|known| known.name == command)
+}
+
 /// Runs the interactive mode.
 pub(crate) async fn run(arguments: &Arguments, environment: Environment) -> ExitCode {
     LocalSet::new().run_until(Box::pin(start(arguments, environment))).await

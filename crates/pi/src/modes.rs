@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod input;
 mod json;
 mod list;
+mod plain;
 mod print;
 mod progress;
 mod rpc;
@@ -59,7 +60,10 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
         Some(Mode::Rpc) => rpc::run(arguments, environment).await,
         Some(Mode::Json) => json::run(arguments, environment).await,
         _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
-        _ => crate::interactive::run(arguments, environment).await,
+        _ => match plain::reason(arguments, &environment) {
+            Some(reason) => plain::run(arguments, environment, reason).await,
+            None => crate::interactive::run(arguments, environment).await,
+        },
     }
 }
 

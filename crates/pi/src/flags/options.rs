@@ -273,6 +273,10 @@ const OPTIONS: &[Setting] = &[
         Value(|a, path| a.screen.themes.paths.push(path)),
     ),
     option(
+        Flag::new("accessible", Screen, "Plain lines for screen readers: nothing is drawn again"),
+        Switch(|a| a.screen.accessible = true),
+    ),
+    option(
         Flag::new("use-theme", Screen, "Initial theme, or one for light and one for dark terminals")
             .takes_word("NAME[/NAME]"),
         Value(|a, name| a.screen.theme = Some(name)),

@@ -69,7 +69,7 @@ enum Pasted {
 /// Pastes a file, an image or a text of the clipboard.
 pub(super) fn paste(app: &mut App) -> bool {
     let surroundings = surroundings(&app.environment);
-    let directory = app.environment.temporary().to_owned();
+    let directory = app.environment.temporary();
     app.tasks.spawn(find(surroundings, directory), |app, pasted| {
         match pasted {
             Pasted::Paths(paths) => app.editor.insert(&words(&paths)),

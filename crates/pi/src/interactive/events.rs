@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use pi_coding_agent::Severity;
 use pi_coding_agent::extension::NotifyKind;
-use pi_coding_agent::session::SessionEvent;
+use pi_coding_agent::session::{SessionEvent, StartReason};
 use pi_protocol::{AgentMessage, Message};
 
 use super::app::App;
@@ -19,6 +19,8 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
     notify::on_event(app, event, now);
     app.transcript.on_event(event);
     match event {
+        // The same session goes on: what is shown of it stays.
+        SessionEvent::SessionStart { reason: StartReason::Reload, .. } => refresh_commands(app),
         SessionEvent::SessionStart { .. } => session_started(app),
         SessionEvent::SessionTree { .. } => rebuild(app),
         SessionEvent::QueueUpdate { steering, follow_up } => {
@@ -81,10 +83,15 @@ pub(super) fn session_started(app: &mut App) {
     app.footer.cache_hit = None;
     rebuild(app);
     refresh_branch(app);
-    app.completions.refresh(&app.session, app.settings.settings().enable_skill_commands());
-    app.footer.refresh(&app.session);
+    refresh_commands(app);
     app.display.set_title(&app.session);
     app.footer.is_uncounted = true;
+}
+
+/// Reads the commands and the figures of the session again.
+fn refresh_commands(app: &mut App) {
+    app.completions.refresh(&app.session, app.settings.settings().enable_skill_commands());
+    app.footer.refresh(&app.session);
 }
 
 /// Builds the transcript from the log.

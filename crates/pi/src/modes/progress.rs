@@ -46,10 +46,25 @@ impl Detail {
 
 /// Shows the progress of a runtime. `answer_is_shown` is true if the answer appears as it grows.
 pub(super) fn show(runtime: &AgentRuntime, detail: Detail, answer_is_shown: bool) {
+    let waiting = if detail >= Detail::Tools { WaitingLine::new() } else { None };
+    add(runtime, detail, waiting, answer_is_shown);
+}
+
+/// Shows the progress of a runtime as lines that stay: nothing is written over.
+pub(super) fn show_lines(runtime: &AgentRuntime, detail: Detail) {
+    add(runtime, detail, None, true);
+}
+
+fn add(
+    runtime: &AgentRuntime,
+    detail: Detail,
+    waiting: Option<WaitingLine>,
+    answer_is_shown: bool,
+) {
     let listener = Progress {
         session: runtime.session().downgrade(),
         detail,
-        waiting: if detail >= Detail::Tools { WaitingLine::new() } else { None },
+        waiting,
         answer_is_shown,
         asked: Mutex::new(Instant::now()),
     };

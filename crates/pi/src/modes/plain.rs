@@ -1,0 +1,194 @@
+//! The plain prompt loop, for screen readers and for terminals that cannot move a cursor.
+//!
+//! Lines are written once and in order: nothing is drawn again, nothing moves. The terminal edits
+//! the input, line by line. Choices are numbered.
+
+mod commands;
+mod questions;
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use pi_agent::Outcome;
+use pi_coding_agent::extension::RunMode;
+use pi_coding_agent::session::{Disposition, PromptOptions};
+use pi_coding_agent::{AgentRuntime, Environment, load_settings};
+use tokio::sync::{Mutex, mpsc};
+
+use super::input::{Prompt, prompts};
+use super::progress::{self, Detail};
+use super::setup;
+use super::streamed::StreamedAnswer;
+use crate::arguments::Arguments;
+use crate::commands::plain::PlainWriter;
+use crate::exit::{Exit, fail};
+use crate::hints::Hint as _;
+use crate::provider_errors::explain_last;
+use questions::PlainUi;
+
+/// The lines that the user types.
+#[derive(Clone)]
+struct Lines(Arc<Mutex<mpsc::UnboundedReceiver<String>>>);
+
+impl Lines {
+    /// Reads stdin on a thread of its own: reading cannot be cancelled.
+    fn start() -> std::io::Result<Self> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let read = move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { break };
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("terminal input".to_owned()).spawn(read)?;
+        Ok(Self(Arc::new(Mutex::new(receiver))))
+    }
+
+    #[cfg(test)]
+    fn of(lines: &[&str]) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        for line in lines {
+            sender.send((*line).to_owned()).unwrap();
+        }
+        Self(Arc::new(Mutex::new(receiver)))
+    }
+
+    /// Returns the next line; `None` at the end of the input.
+    async fn next(&self) -> Option<String> {
+        self.0.lock().await.recv().await
+    }
+}
+
+/// Returns why the plain loop is used instead of the screen, if it is.
+pub(super) fn reason(arguments: &Arguments, environment: &Environment) -> Option<&'static str> {
+    let is_on = |name: &str| environment.variable(name).is_some_and(|value| value == "1");
+    if arguments.screen.accessible || is_on("ACCESSIBLE") {
+        return Some("Plain output, as requested.");
+    }
+    match environment.variable("TERM") {
+        None | Some("" | "dumb") => {
+            return Some("This terminal cannot move its cursor (TERM), so the output is plain.");
+        }
+        Some(_) => {}
+    }
+    let options = setup::options(arguments, environment.clone());
+    let (settings, _) = load_settings(&options, None, &mut Vec::new());
+    settings.settings().screen().accessible.then_some("Plain output, as the settings say.")
+}
+
+/// Runs the loop until the user leaves.
+pub(super) async fn run(arguments: &Arguments, environment: Environment, reason: &str) -> ExitCode {
+    let lines = match Lines::start() {
+        Ok(lines) => lines,
+        Err(error) => return fail(&format!("cannot read the terminal: {error}"), Exit::Failed),
+    };
+    let ui = Arc::new(PlainUi::new(lines.clone()));
+    let agent = match setup::create(arguments, environment, ui, RunMode::Tui).await {
+        Ok(agent) => agent,
+        Err(exit) => return exit,
+    };
+    let runtime = agent.runtime;
+    progress::show_lines(&runtime, Detail::Tools);
+    if let Some(streamed) = StreamedAnswer::new() {
+        runtime.add_listener(Arc::new(streamed)).forever();
+    }
+    say(reason);
+    say("Type a message and press enter. /help lists the commands; /quit leaves.");
+    let first = match prompts(arguments, &runtime.session()).await {
+        Ok(prompts) => prompts,
+        Err(error) => return fail(&error, Exit::Failed),
+    };
+    for prompt in first {
+        submit(&runtime, prompt).await;
+    }
+    while let Some(line) = next(&lines).await {
+        let line = line.trim();
+        if line.is_empty() {
+            continue;
+        }
+        match commands::run(&runtime, &lines, line).await {
+            commands::Then::Leave => break,
+            commands::Then::Done => {}
+            commands::Then::Submit => {
+                let prompt = Prompt { text: line.to_owned(), images: Vec::new() };
+                submit(&runtime, prompt).await;
+            }
+        }
+    }
+    if let Some(file) = runtime.session().file().filter(|file| file.exists()) {
+        drop(file);
+        say(&format!("To resume this session: pi --session {}", runtime.session().id()));
+    }
+    runtime.shut_down().await;
+    Exit::Success.into()
+}
+
+/// Asks for the next message. An interrupt leaves.
+async fn next(lines: &Lines) -> Option<String> {
+    ask("> ");
+    tokio::select! {
+        line = lines.next() => line,
+        _ = tokio::signal::ctrl_c() => None,
+    }
+}
+
+/// Submits a message and waits for the end of the run. An interrupt stops the run.
+async fn submit(runtime: &AgentRuntime, prompt: Prompt) {
+    let session = runtime.session();
+    let options = PromptOptions::default().images(prompt.images);
+    let run = match session.submit(&prompt.text, options).await {
+        Ok(Disposition::Started(run)) => run,
+        Ok(_) => return,
+        Err(error) => {
+            say(&format!("Error: {error}"));
+            if let Some(hint) = error.hint() {
+                say(&hint);
+            }
+            return;
+        }
+    };
+    let mut finished = std::pin::pin!(run.finish());
+    let outcome = loop {
+        tokio::select! {
+            outcome = &mut finished => break outcome,
+            _ = tokio::signal::ctrl_c() => session.abort().await,
+        }
+    };
+    match outcome {
+        Outcome::Aborted => say("Stopped."),
+        Outcome::Failed { error } => match explain_last(&session) {
+            Some(explanation) => {
+                say(&format!("Error: {}", explanation.message));
+                explanation.hint.iter().for_each(|hint| say(hint));
+            }
+            None => say(&format!("Error: {error}")),
+        },
+        Outcome::Limit { limit } => say(&format!("The run ended at a limit: {limit}")),
+        _ => {}
+    }
+    bell();
+}
+
+/// Writes a text as lines. Control characters are removed.
+fn say(text: &str) {
+    let mut out = PlainWriter::new(std::io::stdout());
+    // A terminal that is gone ends the input, too.
+    let _ = writeln!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Writes a text and stays on its line.
+fn ask(text: &str) {
+    let mut out = PlainWriter::new(std::io::stdout());
+    let _ = write!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Tells that the turn of the user begins.
+fn bell() {
+    let mut out = std::io::stdout();
+    if out.is_terminal() {
+        let _ = out.write_all(b"\x07").and_then(|()| out.flush());
+    }
+}
