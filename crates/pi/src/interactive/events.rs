@@ -104,6 +104,7 @@ pub(super) fn rebuild(app: &mut App) {
 /// Reads the usage of all answers of the log, on another thread: the log may be long.
 pub(super) fn count_totals(app: &mut App) {
     app.footer.is_uncounted = false;
+    let before = app.footer.totals;
     let (id, file) = (app.session.id(), app.session.file());
     let Some(file) = file.filter(|file| file.exists()) else { return };
     let count = move || {
@@ -112,7 +113,13 @@ pub(super) fn count_totals(app: &mut App) {
     };
     app.tasks.spawn_blocking(count, move |app, stats| {
         let Ok(stats) = stats else { return };
-        if app.session.id() == id {
+        if app.session.id() != id {
+            return;
+        }
+        if app.footer.totals != before {
+            // An answer came meanwhile, and may or may not be among those that were counted.
+            count_totals(app);
+        } else {
             app.footer.totals = Totals {
                 input: stats.tokens.input,
                 output: stats.tokens.output,
