@@ -57,6 +57,8 @@ pub struct SettingsList {
     /// The settings that match the search.
     shown: Vec<usize>,
     selection: Selection,
+    /// The most rows that are visible.
+    rows: usize,
     /// Nothing if the list has no search.
     search: Option<InputLine>,
     hint: String,
@@ -67,7 +69,7 @@ impl SettingsList {
     pub fn new(settings: Vec<Setting>, rows: usize, hint: impl Into<String>) -> Self {
         let shown = (0..settings.len()).collect();
         let selection = Selection::new(settings.len(), rows);
-        Self { settings, shown, selection, search: None, hint: hint.into() }
+        Self { settings, shown, selection, rows, search: None, hint: hint.into() }
     }
 
     /// Returns the list with a search.
@@ -148,6 +150,8 @@ impl SettingsList {
 
     /// Returns the lines of the list.
     pub fn lines(&mut self, view: View<'_>) -> Vec<Line> {
+        // On a small screen there must be room for the search, the description and the hint.
+        self.selection.set_rows(self.rows.min(view.rows.saturating_sub(10)).max(3));
         let muted = view.theme.fg(Token::Muted);
         let mut lines = Vec::new();
         if let Some(search) = &mut self.search {

@@ -124,7 +124,7 @@ fn the_configuration_is_checked() {
     let agent = env.agent();
     write(
         agent.join("settings.json"),
-        r#"{ "theme": "dark", "defualtModel": "x", "mine": 1, "steeringMode": "some" }"#,
+        r#"{ "transport": "sse", "defualtModel": "x", "mine": 1, "steeringMode": "some" }"#,
     );
     write(
         agent.join("models.json"),

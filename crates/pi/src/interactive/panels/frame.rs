@@ -13,6 +13,11 @@ pub(super) fn bordered(lines: impl IntoIterator<Item = Line>, view: View<'_>) ->
     all
 }
 
+/// Returns the rows of a list of at most `most` rows, so that the panel fits on a small screen.
+pub(super) fn list_rows(most: usize, view: View<'_>) -> usize {
+    most.min(view.rows.saturating_sub(14)).max(3)
+}
+
 /// Returns a sentence over as many lines as it needs.
 pub(super) fn sentence(sentence: &str, style: Style, view: View<'_>) -> Vec<Line> {
     text::wrap(&Line::styled(sentence, style), view.width)

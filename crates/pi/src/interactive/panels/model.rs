@@ -157,6 +157,7 @@ impl ModelPanel {
     }
 
     fn content(&mut self, view: View<'_>) -> Vec<Line> {
+        self.selection.set_rows(frame::list_rows(ROWS, view));
         let theme = view.theme;
         let (muted, dim) = (theme.fg(Token::Muted), theme.fg(Token::Dim));
         let mut lines = vec![Line::new()];

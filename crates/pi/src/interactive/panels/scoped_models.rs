@@ -111,6 +111,7 @@ impl ScopedModelsPanel {
     }
 
     fn content(&mut self, view: View<'_>) -> Vec<Line> {
+        self.selection.set_rows(frame::list_rows(ROWS, view));
         let theme = view.theme;
         let muted = theme.fg(Token::Muted);
         let mut lines = vec![Line::new(), frame::title("Model Configuration", view)];
