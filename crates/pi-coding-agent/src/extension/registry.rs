@@ -178,6 +178,13 @@ impl Registry {
         self.contents().shortcuts.iter().map(|shortcut| shortcut.item.clone()).collect()
     }
 
+    /// Returns the shortcut of a key, and the path of its extension.
+    pub(super) fn find_shortcut(&self, key: &str) -> Option<(String, Shortcut)> {
+        let contents = self.contents();
+        let found = contents.shortcuts.iter().find(|shortcut| shortcut.item.key == key)?;
+        Some((found.owner.to_string(), found.item.clone()))
+    }
+
     /// Registers a provider, or changes one of the same id.
     pub fn register_provider(
         &self,

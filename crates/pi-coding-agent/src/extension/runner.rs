@@ -176,6 +176,19 @@ impl Extensions {
         )
     }
 
+    /// Runs a keyboard shortcut. `None` if the key, as it was registered, has none.
+    pub async fn run_shortcut(
+        &self,
+        key: &str,
+        context: &ExtensionContext,
+    ) -> Option<Result<(), ExtensionFailure>> {
+        let (owner, shortcut) = self.registry.find_shortcut(key)?;
+        let context = context.for_extension(&owner);
+        let running = (shortcut.handler)(String::new(), context.clone());
+        let ended = contain(running, None, context.dialogs()).await;
+        Some(ended.map_err(|error| ExtensionFailure::new(&owner, "shortcut", &error)))
+    }
+
     /// Returns the time limit of an extension; `None` if it has none.
     fn limit_of(&self, path: &str) -> Option<Duration> {
         if self.registry.is_unlimited(path) { None } else { Some(self.standard_limit()) }

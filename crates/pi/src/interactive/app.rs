@@ -18,6 +18,7 @@ use super::display::Display;
 use super::flash::Flash;
 use super::footer::Footer;
 use super::header::{self, Start};
+use super::mounts::Mounts;
 use super::notify::Told;
 use super::panel::{Panel, PanelId, Panels};
 use super::preferences::Preferences;
@@ -49,6 +50,7 @@ pub(super) struct App {
     pub(super) queue: Queue,
     pub(super) activity: Activity,
     pub(super) widgets: Widgets,
+    pub(super) mounts: Mounts,
     pub(super) editor: Editor,
     pub(super) completions: Completions,
     pub(super) panels: Panels,
@@ -203,6 +205,7 @@ pub(super) fn build(parts: Parts) -> App {
         queue: Queue::default(),
         activity: Activity::default(),
         widgets: Widgets::default(),
+        mounts: Mounts::default(),
         editor,
         completions,
         panels: Panels::default(),

@@ -16,13 +16,19 @@ pub(super) fn render(app: &mut App, view: View<'_>, now: Instant) -> Vec<Line> {
     lines.extend(above);
     match app.panels.top() {
         Some((_, panel)) => lines.extend(panel.render(view).iter().cloned()),
-        None => {
-            app.editor.set_border(border(app, view, now));
-            lines.extend(app.editor.render(view).iter().cloned());
-        }
+        None => match app.mounts.editor(view) {
+            Some(editor) => lines.extend(editor),
+            None => {
+                app.editor.set_border(border(app, view, now));
+                lines.extend(app.editor.render(view).iter().cloned());
+            }
+        },
     }
     lines.extend(app.widgets.render(WidgetPlacement::BelowEditor, view));
-    lines.extend(app.footer.render(view));
+    match app.mounts.footer(view) {
+        Some(footer) => lines.extend(footer),
+        None => lines.extend(app.footer.render(view)),
+    }
     lines
 }
 

@@ -17,8 +17,8 @@ pub(super) fn draw_if_due(app: &mut App, now: Instant) {
     let size = app.display.size();
     let view = View { width: size.columns, rows: size.rows, theme: &theme };
     let dock = dock::render(app, view, now);
-    let overlays: Vec<PlacedOverlay> =
-        search::render(app, view).into_iter().chain(app.flash.render(view)).collect();
+    let mut overlays: Vec<PlacedOverlay> = app.mounts.overlays(view);
+    overlays.extend(search::render(app, view).into_iter().chain(app.flash.render(view)));
     app.display.draw(app.transcript.blocks(), &dock, &overlays, view, now);
     if app.footer.is_uncounted {
         events::count_totals(app);

@@ -68,6 +68,9 @@ impl Start {
 
 /// Returns the blocks before the first message.
 pub(super) fn blocks(app: &App) -> Vec<Box<dyn Block>> {
+    if let Some(header) = &app.mounts.header {
+        return vec![Box::new(Rc::clone(header))];
+    }
     let start = &app.start;
     let quiet = match start.is_verbose {
         true => QuietStartup::No,

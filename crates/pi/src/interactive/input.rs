@@ -1,14 +1,17 @@
 //! Input on its way to the part that handles it: panel, viewport, action, editor.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Instant;
 
+use pi_coding_agent::extension::InputListener;
 use pi_tui::editor::EditorEvent;
 use pi_tui::input::{Input, Key, KeyKind, Reply};
 
 use super::app::App;
 use super::display::Answered;
 use super::panel::PanelEvent;
-use super::{actions, clipboard, search, submit, viewport};
+use super::{actions, clipboard, mounts, raw_input, search, shortcuts, submit, viewport};
 
 /// Handles one piece of input.
 pub(super) fn apply(app: &mut App, input: &Input) {
@@ -17,17 +20,38 @@ pub(super) fn apply(app: &mut App, input: &Input) {
     }
     match input {
         Input::Key(key) if key.kind == KeyKind::Release => {}
+        _ if is_taken(app, input) => {}
         Input::Mouse(mouse) => viewport::mouse(app, *mouse),
         Input::Focus(is_focused) => app.display.set_focused(*is_focused),
         _ if search::handle(app, input) => {}
+        _ if mounts::overlay_input(app, input) => {}
         _ if !app.panels.is_empty() => panel(app, input),
+        Input::Key(key) if shortcuts::run(app, key) => {}
+        Input::Key(key) if mounts::editor_input(app, Some(key), input) => {}
         Input::Key(key) => self::key(app, key, input),
+        _ if mounts::editor_input(app, None, input) => {}
         Input::Paste(text) => match clipboard::dropped(app, text) {
             Some(paths) => edit(app, &Input::Paste(paths)),
             None => edit(app, input),
         },
         _ => edit(app, input),
     }
+}
+
+/// Shows input to the listeners of extensions. Returns true if one of them takes it.
+fn is_taken(app: &App, input: &Input) -> bool {
+    // Called without the lock: a listener may ask the interface something.
+    let listeners: Vec<InputListener> =
+        app.ui.shared().listeners.iter().map(|(_, listener)| Arc::clone(listener)).collect();
+    if listeners.is_empty() {
+        return false;
+    }
+    let Some(data) = raw_input::encode(input) else { return false };
+    // A listener that panics takes nothing.
+    let takes = |listener: &InputListener| {
+        catch_unwind(AssertUnwindSafe(|| listener(&data))).unwrap_or(false)
+    };
+    listeners.iter().any(takes)
 }
 
 fn panel(app: &mut App, input: &Input) {

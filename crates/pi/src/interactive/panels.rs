@@ -3,6 +3,7 @@
 pub(super) mod approval;
 pub(super) mod choice;
 pub(super) mod copy;
+pub(super) mod custom;
 pub(super) mod dialog;
 mod dialog_frame;
 mod entry;

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use pi_coding_agent::extension::UiUpdate;
 use tokio::sync::oneshot;
 
-use super::actions;
 use super::app::App;
 use super::event_loop::until;
 use super::notify;
@@ -14,6 +13,7 @@ use super::panels::approval::ApprovalPanel;
 use super::panels::dialog::DialogPanel;
 use super::ui::UiRequest;
 use super::widgets::Widget;
+use super::{actions, mounts};
 
 /// Carries out a request.
 pub(super) fn apply(app: &mut App, request: UiRequest) {
@@ -36,10 +36,12 @@ pub(super) fn apply(app: &mut App, request: UiRequest) {
             let panel = ApprovalPanel::new(*request, reply, &app.keymap);
             show(app, panel, chosen, answer, None);
         }
-        UiRequest::Custom { answer, .. } => drop(answer),
+        UiRequest::Custom { factory, options, answer } => {
+            mounts::custom(app, factory, &options, answer);
+        }
+        UiRequest::Mount { slot, factory } => mounts::mount(app, slot, factory),
         UiRequest::Redraw => app.transcript.blocks().touch_all(),
         UiRequest::AddCompletions(provider) => app.completions.add_provider(provider),
-        UiRequest::Mount { .. } => {}
     }
 }
 

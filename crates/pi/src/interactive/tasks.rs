@@ -38,6 +38,17 @@ impl Tasks {
         })
     }
 
+    /// Applies a change of the application in the next round of the event loop.
+    pub(super) fn apply(&self, effect: impl FnOnce(&mut App) + 'static) {
+        // The application may be gone already.
+        let _ = self.effects.send(Box::new(effect));
+    }
+
+    /// Requests a frame.
+    pub(super) fn redraw(&self) {
+        self.apply(|_| {});
+    }
+
     /// Runs work that blocks (reading many files, starting a program) on a thread of its own.
     pub(super) fn spawn_blocking<T: Send + 'static>(
         &self,
