@@ -1,7 +1,6 @@
 //! Keys of providers, stored and removed while the session runs.
 
 use pi_ai::providers;
-use pi_coding_agent::Environment;
 use pi_coding_agent::models::CredentialSource;
 
 use super::app::App;
@@ -11,7 +10,7 @@ use crate::commands::auth::{check_key, source_name, store_key};
 use crate::commands::credentials::Credentials;
 
 /// Returns the providers that can have a key, by name.
-pub(super) fn providers(credentials: &Credentials) -> Vec<Provider> {
+fn providers(credentials: &Credentials) -> Vec<Provider> {
     let models = credentials.registry.models();
     let with_key = models.providers().filter(|id| {
         // A provider of models.json takes a key, too.
@@ -136,16 +135,4 @@ fn remove(app: &mut App, provider: Provider) {
         )),
         Err(error) => app.error(error),
     });
-}
-
-/// Returns the names for the completion of `/login`: id and description.
-pub(super) fn completions(environment: &Environment) -> Vec<(String, String)> {
-    let providers = providers(&Credentials::open(environment));
-    providers.into_iter().map(|one| (one.id, format!("{} · API key", one.name))).collect()
-}
-
-/// Returns the names for the completion of `/logout`.
-pub(super) fn stored_completions(environment: &Environment) -> Vec<(String, String)> {
-    let stored = Credentials::open(environment).store.list().unwrap_or_default();
-    stored.into_iter().map(|id| (id.clone(), name(&id))).collect()
 }

@@ -1,5 +1,6 @@
 //! Arguments of the commands of the screen.
 
+use pi_ai::providers::{PROVIDERS, ProviderInfo};
 use pi_coding_agent::session::AgentSession;
 use pi_tui::completion::Completion;
 use pi_tui::fuzzy;
@@ -10,6 +11,7 @@ pub(super) fn of(command: &str, text: &str, session: &AgentSession) -> Option<Ve
     let items = match command {
         "model" => models(session),
         "thinking" => thinking_levels(session),
+        "login" => providers(),
         _ => return None,
     };
     Some(matching(text, &items))
@@ -22,6 +24,15 @@ fn models(session: &AgentSession) -> Vec<Completion> {
             .described(model.provider.as_str())
     };
     models.iter().map(|model| item(model)).collect()
+}
+
+/// Returns the providers that take a key.
+fn providers() -> Vec<Completion> {
+    let with_key = PROVIDERS.iter().filter(|provider| !provider.key_env.is_empty());
+    let item = |provider: &ProviderInfo| {
+        Completion::new(provider.id, provider.id).described(format!("{} · API key", provider.name))
+    };
+    with_key.map(item).collect()
 }
 
 fn thinking_levels(session: &AgentSession) -> Vec<Completion> {
