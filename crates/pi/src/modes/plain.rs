@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use pi_agent::Outcome;
 use pi_coding_agent::extension::RunMode;
-use pi_coding_agent::session::{Disposition, PromptOptions};
+use pi_coding_agent::session::{AgentSession, Disposition, PromptOptions};
 use pi_coding_agent::{AgentRuntime, Environment, load_settings};
 use tokio::sync::{Mutex, mpsc};
 
@@ -118,8 +118,7 @@ pub(super) async fn run(arguments: &Arguments, environment: Environment, reason:
             }
         }
     }
-    if let Some(file) = runtime.session().file().filter(|file| file.exists()) {
-        drop(file);
+    if runtime.session().file().is_some_and(|file| file.exists()) {
         say(&format!("To resume this session: pi --session {}", runtime.session().id()));
     }
     runtime.shut_down().await;
@@ -150,12 +149,10 @@ async fn submit(runtime: &AgentRuntime, prompt: Prompt) {
             return;
         }
     };
-    let mut finished = std::pin::pin!(run.finish());
-    let outcome = loop {
-        tokio::select! {
-            outcome = &mut finished => break outcome,
-            _ = tokio::signal::ctrl_c() => session.abort().await,
-        }
+    // Aborting waits for the end of the run, so both make progress together.
+    let outcome = tokio::select! {
+        outcome = run.finish() => outcome,
+        outcome = abort_on_interrupt(&session) => outcome,
     };
     match outcome {
         Outcome::Aborted => say("Stopped."),
@@ -170,6 +167,16 @@ async fn submit(runtime: &AgentRuntime, prompt: Prompt) {
         _ => {}
     }
     bell();
+}
+
+/// Aborts the run at each interrupt; never returns.
+async fn abort_on_interrupt(session: &AgentSession) -> Outcome {
+    loop {
+        if tokio::signal::ctrl_c().await.is_err() {
+            return std::future::pending().await;
+        }
+        session.abort().await;
+    }
 }
 
 /// Writes a text as lines. Control characters are removed.
