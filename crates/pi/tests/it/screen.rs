@@ -13,6 +13,7 @@ mod keys;
 mod leaving;
 mod model;
 mod program;
+mod questions;
 mod recorded;
 mod runs;
 mod selectors;
