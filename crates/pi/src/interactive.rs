@@ -6,8 +6,6 @@
 //!
 //! Nothing here decides what a session does: this mode connects the library to `pi-tui`.
 
-#![allow(dead_code)] // Panels that follow use the rest.
-
 mod actions;
 mod activity;
 mod app;

@@ -177,7 +177,6 @@ pub(super) fn build(parts: Parts) -> App {
         mermaid: preferences.mermaid.as_str().to_owned(),
         hidden_thinking_label: None,
         expand_key: keymap.label("app.tools.expand"),
-        cwd: session.workspace().cwd().to_owned(),
         home: environment.home.clone(),
     });
     let mut editor = Editor::new();

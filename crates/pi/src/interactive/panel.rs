@@ -58,11 +58,6 @@ impl PanelEvent {
     pub(super) fn close_then(effect: impl FnOnce(&mut App) + 'static) -> Self {
         Self::Close(Some(Box::new(effect)))
     }
-
-    /// Applies an effect and keeps the panel open.
-    pub(super) fn apply(effect: impl FnOnce(&mut App) + 'static) -> Self {
-        Self::Do(Box::new(effect))
-    }
 }
 
 /// Identity of an open panel.

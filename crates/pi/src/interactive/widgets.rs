@@ -31,11 +31,6 @@ impl Widgets {
         }
     }
 
-    /// Removes all widgets, because the session or its extensions changed.
-    pub(super) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     /// Returns the lines of the widgets of one place.
     pub(super) fn render(&mut self, placement: WidgetPlacement, view: View<'_>) -> Vec<Line> {
         let mut lines = Vec::new();

@@ -57,11 +57,6 @@ impl<T: Clone> Question<T> {
         }
     }
 
-    /// Selects the first answer for which `is_wanted` is true.
-    pub(super) fn select(&mut self, is_wanted: impl Fn(&T) -> bool) {
-        self.list.select(is_wanted);
-    }
-
     pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> Answer<T> {
         let Input::Key(key) = input else { return Answer::Ignored };
         if self.scroll.handle(key, keymap) {

@@ -1,6 +1,6 @@
 //! The shapes that messages and tools share: padding, boxes, rules, hints.
 
-use pi_tui::{Color, Line, LineEnd, Span, Style, Token, text};
+use pi_tui::{Color, Line, Span, Style, Token, text};
 
 use super::options::Look;
 
@@ -107,17 +107,5 @@ pub(super) fn expand_hint(before: String, look: Look<'_>) -> Line {
 pub(super) fn mark_prompt(lines: &mut [Line]) {
     if let Some(first) = lines.first_mut() {
         first.is_prompt = true;
-    }
-}
-
-/// Returns the rows that the lines take in `width` columns.
-pub(super) fn row_count(line: &Line, width: usize) -> usize {
-    if line.width() <= width { 1 } else { text::wrap(line, width).len() }
-}
-
-/// Removes empty lines from the end.
-pub(super) fn trim_end(lines: &mut Vec<Line>) {
-    while lines.last().is_some_and(|line| line.width() == 0 && line.end == LineEnd::Hard) {
-        lines.pop();
     }
 }

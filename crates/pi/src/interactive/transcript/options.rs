@@ -24,8 +24,6 @@ pub(in crate::interactive) struct Options {
     pub(in crate::interactive) images: Option<ImageLimits>,
     /// The setting `markdown.mermaid`.
     pub(in crate::interactive) mermaid: String,
-    /// The working directory, which relative paths of tools begin at.
-    pub(in crate::interactive) cwd: PathBuf,
     /// The home directory, shown as `~`.
     pub(in crate::interactive) home: Option<PathBuf>,
     /// Text in the place of hidden thinking, if an extension set one.
@@ -53,7 +51,6 @@ impl Default for Options {
             hyperlinks: false,
             images: None,
             mermaid: "streaming".to_owned(),
-            cwd: PathBuf::new(),
             home: None,
             hidden_thinking_label: None,
             expand_key: "ctrl+o".to_owned(),

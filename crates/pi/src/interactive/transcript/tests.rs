@@ -21,7 +21,7 @@ const BACKGROUNDS: &[(Token, char)] = &[
 
 /// Options of a user in `/home/user/proj`.
 pub(super) fn options() -> Options {
-    Options { cwd: "/home/user/proj".into(), home: Some("/home/user".into()), ..Options::default() }
+    Options { home: Some("/home/user".into()), ..Options::default() }
 }
 
 /// Draws with these options in the dark theme.

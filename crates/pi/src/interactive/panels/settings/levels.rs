@@ -63,11 +63,6 @@ impl LevelsMenu {
         }
     }
 
-    /// Returns how many models have a level.
-    pub(super) fn count(&self) -> usize {
-        self.levels.len()
-    }
-
     /// Handles input.
     pub(super) fn handle(&mut self, input: &Input, keymap: &Keymap) -> LevelsEvent {
         if self.step.is_some() {
