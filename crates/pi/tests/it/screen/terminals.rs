@@ -16,25 +16,25 @@ fn numbered(count: usize) -> Value {
 }
 
 #[test]
-#[ignore = "not written yet"]
 fn a_dumb_terminal_gets_a_plain_prompt() {
     let home = Home::new();
     let mut command = home.command(&[]);
     command.env("TERM", "dumb");
     let mut screen = Screen::start(&command, SIZE, Profile::PLAIN);
-    screen.wait_for("dumb");
+    screen.wait_for("plain");
     screen.submit("one");
     screen.wait_for("Hello from the model.");
     screen.submit("bash-ok");
     screen.wait_for("Twelve lines.");
     screen.write(b"\x04");
     assert_eq!(screen.finish().code(), Some(0), "{}", screen.shown());
-    let found = sequences(&screen.emulator.raw);
+    let mut found = sequences(&screen.emulator.raw);
+    // The bell at the end of an answer.
+    found.remove("control 07");
     assert!(found.is_empty(), "{found:?}");
 }
 
 #[test]
-#[ignore = "not written yet"]
 fn accessible_output_is_linear() {
     let home = Home::new();
     let mut screen = Screen::start(&home.command(&["--accessible"]), SIZE, Profile::MODERN);

@@ -26,13 +26,12 @@ fn prompts(home: &Home) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "most commands are not written yet"]
 fn a_command_and_enter_in_one_write_run_the_command() {
     let cases = [
         ("/tree\r", "Session Tree"),
         ("/model\r", "Fake Two"),
         ("/settings\r", "Auto-compact"),
-        ("/hotkeys\r", "Ctrl+]"),
+        ("/hotkeys\r", "alt+up/alt+q"),
         ("/thinking high\r", "fake-1 • high"),
         ("/name Fast\r", "• Fast"),
     ];
