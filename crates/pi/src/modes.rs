@@ -51,16 +51,17 @@ async fn run_in(arguments: &Arguments, environment: Environment) -> ExitCode {
     if let Some(search) = &arguments.list_models {
         return list::run(environment, search).await;
     }
-    let has_screen = !arguments.print && arguments.mode.is_none() && on_a_terminal();
-    if arguments.resume && !has_screen {
+    let is_interactive = !arguments.print && arguments.mode.is_none() && on_a_terminal();
+    let plain = is_interactive.then(|| plain::reason(arguments, &environment)).flatten();
+    if arguments.resume && (!is_interactive || plain.is_some()) {
         let hint = "find the session with `pi sessions list` and pass it with --session";
-        return fail_with_hint("--resume needs a terminal", Some(hint), Exit::Usage);
+        return fail_with_hint("--resume needs the screen", Some(hint), Exit::Usage);
     }
     match arguments.mode {
         Some(Mode::Rpc) => rpc::run(arguments, environment).await,
         Some(Mode::Json) => json::run(arguments, environment).await,
         _ if arguments.print || !on_a_terminal() => print::run(arguments, environment).await,
-        _ => match plain::reason(arguments, &environment) {
+        _ => match plain {
             Some(reason) => plain::run(arguments, environment, reason).await,
             None => crate::interactive::run(arguments, environment).await,
         },

@@ -42,12 +42,13 @@ fn border(app: &App, view: View<'_>, now: Instant) -> Border {
         thinking_token(app)
     };
     let style = theme.fg(token);
+    let mode = app.editor.mode_label().map(|mode| Line::styled(mode, style));
     let label = app.activity.label(now, &app.keymap).map(|(spinner, text)| {
         let mut line = Line::styled(spinner, style);
         line.push(format!(" {text}"), style);
         line
     });
-    Border { style, label }
+    Border { style, label: label.or(mode) }
 }
 
 fn thinking_token(app: &App) -> Token {

@@ -22,7 +22,10 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
         // The same session goes on: what is shown of it stays.
         SessionEvent::SessionStart { reason: StartReason::Reload, .. } => refresh_commands(app),
         SessionEvent::SessionStart { .. } => session_started(app),
-        SessionEvent::SessionTree { .. } => rebuild(app),
+        SessionEvent::SessionTree { summary_entry, .. } => {
+            rebuild(app);
+            app.footer.is_uncounted |= summary_entry.is_some();
+        }
         SessionEvent::QueueUpdate { steering, follow_up } => {
             app.queue.steering.clone_from(steering);
             app.queue.follow_up.clone_from(follow_up);
@@ -41,6 +44,8 @@ pub(super) fn apply(app: &mut App, event: &SessionEvent) {
         SessionEvent::CompactionEnd { result, .. } => {
             if result.is_some() {
                 rebuild(app);
+                // The summary cost tokens, too.
+                app.footer.is_uncounted = true;
             }
             app.footer.refresh(&app.session);
         }

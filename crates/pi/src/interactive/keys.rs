@@ -14,7 +14,12 @@ pub(super) fn load(environment: &Environment) -> (Keymap, Vec<String>) {
         (_, true) => Platform::Wsl,
         _ => Platform::Unix,
     };
-    let mut keymap = Keymap::with_defaults(platform, &[DEFAULTS]);
+    let tables: &[&[Binding]] = match platform {
+        Platform::Unix => &[DEFAULTS],
+        Platform::Windows | Platform::Wsl => &[DEFAULTS, WINDOWS_TERMINAL],
+    };
+    let mut keymap = Keymap::with_defaults(platform, tables);
+    keymap.rename(OLD_NAMES);
     let path = environment.agent_directory.join("keybindings.json");
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -36,13 +41,13 @@ pub(super) const DEFAULTS: &[Binding] = &[
     ("app.exit", &["ctrl+d"]),
     ("app.suspend", if cfg!(windows) { &[] } else { &["ctrl+z"] }),
     ("app.editor.external", &["ctrl+g"]),
-    ("app.clipboard.pasteImage", if cfg!(windows) { &["alt+v"] } else { &["ctrl+v"] }),
+    ("app.clipboard.pasteImage", &["ctrl+v"]),
     ("app.thinking.cycle", &["shift+tab"]),
     ("app.thinking.save", &["ctrl+s"]),
     ("app.thinking.toggle", &["ctrl+t"]),
     ("app.model.select", &["ctrl+l"]),
     ("app.model.cycleForward", &["ctrl+p"]),
-    ("app.model.cycleBackward", if cfg!(windows) { &["alt+p"] } else { &["shift+ctrl+p"] }),
+    ("app.model.cycleBackward", &["shift+ctrl+p"]),
     ("app.tools.expand", &["ctrl+o"]),
     ("app.message.copy", &["ctrl+x"]),
     ("app.message.followUp", &["alt+enter", "ctrl+q"]),
@@ -88,4 +93,31 @@ pub(super) const DEFAULTS: &[Binding] = &[
     ("app.models.toggleProvider", &["ctrl+p"]),
     ("app.models.reorderUp", &["alt+up"]),
     ("app.models.reorderDown", &["alt+down"]),
+];
+
+/// Keys that Windows terminals keep for themselves have others there.
+const WINDOWS_TERMINAL: &[Binding] =
+    &[("app.clipboard.pasteImage", &["alt+v"]), ("app.model.cycleBackward", &["alt+p"])];
+
+/// Names of actions in older keybindings files.
+const OLD_NAMES: &[(&str, &str)] = &[
+    ("interrupt", "app.interrupt"),
+    ("clear", "app.clear"),
+    ("exit", "app.exit"),
+    ("suspend", "app.suspend"),
+    ("cycleThinkingLevel", "app.thinking.cycle"),
+    ("toggleThinking", "app.thinking.toggle"),
+    ("cycleModelForward", "app.model.cycleForward"),
+    ("cycleModelBackward", "app.model.cycleBackward"),
+    ("selectModel", "app.model.select"),
+    ("expandTools", "app.tools.expand"),
+    ("externalEditor", "app.editor.external"),
+    ("pasteImage", "app.clipboard.pasteImage"),
+    ("followUp", "app.message.followUp"),
+    ("dequeue", "app.message.dequeue"),
+    ("newSession", "app.session.new"),
+    ("tree", "app.session.tree"),
+    ("fork", "app.session.fork"),
+    ("resume", "app.session.resume"),
+    ("toggleSessionNamedFilter", "app.session.toggleNamedFilter"),
 ];

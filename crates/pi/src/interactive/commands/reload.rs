@@ -3,7 +3,7 @@
 use pi_coding_agent::session::SessionEvent;
 
 use crate::interactive::app::App;
-use crate::interactive::{events, header, keys, preferences};
+use crate::interactive::{events, header, keys, settings};
 
 pub(super) fn run(app: &mut App, _argument: &str) {
     if app.session.is_streaming() || app.session.is_compacting() {
@@ -11,14 +11,12 @@ pub(super) fn run(app: &mut App, _argument: &str) {
         return app.warning(format!("Nothing is reloaded during a run; {key} stops it"));
     }
     app.settings.reload();
-    app.preferences = preferences::read(app.settings.settings(), &app.options, &app.environment);
+    settings::apply(app);
     let (keymap, problems) = keys::load(&app.environment);
     app.keymap = keymap;
     let theme = app.preferences.theme.clone();
     let theme = app.themes.select(theme.as_deref().unwrap_or("system"));
     let problems: Vec<String> = problems.into_iter().chain(theme.err()).collect();
-    app.editor.set_padding(app.preferences.editor_padding);
-    app.editor.set_max_menu_rows(app.preferences.menu_rows);
     let runtime = app.runtime.clone();
     app.tasks.spawn(async move { runtime.reload().await }, move |app, found| {
         let found = found.iter().map(|problem| SessionEvent::from_diagnostic(problem, None));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pi_ai::ThinkingLevel;
 use pi_coding_agent::AgentRuntime;
-use pi_coding_agent::session::Persistence;
+use pi_coding_agent::session::{BashOptions, Persistence};
 
 use super::questions::choose;
 use super::{Lines, say};
@@ -29,10 +29,15 @@ const HELP: &str = "\
 /compact [TEXT]    summarizes the history to free context
 /session           shows the id of the session
 /quit              leaves
+!COMMAND           runs a shell command; with !! the model does not see it
 Any other line is sent to the model. Ctrl+C stops a run.";
 
 /// Runs a line that is a command.
 pub(super) async fn run(runtime: &AgentRuntime, lines: &Lines, line: &str) -> Then {
+    if let Some(command) = line.strip_prefix('!') {
+        shell(runtime, command).await;
+        return Then::Done;
+    }
     let Some(rest) = line.strip_prefix('/') else { return Then::Submit };
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let argument = argument.trim();
@@ -113,6 +118,26 @@ async fn name(runtime: &AgentRuntime, name: &str) {
     }
     match session.set_name(name).await {
         Ok(()) => say(&format!("The session is named {name}.")),
+        Err(error) => say(&format!("Error: {error}")),
+    }
+}
+
+/// Runs a shell command of the user and prints its output.
+async fn shell(runtime: &AgentRuntime, command: &str) {
+    let (command, excluded) = match command.strip_prefix('!') {
+        Some(command) => (command, true),
+        None => (command, false),
+    };
+    let options = BashOptions::default().exclude_from_context(excluded);
+    match runtime.session().execute_bash(command.trim(), options).await {
+        Ok(result) => {
+            say(result.output.trim_end());
+            match result.exit_code {
+                Some(0) => {}
+                Some(code) => say(&format!("The command ended with exit code {code}.")),
+                None => say("The command was stopped."),
+            }
+        }
         Err(error) => say(&format!("Error: {error}")),
     }
 }
