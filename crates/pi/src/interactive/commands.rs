@@ -62,45 +62,45 @@ impl Command {
     }
 }
 
-/// All commands, in the order of the menu: that of pi 1.5.0, with ours beside their relatives.
+/// All commands, in the order of the menu: that of pi 1.5.0, then ours.
 pub(super) const COMMANDS: &[Command] = &[
     Command::new("settings", "Shows and changes settings", settings::run),
-    Command::new("model", "Selects the model", model::run).arguments("[provider/model]"),
+    Command::new("model", "Selects the model", model::run).arguments("<provider/model>"),
     Command::new("tree", "Shows all branches of the session", tree::run),
     Command::new("thinking", "Selects how much the model thinks", thinking::run)
-        .arguments("[level]"),
+        .arguments("<level>"),
     Command::new(
         "scoped-models",
         "Selects the models for the keys that change it",
         scoped_models::run,
     ),
     Command::new("export", "Writes the session to a file: .html, .md or .jsonl", export::run)
-        .arguments("[path]"),
+        .arguments("<path>"),
     Command::new("import", "Continues with a copy of a session file", import::run)
-        .arguments("path"),
+        .arguments("<path>"),
     Command::new("share", "Writes the session as a page, and publishes it", share::run),
-    Command::new("bug", "Writes a bug report to a file", bug::run).arguments("[text]"),
+    Command::new("bug", "Writes a bug report to a file", bug::run).arguments("<description>"),
     Command::new("copy", "Copies the last answer or its code", copy::run),
-    Command::new("name", "Names this session", name::run).arguments("[name]"),
+    Command::new("name", "Names this session", name::run).arguments("<name>"),
     Command::new("session", "Shows the figures of the session", session::run),
-    Command::new("context", "Shows what fills the context window", context::run),
     Command::new("changelog", "Shows what changed in pi, by version", changelog::run),
     Command::new("hotkeys", "Lists all keys", hotkeys::run),
     Command::new("fork", "Copies the session up to a message into a new one", fork::run),
     Command::new("clone", "Copies this branch into a new session", clone::run),
     Command::new("trust", "Shows and changes the trust in this project", trust::run),
-    Command::new("login", "Stores the API key of a provider", login::run).arguments("[provider]"),
-    Command::new("logout", "Removes a stored credential", logout::run).arguments("[provider]"),
+    Command::new("login", "Stores the API key of a provider", login::run).arguments("<provider>"),
+    Command::new("logout", "Removes a stored credential", logout::run).arguments("<provider>"),
     Command::new("new", "Starts a new session", new::run),
     Command::new("compact", "Summarizes the history to free context", compact::run)
-        .arguments("[instructions]"),
+        .arguments("<instructions>"),
     Command::new("resume", "Continues another session", resume::run),
+    Command::new("reload", "Reads settings, keys, themes and resources again", reload::run),
+    Command::new("quit", "Leaves pi", quit::run),
+    Command::new("context", "Shows what fills the context window", context::run),
     Command::new("undo", "Takes back the file changes of the last run", undo::undo),
     Command::new("redo", "Repeats file changes that were taken back", undo::redo),
-    Command::new("reload", "Reads settings, keys, themes and resources again", reload::run),
     Command::new("demo", "Shows pi at work without a key", demo::run),
     Command::new("debug", "Writes a file about the screen", debug::run).hidden(),
-    Command::new("quit", "Leaves pi", quit::run),
 ];
 
 /// Runs a text that is a command of the screen. Returns false if it is none.
