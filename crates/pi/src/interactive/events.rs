@@ -109,6 +109,7 @@ pub(super) fn rebuild(app: &mut App) {
 /// Reads the usage of all answers of the log, on another thread: the log may be long.
 pub(super) fn count_totals(app: &mut App) {
     app.footer.is_uncounted = false;
+    app.footer.count_providers(&app.session);
     let before = app.footer.totals;
     let (id, file) = (app.session.id(), app.session.file());
     let Some(file) = file.filter(|file| file.exists()) else { return };

@@ -73,6 +73,13 @@ impl Footer {
         self.auto_compact = session.settings().compaction.enabled;
     }
 
+    /// Finds out if models of several providers can be used: then the provider is named.
+    pub(super) fn count_providers(&mut self, session: &AgentSession) {
+        let models = session.available_models();
+        let first = models.first().map(|model| &model.provider);
+        self.several_providers = models.iter().any(|model| Some(&model.provider) != first);
+    }
+
     /// Returns the lines.
     pub(super) fn render(&self, view: View<'_>) -> Vec<Line> {
         let dim = view.theme.fg(Token::Dim);

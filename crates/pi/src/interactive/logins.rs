@@ -64,6 +64,7 @@ fn store(app: &mut App, login: Login) {
     app.tasks.spawn_blocking(work, move |app, result| match result {
         Ok(path) => {
             app.status(format!("Saved API key for {} in {path}", provider.name));
+            app.footer.count_providers(&app.session);
             select_model(app, &provider.id);
         }
         Err(error) => app.error(error),
