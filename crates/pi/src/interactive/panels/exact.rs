@@ -1,4 +1,4 @@
-//! Text of others, shown exactly: whatever a terminal would obey or hide is spelled out.
+//! Text of others, shown exactly: what a terminal would obey or hide is spelled out.
 //!
 //! A command that the user is asked about may contain characters that move the cursor, reverse the
 //! direction of text or have no width. They are shown as `^[` or `\u{202e}` in the color of
