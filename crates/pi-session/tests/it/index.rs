@@ -118,6 +118,11 @@ fn every_kind_of_searchable_text_is_found() {
     let summary = BranchSummary { summary: "A dead end".into(), ..BranchSummary::default() };
     session.branch_with_summary(None, summary).unwrap();
     session.append_message(answer("Log.rs again")).unwrap();
+    // The newer session comes first, so the two must not be of the same millisecond.
+    let last = pi_protocol::now_ms();
+    while pi_protocol::now_ms() <= last {
+        std::hint::spin_loop();
+    }
     new_session(root.path(), "/else", "Another log.rs, another HEADER");
 
     let cases: &[(&str, &[(TextKind, &str)])] = &[
