@@ -30,6 +30,11 @@ impl TerminalFilter {
         let mut plain = String::with_capacity(piece.len());
         for character in piece.chars() {
             self.state = match (self.state, character) {
+                // A line break ends every sequence: an unfinished one must not hide what follows.
+                (_, '\n') => {
+                    plain.push('\n');
+                    State::Text
+                }
                 (State::Text | State::Escape, '\u{1b}') => State::Escape,
                 (State::Text, '\u{9b}') => State::Control,
                 (State::Text, '\u{90}' | '\u{9d}' | '\u{9e}' | '\u{9f}') => State::String,
@@ -43,11 +48,6 @@ impl TerminalFilter {
                 (State::Escape, ']' | 'P' | 'X' | '^' | '_') => State::String,
                 (State::Escape, ' '..='/') => State::Charset,
                 (State::Escape | State::Charset | State::StringEscape, _) => State::Text,
-                // A line break interrupts a sequence.
-                (State::Control, '\n') => {
-                    plain.push('\n');
-                    State::Text
-                }
                 (State::Control, '@'..='~') => State::Text,
                 (State::Control, '\u{1b}') => State::Escape,
                 (State::Control, _) => State::Control,
@@ -84,6 +84,8 @@ mod tests {
             ("\u{9b}1mc1\u{0}\u{8}", "c1"),
             ("half \u{1b}[", "half "),
             ("broken \u{1b}[12\nnext", "broken \nnext"),
+            ("\u{1b}]0;no end\nnext", "\nnext"),
+            ("\u{1b}Pno end\u{1b}\nnext\u{1b}\nlast", "\nnext\nlast"),
             ("ümläut ✓", "ümläut ✓"),
         ] {
             assert_eq!(TerminalFilter::default().push(text), expected, "{text:?}");

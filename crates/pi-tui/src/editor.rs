@@ -130,9 +130,9 @@ impl Editor {
         self.buffer.is_empty()
     }
 
-    /// Returns true if the text begins with `prefix`.
+    /// Returns true if the first line starts with a prefix, spaces aside.
     pub fn starts_with(&self, prefix: &str) -> bool {
-        self.buffer.line(0).starts_with(prefix)
+        self.buffer.line(0).trim_start().starts_with(prefix)
     }
 
     /// Returns the place of the caret in the lines that completers see.

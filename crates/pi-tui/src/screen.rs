@@ -96,6 +96,17 @@ impl Row {
     }
 }
 
+/// Appends a frame. One that changes rows is shown at once, without what is in between.
+fn finish_frame(body: &[u8], is_change: bool, out: &mut Vec<u8>) {
+    if is_change {
+        out.extend_from_slice(b"\x1b[?2026h");
+    }
+    out.extend_from_slice(body);
+    if is_change {
+        out.extend_from_slice(b"\x1b[?2026l");
+    }
+}
+
 /// Puts overlays over the visible rows. The caret of an overlay replaces that of the rows.
 fn compose(rows: &mut [Row], overlays: &[PlacedOverlay], columns: usize) {
     for overlay in overlays {

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use super::encode::Encoder;
 use super::images::{self, Images};
-use super::{Frame, Row, Size, compose, fit_dock};
+use super::{Frame, Row, Size, compose, finish_frame, fit_dock};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
 use crate::line::Line;
@@ -222,16 +222,9 @@ impl FullScreen {
             let _ = write!(body, "\x1b[{};{}H", caret.0 + 1, caret.1 + 1);
             self.cursor = Some(caret);
         }
-        if self.is_cursor_shown != Some(show_cursor) {
-            self.is_cursor_shown = Some(show_cursor);
+        if self.is_cursor_shown.replace(show_cursor) != Some(show_cursor) {
             body.extend_from_slice(if show_cursor { b"\x1b[?25h" } else { b"\x1b[?25l" });
         }
-        if is_change {
-            out.extend_from_slice(b"\x1b[?2026h");
-        }
-        out.extend_from_slice(&body);
-        if is_change {
-            out.extend_from_slice(b"\x1b[?2026l");
-        }
+        finish_frame(&body, is_change, out);
     }
 }

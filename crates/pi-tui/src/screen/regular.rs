@@ -12,7 +12,7 @@ use std::io::Write as _;
 
 use super::encode::Encoder;
 use super::images::{self, Images};
-use super::{Frame, Row, Size, compose, fit_dock};
+use super::{Frame, Row, Size, compose, finish_frame, fit_dock};
 use crate::blocks::{BlockId, Blocks};
 use crate::component::View;
 use crate::line::Line;
@@ -229,17 +229,10 @@ impl RegularScreen {
         });
         let (row, column) = caret.unwrap_or((self.rows.len().saturating_sub(1), 0));
         self.move_to(row, column, &mut body);
-        if self.is_cursor_shown != Some(show_cursor) {
-            self.is_cursor_shown = Some(show_cursor);
+        if self.is_cursor_shown.replace(show_cursor) != Some(show_cursor) {
             body.extend_from_slice(if show_cursor { b"\x1b[?25h" } else { b"\x1b[?25l" });
         }
-        if is_change {
-            out.extend_from_slice(b"\x1b[?2026h");
-        }
-        out.extend_from_slice(&body);
-        if is_change {
-            out.extend_from_slice(b"\x1b[?2026l");
-        }
+        finish_frame(&body, is_change, out);
     }
 
     fn move_to(&mut self, row: usize, column: usize, out: &mut Vec<u8>) {

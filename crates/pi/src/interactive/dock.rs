@@ -36,11 +36,7 @@ pub(super) fn render(app: &mut App, view: View<'_>, now: Instant) -> Vec<Line> {
 /// label the activity.
 fn border(app: &App, view: View<'_>, now: Instant) -> Border {
     let theme = view.theme;
-    let token = if app.editor.displayed_text().trim_start().starts_with('!') {
-        Token::BashMode
-    } else {
-        thinking_token(app)
-    };
+    let token = if app.editor.starts_with("!") { Token::BashMode } else { thinking_token(app) };
     let style = theme.fg(token);
     let mode = app.editor.mode_label().map(|mode| Line::styled(mode, style));
     let label = app.activity.label(now, &app.keymap).map(|(spinner, text)| {

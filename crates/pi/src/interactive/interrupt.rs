@@ -35,7 +35,7 @@ pub(super) fn interrupt(app: &mut App) -> bool {
         app.session.abort_bash();
         return true;
     }
-    if app.editor.displayed_text().starts_with('!') {
+    if app.editor.starts_with("!") {
         app.editor.clear();
         return true;
     }
