@@ -1,0 +1,38 @@
+// Globals that the engine lacks. Each is loaded when it is first used.
+
+const loader = require("pi:loader");
+
+/** Global names with the module and the export that they come from. */
+const LAZY = {
+	setTimeout: ["pi:timers", "setTimeout"],
+	clearTimeout: ["pi:timers", "clearTimeout"],
+	setInterval: ["pi:timers", "setInterval"],
+	clearInterval: ["pi:timers", "clearInterval"],
+	setImmediate: ["pi:timers", "setImmediate"],
+	clearImmediate: ["pi:timers", "clearImmediate"],
+};
+
+function defineLazy(name, [module, key]) {
+	Object.defineProperty(globalThis, name, {
+		configurable: true,
+		enumerable: false,
+		get() {
+			const value = loader.requireHost(module)[key];
+			define(name, value);
+			return value;
+		},
+		set(value) {
+			define(name, value);
+		},
+	});
+}
+
+function define(name, value) {
+	Object.defineProperty(globalThis, name, { value, configurable: true, enumerable: false, writable: true });
+}
+
+/** Defines the globals. */
+exports.install = function install() {
+	define("global", globalThis);
+	for (const name of Object.keys(LAZY)) defineLazy(name, LAZY[name]);
+};

@@ -1,0 +1,13 @@
+// The functions that Rust calls, and the order in which the realm is set up.
+
+const natives = require;
+const loader = natives("modules").compileHost("pi:loader")(natives);
+loader.requireHost("pi:globals").install();
+loader.requireHost("pi:stack").install();
+const timers = loader.requireHost("pi:timers");
+const extensions = loader.requireHost("pi:extensions");
+
+return {
+	fireTimer: timers.fire,
+	...extensions,
+};

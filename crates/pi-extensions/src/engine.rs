@@ -1,0 +1,125 @@
+//! The engine of one thread: a QuickJS runtime and realm under limits.
+
+pub(crate) mod raw;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use rquickjs::{Context, Ctx, Persistent, Runtime, Value};
+
+use crate::limits::Limits;
+use raw::RunningContext;
+
+/// A runtime with its realm.
+pub(crate) struct Engine {
+    // Dropped in this order: values, realm, runtime.
+    rejections: Rc<RefCell<Vec<Rejection>>>,
+    context: Context,
+    runtime: Runtime,
+    clock: Rc<Clock>,
+}
+
+/// The deadline of the running entry, and what was running when it passed.
+#[derive(Default)]
+struct Clock {
+    deadline: Cell<Option<Instant>>,
+    interrupted: RefCell<Option<Vec<String>>>,
+}
+
+/// A promise that was rejected without a handler so far.
+struct Rejection {
+    promise: Persistent<Value<'static>>,
+    reason: Persistent<Value<'static>>,
+}
+
+/// What one entry into JavaScript left behind.
+#[derive(Debug, Default)]
+pub(crate) struct Entered {
+    /// Files of the functions that ran when the deadline passed, innermost first.
+    pub(crate) interrupted: Option<Vec<String>>,
+}
+
+impl Engine {
+    pub(crate) fn new(limits: &Limits) -> rquickjs::Result<Self> {
+        let runtime = Runtime::new()?;
+        runtime.set_memory_limit(limits.memory);
+        runtime.set_max_stack_size(limits.stack);
+        let context = Context::full(&runtime)?;
+        let engine =
+            Self { rejections: Rc::default(), context, runtime, clock: Rc::new(Clock::default()) };
+        engine.watch_time();
+        engine.watch_rejections();
+        Ok(engine)
+    }
+
+    /// Runs `entry` and all microtasks that follow, at most for `limit` of time.
+    pub(crate) fn enter(&self, limit: Duration, entry: impl FnOnce(&Ctx<'_>)) -> Entered {
+        self.clock.deadline.set(Some(Instant::now() + limit));
+        self.context.with(|ctx| {
+            entry(&ctx);
+            while ctx.execute_pending_job() {}
+        });
+        self.clock.deadline.set(None);
+        Entered { interrupted: self.clock.interrupted.take() }
+    }
+
+    /// Calls `report` with the reason of each promise that was rejected and has no handler now.
+    /// Called when no microtask is left, as Node does.
+    pub(crate) fn take_rejections(&self, mut report: impl for<'js> FnMut(&Ctx<'js>, Value<'js>)) {
+        if self.rejections.borrow().is_empty() {
+            return;
+        }
+        let rejections = self.rejections.take();
+        self.context.with(|ctx| {
+            for rejection in rejections {
+                if let Ok(reason) = rejection.reason.restore(&ctx) {
+                    report(&ctx, reason);
+                }
+            }
+        });
+    }
+
+    /// Returns the bytes that values of the runtime use.
+    pub(crate) fn memory_used(&self) -> i64 {
+        self.runtime.memory_usage().malloc_size
+    }
+
+    fn watch_time(&self) {
+        let clock = Rc::clone(&self.clock);
+        let context = self.context.with(|ctx| RunningContext::of(&ctx));
+        self.runtime.set_interrupt_handler(Some(Box::new(move || {
+            let late = clock.deadline.get().is_some_and(|deadline| Instant::now() > deadline);
+            if late && clock.interrupted.borrow().is_none() {
+                *clock.interrupted.borrow_mut() = Some(context.running_files());
+            }
+            late
+        })));
+    }
+
+    fn watch_rejections(&self) {
+        let rejections = Rc::clone(&self.rejections);
+        self.runtime.set_host_promise_rejection_tracker(Some(Box::new(
+            move |ctx, promise, reason, is_handled| {
+                let mut rejections = rejections.borrow_mut();
+                if is_handled {
+                    rejections.retain(|one| {
+                        one.promise.clone().restore(&ctx).map_or(true, |other| other != promise)
+                    });
+                } else {
+                    rejections.push(Rejection {
+                        promise: Persistent::save(&ctx, promise),
+                        reason: Persistent::save(&ctx, reason),
+                    });
+                }
+            },
+        )));
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.runtime.set_host_promise_rejection_tracker(None);
+        self.rejections.borrow_mut().clear();
+    }
+}

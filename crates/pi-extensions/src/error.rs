@@ -1,0 +1,105 @@
+//! Errors on both sides of the border: of native functions for JavaScript, and of JavaScript for
+//! the session.
+
+use std::borrow::Cow;
+
+use rquickjs::{Ctx, Exception, FromJs as _, Object, Value, function::Constructor};
+
+use crate::value::Json;
+
+/// An error that a native function throws.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct NativeError {
+    /// Global constructor of the error: `Error`, `TypeError`, `RangeError`.
+    pub(crate) class: Cow<'static, str>,
+    pub(crate) message: String,
+    /// Further properties, such as `code`.
+    pub(crate) properties: Vec<(&'static str, serde_json::Value)>,
+}
+
+impl NativeError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { class: "Error".into(), message: message.into(), properties: Vec::new() }
+    }
+
+    pub(crate) fn of(class: &'static str, message: impl Into<String>) -> Self {
+        Self { class: class.into(), message: message.into(), properties: Vec::new() }
+    }
+
+    /// Adds a property, such as `code`.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &'static str, value: impl Into<serde_json::Value>) -> Self {
+        self.properties.push((name, value.into()));
+        self
+    }
+
+    /// Creates the error object.
+    pub(crate) fn to_value<'js>(&self, ctx: &Ctx<'js>) -> rquickjs::Result<Value<'js>> {
+        let constructor: Constructor<'js> = ctx.globals().get(self.class.as_ref())?;
+        let error: Object<'js> = constructor.construct((self.message.as_str(),))?;
+        for (name, value) in &self.properties {
+            error.set(*name, Json(value.clone()))?;
+        }
+        Ok(error.into_value())
+    }
+
+    /// Throws the error.
+    pub(crate) fn throw(&self, ctx: &Ctx<'_>) -> rquickjs::Error {
+        match self.to_value(ctx) {
+            Ok(value) => ctx.throw(value),
+            Err(error) => error,
+        }
+    }
+}
+
+impl<E: std::error::Error> From<E> for NativeError {
+    fn from(error: E) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+/// An error that JavaScript threw.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ScriptError {
+    /// The message; of a thrown value that is no error, its text.
+    pub(crate) message: String,
+    /// Name and message with the stack, with positions of the source files.
+    pub(crate) stack: String,
+}
+
+impl ScriptError {
+    /// Describes a thrown value.
+    pub(crate) fn from_value<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
+        if let Some(object) = value.as_object()
+            && let Ok(Some(message)) = object.get::<_, Option<String>>("message")
+        {
+            let stack = object.get::<_, Option<String>>("stack").ok().flatten().unwrap_or_default();
+            let stack = if stack.is_empty() { message.clone() } else { stack };
+            return Self { message, stack: stack.trim_end().to_owned() };
+        }
+        let text = rquickjs::Coerced::<String>::from_js(ctx, value.clone());
+        let text = text.map_or_else(|_| "unknown error".to_owned(), |text| text.0);
+        Self { stack: text.clone(), message: text }
+    }
+
+    /// Takes the exception that a call left behind.
+    pub(crate) fn catch(ctx: &Ctx<'_>, error: &rquickjs::Error) -> Self {
+        if matches!(error, rquickjs::Error::Exception) {
+            let thrown = ctx.catch();
+            return Self::from_value(ctx, &thrown);
+        }
+        let message = error.to_string();
+        Self { stack: message.clone(), message }
+    }
+}
+
+impl std::fmt::Display for ScriptError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Throws an error by name when a function is called that this host does not have.
+pub(crate) fn missing(ctx: &Ctx<'_>, name: &str) -> rquickjs::Error {
+    Exception::throw_message(ctx, &format!("{name} is not available in this extension host"))
+}

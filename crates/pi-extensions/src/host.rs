@@ -1,0 +1,350 @@
+//! The state of one JavaScript thread, as native functions see it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use pi_coding_agent::extension::ExtensionContext;
+use rquickjs::function::Args;
+use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Persistent, Promise, Value};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::access::Access;
+use crate::error::{NativeError, ScriptError};
+use crate::source::cache::Cache;
+use crate::source::map::PositionMap;
+use crate::thread::Task;
+
+/// A number that identifies an extension within its thread.
+pub(crate) type ExtensionId = u32;
+
+/// The state of one JavaScript thread. Clones share it.
+#[derive(Clone)]
+pub(crate) struct Host(Rc<State>);
+
+pub(crate) struct State {
+    /// Weak, so that the thread ends when the last [`crate::thread::JsThread`] is gone.
+    tasks: mpsc::WeakUnboundedSender<Task>,
+    /// The runtime of the session. What belongs to the session runs there, so that a busy
+    /// extension does not stop it.
+    main: Handle,
+    pub(crate) access: Access,
+    pub(crate) cache: Cache,
+    /// Position maps of the compiled files, by name.
+    pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
+    /// Path and files of each extension.
+    pub(crate) extensions: RefCell<BTreeMap<ExtensionId, Arc<str>>>,
+    /// The surroundings of the calls that are under way or that a context in JavaScript refers to.
+    pub(crate) contexts: RefCell<BTreeMap<u32, ExtensionContext>>,
+    /// Functions of `js/host/main.js` that Rust calls.
+    entry: RefCell<Option<Persistent<Object<'static>>>>,
+    /// Promises that wait for a Rust future.
+    waiting: RefCell<BTreeMap<u64, Settle>>,
+    /// Calls from Rust that wait for a JavaScript promise.
+    calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
+    next: Cell<u64>,
+    reporter: Arc<dyn Fn(Report) + Send + Sync>,
+}
+
+type Settle = (Persistent<Function<'static>>, Persistent<Function<'static>>);
+type Fail = Box<dyn FnOnce(ScriptError)>;
+
+/// An error that no call returned to its caller.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Path of the extension; `None` if it cannot be told.
+    pub extension: Option<String>,
+    /// Kind of the error: `uncaught`, `unhandledRejection`, `interrupted`.
+    pub event: &'static str,
+    /// The error with its stack.
+    pub error: String,
+}
+
+impl std::ops::Deref for Host {
+    type Target = State;
+
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl Host {
+    pub(crate) fn new(
+        tasks: mpsc::WeakUnboundedSender<Task>,
+        main: Handle,
+        access: Access,
+        cache: Cache,
+        reporter: Arc<dyn Fn(Report) + Send + Sync>,
+    ) -> Self {
+        Self(Rc::new(State {
+            tasks,
+            main,
+            access,
+            cache,
+            maps: RefCell::default(),
+            extensions: RefCell::default(),
+            contexts: RefCell::default(),
+            entry: RefCell::default(),
+            waiting: RefCell::default(),
+            calls: RefCell::default(),
+            next: Cell::new(1),
+            reporter,
+        }))
+    }
+
+    /// Returns a number that was not used before.
+    pub(crate) fn number(&self) -> u64 {
+        let number = self.next.get();
+        self.next.set(number + 1);
+        number
+    }
+
+    /// Returns a function that runs a task on this thread later, from anywhere.
+    pub(crate) fn poster(&self) -> Poster {
+        Poster(self.tasks.clone())
+    }
+
+    /// Returns the runtime of the session.
+    pub(crate) fn main(&self) -> &Handle {
+        &self.main
+    }
+
+    /// Reports an error that no call returns.
+    pub(crate) fn report(&self, report: Report) {
+        (self.reporter)(report);
+    }
+
+    /// Returns a promise for the result of a future, which runs on this thread's tokio runtime.
+    pub(crate) fn promise<'js, T>(
+        &self,
+        ctx: &Ctx<'js>,
+        future: impl Future<Output = Result<T, NativeError>> + Send + 'static,
+    ) -> rquickjs::Result<Promise<'js>>
+    where
+        T: for<'a> IntoJs<'a> + Send + 'static,
+    {
+        self.promise_on(&Handle::current(), ctx, future)
+    }
+
+    /// Returns a promise for the result of a future that runs on the runtime of the session.
+    pub(crate) fn promise_on_main<'js, T>(
+        &self,
+        ctx: &Ctx<'js>,
+        future: impl Future<Output = Result<T, NativeError>> + Send + 'static,
+    ) -> rquickjs::Result<Promise<'js>>
+    where
+        T: for<'a> IntoJs<'a> + Send + 'static,
+    {
+        self.promise_on(&self.main, ctx, future)
+    }
+
+    fn promise_on<'js, T>(
+        &self,
+        runtime: &Handle,
+        ctx: &Ctx<'js>,
+        future: impl Future<Output = Result<T, NativeError>> + Send + 'static,
+    ) -> rquickjs::Result<Promise<'js>>
+    where
+        T: for<'a> IntoJs<'a> + Send + 'static,
+    {
+        let (promise, resolve, reject) = ctx.promise()?;
+        let number = self.number();
+        let settle = (Persistent::save(ctx, resolve), Persistent::save(ctx, reject));
+        self.waiting.borrow_mut().insert(number, settle);
+        let poster = self.poster();
+        runtime.spawn(async move {
+            let result = future.await;
+            poster.post(move |ctx, host| host.settle(ctx, number, result));
+        });
+        Ok(promise)
+    }
+
+    fn settle<T>(&self, ctx: &Ctx<'_>, number: u64, result: Result<T, NativeError>)
+    where
+        T: for<'a> IntoJs<'a>,
+    {
+        let Some((resolve, reject)) = self.waiting.borrow_mut().remove(&number) else { return };
+        let value = match result {
+            Ok(value) => value.into_js(ctx).map(|value| (resolve, value)),
+            Err(error) => error.to_value(ctx).map(|value| (reject, value)),
+        };
+        // An error here means that memory is exhausted or time is up: nothing more can be done.
+        if let Ok((function, value)) = value
+            && let Ok(function) = function.restore(ctx)
+        {
+            let _ = function.call::<_, ()>((value,));
+        }
+    }
+
+    /// Sets the functions that Rust calls.
+    pub(crate) fn set_entry<'js>(&self, ctx: &Ctx<'js>, entry: Object<'js>) {
+        *self.entry.borrow_mut() = Some(Persistent::save(ctx, entry));
+    }
+
+    /// Calls a function of `js/host/main.js`.
+    pub(crate) fn call_entry<'js>(
+        &self,
+        ctx: &Ctx<'js>,
+        name: &str,
+        arguments: Vec<Value<'js>>,
+    ) -> rquickjs::Result<Value<'js>> {
+        let entry = self.entry.borrow().clone().ok_or(rquickjs::Error::Unknown)?;
+        let entry = entry.restore(ctx)?;
+        let function: Function<'js> = entry.get(name)?;
+        let mut args = Args::new(ctx.clone(), arguments.len());
+        args.push_args(arguments)?;
+        function.call_arg(args)
+    }
+
+    /// Sends the value of a call to `reply`: at once, or when the promise that it returned settles.
+    pub(crate) fn reply_with<'js, T>(
+        &self,
+        ctx: &Ctx<'js>,
+        extension: ExtensionId,
+        result: rquickjs::Result<Value<'js>>,
+        reply: oneshot::Sender<Result<T, ScriptError>>,
+    ) where
+        T: for<'a> FromJs<'a> + 'static,
+    {
+        let value = match result {
+            Ok(value) => value,
+            Err(error) => {
+                let _ = reply.send(Err(ScriptError::catch(ctx, &error)));
+                return;
+            }
+        };
+        let Some(promise) = value.clone().into_promise() else {
+            let converted = T::from_js(ctx, value);
+            let _ = reply.send(converted.map_err(|error| ScriptError::catch(ctx, &error)));
+            return;
+        };
+        let number = self.number();
+        let reply = Rc::new(Cell::new(Some(reply)));
+        let failed = Rc::clone(&reply);
+        let fail = move |error| {
+            if let Some(reply) = failed.take() {
+                let _ = reply.send(Err(error));
+            }
+        };
+        self.calls.borrow_mut().insert(number, (extension, Box::new(fail)));
+        if let Err(error) = self.follow(ctx, &promise, number, reply) {
+            let error = ScriptError::catch(ctx, &error);
+            if let Some((_, fail)) = self.calls.borrow_mut().remove(&number) {
+                fail(error);
+            }
+        }
+    }
+
+    fn follow<'js, T>(
+        &self,
+        ctx: &Ctx<'js>,
+        promise: &Promise<'js>,
+        number: u64,
+        reply: Rc<Cell<Option<oneshot::Sender<Result<T, ScriptError>>>>>,
+    ) -> rquickjs::Result<()>
+    where
+        T: for<'a> FromJs<'a> + 'static,
+    {
+        let resolved = {
+            let (host, reply) = (self.clone(), Rc::clone(&reply));
+            Function::new(ctx.clone(), move |ctx: Ctx<'js>, value: Value<'js>| {
+                host.calls.borrow_mut().remove(&number);
+                if let Some(reply) = reply.take() {
+                    let converted = T::from_js(&ctx, value);
+                    let _ = reply.send(converted.map_err(|error| ScriptError::catch(&ctx, &error)));
+                }
+            })?
+        };
+        let rejected = {
+            let host = self.clone();
+            Function::new(ctx.clone(), move |ctx: Ctx<'js>, reason: Value<'js>| {
+                host.calls.borrow_mut().remove(&number);
+                if let Some(reply) = reply.take() {
+                    let _ = reply.send(Err(ScriptError::from_value(&ctx, &reason)));
+                }
+            })?
+        };
+        promise.then()?.call((rquickjs::function::This(promise.clone()), resolved, rejected))
+    }
+
+    /// Fails the calls of an extension whose code was stopped; without one, all calls.
+    pub(crate) fn fail_calls(&self, extension: Option<ExtensionId>, error: &ScriptError) {
+        let mut calls = self.calls.borrow_mut();
+        let concerned: Vec<u64> = calls
+            .iter()
+            .filter(|(_, (owner, _))| extension.is_none_or(|extension| *owner == extension))
+            .map(|(number, _)| *number)
+            .collect();
+        let failing: Vec<Fail> = concerned
+            .iter()
+            .filter_map(|number| calls.remove(number))
+            .map(|(_, fail)| fail)
+            .collect();
+        drop(calls);
+        for fail in failing {
+            fail(error.clone());
+        }
+    }
+
+    /// Returns the extension to which one of these files belongs.
+    pub(crate) fn owner_of(&self, files: &[String]) -> Option<(ExtensionId, Arc<str>)> {
+        let extensions = self.extensions.borrow();
+        let directory =
+            |path: &str| path.rsplit_once('/').map_or("", |(before, _)| before).to_owned();
+        files.iter().find_map(|file| {
+            let own = extensions.iter().find(|(_, path)| ***path == **file);
+            let own = own.or_else(|| {
+                let inside = |path: &str| {
+                    let directory = directory(path);
+                    !directory.is_empty() && file.starts_with(&format!("{directory}/"))
+                };
+                extensions
+                    .iter()
+                    .filter(|(_, path)| inside(path))
+                    .max_by_key(|(_, path)| directory(path).len())
+            });
+            own.map(|(id, path)| (*id, Arc::clone(path)))
+        })
+    }
+
+    /// Returns the extension that a stack names.
+    pub(crate) fn owner_of_stack(&self, stack: &str) -> Option<(ExtensionId, Arc<str>)> {
+        self.owner_of(&files_of_stack(stack))
+    }
+
+    /// Drops every value of the engine. Called before the engine ends.
+    pub(crate) fn clear(&self) {
+        self.entry.borrow_mut().take();
+        self.waiting.borrow_mut().clear();
+        self.contexts.borrow_mut().clear();
+        let error = ScriptError {
+            message: "the extension host has stopped".to_owned(),
+            stack: String::new(),
+        };
+        self.fail_calls(None, &error);
+    }
+}
+
+/// Runs tasks on a JavaScript thread as long as it exists.
+#[derive(Clone, Debug)]
+pub(crate) struct Poster(mpsc::WeakUnboundedSender<Task>);
+
+impl Poster {
+    /// Runs a task; returns false if the thread is gone.
+    pub(crate) fn post(&self, task: impl FnOnce(&Ctx<'_>, &Host) + Send + 'static) -> bool {
+        self.0.upgrade().is_some_and(|tasks| tasks.send(Box::new(task)).is_ok())
+    }
+}
+
+/// Returns the files that a stack names, innermost first.
+fn files_of_stack(stack: &str) -> Vec<String> {
+    let frames = stack.lines().filter_map(|line| line.trim().strip_prefix("at "));
+    let place = |frame: &str| {
+        let inner = frame.rsplit_once('(').map_or(frame, |(_, inner)| inner).trim_end_matches(')');
+        let mut parts = inner.rsplitn(3, ':');
+        parts.nth(2).map(str::to_owned)
+    };
+    frames.filter_map(place).collect()
+}

@@ -1,0 +1,32 @@
+//! Host for extensions in TypeScript and JavaScript, without Node.
+//!
+//! An extension of the TypeScript pi runs unmodified: its types are removed, its imports of pi's
+//! packages and of Node's modules lead to modules of our own, and what it registers reaches a
+//! session through `pi_coding_agent::extension`. This crate must not know the terminal of the
+//! program, its modes or its command line; only it may know the JavaScript engine.
+//!
+//! Where to start reading:
+//!
+//! - `thread`: a thread with a runtime. Everything on it is a task that was posted to it.
+//! - `host`: the state of the thread; promises for Rust futures, replies of JavaScript promises.
+//! - `source`: a file of TypeScript or JavaScript becomes a function.
+//! - `modules` and `js/`: the modules that an import finds without a file.
+//! - `native`: the functions of Rust that those modules use, one file per area.
+//! - `access`: what the JavaScript may reach.
+
+mod access;
+mod engine;
+mod error;
+mod host;
+mod limits;
+mod modules;
+mod native;
+mod resolve;
+mod source;
+mod thread;
+mod value;
+
+pub use access::Access;
+pub use host::Report;
+pub use limits::Limits;
+pub use thread::{JsThread, ThreadOptions};

@@ -1,0 +1,130 @@
+//! Modules of this program: what `import` finds without a file, and how a file becomes a function.
+
+use std::path::Path;
+
+use rquickjs::{Ctx, Function, Object};
+
+use crate::engine::raw;
+use crate::error::NativeError;
+use crate::host::Host;
+use crate::source::cache::{Cache, Compiled};
+use crate::source::{self, Format};
+
+/// A module of this program: canonical name and source text (CommonJS).
+struct HostModule {
+    name: &'static str,
+    source: &'static str,
+}
+
+macro_rules! host_modules {
+    ($($name:literal = $file:literal,)*) => {
+        &[$(HostModule { name: $name, source: include_str!(concat!("../js/", $file)) },)*]
+    };
+}
+
+/// The modules, in CommonJS: `module.exports` and `require`. Names that begin with `pi:` are only
+/// for other host modules.
+const MODULES: &[HostModule] = host_modules! {
+    "pi:main" = "host/main.js",
+    "pi:loader" = "host/loader.js",
+    "pi:globals" = "host/globals.js",
+    "pi:stack" = "host/stack.js",
+    "pi:timers" = "host/timers.js",
+    "pi:extensions" = "pi/extensions.js",
+};
+
+/// Other names of modules.
+const ALIASES: &[(&str, &str)] = &[];
+
+/// Returns the name under which a specifier of an extension is a module of this program.
+pub(crate) fn canonical_name(specifier: &str) -> Option<&'static str> {
+    if specifier.starts_with("pi:") {
+        return None;
+    }
+    host_name(specifier)
+}
+
+/// Returns the canonical name of a host module, internal ones included.
+fn host_name(specifier: &str) -> Option<&'static str> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == specifier).map(|(_, name)| *name);
+    let wanted = alias.unwrap_or(specifier);
+    let bare = |name: &str| name.strip_prefix("node:") == Some(wanted);
+    // The Rust name of `@earendil-works/pi-tui` is the older scope's too.
+    let found = MODULES.iter().find(|module| module.name == wanted || bare(module.name));
+    found.map(|module| module.name)
+}
+
+/// Compiles a host module; the function takes `require`, `module` and `exports`.
+pub(crate) fn compile_host<'js>(
+    ctx: &Ctx<'js>,
+    host: &Host,
+    name: &str,
+) -> rquickjs::Result<Function<'js>> {
+    let module = MODULES.iter().find(|module| module.name == name);
+    let Some(module) = module else {
+        return Err(NativeError::new(format!("no host module {name}")).throw(ctx));
+    };
+    let key = Cache::key(Path::new(name), module.source);
+    if let Some(compiled) = host.cache.get(&key) {
+        return raw::load(ctx, &compiled.bytecode);
+    }
+    let code = format!("(function(require,module,exports){{\"use strict\";{}\n}})", module.source);
+    let bytecode = raw::compile(ctx, name, &code)?;
+    let compiled = Compiled {
+        is_module: false,
+        is_async: false,
+        imports: Vec::new(),
+        map: Default::default(),
+        bytecode,
+    };
+    host.cache.put(&key, &compiled);
+    raw::load(ctx, &compiled.bytecode)
+}
+
+/// Compiles a file. The object has `run`, `imports`, `isModule` and `isAsync`.
+pub(crate) fn compile_file<'js>(
+    ctx: &Ctx<'js>,
+    host: &Host,
+    path: &str,
+) -> rquickjs::Result<Object<'js>> {
+    let file = Path::new(path);
+    let text = read_text(host, file).map_err(|error| error.throw(ctx))?;
+    let key = Cache::key(file, &text);
+    let compiled = match host.cache.get(&key) {
+        Some(compiled) => compiled,
+        None => {
+            let prepared = source::prepare(file, &text).map_err(|problem| {
+                let message = format!(
+                    "ParseError: {}   {path}:{}:{}",
+                    problem.message, problem.line, problem.column
+                );
+                NativeError::of("SyntaxError", message).throw(ctx)
+            })?;
+            let bytecode = raw::compile(ctx, path, &prepared.code)?;
+            let compiled = Compiled {
+                is_module: prepared.format == Format::Module,
+                is_async: prepared.is_async,
+                imports: prepared.imports,
+                map: prepared.map,
+                bytecode,
+            };
+            host.cache.put(&key, &compiled);
+            compiled
+        }
+    };
+    host.maps.borrow_mut().insert(path.to_owned(), compiled.map);
+    let object = Object::new(ctx.clone())?;
+    object.set("run", raw::load(ctx, &compiled.bytecode)?)?;
+    object.set("imports", compiled.imports)?;
+    object.set("isModule", compiled.is_module)?;
+    object.set("isAsync", compiled.is_async)?;
+    Ok(object)
+}
+
+/// Reads a source file.
+pub(crate) fn read_text(host: &Host, path: &Path) -> Result<String, NativeError> {
+    host.access.read(path)?;
+    let bytes = std::fs::read(path)
+        .map_err(|error| NativeError::new(format!("cannot read {}: {error}", path.display())))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

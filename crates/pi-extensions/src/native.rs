@@ -1,0 +1,32 @@
+//! Native functions, grouped by area: one file per area, which builds an object of functions.
+//!
+//! `js/host/main.js` hands an area to a host module that requires `native:AREA`. No other code can
+//! reach it.
+
+mod console;
+mod modules;
+mod timers;
+
+use rquickjs::{Ctx, Function, Object};
+
+use crate::error::NativeError;
+use crate::host::Host;
+
+/// Builds the object of one area.
+type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
+
+/// The areas.
+const AREAS: &[(&str, Install)] =
+    &[("console", console::install), ("modules", modules::install), ("timers", timers::install)];
+
+/// Returns the function that builds an area by its name.
+pub(crate) fn provider<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
+    let host = host.clone();
+    Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
+        let found = AREAS.iter().find(|(area, _)| *area == name);
+        match found {
+            Some((_, install)) => install(&ctx, &host),
+            None => Err(NativeError::new(format!("no native functions for {name}")).throw(&ctx)),
+        }
+    })
+}

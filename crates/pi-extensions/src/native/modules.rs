@@ -1,0 +1,69 @@
+//! Modules: resolution, compilation, positions.
+
+use std::path::{Path, PathBuf};
+
+use rquickjs::{Ctx, Function, Object};
+
+use crate::error::NativeError;
+use crate::host::Host;
+use crate::modules;
+use crate::resolve::{self, Resolved};
+
+pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
+    let object = Object::new(ctx.clone())?;
+    object.set("resolve", resolve_function(ctx, host)?)?;
+    let compiler = host.clone();
+    object.set(
+        "compileHost",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String| {
+            modules::compile_host(&ctx, &compiler, &name)
+        })?,
+    )?;
+    let compiler = host.clone();
+    object.set(
+        "compileFile",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
+            modules::compile_file(&ctx, &compiler, &path)
+        })?,
+    )?;
+    let reader = host.clone();
+    object.set(
+        "readText",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
+            modules::read_text(&reader, Path::new(&path)).map_err(|error| error.throw(&ctx))
+        })?,
+    )?;
+    let maps = host.clone();
+    object.set(
+        "originalPosition",
+        Function::new(ctx.clone(), move |file: String, line: u32, column: u32| {
+            let maps = maps.maps.borrow();
+            let found = maps.get(&file).and_then(|map| map.original(line, column));
+            let (line, column) = found.unwrap_or((line, column));
+            vec![line, column]
+        })?,
+    )?;
+    Ok(object)
+}
+
+/// `resolve(base, specifier, isRequire)` returns `["host", name]` or `["file", path]`.
+fn resolve_function<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
+    let host = host.clone();
+    Function::new(
+        ctx.clone(),
+        move |ctx: Ctx<'js>, base: String, specifier: String, is_require: bool| {
+            let base = PathBuf::from(base);
+            let resolved = resolve::resolve(&host.access, &base, &specifier, is_require);
+            match resolved {
+                Ok(Resolved::Host(name)) => Ok(vec!["host".to_owned(), name.to_owned()]),
+                Ok(Resolved::File(path)) => {
+                    Ok(vec!["file".to_owned(), path.to_string_lossy().into_owned()])
+                }
+                Err(error) => {
+                    let error = NativeError::new(error.to_string()).with("code", error.code());
+                    Err(error.throw(&ctx))
+                }
+            }
+        },
+    )
+}

@@ -1,0 +1,71 @@
+//! TypeScript to JavaScript, with a map of positions.
+
+use std::path::Path;
+
+use oxc_allocator::Allocator;
+use oxc_codegen::{Codegen, CodegenOptions};
+use oxc_parser::Parser;
+use oxc_semantic::SemanticBuilder;
+use oxc_span::SourceType;
+use oxc_transformer::{TransformOptions, Transformer};
+
+use super::map::{Mapping, PositionMap};
+use super::prepare::SyntaxProblem;
+
+/// JavaScript without types, one statement per line at least, with semicolons.
+pub(super) struct Plain {
+    pub(super) code: String,
+    pub(super) map: PositionMap,
+    /// The text has imports, exports, `import.meta` or top-level `await`.
+    pub(super) is_module: bool,
+}
+
+/// Removes types. Imports that are unused or used only as types disappear, as extensions expect.
+pub(super) fn transpile(path: &Path, text: &str) -> Result<Plain, SyntaxProblem> {
+    let allocator = Allocator::default();
+    let source_type = source_type(path);
+    let parsed = Parser::new(&allocator, text, source_type).parse();
+    if let Some(error) = parsed.diagnostics.iter().next() {
+        return Err(SyntaxProblem::new(text, error));
+    }
+    let is_module = parsed.module_record.has_module_syntax;
+    let mut program = parsed.program;
+    if source_type.is_typescript() || source_type.is_jsx() {
+        let semantic = SemanticBuilder::new().with_excess_capacity(2.0).with_enum_eval(true);
+        let semantic = semantic.build(&program);
+        if let Some(error) = semantic.diagnostics.iter().next() {
+            return Err(SyntaxProblem::new(text, error));
+        }
+        let scoping = semantic.semantic.into_scoping();
+        let options = TransformOptions::default();
+        let transformed =
+            Transformer::new(&allocator, path, &options).build_with_scoping(scoping, &mut program);
+        if let Some(error) = transformed.diagnostics.iter().next() {
+            return Err(SyntaxProblem::new(text, error));
+        }
+    }
+    let options =
+        CodegenOptions { source_map_path: Some(path.to_path_buf()), ..CodegenOptions::default() };
+    let printed = Codegen::new().with_options(options).build(&program);
+    let mappings = printed.map.iter().flat_map(|map| map.get_tokens()).map(|token| Mapping {
+        line: token.get_dst_line(),
+        column: token.get_dst_col(),
+        source_line: token.get_src_line(),
+        source_column: token.get_src_col(),
+    });
+    let map = PositionMap::new(mappings.collect());
+    Ok(Plain { map, code: printed.code, is_module })
+}
+
+fn source_type(path: &Path) -> SourceType {
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("js");
+    match extension {
+        "ts" | "mts" => SourceType::ts(),
+        "cts" => SourceType::ts().with_unambiguous(true),
+        "tsx" => SourceType::tsx(),
+        "jsx" => SourceType::jsx(),
+        "mjs" => SourceType::mjs(),
+        "cjs" => SourceType::cjs(),
+        _ => SourceType::unambiguous(),
+    }
+}

@@ -1,0 +1,185 @@
+//! A thread with a JavaScript runtime. Everything that runs on it is a task that was posted to it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Arc, mpsc as blocking};
+use std::time::Duration;
+
+use rquickjs::{Ctx, FromJs, Value};
+use tokio::runtime::Handle;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::access::Access;
+use crate::engine::Engine;
+use crate::error::ScriptError;
+use crate::host::{ExtensionId, Host, Report};
+use crate::limits::Limits;
+use crate::source::cache::Cache;
+use crate::{modules, native};
+
+/// Work on a JavaScript thread.
+pub(crate) type Task = Box<dyn FnOnce(&Ctx<'_>, &Host) + Send>;
+
+/// Properties of a JavaScript thread.
+pub struct ThreadOptions {
+    /// Limits of the runtime.
+    pub limits: Limits,
+    /// What the JavaScript may reach.
+    pub access: Access,
+    /// Directory of compiled code; `None` keeps nothing.
+    pub cache: Option<PathBuf>,
+    /// Receives errors that no call returns.
+    pub reporter: Arc<dyn Fn(Report) + Send + Sync>,
+}
+
+impl std::fmt::Debug for ThreadOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ThreadOptions").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// A thread with a JavaScript runtime. It ends when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct JsThread {
+    tasks: mpsc::UnboundedSender<Task>,
+}
+
+impl JsThread {
+    /// Starts a thread. What belongs to the session runs on the current tokio runtime.
+    pub fn start(options: ThreadOptions) -> std::io::Result<Self> {
+        // Unbounded: a task is small, and whoever posts one mostly waits for its result.
+        let (tasks, receiver) = mpsc::unbounded_channel();
+        let weak = tasks.downgrade();
+        let main = Handle::current();
+        // The engine's own limit must be reached before the end of the stack.
+        let stack = options.limits.stack + (2 << 20);
+        std::thread::Builder::new()
+            .name("extensions".to_owned())
+            .stack_size(stack)
+            .spawn(move || run(options, &main, weak, receiver))?;
+        Ok(Self { tasks })
+    }
+
+    /// Runs a task on the thread.
+    pub(crate) fn post(&self, task: impl FnOnce(&Ctx<'_>, &Host) + Send + 'static) {
+        // The receiver lives as long as this sender.
+        let _ = self.tasks.send(Box::new(task));
+    }
+
+    /// Calls a function of `js/host/main.js` and returns its value, after waiting for a promise.
+    /// `None` arguments mean that there are none to build.
+    pub(crate) async fn call<T>(
+        &self,
+        extension: ExtensionId,
+        function: &'static str,
+        arguments: impl for<'js> FnOnce(&Ctx<'js>, &Host) -> rquickjs::Result<Vec<Value<'js>>>
+        + Send
+        + 'static,
+    ) -> Result<T, ScriptError>
+    where
+        T: for<'a> FromJs<'a> + Send + 'static,
+    {
+        let (reply, answer) = oneshot::channel();
+        self.post(move |ctx, host| {
+            let result =
+                arguments(ctx, host).and_then(|values| host.call_entry(ctx, function, values));
+            host.reply_with(ctx, extension, result, reply);
+        });
+        answer.await.unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Runs a task and waits for its result at most for `limit`. For callers that cannot wait
+    /// asynchronously; they need another answer for `None`.
+    pub(crate) fn call_blocking<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        task: impl FnOnce(&Ctx<'_>, &Host) -> T + Send + 'static,
+    ) -> Option<T> {
+        let (reply, answer) = blocking::sync_channel(1);
+        self.post(move |ctx, host| {
+            let _ = reply.try_send(task(ctx, host));
+        });
+        answer.recv_timeout(limit).ok()
+    }
+}
+
+fn stopped() -> ScriptError {
+    let message = "the extension was stopped".to_owned();
+    ScriptError { stack: message.clone(), message }
+}
+
+/// Runs the tasks of a thread until no one can post another.
+fn run(
+    options: ThreadOptions,
+    main: &Handle,
+    weak: mpsc::WeakUnboundedSender<Task>,
+    mut receiver: mpsc::UnboundedReceiver<Task>,
+) {
+    let ThreadOptions { limits, access, cache, reporter } = options;
+    let failed = |error: String| reporter(Report { extension: None, event: "uncaught", error });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => return failed(error.to_string()),
+    };
+    let engine = match Engine::new(&limits) {
+        Ok(engine) => engine,
+        Err(error) => return failed(error.to_string()),
+    };
+    let host = Host::new(weak, main.clone(), access, Cache::new(cache), Arc::clone(&reporter));
+    let local = tokio::task::LocalSet::new();
+    local.block_on(&runtime, async {
+        enter(&engine, &host, &limits, |ctx, host| {
+            if let Err(error) = start(ctx, host) {
+                let error = ScriptError::catch(ctx, &error);
+                failed(error.stack);
+            }
+        });
+        while let Some(task) = receiver.recv().await {
+            enter(&engine, &host, &limits, task);
+        }
+    });
+    host.clear();
+    drop(local);
+    drop(runtime);
+}
+
+/// Runs a task with its microtasks, and reports what it left behind.
+fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'_>, &Host)) {
+    let entered = engine.enter(limits.slice, |ctx| {
+        // A panic of a native function concerns its task.
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task(ctx, host))) {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            let error = format!("a native function panicked: {}", text.unwrap_or_default());
+            host.report(Report { extension: None, event: "uncaught", error });
+        }
+    });
+    if let Some(files) = entered.interrupted {
+        let owner = host.owner_of(&files);
+        let seconds = limits.slice.as_secs_f32();
+        let message = format!("stopped after running for {seconds} s without a pause");
+        let place = files.first().map(|file| format!("{message}\n    at {file}"));
+        let error = ScriptError { stack: place.unwrap_or_else(|| message.clone()), message };
+        host.report(Report {
+            extension: owner.as_ref().map(|(_, path)| path.to_string()),
+            event: "interrupted",
+            error: error.stack.clone(),
+        });
+        host.fail_calls(owner.map(|(id, _)| id), &error);
+    }
+    engine.take_rejections(|ctx, reason| {
+        let error = ScriptError::from_value(ctx, &reason);
+        let extension = host.owner_of_stack(&error.stack).map(|(_, path)| path.to_string());
+        host.report(Report { extension, event: "unhandledRejection", error: error.stack });
+    });
+}
+
+/// Evaluates `js/host/main.js`.
+fn start(ctx: &Ctx<'_>, host: &Host) -> rquickjs::Result<()> {
+    let natives = native::provider(ctx, host)?;
+    let function = modules::compile_host(ctx, host, "pi:main")?;
+    let entry = function.call((natives,))?;
+    host.set_entry(ctx, entry);
+    Ok(())
+}
