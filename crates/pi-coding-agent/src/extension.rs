@@ -68,22 +68,44 @@ pub trait Extension: Send + Sync {
 
     /// Registers what the extension adds and the questions it answers. Called when a session is
     /// built and when extensions are reloaded.
-    fn load<'a>(&'a self, api: &'a ExtensionApi) -> Reply<'a, ()>;
+    fn load<'a>(&'a self, api: &'a ExtensionApi, reason: LoadReason) -> Reply<'a, ()>;
 
-    /// Receives an event. Events of progress come only after
+    /// Returns the number of handlers for an event or a question, by its name. Each is called on
+    /// its own, so that a failure concerns one handler, and one sees what those before it decided.
+    fn handlers(&self, _name: &str) -> usize {
+        1
+    }
+
+    /// Receives an event in one of its handlers. Events of progress come only after
     /// [`ExtensionApi::receive_progress`].
     fn on_event<'a>(
         &'a self,
         _event: &'a SessionEvent,
+        _handler: usize,
         _context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Answers a question that the extension declared with [`ExtensionApi::answer`].
-    fn ask<'a>(&'a self, _question: Question, _context: &'a ExtensionContext) -> Reply<'a, Answer> {
+    /// Answers a question that the extension declared with [`ExtensionApi::answer`], in one of its
+    /// handlers.
+    fn ask<'a>(
+        &'a self,
+        _question: Question,
+        _handler: usize,
+        _context: &'a ExtensionContext,
+    ) -> Reply<'a, Answer> {
         Box::pin(std::future::ready(Ok(Answer::NoOpinion)))
     }
+}
+
+/// The occasion on which an extension is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadReason {
+    /// A session is built: the first one, or one that replaces another.
+    Session,
+    /// The user asked for the current files.
+    Reload,
 }
 
 /// A failure of an extension.

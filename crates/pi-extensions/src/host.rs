@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use pi_coding_agent::extension::ExtensionContext;
+use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
 use rquickjs::function::Args;
 use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Persistent, Promise, Value};
 use tokio::runtime::Handle;
@@ -13,9 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
 use crate::error::{NativeError, ScriptError};
+use crate::extension::Listeners;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
-use crate::thread::Task;
+use crate::thread::{Task, WeakJsThread};
 
 /// A number that identifies an extension within its thread.
 pub(crate) type ExtensionId = u32;
@@ -34,10 +35,7 @@ pub(crate) struct State {
     pub(crate) cache: Cache,
     /// Position maps of the compiled files, by name.
     pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
-    /// Path and files of each extension.
-    pub(crate) extensions: RefCell<BTreeMap<ExtensionId, Arc<str>>>,
-    /// The surroundings of the calls that are under way or that a context in JavaScript refers to.
-    pub(crate) contexts: RefCell<BTreeMap<u32, ExtensionContext>>,
+    extensions: RefCell<BTreeMap<ExtensionId, Loaded>>,
     /// Functions of `js/host/main.js` that Rust calls.
     entry: RefCell<Option<Persistent<Object<'static>>>>,
     /// Promises that wait for a Rust future.
@@ -46,6 +44,16 @@ pub(crate) struct State {
     calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
     next: Cell<u64>,
     reporter: Arc<dyn Fn(Report) + Send + Sync>,
+}
+
+/// An extension of this thread.
+pub(crate) struct Loaded {
+    pub(crate) path: Arc<str>,
+    pub(crate) api: ExtensionApi,
+    pub(crate) listeners: Listeners,
+    pub(crate) thread: WeakJsThread,
+    /// The surroundings of the last call; `None` while the extension loads.
+    pub(crate) context: Option<ExtensionContext>,
 }
 
 type Settle = (Persistent<Function<'static>>, Persistent<Function<'static>>);
@@ -85,7 +93,6 @@ impl Host {
             cache,
             maps: RefCell::default(),
             extensions: RefCell::default(),
-            contexts: RefCell::default(),
             entry: RefCell::default(),
             waiting: RefCell::default(),
             calls: RefCell::default(),
@@ -109,6 +116,32 @@ impl Host {
     /// Returns the runtime of the session.
     pub(crate) fn main(&self) -> &Handle {
         &self.main
+    }
+
+    /// Adds an extension, or replaces what is known of it when it is loaded again.
+    pub(crate) fn set_extension(&self, id: ExtensionId, loaded: Loaded) {
+        self.extensions.borrow_mut().insert(id, loaded);
+    }
+
+    /// Sets the surroundings of the calls of an extension.
+    pub(crate) fn set_context(&self, id: ExtensionId, context: ExtensionContext) {
+        if let Some(loaded) = self.extensions.borrow_mut().get_mut(&id) {
+            loaded.context = Some(context);
+        }
+    }
+
+    /// Accesses an extension; `None` if it is not loaded.
+    pub(crate) fn with_extension<T>(
+        &self,
+        id: ExtensionId,
+        access: impl FnOnce(&Loaded) -> T,
+    ) -> Option<T> {
+        self.extensions.borrow().get(&id).map(access)
+    }
+
+    /// Returns the surroundings of the last call of an extension.
+    pub(crate) fn context(&self, id: ExtensionId) -> Option<ExtensionContext> {
+        self.extensions.borrow().get(&id).and_then(|loaded| loaded.context.clone())
     }
 
     /// Reports an error that no call returns.
@@ -294,7 +327,7 @@ impl Host {
         let directory =
             |path: &str| path.rsplit_once('/').map_or("", |(before, _)| before).to_owned();
         files.iter().find_map(|file| {
-            let own = extensions.iter().find(|(_, path)| ***path == **file);
+            let own = extensions.iter().find(|(_, one)| *one.path == **file);
             let own = own.or_else(|| {
                 let inside = |path: &str| {
                     let directory = directory(path);
@@ -302,10 +335,10 @@ impl Host {
                 };
                 extensions
                     .iter()
-                    .filter(|(_, path)| inside(path))
-                    .max_by_key(|(_, path)| directory(path).len())
+                    .filter(|(_, one)| inside(&one.path))
+                    .max_by_key(|(_, one)| directory(&one.path).len())
             });
-            own.map(|(id, path)| (*id, Arc::clone(path)))
+            own.map(|(id, one)| (*id, Arc::clone(&one.path)))
         })
     }
 
@@ -318,7 +351,7 @@ impl Host {
     pub(crate) fn clear(&self) {
         self.entry.borrow_mut().take();
         self.waiting.borrow_mut().clear();
-        self.contexts.borrow_mut().clear();
+        self.extensions.borrow_mut().clear();
         let error = ScriptError {
             message: "the extension host has stopped".to_owned(),
             stack: String::new(),

@@ -7,6 +7,7 @@
 //!
 //! Where to start reading:
 //!
+//! - `hosting`: [`ExtensionHost`], which opens files as extensions. `extension`: one of them.
 //! - `thread`: a thread with a runtime. Everything on it is a task that was posted to it.
 //! - `host`: the state of the thread; promises for Rust futures, replies of JavaScript promises.
 //! - `source`: a file of TypeScript or JavaScript becomes a function.
@@ -14,10 +15,14 @@
 //! - `native`: the functions of Rust that those modules use, one file per area.
 //! - `access`: what the JavaScript may reach.
 
+#![allow(dead_code)] // Removed when all areas exist.
+
 mod access;
 mod engine;
 mod error;
+mod extension;
 mod host;
+mod hosting;
 mod limits;
 mod modules;
 mod native;
@@ -27,6 +32,8 @@ mod thread;
 mod value;
 
 pub use access::Access;
+pub use extension::JsExtension;
 pub use host::Report;
+pub use hosting::{ExtensionHost, HostOptions};
 pub use limits::Limits;
 pub use thread::{JsThread, ThreadOptions};

@@ -1,5 +1,9 @@
 //! Modules of this program: what `import` finds without a file, and how a file becomes a function.
 
+mod node;
+mod packages;
+mod web;
+
 use std::path::Path;
 
 use rquickjs::{Ctx, Function, Object};
@@ -11,30 +15,58 @@ use crate::source::cache::{Cache, Compiled};
 use crate::source::{self, Format};
 
 /// A module of this program: canonical name and source text (CommonJS).
-struct HostModule {
-    name: &'static str,
-    source: &'static str,
+pub(crate) struct HostModule {
+    pub(crate) name: &'static str,
+    #[cfg_attr(not(debug_assertions), allow(dead_code))] // Only read by debug builds.
+    pub(crate) file: &'static str,
+    pub(crate) source: &'static str,
+}
+
+impl HostModule {
+    /// Returns the source text. Debug builds read it from the directory in `PI_HOST_MODULES`, so
+    /// that a change of a module needs no build.
+    fn text(&self) -> std::borrow::Cow<'static, str> {
+        #[cfg(debug_assertions)]
+        if let Some(directory) = std::env::var_os("PI_HOST_MODULES")
+            && let Ok(text) = std::fs::read_to_string(Path::new(&directory).join(self.file))
+        {
+            return text.into();
+        }
+        self.source.into()
+    }
 }
 
 macro_rules! host_modules {
     ($($name:literal = $file:literal,)*) => {
-        &[$(HostModule { name: $name, source: include_str!(concat!("../js/", $file)) },)*]
+        &[$($crate::modules::HostModule {
+            name: $name,
+            file: $file,
+            source: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/js/", $file)),
+        },)*]
     };
 }
 
-/// The modules, in CommonJS: `module.exports` and `require`. Names that begin with `pi:` are only
+pub(crate) use host_modules;
+
+/// All modules, in CommonJS: `module.exports` and `require`. Names that begin with `pi:` are only
 /// for other host modules.
-const MODULES: &[HostModule] = host_modules! {
+const TABLES: &[&[HostModule]] = &[HOST, node::MODULES, web::MODULES, packages::MODULES];
+
+/// The modules that run extensions.
+const HOST: &[HostModule] = host_modules! {
     "pi:main" = "host/main.js",
     "pi:loader" = "host/loader.js",
     "pi:globals" = "host/globals.js",
     "pi:stack" = "host/stack.js",
     "pi:timers" = "host/timers.js",
     "pi:extensions" = "pi/extensions.js",
+    "pi:api" = "pi/api.js",
+    "pi:context" = "pi/context.js",
 };
 
-/// Other names of modules.
-const ALIASES: &[(&str, &str)] = &[];
+fn modules() -> impl Iterator<Item = &'static HostModule> {
+    TABLES.iter().copied().flatten()
+}
 
 /// Returns the name under which a specifier of an extension is a module of this program.
 pub(crate) fn canonical_name(specifier: &str) -> Option<&'static str> {
@@ -44,14 +76,18 @@ pub(crate) fn canonical_name(specifier: &str) -> Option<&'static str> {
     host_name(specifier)
 }
 
-/// Returns the canonical name of a host module, internal ones included.
+/// Returns the canonical name of a host module, internal ones included. Node's modules are known
+/// with and without `node:`, pi's packages and typebox under their older names too.
 fn host_name(specifier: &str) -> Option<&'static str> {
-    let alias = ALIASES.iter().find(|(alias, _)| *alias == specifier).map(|(_, name)| *name);
-    let wanted = alias.unwrap_or(specifier);
-    let bare = |name: &str| name.strip_prefix("node:") == Some(wanted);
-    // The Rust name of `@earendil-works/pi-tui` is the older scope's too.
-    let found = MODULES.iter().find(|module| module.name == wanted || bare(module.name));
-    found.map(|module| module.name)
+    let older =
+        specifier.strip_prefix("@mariozechner/").map(|rest| format!("@earendil-works/{rest}"));
+    let older = older.or_else(|| {
+        let rest = specifier.strip_prefix("@sinclair/typebox")?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| format!("typebox{rest}"))
+    });
+    let wanted = older.as_deref().unwrap_or(specifier);
+    let is = |name: &str| name == wanted || name.strip_prefix("node:") == Some(wanted);
+    modules().find(|module| is(module.name)).map(|module| module.name)
 }
 
 /// Compiles a host module; the function takes `require`, `module` and `exports`.
@@ -60,15 +96,16 @@ pub(crate) fn compile_host<'js>(
     host: &Host,
     name: &str,
 ) -> rquickjs::Result<Function<'js>> {
-    let module = MODULES.iter().find(|module| module.name == name);
+    let module = modules().find(|module| module.name == name);
     let Some(module) = module else {
         return Err(NativeError::new(format!("no host module {name}")).throw(ctx));
     };
-    let key = Cache::key(Path::new(name), module.source);
+    let text = module.text();
+    let key = Cache::key(Path::new(name), &text);
     if let Some(compiled) = host.cache.get(&key) {
         return raw::load(ctx, &compiled.bytecode);
     }
-    let code = format!("(function(require,module,exports){{\"use strict\";{}\n}})", module.source);
+    let code = format!("(function(require,module,exports){{\"use strict\";{text}\n}})");
     let bytecode = raw::compile(ctx, name, &code)?;
     let compiled = Compiled {
         is_module: false,

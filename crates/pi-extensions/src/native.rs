@@ -5,6 +5,7 @@
 
 mod console;
 mod modules;
+mod session;
 mod timers;
 
 use rquickjs::{Ctx, Function, Object};
@@ -16,8 +17,12 @@ use crate::host::Host;
 type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
 
 /// The areas.
-const AREAS: &[(&str, Install)] =
-    &[("console", console::install), ("modules", modules::install), ("timers", timers::install)];
+const AREAS: &[(&str, Install)] = &[
+    ("console", console::install),
+    ("modules", modules::install),
+    ("session", session::install),
+    ("timers", timers::install),
+];
 
 /// Returns the function that builds an area by its name.
 pub(crate) fn provider<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {

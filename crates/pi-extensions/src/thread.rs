@@ -44,7 +44,23 @@ pub struct JsThread {
     tasks: mpsc::UnboundedSender<Task>,
 }
 
+/// A thread, without keeping it alive.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakJsThread(mpsc::WeakUnboundedSender<Task>);
+
+impl WeakJsThread {
+    /// Returns the thread if it is still used.
+    pub(crate) fn upgrade(&self) -> Option<JsThread> {
+        self.0.upgrade().map(|tasks| JsThread { tasks })
+    }
+}
+
 impl JsThread {
+    /// Returns a handle that does not keep the thread alive.
+    pub(crate) fn downgrade(&self) -> WeakJsThread {
+        WeakJsThread(self.tasks.downgrade())
+    }
+
     /// Starts a thread. What belongs to the session runs on the current tokio runtime.
     pub fn start(options: ThreadOptions) -> std::io::Result<Self> {
         // Unbounded: a task is small, and whoever posts one mostly waits for its result.

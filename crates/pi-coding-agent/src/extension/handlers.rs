@@ -20,8 +20,8 @@ use std::sync::Arc;
 use pi_agent::{AgentTool, BoxFuture};
 
 use super::{
-    Answer, Ask, Command, Extension, ExtensionApi, ExtensionContext, ExtensionError, Question,
-    QuestionKind, RegistryError, Reply, ToolRegistration,
+    Answer, Ask, Command, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason,
+    Question, QuestionKind, RegistryError, Reply, ToolRegistration,
 };
 use crate::session::SessionEvent;
 
@@ -136,7 +136,7 @@ impl Extension for Handlers {
         &self.path
     }
 
-    fn load<'a>(&'a self, api: &'a ExtensionApi) -> Reply<'a, ()> {
+    fn load<'a>(&'a self, api: &'a ExtensionApi, _reason: LoadReason) -> Reply<'a, ()> {
         Box::pin(async move {
             for kind in self.questions.keys() {
                 api.answer(*kind);
@@ -154,6 +154,7 @@ impl Extension for Handlers {
     fn on_event<'a>(
         &'a self,
         event: &'a SessionEvent,
+        _handler: usize,
         context: &'a ExtensionContext,
     ) -> Reply<'a, ()> {
         Box::pin(async move {
@@ -164,7 +165,12 @@ impl Extension for Handlers {
         })
     }
 
-    fn ask<'a>(&'a self, question: Question, context: &'a ExtensionContext) -> Reply<'a, Answer> {
+    fn ask<'a>(
+        &'a self,
+        question: Question,
+        _handler: usize,
+        context: &'a ExtensionContext,
+    ) -> Reply<'a, Answer> {
         match self.questions.get(&question.kind()) {
             Some(handler) => handler(question, context.clone()),
             None => Box::pin(std::future::ready(Ok(Answer::NoOpinion))),

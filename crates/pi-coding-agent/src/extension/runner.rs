@@ -10,8 +10,8 @@ use super::contain::contain;
 use super::question::STANDARD_TIME_LIMIT;
 use super::ui::DialogCounter;
 use super::{
-    Ask, Extension, ExtensionApi, ExtensionContext, ExtensionError, Flow, OnFailure, Registry,
-    TimeLimit,
+    Ask, Extension, ExtensionApi, ExtensionContext, ExtensionError, Flow, LoadReason, OnFailure,
+    Registry, TimeLimit,
 };
 use crate::session::SessionEvent;
 
@@ -75,7 +75,7 @@ impl Extensions {
     /// Loads one more extension. Returns the failure if it cannot be loaded.
     pub async fn add(&mut self, extension: Arc<dyn Extension>) -> Option<ExtensionFailure> {
         self.all.push(Arc::clone(&extension));
-        load_one(extension, &self.registry, self.standard_limit()).await
+        load_one(extension, &self.registry, self.standard_limit(), LoadReason::Session).await
     }
 
     /// Loads all extensions anew. Everything they registered before is dropped.
@@ -83,7 +83,9 @@ impl Extensions {
         let fresh = Registry::default();
         let mut failures = Vec::new();
         for extension in &self.all {
-            failures.extend(load_one(Arc::clone(extension), &fresh, self.standard_limit()).await);
+            let limit = self.standard_limit();
+            let extension = Arc::clone(extension);
+            failures.extend(load_one(extension, &fresh, limit, LoadReason::Reload).await);
         }
         self.registry.replace_with(&fresh);
         failures
@@ -105,10 +107,11 @@ impl Extensions {
     pub async fn ask<Q: Ask>(&self, mut question: Q, context: &ExtensionContext) -> Asked<Q> {
         let mut answer = Q::Answer::default();
         let mut failures = Vec::new();
-        for extension in self.registry.answering(Q::KIND) {
+        let answering = self.registry.answering(Q::KIND);
+        for (extension, handler) in with_handlers(&answering, Q::KIND.name()) {
             let path = extension.path();
             let context = context.for_extension(path);
-            let asked = extension.ask(question.clone().into_question(), &context);
+            let asked = extension.ask(question.clone().into_question(), handler, &context);
             let limit = match Q::TIME_LIMIT {
                 TimeLimit::Standard => self.limit_of(path),
                 TimeLimit::Unlimited => None,
@@ -145,12 +148,13 @@ impl Extensions {
         context: &ExtensionContext,
     ) -> Vec<ExtensionFailure> {
         let mut failures = Vec::new();
-        for extension in self.registry.receiving(event.is_progress()) {
+        let name = event.extension_event_name();
+        let receiving = self.registry.receiving(event.is_progress());
+        for (extension, handler) in with_handlers(&receiving, name) {
             let context = context.for_extension(extension.path());
-            let handled = extension.on_event(event, &context);
+            let handled = extension.on_event(event, handler, &context);
             let limit = self.limit_of(extension.path());
             if let Err(error) = contain(handled, limit, context.dialogs()).await {
-                let name = event.extension_event().map_or("event", |(name, _)| name);
                 failures.push(ExtensionFailure::new(extension.path(), name, &error));
             }
         }
@@ -199,14 +203,25 @@ impl Extensions {
     }
 }
 
+/// Returns the handlers of extensions for a name, in order.
+fn with_handlers<'a>(
+    extensions: &'a [Arc<dyn Extension>],
+    name: &'a str,
+) -> impl Iterator<Item = (&'a Arc<dyn Extension>, usize)> {
+    extensions.iter().flat_map(move |extension| {
+        (0..extension.handlers(name)).map(move |handler| (extension, handler))
+    })
+}
+
 async fn load_one(
     extension: Arc<dyn Extension>,
     registry: &Registry,
     limit: Duration,
+    reason: LoadReason,
 ) -> Option<ExtensionFailure> {
     let path = extension.path();
     let api = ExtensionApi::new(path, registry);
-    match contain(extension.load(&api), Some(limit), &DialogCounter::default()).await {
+    match contain(extension.load(&api, reason), Some(limit), &DialogCounter::default()).await {
         Ok(()) => {
             registry.add_extension(Arc::clone(&extension));
             None

@@ -324,34 +324,17 @@ impl SessionEvent {
     /// ([`Question`](crate::extension::Question)) and not listed here. A host adds `message` to
     /// `message_update`: it has the parts already.
     pub fn extension_event(&self) -> Option<(&'static str, Value)> {
-        let name = match self {
-            Self::SessionStart { .. } => "session_start",
-            Self::SessionShutdown { .. } => "session_shutdown",
-            Self::SessionInfoChanged { .. } => "session_info_changed",
-            Self::SessionTree { .. } => "session_tree",
-            Self::McpServersChange { .. } => "mcp_servers_change",
-            Self::AgentStart => "agent_start",
-            Self::AgentSettled { .. } => "agent_settled",
-            Self::MessageStart { .. } => "message_start",
-            Self::MessageUpdate { .. } => "message_update",
-            Self::ToolExecutionStart { .. } => "tool_execution_start",
-            Self::ToolExecutionUpdate { .. } => "tool_execution_update",
-            Self::ToolExecutionEnd { .. } => "tool_execution_end",
-            Self::ModelSelect { .. } => "model_select",
-            Self::AfterProviderResponse { .. } => "after_provider_response",
-            Self::ProviderStreamEvent { .. } => "provider_stream_event",
-            Self::UiPromptStart { .. } => "ui_prompt_start",
-            Self::UiPromptEnd { .. } => "ui_prompt_end",
-            Self::AgentEnd { messages, .. } => {
-                return named("agent_end", json!({ "messages": messages }));
-            }
+        let name = self.extension_event_name();
+        if name.is_empty() {
+            return None;
+        }
+        let mut payload = match self {
+            Self::AgentEnd { messages, .. } => json!({ "messages": messages }),
             Self::TurnStart { turn_index, timestamp } => {
-                let payload = json!({ "turnIndex": turn_index, "timestamp": timestamp });
-                return named("turn_start", payload);
+                json!({ "turnIndex": turn_index, "timestamp": timestamp })
             }
             Self::ThinkingLevelChanged { level, previous_level } => {
-                let payload = json!({ "level": level, "previousLevel": previous_level });
-                return named("thinking_level_select", payload);
+                json!({ "level": level, "previousLevel": previous_level })
             }
             Self::CompactionEnd {
                 reason,
@@ -369,14 +352,46 @@ impl SessionEvent {
                 });
                 if result.is_some() {
                     payload["compactionEntry"] = json!(entry);
-                    return named("session_compact", payload);
+                } else {
+                    payload["aborted"] = json!(aborted);
+                    if let Some(error) = error_message {
+                        payload["errorMessage"] = json!(error);
+                    }
                 }
-                payload["aborted"] = json!(aborted);
-                if let Some(error) = error_message {
-                    payload["errorMessage"] = json!(error);
-                }
-                return named("session_compact_failed", payload);
+                payload
             }
+            _ => serde_json::to_value(self).ok()?,
+        };
+        payload["type"] = name.into();
+        Some((name, payload))
+    }
+
+    /// Returns the name under which extension handlers know the event; empty for events that they
+    /// have no name for.
+    pub fn extension_event_name(&self) -> &'static str {
+        match self {
+            Self::SessionStart { .. } => "session_start",
+            Self::SessionShutdown { .. } => "session_shutdown",
+            Self::SessionInfoChanged { .. } => "session_info_changed",
+            Self::SessionTree { .. } => "session_tree",
+            Self::McpServersChange { .. } => "mcp_servers_change",
+            Self::AgentStart => "agent_start",
+            Self::AgentEnd { .. } => "agent_end",
+            Self::AgentSettled { .. } => "agent_settled",
+            Self::TurnStart { .. } => "turn_start",
+            Self::MessageStart { .. } => "message_start",
+            Self::MessageUpdate { .. } => "message_update",
+            Self::ToolExecutionStart { .. } => "tool_execution_start",
+            Self::ToolExecutionUpdate { .. } => "tool_execution_update",
+            Self::ToolExecutionEnd { .. } => "tool_execution_end",
+            Self::ModelSelect { .. } => "model_select",
+            Self::ThinkingLevelChanged { .. } => "thinking_level_select",
+            Self::AfterProviderResponse { .. } => "after_provider_response",
+            Self::ProviderStreamEvent { .. } => "provider_stream_event",
+            Self::UiPromptStart { .. } => "ui_prompt_start",
+            Self::UiPromptEnd { .. } => "ui_prompt_end",
+            Self::CompactionEnd { result: Some(_), .. } => "session_compact",
+            Self::CompactionEnd { result: None, .. } => "session_compact_failed",
             Self::TurnEnd { .. }
             | Self::MessageEnd { .. }
             | Self::Guard { .. }
@@ -390,9 +405,8 @@ impl SessionEvent {
             | Self::SummarizationRetryAttemptStart { .. }
             | Self::SummarizationRetryFinished
             | Self::BashExecutionUpdate { .. }
-            | Self::ExtensionError { .. } => return None,
-        };
-        named(name, serde_json::to_value(self).ok()?)
+            | Self::ExtensionError { .. } => "",
+        }
     }
 
     /// Converts an event of the loop; `None` for an event that this version does not know.
@@ -450,12 +464,6 @@ impl SessionEvent {
             _ => return None,
         })
     }
-}
-
-/// Adds the name to a payload.
-fn named(name: &'static str, mut payload: Value) -> Option<(&'static str, Value)> {
-    payload["type"] = name.into();
-    Some((name, payload))
 }
 
 fn assistant<S: Serializer>(

@@ -1,0 +1,6 @@
+// The `ctx` object that every handler receives, new for each call.
+
+/** Creates the context of a call. */
+exports.createContext = function createContext(binding) {
+	return {};
+};

@@ -1,0 +1,5 @@
+//! Node's modules.
+
+use super::{HostModule, host_modules};
+
+pub(super) const MODULES: &[HostModule] = host_modules! {};

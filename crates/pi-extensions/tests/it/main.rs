@@ -1,0 +1,6 @@
+//! Tests of the extension host: real files, a real session, a scripted model.
+
+#![allow(clippy::unwrap_used, dead_code, missing_docs)] // A panic is how a test fails.
+
+mod loading;
+mod trial;
