@@ -56,6 +56,7 @@ const TABLES: &[&[HostModule]] = &[HOST, node::MODULES, web::MODULES, packages::
 const HOST: &[HostModule] = host_modules! {
     "pi:main" = "host/main.js",
     "pi:loader" = "host/loader.js",
+    "pi:missing" = "host/missing.js",
     "pi:globals" = "host/globals.js",
     "pi:stack" = "host/stack.js",
     "pi:timers" = "host/timers.js",
