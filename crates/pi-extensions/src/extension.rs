@@ -3,7 +3,8 @@
 //! Events and questions become calls of the handlers that the file registered with `pi.on`; what it
 //! registers otherwise reaches the registry through `native:session`.
 
-mod answer;
+pub(crate) mod answer;
+mod output;
 mod tool;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,14 @@ use crate::host::{ExtensionId, Loaded};
 use crate::thread::JsThread;
 use crate::value::Json;
 
+pub(crate) use output::output_from_json;
 pub(crate) use tool::JsTool;
+
+/// Returns true for events that come so often that they are sent only to extensions that listen to
+/// them.
+pub(crate) fn is_progress(event: &str) -> bool {
+    matches!(event, "message_update" | "tool_execution_update" | "provider_stream_event")
+}
 
 /// An extension file on a JavaScript thread.
 #[derive(Debug)]

@@ -10,6 +10,7 @@ use crate::access::Access;
 use crate::extension::JsExtension;
 use crate::host::Report;
 use crate::limits::Limits;
+use crate::process::{ProcessExtension, is_manifest};
 use crate::thread::{JsThread, ThreadOptions};
 
 /// Properties of a host.
@@ -47,6 +48,9 @@ impl ExtensionHost {
 
     /// Returns the extension of a file. The file is read when the extension is loaded.
     pub fn open(&self, path: &Path) -> Arc<dyn Extension> {
+        if is_manifest(path) {
+            return Arc::new(ProcessExtension::new(path));
+        }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         Arc::new(JsExtension::new(self.thread.clone(), id, path))
     }

@@ -13,6 +13,7 @@
 //! - `source`: a file of TypeScript or JavaScript becomes a function.
 //! - `modules` and `js/`: the modules that an import finds without a file.
 //! - `native`: the functions of Rust that those modules use, one file per area.
+//! - `process`: extensions that are programs of their own.
 //! - `access`: what the JavaScript may reach.
 
 #![allow(dead_code)] // Removed when all areas exist.
@@ -26,6 +27,7 @@ mod hosting;
 mod limits;
 mod modules;
 mod native;
+mod process;
 mod resolve;
 mod source;
 mod thread;

@@ -7,7 +7,7 @@ use pi_coding_agent::extension::{Answer, InputAction, Question, ToolDecision};
 use serde_json::Value;
 
 /// Converts the answer of a handler.
-pub(super) fn from_json(question: &Question, answered: &Value) -> Result<Answer, String> {
+pub(crate) fn from_json(question: &Question, answered: &Value) -> Result<Answer, String> {
     let result = &answered["result"];
     let event = &answered["event"];
     match question {

@@ -3,4 +3,5 @@
 #![allow(clippy::unwrap_used, dead_code, missing_docs)] // A panic is how a test fails.
 
 mod loading;
+mod process;
 mod trial;

@@ -1,0 +1,138 @@
+//! Extensions that are programs of their own, in any language, over lines of JSON.
+//!
+//! The program is started with its standard streams as the connection: requests and answers are
+//! JSON-RPC 2.0 objects, one per line; standard error is for its messages. The protocol is
+//! documented in `docs/extension-process.md`. What a handler returns is what a TypeScript handler
+//! would return, so both share `extension::answer`.
+
+mod connection;
+mod manifest;
+mod registration;
+mod requests;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pi_coding_agent::extension::{
+    Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason, Question, Reply,
+};
+use pi_coding_agent::session::SessionEvent;
+use serde_json::{Value, json};
+
+use crate::extension::answer;
+use connection::Connection;
+use manifest::Manifest;
+pub(crate) use manifest::is_manifest;
+use registration::Registrations;
+
+/// An extension that is a program of its own.
+#[derive(Debug)]
+pub(crate) struct ProcessExtension {
+    path: Arc<str>,
+    state: Mutex<State>,
+}
+
+/// The running program and what it registered.
+#[derive(Debug, Default)]
+struct State {
+    connection: Option<Arc<Connection>>,
+    events: Vec<String>,
+}
+
+impl ProcessExtension {
+    pub(crate) fn new(manifest: &Path) -> Self {
+        Self { path: manifest.to_string_lossy().into(), state: Mutex::default() }
+    }
+
+    /// Returns the running program, or starts it.
+    fn connection(&self, reason: LoadReason) -> Result<Arc<Connection>, ExtensionError> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(connection) = &state.connection
+            && reason == LoadReason::Session
+            && !connection.is_closed()
+        {
+            return Ok(Arc::clone(connection));
+        }
+        // The old program ends with its last handle.
+        state.connection = None;
+        let manifest =
+            Manifest::read(Path::new(&*self.path)).map_err(ExtensionError::with_source)?;
+        let connection = Connection::start(&manifest).map_err(ExtensionError::with_source)?;
+        let connection = Arc::new(connection);
+        state.connection = Some(Arc::clone(&connection));
+        Ok(connection)
+    }
+
+    async fn call(
+        &self,
+        method: &str,
+        params: Value,
+        context: &ExtensionContext,
+    ) -> Result<Value, ExtensionError> {
+        let connection = {
+            let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            state.connection.clone()
+        };
+        let connection =
+            connection.ok_or_else(|| ExtensionError::new("the program is not running"))?;
+        connection.set_context(context.clone());
+        connection.call(method, params).await.map_err(ExtensionError::with_source)
+    }
+}
+
+impl Extension for ProcessExtension {
+    fn path(&self) -> &str {
+        &self.path
+    }
+
+    fn load<'a>(&'a self, api: &'a ExtensionApi, reason: LoadReason) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let connection = self.connection(reason)?;
+            let reason = match reason {
+                LoadReason::Session => "session",
+                LoadReason::Reload => "reload",
+            };
+            let params = json!({ "protocol": 1, "path": *self.path, "reason": reason });
+            let answered =
+                connection.call("load", params).await.map_err(ExtensionError::with_source)?;
+            let registrations: Registrations = serde_json::from_value(answered)
+                .map_err(|error| ExtensionError::new(format!("invalid answer to load: {error}")))?;
+            let events = registrations.register(api, &connection)?;
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).events = events;
+            Ok(())
+        })
+    }
+
+    fn handlers(&self, name: &str) -> usize {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        usize::from(state.events.iter().any(|event| event == name))
+    }
+
+    fn on_event<'a>(
+        &'a self,
+        event: &'a SessionEvent,
+        _handler: usize,
+        context: &'a ExtensionContext,
+    ) -> Reply<'a, ()> {
+        Box::pin(async move {
+            let Some((_, payload)) = event.extension_event() else { return Ok(()) };
+            self.call("event", payload, context).await.map(drop)
+        })
+    }
+
+    fn ask<'a>(
+        &'a self,
+        question: Question,
+        _handler: usize,
+        context: &'a ExtensionContext,
+    ) -> Reply<'a, Answer> {
+        Box::pin(async move {
+            let payload = question.payload();
+            let answered = self.call("event", payload.clone(), context).await?;
+            // A program cannot change the event in place: it answers with a new one.
+            let event = answered.get("event").cloned().unwrap_or(payload);
+            let answered = json!({ "result": answered, "event": event });
+            answer::from_json(&question, &answered).map_err(ExtensionError::new)
+        })
+    }
+}
