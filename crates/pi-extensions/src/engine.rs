@@ -22,9 +22,21 @@ pub(crate) struct Engine {
 
 /// The deadline of the running entry, and what was running when it passed.
 #[derive(Default)]
-struct Clock {
+pub(crate) struct Clock {
     deadline: Cell<Option<Instant>>,
     interrupted: RefCell<Option<Vec<String>>>,
+}
+
+impl Clock {
+    /// Runs blocking work and moves the deadline by the time it took.
+    pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> T {
+        let began = Instant::now();
+        let result = work();
+        if let Some(deadline) = self.deadline.get() {
+            self.deadline.set(Some(deadline + began.elapsed()));
+        }
+        result
+    }
 }
 
 /// A promise that was rejected without a handler so far.
@@ -78,6 +90,11 @@ impl Engine {
                 }
             }
         });
+    }
+
+    /// Returns the clock of the entries.
+    pub(crate) fn clock(&self) -> Rc<Clock> {
+        Rc::clone(&self.clock)
     }
 
     /// Returns the bytes that values of the runtime use.

@@ -12,8 +12,10 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
+use crate::engine::Clock;
 use crate::error::{NativeError, ScriptError};
 use crate::extension::Listeners;
+use crate::host_process::ProcessState;
 use crate::source::cache::Cache;
 use crate::source::map::PositionMap;
 use crate::thread::{Task, WeakJsThread};
@@ -32,6 +34,8 @@ pub(crate) struct State {
     /// extension does not stop it.
     main: Handle,
     pub(crate) access: Access,
+    pub(crate) process: ProcessState,
+    clock: Rc<Clock>,
     pub(crate) cache: Cache,
     /// Position maps of the compiled files, by name.
     pub(crate) maps: RefCell<BTreeMap<String, PositionMap>>,
@@ -44,6 +48,13 @@ pub(crate) struct State {
     calls: RefCell<BTreeMap<u64, (ExtensionId, Fail)>>,
     next: Cell<u64>,
     reporter: Arc<dyn Fn(Report) + Send + Sync>,
+}
+
+/// What the JavaScript of a thread can see and reach outside of the engine, and the time it has.
+pub(crate) struct Outside {
+    pub(crate) access: Access,
+    pub(crate) process: ProcessState,
+    pub(crate) clock: Rc<Clock>,
 }
 
 /// An extension of this thread.
@@ -82,14 +93,17 @@ impl Host {
     pub(crate) fn new(
         tasks: mpsc::WeakUnboundedSender<Task>,
         main: Handle,
-        access: Access,
+        outside: Outside,
         cache: Cache,
         reporter: Arc<dyn Fn(Report) + Send + Sync>,
     ) -> Self {
+        let Outside { access, process, clock } = outside;
         Self(Rc::new(State {
             tasks,
             main,
             access,
+            process,
+            clock,
             cache,
             maps: RefCell::default(),
             extensions: RefCell::default(),
@@ -116,6 +130,11 @@ impl Host {
     /// Returns the runtime of the session.
     pub(crate) fn main(&self) -> &Handle {
         &self.main
+    }
+
+    /// Runs blocking work of a native function. Its time does not count as time of JavaScript.
+    pub(crate) fn block<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.clock.pause(work)
     }
 
     /// Adds an extension, or replaces what is known of it when it is loaded again.

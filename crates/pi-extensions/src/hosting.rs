@@ -9,6 +9,7 @@ use pi_coding_agent::extension::Extension;
 use crate::access::Access;
 use crate::extension::JsExtension;
 use crate::host::Report;
+use crate::host_process::ProcessOptions;
 use crate::limits::Limits;
 use crate::process::{ProcessExtension, is_manifest};
 use crate::thread::{JsThread, ThreadOptions};
@@ -18,6 +19,8 @@ use crate::thread::{JsThread, ThreadOptions};
 pub struct HostOptions {
     /// Limits of each runtime.
     pub limits: Limits,
+    /// The process that extensions see.
+    pub process: ProcessOptions,
     /// Directory of compiled code; `None` keeps nothing.
     pub cache: Option<PathBuf>,
     /// Receives errors that no call returns, such as those of timers.
@@ -40,9 +43,9 @@ pub struct ExtensionHost {
 impl ExtensionHost {
     /// Starts a host. Called within the tokio runtime of the session.
     pub fn start(options: HostOptions) -> std::io::Result<Self> {
-        let HostOptions { limits, cache, reporter } = options;
+        let HostOptions { limits, process, cache, reporter } = options;
         let access = Access::default();
-        let thread = JsThread::start(ThreadOptions { limits, access, cache, reporter })?;
+        let thread = JsThread::start(ThreadOptions { limits, access, process, cache, reporter })?;
         Ok(Self { thread, next: AtomicU32::new(1) })
     }
 

@@ -12,7 +12,8 @@ use tokio::sync::{mpsc, oneshot};
 use crate::access::Access;
 use crate::engine::Engine;
 use crate::error::ScriptError;
-use crate::host::{ExtensionId, Host, Report};
+use crate::host::{ExtensionId, Host, Outside, Report};
+use crate::host_process::{ProcessOptions, ProcessState};
 use crate::limits::Limits;
 use crate::source::cache::Cache;
 use crate::{modules, native};
@@ -26,6 +27,8 @@ pub struct ThreadOptions {
     pub limits: Limits,
     /// What the JavaScript may reach.
     pub access: Access,
+    /// The process that the JavaScript sees.
+    pub process: ProcessOptions,
     /// Directory of compiled code; `None` keeps nothing.
     pub cache: Option<PathBuf>,
     /// Receives errors that no call returns.
@@ -131,7 +134,7 @@ fn run(
     weak: mpsc::WeakUnboundedSender<Task>,
     mut receiver: mpsc::UnboundedReceiver<Task>,
 ) {
-    let ThreadOptions { limits, access, cache, reporter } = options;
+    let ThreadOptions { limits, access, process, cache, reporter } = options;
     let failed = |error: String| reporter(Report { extension: None, event: "uncaught", error });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -142,7 +145,9 @@ fn run(
         Ok(engine) => engine,
         Err(error) => return failed(error.to_string()),
     };
-    let host = Host::new(weak, main.clone(), access, Cache::new(cache), Arc::clone(&reporter));
+    let process = ProcessState::new(process);
+    let outside = Outside { access, process, clock: engine.clock() };
+    let host = Host::new(weak, main.clone(), outside, Cache::new(cache), Arc::clone(&reporter));
     let local = tokio::task::LocalSet::new();
     local.block_on(&runtime, async {
         enter(&engine, &host, &limits, |ctx, host| {

@@ -60,7 +60,8 @@ pub(crate) struct Bytes(pub(crate) Vec<u8>);
 
 impl<'js> IntoJs<'js> for Bytes {
     fn into_js(self, ctx: &Ctx<'js>) -> Result<Value<'js>> {
-        Ok(TypedArray::<u8>::new(ctx.clone(), self.0)?.into_value())
+        // A copy in memory of the engine, which counts for its limit.
+        Ok(TypedArray::<u8>::new_copy(ctx.clone(), self.0)?.into_value())
     }
 }
 

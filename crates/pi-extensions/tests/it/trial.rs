@@ -9,7 +9,7 @@ use pi_coding_agent::{
     AgentOptions, AgentRuntime, CustomModel, Diagnostic, Environment, SessionSelector,
     create_agent_session,
 };
-use pi_extensions::{ExtensionHost, HostOptions, Limits, Report};
+use pi_extensions::{ExtensionHost, HostOptions, Limits, ProcessOptions, Report};
 use pi_protocol::CancelToken;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
@@ -29,6 +29,7 @@ pub(crate) struct Setup {
     root: TempDir,
     extensions: Vec<PathBuf>,
     pub(crate) limits: Limits,
+    pub(crate) process: ProcessOptions,
     pub(crate) change: Box<dyn FnOnce(&mut AgentOptions)>,
 }
 
@@ -38,7 +39,16 @@ impl Setup {
         for directory in ["home", "project"] {
             std::fs::create_dir(root.path().join(directory)).unwrap();
         }
-        Self { root, extensions: Vec::new(), limits: Limits::default(), change: Box::new(|_| {}) }
+        let mut process = ProcessOptions::new(root.path().join("project"));
+        let variable = |name: &str, value: String| (name.to_owned(), value);
+        process.variables.extend([
+            variable("HOME", root.path().join("home").display().to_string()),
+            variable("TMPDIR", root.path().display().to_string()),
+            variable("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
+            variable("TZ", "UTC".to_owned()),
+        ]);
+        let (extensions, limits) = (Vec::new(), Limits::default());
+        Self { root, extensions, limits, process, change: Box::new(|_| {}) }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -61,6 +71,12 @@ impl Setup {
         setup
     }
 
+    /// Sets a variable of the environment.
+    pub(crate) fn variable(mut self, name: &str, value: &impl ToString) -> Self {
+        self.process.variables.insert(name.to_owned(), value.to_string());
+        self
+    }
+
     /// Loads an extension file that exists.
     pub(crate) fn existing(mut self, path: impl AsRef<Path>) -> Self {
         self.extensions.push(path.as_ref().to_owned());
@@ -73,6 +89,7 @@ impl Setup {
         let received = Arc::clone(&reports);
         let host = ExtensionHost::start(HostOptions {
             limits: self.limits,
+            process: self.process,
             cache: None,
             reporter: Arc::new(move |report| received.lock().unwrap().push(report)),
         })
