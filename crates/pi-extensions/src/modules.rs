@@ -57,6 +57,8 @@ const HOST: &[HostModule] = host_modules! {
     "pi:main" = "host/main.js",
     "pi:loader" = "host/loader.js",
     "pi:missing" = "host/missing.js",
+    "pi:graph" = "host/graph.js",
+    "pi:namespace" = "host/namespace.js",
     "pi:globals" = "host/globals.js",
     "pi:stack" = "host/stack.js",
     "pi:timers" = "host/timers.js",
@@ -89,6 +91,73 @@ fn host_name(specifier: &str) -> Option<&'static str> {
     let wanted = older.as_deref().unwrap_or(specifier);
     let is = |name: &str| name == wanted || name.strip_prefix("node:") == Some(wanted);
     modules().find(|module| is(module.name)).map(|module| module.name)
+}
+
+/// Names of Node's modules, of which this program may lack some.
+const BUILTINS: &[&str] = &[
+    "assert",
+    "assert/strict",
+    "async_hooks",
+    "buffer",
+    "child_process",
+    "cluster",
+    "console",
+    "constants",
+    "crypto",
+    "dgram",
+    "diagnostics_channel",
+    "dns",
+    "dns/promises",
+    "domain",
+    "events",
+    "fs",
+    "fs/promises",
+    "http",
+    "http2",
+    "https",
+    "inspector",
+    "inspector/promises",
+    "module",
+    "net",
+    "os",
+    "path",
+    "path/posix",
+    "path/win32",
+    "perf_hooks",
+    "process",
+    "punycode",
+    "querystring",
+    "readline",
+    "readline/promises",
+    "repl",
+    "sea",
+    "sqlite",
+    "stream",
+    "stream/consumers",
+    "stream/promises",
+    "stream/web",
+    "string_decoder",
+    "sys",
+    "test",
+    "test/reporters",
+    "timers",
+    "timers/promises",
+    "tls",
+    "trace_events",
+    "tty",
+    "url",
+    "util",
+    "util/types",
+    "v8",
+    "vm",
+    "wasi",
+    "worker_threads",
+    "zlib",
+];
+
+/// Returns true for the name of a module of Node, without `node:`.
+pub(crate) fn is_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name)
 }
 
 /// Compiles a host module; the function takes `require`, `module` and `exports`.
@@ -125,38 +194,51 @@ pub(crate) fn compile_file<'js>(
     host: &Host,
     path: &str,
 ) -> rquickjs::Result<Object<'js>> {
-    let file = Path::new(path);
-    let text = read_text(host, file).map_err(|error| error.throw(ctx))?;
-    let key = Cache::key(file, &text);
+    let text = read_text(host, Path::new(path)).map_err(|error| error.throw(ctx))?;
+    compile_text(ctx, host, path, &text)
+}
+
+/// Compiles text under the name of a file or URL.
+pub(crate) fn compile_text<'js>(
+    ctx: &Ctx<'js>,
+    host: &Host,
+    name: &str,
+    text: &str,
+) -> rquickjs::Result<Object<'js>> {
+    let file = Path::new(name);
+    let key = Cache::key(file, text);
     let compiled = match host.cache.get(&key) {
         Some(compiled) => compiled,
         None => {
-            let prepared = source::prepare(file, &text).map_err(|problem| {
-                let message = format!(
-                    "ParseError: {}   {path}:{}:{}",
-                    problem.message, problem.line, problem.column
-                );
-                NativeError::of("SyntaxError", message).throw(ctx)
-            })?;
-            let bytecode = raw::compile(ctx, path, &prepared.code)?;
-            let compiled = Compiled {
-                is_module: prepared.format == Format::Module,
-                is_async: prepared.is_async,
-                imports: prepared.imports,
-                map: prepared.map,
-                bytecode,
-            };
+            let compiled = compile_anew(ctx, name, text)?;
             host.cache.put(&key, &compiled);
             compiled
         }
     };
-    host.maps.borrow_mut().insert(path.to_owned(), compiled.map);
+    host.maps.borrow_mut().insert(name.to_owned(), compiled.map);
     let object = Object::new(ctx.clone())?;
     object.set("run", raw::load(ctx, &compiled.bytecode)?)?;
     object.set("imports", compiled.imports)?;
     object.set("isModule", compiled.is_module)?;
     object.set("isAsync", compiled.is_async)?;
     Ok(object)
+}
+
+fn compile_anew(ctx: &Ctx<'_>, name: &str, text: &str) -> rquickjs::Result<Compiled> {
+    let prepared = source::prepare(Path::new(name), text).map_err(|problem| {
+        // The shape in which pi reports a syntax error.
+        let (message, line, column) = (problem.message, problem.line, problem.column);
+        let message = format!("ParseError: {message}  \n {name}:{line}:{column}");
+        NativeError::of("SyntaxError", message).throw(ctx)
+    })?;
+    let bytecode = raw::compile(ctx, name, &prepared.code)?;
+    Ok(Compiled {
+        is_module: prepared.format == Format::Module,
+        is_async: prepared.is_async,
+        imports: prepared.imports,
+        map: prepared.map,
+        bytecode,
+    })
 }
 
 /// Reads a source file.

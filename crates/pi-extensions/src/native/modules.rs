@@ -7,7 +7,7 @@ use rquickjs::{Ctx, Function, Object};
 use crate::error::NativeError;
 use crate::host::Host;
 use crate::modules;
-use crate::resolve::{self, Resolved};
+use crate::resolve::{self, Request, Resolved};
 
 pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Object<'js>> {
     let object = Object::new(ctx.clone())?;
@@ -24,6 +24,13 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
         "compileFile",
         Function::new(ctx.clone(), move |ctx: Ctx<'js>, path: String| {
             modules::compile_file(&ctx, &compiler, &path)
+        })?,
+    )?;
+    let compiler = host.clone();
+    object.set(
+        "compileText",
+        Function::new(ctx.clone(), move |ctx: Ctx<'js>, name: String, text: String| {
+            modules::compile_text(&ctx, &compiler, &name, &text)
         })?,
     )?;
     let reader = host.clone();
@@ -46,22 +53,25 @@ pub(super) fn install<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Obje
     Ok(object)
 }
 
-/// `resolve(base, specifier, isRequire)` returns `["host", name]` or `["file", path]`.
+/// `resolve(base, specifier, isRequire)` returns a kind, `host`, `absent`, `data` or `file`, and the
+/// name or path.
 fn resolve_function<'js>(ctx: &Ctx<'js>, host: &Host) -> rquickjs::Result<Function<'js>> {
     let host = host.clone();
     Function::new(
         ctx.clone(),
         move |ctx: Ctx<'js>, base: String, specifier: String, is_require: bool| {
             let base = PathBuf::from(base);
-            let resolved = resolve::resolve(&host.access, &base, &specifier, is_require);
-            match resolved {
+            let request = if is_require { Request::Require } else { Request::Import };
+            match resolve::resolve(&host.access, &base, &specifier, request) {
                 Ok(Resolved::Host(name)) => Ok(vec!["host".to_owned(), name.to_owned()]),
+                Ok(Resolved::Absent(name)) => Ok(vec!["absent".to_owned(), name]),
+                Ok(Resolved::Data(url)) => Ok(vec!["data".to_owned(), url]),
                 Ok(Resolved::File(path)) => {
                     Ok(vec!["file".to_owned(), path.to_string_lossy().into_owned()])
                 }
                 Err(error) => {
-                    let error = NativeError::new(error.to_string()).with("code", error.code());
-                    Err(error.throw(&ctx))
+                    let native = NativeError::of(error.class(), error.to_string());
+                    Err(native.with("code", error.code()).throw(&ctx))
                 }
             }
         },
