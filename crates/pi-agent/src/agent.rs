@@ -248,6 +248,11 @@ impl Agent {
         }
     }
 
+    /// Returns the token that aborts the run; `None` if there is no run.
+    pub fn cancel_token(&self) -> Option<CancelToken> {
+        self.state().running.clone()
+    }
+
     /// Waits for the end of the run, if there is one.
     pub async fn wait_for_idle(&self) {
         let mut idle = self.0.idle.subscribe();

@@ -70,6 +70,10 @@ pub trait Extension: Send + Sync {
     /// built and when extensions are reloaded.
     fn load<'a>(&'a self, api: &'a ExtensionApi, reason: LoadReason) -> Reply<'a, ()>;
 
+    /// Receives the surroundings of the session that the extension was loaded for, before the
+    /// first event. Called again after a reload.
+    fn bind(&self, _context: &ExtensionContext) {}
+
     /// Returns the number of handlers for an event or a question, by its name. Each is called on
     /// its own, so that a failure concerns one handler, and one sees what those before it decided.
     fn handlers(&self, _name: &str) -> usize {

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use pi_session::{ForkPosition, NewSession, Session, SessionError};
+use serde_json::{Map, Value};
+use tokio::sync::watch;
 
 use crate::create::Services;
 use crate::extension::{
@@ -67,6 +69,8 @@ struct Inner {
     subscribers: Subscribers,
     /// Held while a session is replaced or reloaded.
     replacing: tokio::sync::Mutex<()>,
+    /// An extension asked the program to end.
+    shutdown: watch::Sender<bool>,
 }
 
 /// A handle that does not keep the runtime alive. It is made before the runtime, so that the first
@@ -91,6 +95,7 @@ impl AgentRuntime {
             services: Mutex::new(services),
             subscribers,
             replacing: tokio::sync::Mutex::default(),
+            shutdown: watch::Sender::new(false),
         });
         // A weak handle belongs to one runtime; a second one would be a mistake of the caller.
         let _ = weak.0.set(Arc::downgrade(&inner));
@@ -198,6 +203,7 @@ impl AgentRuntime {
         let services = self.services().reloaded();
         let mut problems = services.diagnostics();
         let failures = session.extensions().reload().await;
+        session.bind_extensions();
         problems.extend(failures.iter().map(Diagnostic::from_failure));
         session.report(failures).await;
         session.set_settings(services.session_settings());
@@ -214,6 +220,28 @@ impl AgentRuntime {
         let services = self.services();
         services.reload_settings();
         self.session().set_settings(services.session_settings());
+    }
+
+    /// Returns the settings of the user and of a trusted project as one object, without defaults.
+    pub fn settings_values(&self) -> Map<String, Value> {
+        self.services().settings_values()
+    }
+
+    /// Returns true if the settings and resources of the project apply.
+    pub fn is_project_trusted(&self) -> bool {
+        self.services().is_project_trusted()
+    }
+
+    /// Asks the program to end once the session is idle.
+    pub fn request_shutdown(&self) {
+        self.0.shutdown.send_replace(true);
+    }
+
+    /// Waits until [`Self::request_shutdown`] was called.
+    pub async fn shutdown_requested(&self) {
+        let mut requested = self.0.shutdown.subscribe();
+        // The sender lives as long as `self`.
+        let _ = requested.wait_for(|requested| *requested).await;
     }
 
     /// Ends the runtime: aborts the run and notifies extensions.

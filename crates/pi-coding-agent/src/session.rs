@@ -15,6 +15,7 @@ mod cache_warming;
 mod compact;
 mod context;
 mod event;
+mod extension_access;
 mod loop_events;
 mod parts;
 mod pending;
@@ -46,6 +47,7 @@ pub use compact::{CompactError, CompactionReason, CompactionResult};
 pub use event::{
     MessageDelta, ModelSource, SessionEvent, ShutdownReason, StartReason, SummarySource,
 };
+pub use extension_access::NestedCall;
 pub use parts::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SessionParts,
 };
@@ -200,6 +202,7 @@ impl AgentSession {
         }
         session.apply_settings();
         session.configure_workspace();
+        session.bind_extensions();
         Ok(session)
     }
 
@@ -270,6 +273,11 @@ impl AgentSession {
             self.send(&SessionEvent::ExtensionError { extension_path: extension, event, error })
                 .await;
         }
+    }
+
+    /// Hands this session to its extensions.
+    pub(crate) fn bind_extensions(&self) {
+        self.0.extensions.bind(&self.0.context);
     }
 
     /// Returns the extensions.

@@ -7,6 +7,7 @@ use pi_agent::AgentTool;
 use pi_protocol::{Provider, ThinkingLevel};
 use pi_session::Session;
 use pi_tools::toolset;
+use serde_json::{Map, Value};
 
 use super::checkpointing;
 use super::model::choose_model;
@@ -142,6 +143,15 @@ impl Services {
     /// Reads the settings again. If a file is broken, its known content stays.
     pub(crate) fn reload_settings(&self) {
         self.settings().reload();
+    }
+
+    /// Returns the settings as one object, without defaults.
+    pub(crate) fn settings_values(&self) -> Map<String, Value> {
+        self.settings().combined()
+    }
+
+    pub(crate) fn is_project_trusted(&self) -> bool {
+        self.settings().is_trusted()
     }
 
     /// Returns the settings of the user that concern a session.

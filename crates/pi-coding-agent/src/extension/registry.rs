@@ -9,7 +9,7 @@ mod commands;
 mod flags;
 mod items;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pi_agent::AgentTool;
@@ -156,6 +156,22 @@ impl Registry {
     /// Returns the registered tools in order.
     pub fn tools(&self) -> Vec<ToolRegistration> {
         self.contents().tools.iter().map(|tool| tool.item.clone()).collect()
+    }
+
+    /// Returns the exposures of the registered tools by name.
+    pub(crate) fn tool_exposures(&self) -> BTreeMap<String, Exposure> {
+        let contents = self.contents();
+        let named = contents
+            .tools
+            .iter()
+            .map(|tool| (tool.item.tool.declaration().name.clone(), tool.item.exposure));
+        named.collect()
+    }
+
+    /// Returns the registered tools with the paths of their extensions, in order.
+    pub fn owned_tools(&self) -> Vec<(String, ToolRegistration)> {
+        let contents = self.contents();
+        contents.tools.iter().map(|tool| (tool.owner.to_string(), tool.item.clone())).collect()
     }
 
     /// Returns the path of the extension that registered a tool.

@@ -91,6 +91,13 @@ impl Extensions {
         failures
     }
 
+    /// Hands the surroundings of the session to the extensions that are loaded.
+    pub(crate) fn bind(&self, context: &ExtensionContext) {
+        for extension in self.registry.receiving(false) {
+            extension.bind(&context.for_extension(extension.path()));
+        }
+    }
+
     /// Sets the time that one extension may take to answer, if its question is limited.
     #[must_use]
     pub fn with_time_limit(mut self, limit: Duration) -> Self {

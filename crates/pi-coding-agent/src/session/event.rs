@@ -97,13 +97,21 @@ pub enum SessionEvent {
     /// A message is complete.
     MessageEnd { message: AgentMessage },
     /// A tool call begins.
-    ToolExecutionStart { tool_call_id: String, tool_name: String, args: Arc<Map<String, Value>> },
+    ToolExecutionStart {
+        tool_call_id: String,
+        tool_name: String,
+        args: Arc<Map<String, Value>>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent_tool_call_id: Option<String>,
+    },
     /// A tool reports progress.
     ToolExecutionUpdate {
         tool_call_id: String,
         tool_name: String,
         args: Arc<Map<String, Value>>,
         partial_result: Arc<ToolOutput>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent_tool_call_id: Option<String>,
     },
     /// A tool call is complete or was not run.
     ToolExecutionEnd {
@@ -113,6 +121,8 @@ pub enum SessionEvent {
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
         duration_ms: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parent_tool_call_id: Option<String>,
     },
     /// The restrictions of this session, before its first run. Not sent if there are none.
     Guard {
@@ -438,6 +448,7 @@ impl SessionEvent {
                     tool_call_id: tool_call_id.clone(),
                     tool_name: tool_name.clone(),
                     args: Arc::clone(args),
+                    parent_tool_call_id: None,
                 }
             }
             AgentEvent::ToolExecutionUpdate { tool_call_id, tool_name, args, partial_result } => {
@@ -446,6 +457,7 @@ impl SessionEvent {
                     tool_name: tool_name.clone(),
                     args: Arc::clone(args),
                     partial_result: Arc::clone(partial_result),
+                    parent_tool_call_id: None,
                 }
             }
             AgentEvent::ToolExecutionEnd {
@@ -460,6 +472,7 @@ impl SessionEvent {
                 result: Arc::clone(result),
                 is_error: *is_error,
                 duration_ms: *duration_ms,
+                parent_tool_call_id: None,
             },
             _ => return None,
         })

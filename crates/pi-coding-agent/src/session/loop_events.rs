@@ -124,10 +124,9 @@ impl AgentSession {
             }
             session.ask(MessageEnd::new(message)).await.answer.ok().and_then(|answer| answer.0)
         });
-        hooks.before_tool_call =
-            session_hook(&this, |session, call| async move { session.permission(call).await });
-        hooks.after_tool_call =
-            session_hook(&this, |session, call| async move { session.changed_result(call).await });
+        let calls = self.call_hooks(None);
+        (hooks.before_tool_call, hooks.after_tool_call) =
+            (calls.before_tool_call, calls.after_tool_call);
         hooks.finish_turn =
             session_hook(&this, |session, turn| async move { session.turn_boundary(&turn).await });
         hooks.prepare_next_turn =
@@ -135,14 +134,33 @@ impl AgentSession {
         self.0.agent.configure(|settings| settings.hooks = hooks);
     }
 
+    /// Returns the hooks of tool calls; with `parent`, of calls during another one.
+    pub(super) fn call_hooks(&self, parent: Option<&str>) -> Hooks {
+        let this = self.downgrade();
+        let parent: Option<Arc<str>> = parent.map(Into::into);
+        let mut hooks = Hooks::default();
+        let outer = parent.clone();
+        hooks.before_tool_call = session_hook(&this, move |session, call| {
+            let outer = outer.clone();
+            async move { session.permission(call, outer).await }
+        });
+        hooks.after_tool_call = session_hook(&this, move |session, call| {
+            let outer = parent.clone();
+            async move { session.changed_result(call, outer).await }
+        });
+        hooks
+    }
+
     pub(super) fn is_answered(&self, kind: QuestionKind) -> bool {
         self.0.extensions.registry().is_answered(kind)
     }
 
-    async fn permission(&self, call: BeforeToolCall) -> Permission {
+    async fn permission(&self, call: BeforeToolCall, parent: Option<Arc<str>>) -> Permission {
         let (name, id) = (&call.tool_call.name, &call.tool_call.id);
         let effects = self.0.toolbox.effects(name, &call.args);
-        let asked = self.ask(ToolCall::new(name, id, Arc::new(call.args), effects)).await;
+        let mut question = ToolCall::new(name, id, Arc::new(call.args), effects);
+        question.parent_tool_call_id = parent.as_deref().map(str::to_owned);
+        let asked = self.ask(question).await;
         match asked.answer {
             Ok(ToolDecision::Allow { input: None }) => Permission::allow(),
             Ok(ToolDecision::Allow { input: Some(input) }) => Permission::allow_with(input),
@@ -153,12 +171,13 @@ impl AgentSession {
         }
     }
 
-    async fn changed_result(&self, call: AfterToolCall) -> OutputChange {
+    async fn changed_result(&self, call: AfterToolCall, parent: Option<Arc<str>>) -> OutputChange {
         if !self.is_answered(QuestionKind::ToolResult) {
             return OutputChange::default();
         }
         let (name, id) = (&call.tool_call.name, &call.tool_call.id);
-        let question = ToolResult::new(name, id, call.args, call.result, call.is_error);
+        let mut question = ToolResult::new(name, id, call.args, call.result, call.is_error);
+        question.parent_tool_call_id = parent.as_deref().map(str::to_owned);
         self.ask(question).await.answer.unwrap_or_default()
     }
 

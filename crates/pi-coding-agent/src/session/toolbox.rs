@@ -77,9 +77,10 @@ impl Toolbox {
         let mut names = Vec::new();
         for registration in self.registry.tools() {
             let name = registration.tool.declaration().name.clone();
-            if registration.exposure != Exposure::Direct || !self.filter.admits(&name) {
+            if registration.exposure == Exposure::Hidden || !self.filter.admits(&name) {
                 continue;
             }
+            let is_active = registration.is_active_at_once();
             let tool = match &self.guard {
                 Some(guard) => {
                     let workspace = &self.workspace;
@@ -91,7 +92,9 @@ impl Toolbox {
                 Some(at) => all[at] = tool,
                 None => all.push(tool),
             }
-            names.push(name);
+            if is_active {
+                names.push(name);
+            }
         }
         (all.into(), names)
     }

@@ -152,7 +152,9 @@ impl Transcript {
                 answer.apply(assistant_message_event, page, calls);
             }
             SessionEvent::MessageEnd { message } => self.add_message(message),
-            SessionEvent::ToolExecutionStart { tool_call_id, tool_name, args } => {
+            // A call during another one is shown by the outer one.
+            SessionEvent::ToolExecutionStart { parent_tool_call_id: Some(_), .. } => {}
+            SessionEvent::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
                 calls.start(tool_call_id, tool_name, args, page);
             }
             SessionEvent::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {

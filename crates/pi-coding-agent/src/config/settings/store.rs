@@ -348,7 +348,8 @@ impl SettingsStore {
         }
     }
 
-    fn combined(&self) -> Map<String, Value> {
+    /// Returns the values of all files combined, without defaults.
+    pub(crate) fn combined(&self) -> Map<String, Value> {
         let mut all = self.user.valid.clone();
         if self.trusted {
             merge(&mut all, &self.project.valid);

@@ -124,6 +124,8 @@ pub struct ToolResult {
     pub result: Arc<ToolOutput>,
     /// The call failed.
     pub is_error: bool,
+    /// The call during which this one was made.
+    pub parent_tool_call_id: Option<String>,
 }
 
 impl ToolResult {
@@ -140,6 +142,7 @@ impl ToolResult {
             input: Arc::new(input),
             result: Arc::new(result),
             is_error,
+            parent_tool_call_id: None,
         }
     }
 }
@@ -173,6 +176,9 @@ impl Ask for ToolResult {
             "details": self.result.details,
             "isError": self.is_error,
         });
+        if let Some(parent) = &self.parent_tool_call_id {
+            payload["parentToolCallId"] = json!(parent);
+        }
         if let Some(structured) = &self.result.structured_content {
             payload["structuredContent"] = structured.clone();
         }

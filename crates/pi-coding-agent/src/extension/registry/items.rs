@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pi_agent::{AgentTool, BoxFuture};
 use pi_protocol::Provider;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::ExtensionError;
 use super::{CommandHandler, RegistryError};
@@ -19,8 +19,12 @@ pub struct ToolRegistration {
     pub tool: Arc<dyn AgentTool>,
     /// The callers that can reach the tool.
     pub exposure: Exposure,
-    /// Group of the tool, for tools of servers.
-    pub namespace: Option<String>,
+    /// Group of the tool, for tools of servers: an object with `name` and more.
+    pub namespace: Option<Value>,
+    /// Hints on what the tool does, as an object.
+    pub annotations: Option<Value>,
+    /// The model has the tool as soon as it is registered, if its exposure permits.
+    pub default_active: bool,
 }
 
 /// The callers that can reach a tool.
@@ -30,6 +34,8 @@ pub enum Exposure {
     /// The model, as soon as the tool is registered.
     #[default]
     Direct,
+    /// The model as above, but no other tool.
+    ModelOnly,
     /// The model, after it has searched for the tool.
     Deferred,
     /// Scripts of the `codemode` tool.
@@ -38,10 +44,40 @@ pub enum Exposure {
     Hidden,
 }
 
+impl Exposure {
+    /// Returns the name of the exposure.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::ModelOnly => "model-only",
+            Self::Deferred => "deferred",
+            Self::Codemode => "codemode",
+            Self::Hidden => "hidden",
+        }
+    }
+
+    /// Returns the exposure of a name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let all = [Self::Direct, Self::ModelOnly, Self::Deferred, Self::Codemode, Self::Hidden];
+        all.into_iter().find(|exposure| exposure.as_str() == name)
+    }
+}
+
 impl ToolRegistration {
     /// Registers a tool that the model can call.
     pub fn new(tool: Arc<dyn AgentTool>) -> Self {
-        Self { tool, exposure: Exposure::Direct, namespace: None }
+        Self {
+            tool,
+            exposure: Exposure::Direct,
+            namespace: None,
+            annotations: None,
+            default_active: true,
+        }
+    }
+
+    /// Returns true if the model has the tool as soon as it is registered.
+    pub(crate) fn is_active_at_once(&self) -> bool {
+        self.default_active && matches!(self.exposure, Exposure::Direct | Exposure::ModelOnly)
     }
 
     /// Sets the callers that can reach the tool.
@@ -54,7 +90,7 @@ impl ToolRegistration {
     /// Sets the group of the tool.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
-        self.namespace = Some(namespace.into());
+        self.namespace = Some(json!({ "name": namespace.into() }));
         self
     }
 }

@@ -142,12 +142,14 @@ fn event() -> impl Strategy<Value = SessionEvent> {
             tool_call_id: call.id,
             tool_name: call.name,
             args: Arc::new(call.arguments),
+            parent_tool_call_id: None,
         }),
         (call(), output()).prop_map(|(call, partial_result)| SessionEvent::ToolExecutionUpdate {
             tool_call_id: call.id,
             tool_name: call.name,
             args: Arc::default(),
             partial_result,
+            parent_tool_call_id: None,
         }),
         (call(), output(), any::<bool>()).prop_map(|(call, result, is_error)| {
             SessionEvent::ToolExecutionEnd {
@@ -156,6 +158,7 @@ fn event() -> impl Strategy<Value = SessionEvent> {
                 result,
                 is_error,
                 duration_ms: Some(1234),
+                parent_tool_call_id: None,
             }
         }),
         Just(SessionEvent::AgentStart),
