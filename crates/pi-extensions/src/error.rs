@@ -67,15 +67,35 @@ pub(crate) struct ScriptError {
     pub(crate) stack: String,
 }
 
+/// Message of an error of code that was stopped.
+pub(crate) const STOPPED: &str = "stopped, because it ran for too long without a pause";
+
 impl ScriptError {
     /// Describes a thrown value.
     pub(crate) fn from_value<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
+        let error = Self::describe(ctx, value);
+        // The engine's own words for it, which no script can catch.
+        if error.message == "interrupted" {
+            return Self {
+                message: STOPPED.to_owned(),
+                stack: error.stack.replace("interrupted", STOPPED),
+            };
+        }
+        error
+    }
+
+    fn describe<'js>(ctx: &Ctx<'js>, value: &Value<'js>) -> Self {
         if let Some(object) = value.as_object()
             && let Ok(Some(message)) = object.get::<_, Option<String>>("message")
         {
             let stack = object.get::<_, Option<String>>("stack").ok().flatten().unwrap_or_default();
             let stack = if stack.is_empty() { message.clone() } else { stack };
             return Self { message, stack: stack.trim_end().to_owned() };
+        }
+        if let Some(symbol) = value.as_symbol() {
+            let name = symbol.description().ok().and_then(|name| name.get::<String>().ok());
+            let text = format!("Symbol({})", name.unwrap_or_default());
+            return Self { stack: text.clone(), message: text };
         }
         let text = rquickjs::Coerced::<String>::from_js(ctx, value.clone());
         let text = text.map_or_else(|_| "unknown error".to_owned(), |text| text.0);

@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::access::Access;
 use crate::engine::Engine;
-use crate::error::ScriptError;
+use crate::error::{STOPPED, ScriptError};
 use crate::host::{ExtensionId, Host, Outside, Report};
 use crate::host_process::{ProcessOptions, ProcessState};
 use crate::limits::Limits;
@@ -179,9 +179,9 @@ fn enter(engine: &Engine, host: &Host, limits: &Limits, task: impl FnOnce(&Ctx<'
     if let Some(files) = entered.interrupted {
         let owner = host.owner_of(&files);
         let seconds = limits.slice.as_secs_f32();
-        let message = format!("stopped after running for {seconds} s without a pause");
-        let place = files.first().map(|file| format!("{message}\n    at {file}"));
-        let error = ScriptError { stack: place.unwrap_or_else(|| message.clone()), message };
+        let message = STOPPED.to_owned();
+        let place = files.first().map(|file| format!("\n    at {file}")).unwrap_or_default();
+        let error = ScriptError { stack: format!("{message} ({seconds} s){place}"), message };
         host.report(Report {
             extension: owner.as_ref().map(|(_, path)| path.to_string()),
             event: "interrupted",

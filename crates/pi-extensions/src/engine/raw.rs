@@ -82,7 +82,8 @@ impl RunningContext {
     pub(crate) fn running_files(self) -> Vec<String> {
         // SAFETY: see the type; the handler runs inside a call into this context.
         let ctx = unsafe { Ctx::from_raw(self.0) };
-        let names = (0..64).map_while(|level| ctx.script_or_module_name(level));
+        // Native functions have no file.
+        let names = (0..64).filter_map(|level| ctx.script_or_module_name(level));
         names.filter_map(|name| name.to_string().ok()).collect()
     }
 }
