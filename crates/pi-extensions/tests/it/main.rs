@@ -7,3 +7,4 @@ mod kit;
 mod loading;
 mod process;
 mod trial;
+mod typebox;
