@@ -5,6 +5,7 @@
 //! one session replaces another.
 
 mod checkpointing;
+mod extensions;
 mod guarding;
 mod model;
 mod packages;
@@ -27,6 +28,8 @@ use pi_tools::{ConnectError, ExecutorSpec};
 use secrecy::SecretString;
 use serde_json::{Map, Value};
 
+pub(crate) use extensions::LoadedExtensions;
+pub use extensions::OpenExtension;
 pub use guarding::load_guard;
 pub use model::initial_session_model;
 pub(crate) use services::Services;
@@ -36,7 +39,7 @@ pub use trust::load_settings;
 pub use user_resources::load_resources;
 
 use crate::config::resolve_session_directory;
-use crate::extension::{Extension, ExtensionFailure, Extensions, NoUi, RunMode, Ui};
+use crate::extension::{Extension, ExtensionFailure, NoUi, RunMode, Ui};
 use crate::guard::{Approvals, Approver, GuardError};
 use crate::models::SelectModelError;
 use crate::omissions::Omission;
@@ -46,7 +49,6 @@ use crate::session::{AgentSession, SessionEvent, StartReason};
 use crate::session_selector::{SelectSessionError, SessionSelector};
 use crate::{Diagnostic, Environment};
 use services::Built;
-use trust::ask_trust;
 
 /// Decisions of a program about its agent. [`AgentOptions::new`] leaves everything to the user.
 #[derive(Clone)]
@@ -78,8 +80,11 @@ pub struct AgentOptions {
     pub resources: ResourceFlags,
     /// Trust in the files of the project; `None` leaves it to earlier decisions and settings.
     pub approve: Option<bool>,
-    /// Extensions, in load order.
+    /// Extensions of the program, in load order, before those of files.
     pub extensions: Vec<Arc<dyn Extension>>,
+    /// Opens the extension files of the user, the project and packages. Without it they are
+    /// reported as omissions.
+    pub open_extension: Option<OpenExtension>,
     /// The user interface.
     pub ui: Arc<dyn Ui>,
     /// The mode in which the program runs, as extensions see it.
@@ -132,6 +137,7 @@ impl AgentOptions {
             resources: ResourceFlags::default(),
             approve: None,
             extensions: Vec::new(),
+            open_extension: None,
             ui: Arc::new(NoUi),
             mode: RunMode::default(),
             supervisor: None,
@@ -214,14 +220,12 @@ pub struct Created {
 
 /// Creates an agent and starts its session.
 pub async fn create_agent_session(options: AgentOptions) -> Result<Created, NotCreated> {
-    let (extensions, failures) = Extensions::load(options.extensions.clone()).await;
-    let asked = ask_trust(&options, &extensions).await;
+    let (loaded, asked) = LoadedExtensions::before_trust(&options).await;
     let services = Services::load(&options, asked.trusted);
     let mut diagnostics = services.diagnostics();
     let omissions = services.omissions.clone();
     diagnostics.extend(asked.problems);
-    diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
-    match Box::pin(assemble(&options, services, extensions, &mut diagnostics)).await {
+    match Box::pin(assemble(&options, services, loaded, &mut diagnostics)).await {
         Ok((runtime, omissions)) => Ok(Created { runtime, diagnostics, omissions }),
         Err(error) => Err(NotCreated { error, diagnostics, omissions }),
     }
@@ -236,7 +240,7 @@ pub fn find_omissions(options: &AgentOptions) -> Vec<Omission> {
 async fn assemble(
     options: &AgentOptions,
     services: Services,
-    extensions: Extensions,
+    loaded: LoadedExtensions,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<(AgentRuntime, Vec<Omission>), CreateError> {
     services.check_restrictions()?;
@@ -267,10 +271,16 @@ async fn assemble(
     {
         log.append_name(name).map_err(SelectSessionError::from)?;
     }
-    let services = services.for_directory(log.cwd()).await;
+    let (services, loaded) = match services.for_directory(log.cwd()).await {
+        Some(others) => {
+            loaded.extensions.unload();
+            others
+        }
+        None => (services, loaded),
+    };
     let weak = WeakAgentRuntime::default();
     let Built { session, diagnostics: more, omissions, failures } =
-        services.build_first(log, &weak, extensions).await?;
+        services.build_first(log, &weak, loaded).await?;
     diagnostics.extend(more);
     diagnostics.extend(failures.iter().map(Diagnostic::from_failure));
     diagnostics.extend(damage(&session));

@@ -36,6 +36,9 @@ impl Diagnostic {
     /// Reports a failure of an extension.
     pub(crate) fn from_failure(failure: &crate::extension::ExtensionFailure) -> Self {
         let crate::extension::ExtensionFailure { extension, event, error, .. } = failure;
+        if event == "load" {
+            return Self::error(None, format!("Failed to load extension \"{extension}\": {error}"));
+        }
         Self::warning(None, format!("Extension error ({extension}) in {event}: {error}"))
     }
 

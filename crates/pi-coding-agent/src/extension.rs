@@ -74,6 +74,10 @@ pub trait Extension: Send + Sync {
     /// first event. Called again after a reload.
     fn bind(&self, _context: &ExtensionContext) {}
 
+    /// Ends what [`Extension::load`] began: loading failed, the session is replaced or ends, or its
+    /// extensions are reloaded. No other method is called after it, until it is loaded again.
+    fn unload(&self) {}
+
     /// Returns the number of handlers for an event or a question, by its name. Each is called on
     /// its own, so that a failure concerns one handler, and one sees what those before it decided.
     fn handlers(&self, _name: &str) -> usize {

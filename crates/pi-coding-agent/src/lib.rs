@@ -66,8 +66,9 @@ pub mod session;
 mod session_selector;
 
 pub use create::{
-    AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, ToolChange,
-    ToolChoice, ToolFilter, ToolSelection, UnknownToolError, create_agent_session, find_omissions,
+    AgentOptions, CreateError, Created, CustomModel, MixedToolEntries, NotCreated, OpenExtension,
+    ToolChange, ToolChoice, ToolFilter, ToolSelection, UnknownToolError, create_agent_session,
+    find_omissions,
 };
 pub use diagnostic::{Diagnostic, Severity};
 pub use environment::Environment;

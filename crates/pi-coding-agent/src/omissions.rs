@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::config::{SettingsStore, Trust, files_that_need_trust};
 use crate::resources::{ResourceFlags, Resources};
-use crate::{Diagnostic, Environment};
+use crate::{AgentOptions, Diagnostic, Environment};
 
 /// Number of names in a message; the others are only counted.
 const SHOWN: usize = 5;
@@ -23,7 +23,8 @@ const EXTENSIONS: &str = ".pi/extensions";
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Omission {
-    /// Extension files of the user, the trusted project or packages. This version loads none.
+    /// Extension files of the user, the trusted project or packages that failed to load, or all of
+    /// them in a program that loads none.
     Extensions {
         /// The files.
         files: Vec<PathBuf>,
@@ -88,7 +89,7 @@ impl fmt::Display for Omission {
         match self {
             Self::Extensions { files } => {
                 let are = if files.len() == 1 { "extension is" } else { "extensions are" };
-                write!(f, "{} {are} not loaded by this version: {}", files.len(), paths(files))
+                write!(f, "{} {are} not loaded: {}", files.len(), paths(files))
             }
             Self::McpServers { file, servers } => {
                 let are = if servers.len() == 1 { "server is" } else { "servers are" };
@@ -123,15 +124,16 @@ pub(crate) fn is_typescript_tool(name: &str) -> bool {
 /// Returns what a session with these settings and resources leaves out. `trust` is the decision
 /// about the project.
 pub(crate) fn find(
-    environment: &Environment,
+    options: &AgentOptions,
     settings: &SettingsStore,
     resources: &Resources,
-    flags: &ResourceFlags,
     trust: Trust,
 ) -> Vec<Omission> {
+    let (environment, flags) = (&options.environment, &options.resources);
     let mut omissions = Vec::new();
-    if !resources.extensions.is_empty() {
-        omissions.push(Omission::Extensions { files: resources.extensions.clone() });
+    if options.open_extension.is_none() && !resources.extensions.is_empty() {
+        let files = resources.extensions.iter().map(|file| file.path.clone()).collect();
+        omissions.push(Omission::Extensions { files });
     }
     if !flags.no_mcp {
         let project = settings.is_trusted().then(|| environment.project_directory());

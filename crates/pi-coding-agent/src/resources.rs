@@ -58,7 +58,9 @@ pub struct ResourceFlags {
     pub skills: Vec<String>,
     /// Additional templates: files or directories.
     pub prompts: Vec<String>,
-    /// Looks for no extensions.
+    /// Extensions: files or directories.
+    pub extensions: Vec<String>,
+    /// Loads no extensions but those in `extensions`.
     pub no_extensions: bool,
     /// Looks for no MCP servers.
     pub no_mcp: bool,
@@ -95,9 +97,8 @@ pub struct ResourceOptions {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Resources {
-    /// Extension files of the user, the trusted project and packages. This version does not load
-    /// them.
-    pub extensions: Vec<PathBuf>,
+    /// Extension files of this run, the trusted project, the user and packages, in load order.
+    pub extensions: Vec<SourceInfo>,
     /// Context files, from general to specific.
     pub context_files: Vec<ContextFile>,
     /// Skills with unique names.
@@ -158,8 +159,8 @@ impl Resources {
         if !options.flags.no_context_files {
             resources.context_files = context_files::load(&options.environment, diagnostics);
         }
-        let path = |candidate: Candidate, _: &mut Vec<Diagnostic>| Some(candidate.source.path);
-        resources.extensions = load_unique(Kind::Extensions, options, path, diagnostics);
+        let source = |candidate: Candidate, _: &mut Vec<Diagnostic>| Some(candidate.source);
+        resources.extensions = load_unique(Kind::Extensions, options, source, diagnostics);
         let loaded = load_unique(Kind::Skills, options, Skill::load, diagnostics);
         resources.skills = first_of_each_name(loaded, diagnostics, |s| (&s.name, &s.path));
         let loaded = load_unique(Kind::Prompts, options, PromptTemplate::load, diagnostics);
@@ -167,6 +168,12 @@ impl Resources {
         resources.system_prompt = system_files::system_prompt(options, diagnostics);
         resources.append_system_prompt = system_files::append_system_prompt(options, diagnostics);
         resources
+    }
+
+    /// Finds the extension files, and nothing else.
+    pub(crate) fn find_extensions(options: &ResourceOptions) -> Vec<SourceInfo> {
+        let source = |candidate: Candidate, _: &mut Vec<Diagnostic>| Some(candidate.source);
+        load_unique(Kind::Extensions, options, source, &mut Vec::new())
     }
 
     /// Returns the templates and skills as commands.

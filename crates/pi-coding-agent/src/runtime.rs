@@ -11,7 +11,7 @@ use pi_session::{ForkPosition, NewSession, Session, SessionError};
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
-use crate::create::Services;
+use crate::create::{LoadedExtensions, Services};
 use crate::extension::{
     BeforeFork, BeforeSwitch, DiscoverReason, Registry, ResourcesDiscover, SwitchReason,
 };
@@ -202,7 +202,7 @@ impl AgentRuntime {
         session.emit(SessionEvent::SessionShutdown { reason, target_session_file: None }).await;
         let services = self.services().reloaded();
         let mut problems = services.diagnostics();
-        let failures = session.extensions().reload().await;
+        let failures = session.extensions().reload(services.open_extensions()).await;
         session.bind_extensions();
         problems.extend(failures.iter().map(Diagnostic::from_failure));
         session.report(failures).await;
@@ -270,10 +270,26 @@ impl AgentRuntime {
         old.abort().await;
         let target_session_file = log.path().map(Path::to_owned);
         let previous = old.file();
-        // Built before anything is given up: if that fails, the old session continues.
-        let services = self.services().for_directory(log.cwd()).await;
-        let built = services.build_replacement(log, &self.downgrade()).await?;
+        // The extensions of the old session end before those of the new one are loaded: what they
+        // hold, such as a port, must be free.
         old.emit(SessionEvent::SessionShutdown { reason: shutdown, target_session_file }).await;
+        old.extensions().unload();
+        let services = self.services();
+        let (services, loaded) = match services.for_directory(log.cwd()).await {
+            Some(others) => others,
+            None => (services, LoadedExtensions::default()),
+        };
+        let built = match services.build_replacement(log, &self.downgrade(), loaded).await {
+            Ok(built) => built,
+            Err(error) => {
+                // The old session continues.
+                let failures = old.extensions().reload(self.services().open_extensions()).await;
+                old.bind_extensions();
+                old.report(failures).await;
+                self.start(&old, StartReason::Resume, None).await;
+                return Err(error.into());
+            }
+        };
         old.stop_cache_warming();
         old.set_runtime_subscribers(None);
         let new = built.session;

@@ -8,17 +8,18 @@ mod output;
 mod tool;
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use pi_coding_agent::extension::{
     Answer, Extension, ExtensionApi, ExtensionContext, ExtensionError, LoadReason, Question, Reply,
 };
+use pi_coding_agent::resources::SourceInfo;
 use pi_coding_agent::session::SessionEvent;
 use rquickjs::IntoJs as _;
 
 use crate::error::ScriptError;
 use crate::host::{ExtensionId, Loaded};
+use crate::hosting::ExtensionHost;
 use crate::thread::JsThread;
 use crate::value::Json;
 
@@ -34,9 +35,12 @@ pub(crate) fn is_progress(event: &str) -> bool {
 /// An extension file on a JavaScript thread.
 #[derive(Debug)]
 pub struct JsExtension {
-    thread: JsThread,
+    host: ExtensionHost,
+    /// Set when the extension is loaded.
+    thread: OnceLock<JsThread>,
     id: ExtensionId,
     path: Arc<str>,
+    source: SourceInfo,
     listeners: Listeners,
 }
 
@@ -61,9 +65,15 @@ impl Listeners {
 }
 
 impl JsExtension {
-    pub(crate) fn new(thread: JsThread, id: ExtensionId, path: &Path) -> Self {
-        let path = path.to_string_lossy().into_owned().into();
-        Self { thread, id, path, listeners: Listeners::default() }
+    pub(crate) fn new(host: ExtensionHost, id: ExtensionId, source: &SourceInfo) -> Self {
+        let path = source.path.to_string_lossy().into_owned().into();
+        let (thread, source) = (OnceLock::new(), source.clone());
+        Self { host, thread, id, path, source, listeners: Listeners::default() }
+    }
+
+    /// Returns the thread of a loaded extension.
+    fn thread(&self) -> Result<&JsThread, ExtensionError> {
+        self.thread.get().ok_or_else(|| ExtensionError::new("the extension is not loaded"))
     }
 
     /// Calls a handler of an event and returns what it answered.
@@ -75,7 +85,7 @@ impl JsExtension {
         context: &ExtensionContext,
     ) -> Result<Json, ExtensionError> {
         let (id, context) = (self.id, context.clone());
-        let called = self.thread.call(id, "handle", move |ctx, host| {
+        let called = self.thread()?.call(id, "handle", move |ctx, host| {
             host.set_context(id, context);
             let payload = Json(payload).into_js(ctx)?;
             Ok(vec![id.into_js(ctx)?, name.into_js(ctx)?, handler.into_js(ctx)?, payload])
@@ -93,16 +103,38 @@ impl Extension for JsExtension {
         Box::pin(async move {
             self.listeners.clear();
             let (id, path, api) = (self.id, Arc::clone(&self.path), api.clone());
-            let (listeners, thread) = (self.listeners.clone(), self.thread.downgrade());
-            let loaded = self.thread.call::<()>(id, "load", move |ctx, host| {
-                let loaded =
-                    Loaded { path: Arc::clone(&path), api, listeners, thread, context: None };
+            let thread = self.host.thread().map_err(ExtensionError::with_source)?;
+            let thread = self.thread.get_or_init(|| thread);
+            let (listeners, weak) = (self.listeners.clone(), thread.downgrade());
+            let source = self.source.clone();
+            let loaded = thread.call::<()>(id, "load", move |ctx, host| {
+                let path = Arc::clone(&path);
+                let loaded = Loaded {
+                    path: Arc::clone(&path),
+                    source,
+                    api,
+                    listeners,
+                    thread: weak,
+                    context: None,
+                };
                 host.set_extension(id, loaded);
                 let is_reload = reason == LoadReason::Reload;
                 Ok(vec![id.into_js(ctx)?, path.as_ref().into_js(ctx)?, is_reload.into_js(ctx)?])
             });
             loaded.await.map_err(failure)
         })
+    }
+
+    fn unload(&self) {
+        let id = self.id;
+        self.listeners.clear();
+        if let Some(thread) = self.thread.get() {
+            thread.post(move |ctx, host| {
+                // Nothing in it can fail but the memory.
+                let _ = id.into_js(ctx).and_then(|id| host.call_entry(ctx, "unload", vec![id]));
+                host.remove_extension(id);
+            });
+        }
     }
 
     fn handlers(&self, name: &str) -> usize {

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use pi_coding_agent::extension::{ExtensionApi, ExtensionContext};
+use pi_coding_agent::resources::SourceInfo;
 use rquickjs::function::Args;
 use rquickjs::{Ctx, FromJs, Function, IntoJs, Object, Persistent, Promise, Value};
 use tokio::runtime::Handle;
@@ -60,6 +61,7 @@ pub(crate) struct Outside {
 /// An extension of this thread.
 pub(crate) struct Loaded {
     pub(crate) path: Arc<str>,
+    pub(crate) source: SourceInfo,
     pub(crate) api: ExtensionApi,
     pub(crate) listeners: Listeners,
     pub(crate) thread: WeakJsThread,
@@ -140,6 +142,11 @@ impl Host {
     /// Adds an extension, or replaces what is known of it when it is loaded again.
     pub(crate) fn set_extension(&self, id: ExtensionId, loaded: Loaded) {
         self.extensions.borrow_mut().insert(id, loaded);
+    }
+
+    /// Forgets an extension.
+    pub(crate) fn remove_extension(&self, id: ExtensionId) {
+        self.extensions.borrow_mut().remove(&id);
     }
 
     /// Sets the surroundings of the calls of an extension.

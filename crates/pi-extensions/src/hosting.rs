@@ -1,10 +1,11 @@
-//! The host of a program: threads, and the extensions on them.
+//! The host of a program: a thread, and the extensions on it.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use pi_coding_agent::extension::Extension;
+use pi_coding_agent::resources::SourceInfo;
 
 use crate::access::Access;
 use crate::extension::JsExtension;
@@ -23,7 +24,7 @@ pub struct HostOptions {
     pub process: ProcessOptions,
     /// Directory of compiled code; `None` keeps nothing.
     pub cache: Option<PathBuf>,
-    /// Receives errors that no call returns, such as those of timers.
+    /// Receives errors that no call returns while there is no session, such as those of timers.
     pub reporter: Arc<dyn Fn(Report) + Send + Sync>,
 }
 
@@ -33,28 +34,45 @@ impl std::fmt::Debug for HostOptions {
     }
 }
 
-/// Opens extension files. The extensions share one runtime.
+/// Opens extension files. The extensions share one runtime, which starts with the first of them.
+/// Clones are the same host.
+#[derive(Debug, Clone)]
+pub struct ExtensionHost(Arc<Shared>);
+
 #[derive(Debug)]
-pub struct ExtensionHost {
-    thread: JsThread,
+struct Shared {
+    options: HostOptions,
+    thread: Mutex<Option<JsThread>>,
     next: AtomicU32,
 }
 
 impl ExtensionHost {
-    /// Starts a host. Called within the tokio runtime of the session.
-    pub fn start(options: HostOptions) -> std::io::Result<Self> {
-        let HostOptions { limits, process, cache, reporter } = options;
-        let access = Access::default();
-        let thread = JsThread::start(ThreadOptions { limits, access, process, cache, reporter })?;
-        Ok(Self { thread, next: AtomicU32::new(1) })
+    /// Creates a host. Nothing runs yet.
+    pub fn new(options: HostOptions) -> Self {
+        let (thread, next) = (Mutex::default(), AtomicU32::new(1));
+        Self(Arc::new(Shared { options, thread, next }))
     }
 
-    /// Returns the extension of a file. The file is read when the extension is loaded.
-    pub fn open(&self, path: &Path) -> Arc<dyn Extension> {
-        if is_manifest(path) {
-            return Arc::new(ProcessExtension::new(path));
+    /// Returns the extension of a file, a new one for each session. The file is read when the
+    /// extension is loaded.
+    pub fn open(&self, source: &SourceInfo) -> Arc<dyn Extension> {
+        if is_manifest(&source.path) {
+            return Arc::new(ProcessExtension::new(&source.path));
         }
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
-        Arc::new(JsExtension::new(self.thread.clone(), id, path))
+        let id = self.0.next.fetch_add(1, Ordering::Relaxed);
+        Arc::new(JsExtension::new(self.clone(), id, source))
+    }
+
+    /// Returns the thread; the first call starts it. Called within the tokio runtime of the session.
+    pub(crate) fn thread(&self) -> std::io::Result<JsThread> {
+        let mut slot = self.0.thread.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = &*slot {
+            return Ok(thread.clone());
+        }
+        let HostOptions { limits, process, cache, reporter } = self.0.options.clone();
+        let access = Access::default();
+        let thread = JsThread::start(ThreadOptions { limits, access, process, cache, reporter })?;
+        *slot = Some(thread.clone());
+        Ok(thread)
     }
 }

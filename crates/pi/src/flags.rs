@@ -37,8 +37,6 @@ pub(crate) struct Flag {
     pub(crate) help: &'static str,
     /// Further sentences for the man page; may be empty.
     pub(crate) details: &'static str,
-    /// Set if the option is not implemented yet: what to do instead.
-    pub(crate) unavailable: Option<&'static str>,
 }
 
 /// The value that an option takes.
@@ -143,7 +141,6 @@ impl Flag {
             group,
             help,
             details: "",
-            unavailable: None,
         }
     }
 
@@ -187,10 +184,6 @@ impl Flag {
         Self { details, ..self }
     }
 
-    pub(crate) const fn unavailable(self, instead: &'static str) -> Self {
-        Self { unavailable: Some(instead), ..self }
-    }
-
     /// Returns the names and the value as the help shows them: `-p, --print [MESSAGE]`.
     pub(crate) fn usage(&self) -> String {
         let short = self.short.map(|short| format!("-{short}, ")).unwrap_or_default();
@@ -207,9 +200,6 @@ impl Flag {
         let mut text = format!("{}.", self.help);
         if !self.details.is_empty() {
             text.push_str(&format!(" {}", self.details));
-        }
-        if let Some(instead) = self.unavailable {
-            text.push_str(&format!(" Not available yet. {instead}"));
         }
         if let Some(choices) = self.unnamed_choices() {
             text.push_str(&format!(" One of {choices}."));

@@ -13,6 +13,7 @@ mod commands;
 mod crash;
 mod environment;
 mod exit;
+mod extensions;
 mod flags;
 mod hints;
 mod interactive;

@@ -133,7 +133,7 @@ pub struct Settings {
     /// Packages of resources.
     #[schemars(with = "Option<Vec<choices::PackageSource>>")]
     pub(crate) packages: Option<Vec<PackageSource>>,
-    /// Extension files and directories. This version does not load extensions, and reports them.
+    /// Extension files and directories.
     pub extensions: Option<Vec<String>>,
     /// Skill files and directories.
     pub skills: Option<Vec<String>>,

@@ -1,5 +1,6 @@
 //! The guard of a session, from settings, rule files and who is there to be asked.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pi_guard::secrets::Secrets;
@@ -13,6 +14,7 @@ use super::trust::load_settings;
 use super::{AgentOptions, CreateError};
 use crate::config::Settings;
 use crate::config::settings::{ApprovalPolicy, Profile};
+use crate::extension::ExtensionFailure;
 use crate::guard::{
     Approvals, Approver, Guard, GuardError, GuardPlan, Reviewer, RulesError, UiApprover, rules,
 };
@@ -46,13 +48,30 @@ impl Services {
         if let Some(problem) = store.guard_error() {
             return Err(GuardError::Settings(problem.clone()));
         }
-        let profile = GuardPlan::new(store.settings(), &self.options.environment).profile;
+        drop(store);
         let missing = |omission: &&Omission| omission.is_safeguard() && !omission.is_deliberate();
         match self.omissions.iter().find(missing) {
-            Some(omission) if profile != Profile::Explore => {
-                Err(GuardError::Omitted { profile, omission: omission.clone() })
-            }
-            _ => Ok(()),
+            Some(omission) => self.check_omission(omission.clone()),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that all extensions are loaded, in a profile that restricts.
+    pub(super) fn check_loaded(&self, failures: &[ExtensionFailure]) -> Result<(), GuardError> {
+        let files: Vec<PathBuf> = failures.iter().map(|one| one.extension.clone().into()).collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        self.check_omission(Omission::Extensions { files })
+    }
+
+    /// Refuses an omission that may be a restriction, in a profile that restricts.
+    fn check_omission(&self, omission: Omission) -> Result<(), GuardError> {
+        let settings = self.settings();
+        let profile = GuardPlan::new(settings.settings(), &self.options.environment).profile;
+        match profile {
+            Profile::Explore => Ok(()),
+            profile => Err(GuardError::Omitted { profile, omission }),
         }
     }
 

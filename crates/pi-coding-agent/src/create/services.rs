@@ -10,13 +10,14 @@ use pi_tools::toolset;
 use serde_json::{Map, Value};
 
 use super::checkpointing;
+use super::extensions::{LoadedExtensions, open_all};
 use super::model::choose_model;
 use super::session_settings::session_settings;
-use super::trust::{ask_trust, load_settings};
+use super::trust::load_settings;
 use super::user_resources::load_resources;
 use super::{AgentOptions, CreateError};
 use crate::config::{AuthStore, Settings, SettingsStore};
-use crate::extension::{DiscoveredResources, ExtensionFailure, Extensions};
+use crate::extension::{DiscoveredResources, Extension, ExtensionFailure};
 use crate::guard::{Guarded, ToolOrigin};
 use crate::models::{ModelRegistry, ModelsFile};
 use crate::omissions::{self, Omission};
@@ -74,8 +75,7 @@ impl Services {
         let resources = load_resources(environment, &settings, &options.resources);
         problems.extend(settings.diagnostics());
         problems.extend(resources.diagnostics.iter().cloned());
-        let omissions =
-            omissions::find(environment, &settings, &resources, &options.resources, trust);
+        let omissions = omissions::find(options, &settings, &resources, trust);
         Self {
             options: Arc::new(options.clone()),
             settings: Arc::new(Mutex::new(settings)),
@@ -87,18 +87,23 @@ impl Services {
         }
     }
 
-    /// Returns the services of another working directory.
-    pub(crate) async fn for_directory(&self, cwd: &Path) -> Self {
+    /// Returns the services of another working directory, and the extensions that were loaded to
+    /// decide on its trust. Returns `None` for the directory of these services.
+    pub(crate) async fn for_directory(&self, cwd: &Path) -> Option<(Self, LoadedExtensions)> {
         if cwd == self.options.environment.cwd || !cwd.is_dir() {
-            return self.clone();
+            return None;
         }
         let environment = Environment { cwd: cwd.to_owned(), ..self.options.environment.clone() };
         let options = AgentOptions { environment, ..(*self.options).clone() };
-        let (extensions, _) = Extensions::load(options.extensions.clone()).await;
-        let asked = ask_trust(&options, &extensions).await;
+        let (loaded, asked) = LoadedExtensions::before_trust(&options).await;
         let mut services = Self::load(&options, asked.trusted);
         services.problems.extend(asked.problems);
-        services
+        Some((services, loaded))
+    }
+
+    /// Opens all extensions anew, for a reload.
+    pub(crate) fn open_extensions(&self) -> Vec<Arc<dyn Extension>> {
+        open_all(&self.options, &self.resources.extensions)
     }
 
     /// Reads all files anew. Keys that were given on the command line stay.
@@ -131,9 +136,8 @@ impl Services {
     /// Returns what a session with these options leaves out, without building one.
     pub(super) fn load_omissions(options: &AgentOptions) -> Vec<Omission> {
         let (settings, trust) = load_settings(options, None, &mut Vec::new());
-        let environment = &options.environment;
-        let resources = load_resources(environment, &settings, &options.resources);
-        omissions::find(environment, &settings, &resources, &options.resources, trust)
+        let resources = load_resources(&options.environment, &settings, &options.resources);
+        omissions::find(options, &settings, &resources, trust)
     }
 
     pub(super) fn settings(&self) -> MutexGuard<'_, SettingsStore> {
@@ -164,9 +168,9 @@ impl Services {
         &self,
         log: Session,
         runtime: &WeakAgentRuntime,
-        extensions: Extensions,
+        loaded: LoadedExtensions,
     ) -> Result<Built, CreateError> {
-        Box::pin(self.build(log, Occasion::Startup, runtime, extensions)).await
+        Box::pin(self.build(log, Occasion::Startup, runtime, loaded)).await
     }
 
     /// Builds a session that replaces another.
@@ -174,12 +178,9 @@ impl Services {
         &self,
         log: Session,
         runtime: &WeakAgentRuntime,
+        loaded: LoadedExtensions,
     ) -> Result<Built, CreateError> {
-        let (extensions, failures) = Extensions::load(self.options.extensions.clone()).await;
-        let building = self.build(log, Occasion::Replacement, runtime, extensions);
-        let mut built = Box::pin(building).await?;
-        built.failures.extend(failures);
-        Ok(built)
+        Box::pin(self.build(log, Occasion::Replacement, runtime, loaded)).await
     }
 
     async fn build(
@@ -187,9 +188,12 @@ impl Services {
         mut log: Session,
         occasion: Occasion,
         runtime: &WeakAgentRuntime,
-        mut extensions: Extensions,
+        mut loaded: LoadedExtensions,
     ) -> Result<Built, CreateError> {
         self.check_restrictions()?;
+        loaded.load(&self.options, &self.resources.extensions).await;
+        let LoadedExtensions { mut extensions, mut failures, .. } = loaded;
+        self.check_loaded(&failures)?;
         let settings = self.settings().settings().clone();
         let outline = match log.is_empty() {
             true => None,
@@ -220,11 +224,11 @@ impl Services {
             let tools = tools.into_iter();
             tools.map(|tool| Guarded::wrap(tool, &guard, &workspace, origin)).collect::<Vec<_>>()
         };
-        let unknown = self.unknown_tools(&options, &settings)?;
+        let has_extensions = extensions.registry().has_extensions();
+        let unknown = self.unknown_tools(&options, &settings, has_extensions)?;
         let builtin = guarded(toolset::all(&workspace), ToolOrigin::Builtin);
         let custom = guarded(options.custom_tools.clone(), ToolOrigin::External);
         let tools = options.tools.choose(builtin, custom, &settings);
-        let mut failures = Vec::new();
         let mut diagnostics = chosen.diagnostics;
         match checkpointing::of_session(&options, &settings, &workspace, &log) {
             Ok(Some(checkpoints)) => {
@@ -234,7 +238,7 @@ impl Services {
                     Box::pin(async move { taking.before_call(&effects).await })
                 }));
                 let extension = Arc::new(checkpointing::extension(checkpoints));
-                failures.extend(extensions.add(extension).await);
+                failures.extend(extensions.add_builtin(extension).await);
             }
             Ok(None) => {}
             Err(reason) => diagnostics.push(Diagnostic::warning(None, reason.to_string())),
@@ -267,8 +271,9 @@ impl Services {
         &self,
         options: &AgentOptions,
         settings: &Settings,
+        has_extensions: bool,
     ) -> Result<Vec<Omission>, CreateError> {
-        if !options.extensions.is_empty() {
+        if has_extensions {
             return Ok(Vec::new());
         }
         let builtin = toolset::BUILTIN_TOOLS.iter().map(|tool| tool.name.to_owned());

@@ -21,10 +21,7 @@ pub(super) struct AskedTrust {
 pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -> AskedTrust {
     let environment = &options.environment;
     let mut asked = AskedTrust::default();
-    if options.approve.is_some()
-        || !extensions.registry().is_answered(QuestionKind::ProjectTrust)
-        || !needs_trust(&environment.cwd, environment.home.as_deref())
-    {
+    if !extensions.registry().is_answered(QuestionKind::ProjectTrust) || !is_open(options) {
         return asked;
     }
     let context = ExtensionContext::new(
@@ -49,6 +46,12 @@ pub(super) async fn ask_trust(options: &AgentOptions, extensions: &Extensions) -
         }
     }
     asked
+}
+
+/// Returns true if trust in the project is a question.
+pub(super) fn is_open(options: &AgentOptions) -> bool {
+    let environment = &options.environment;
+    options.approve.is_none() && needs_trust(&environment.cwd, environment.home.as_deref())
 }
 
 /// Loads the settings of the user, and those of the project if it is trusted. Returns them with the

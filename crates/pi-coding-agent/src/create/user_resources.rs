@@ -9,16 +9,17 @@ use serde_json::Value;
 use super::packages;
 use super::services::Services;
 use super::session_settings::stream_options;
-use crate::Environment;
 use crate::config::{Settings, SettingsScope, SettingsStore};
 use crate::extension::NotifyKind;
 use crate::guard::Guard;
 use crate::resources::{
-    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SystemPromptOptions, ToolPrompt,
+    ResourceFlags, ResourceOptions, ResourceSettings, Resources, SourceInfo, SystemPromptOptions,
+    ToolPrompt,
 };
 use crate::session::{
     CommandInfo, CommandSource, ExpandFn, LoadedResources, PromptFn, SaveSettingFn, SettingChange,
 };
+use crate::{Diagnostic, Environment};
 
 /// Loads the resources that an agent with these settings finds.
 pub fn load_resources(
@@ -26,6 +27,28 @@ pub fn load_resources(
     settings: &SettingsStore,
     flags: &ResourceFlags,
 ) -> Resources {
+    let mut missing = Vec::new();
+    let mut resources =
+        Resources::load(&resource_options(environment, settings, flags, &mut missing));
+    resources.diagnostics.extend(missing);
+    resources
+}
+
+/// Returns the extension files that an agent with these settings finds.
+pub(super) fn find_extensions(
+    environment: &Environment,
+    settings: &SettingsStore,
+    flags: &ResourceFlags,
+) -> Vec<SourceInfo> {
+    Resources::find_extensions(&resource_options(environment, settings, flags, &mut Vec::new()))
+}
+
+fn resource_options(
+    environment: &Environment,
+    settings: &SettingsStore,
+    flags: &ResourceFlags,
+    missing: &mut Vec<Diagnostic>,
+) -> ResourceOptions {
     let lists = |scope| {
         let settings: Settings = settings.scope(scope);
         ResourceSettings {
@@ -34,17 +57,14 @@ pub fn load_resources(
             prompts: settings.prompts.unwrap_or_default(),
         }
     };
-    let mut missing = Vec::new();
-    let mut resources = Resources::load(&ResourceOptions {
+    ResourceOptions {
         environment: environment.clone(),
         trusted: settings.is_trusted(),
         user: lists(SettingsScope::User),
         project: lists(SettingsScope::Project),
-        packages: packages::installed(environment, settings, &mut missing),
+        packages: packages::installed(environment, settings, missing),
         flags: flags.clone(),
-    });
-    resources.diagnostics.extend(missing);
-    resources
+    }
 }
 
 impl Services {

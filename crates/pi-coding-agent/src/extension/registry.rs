@@ -239,6 +239,25 @@ impl Registry {
         found.item.stream.clone()
     }
 
+    /// Returns the loaded extensions in order.
+    pub(crate) fn extensions(&self) -> Vec<Arc<dyn Extension>> {
+        self.contents().extensions.clone()
+    }
+
+    /// Sorts extensions and what they registered by the order of their paths. Others come last.
+    pub(crate) fn sort(&self, order: &[String]) {
+        let rank = |path: &str| order.iter().position(|other| other == path).unwrap_or(order.len());
+        let mut contents = self.contents();
+        contents.extensions.sort_by_key(|one| rank(one.path()));
+        contents.tools.sort_by_key(|item| rank(&item.owner));
+        contents.commands.sort_by_key(|item| rank(&item.owner));
+        contents.flags.sort_by_key(|item| rank(&item.owner));
+        contents.providers.sort_by_key(|item| rank(&item.owner));
+        contents.renderers.sort_by_key(|item| rank(&item.owner));
+        contents.completions.sort_by_key(|item| rank(&item.owner));
+        contents.changed();
+    }
+
     /// Returns true if an extension is loaded.
     pub(crate) fn has_extensions(&self) -> bool {
         !self.contents().extensions.is_empty()

@@ -55,8 +55,8 @@ pub struct Asked<Q: Ask> {
 /// The extensions of a session.
 #[derive(Clone, Default)]
 pub struct Extensions {
-    /// All extensions, those that failed to load included: a reload tries them again.
-    all: Vec<Arc<dyn Extension>>,
+    /// Extensions of the session itself, which a reload keeps.
+    builtins: Vec<Arc<dyn Extension>>,
     registry: Registry,
     limit: Option<Duration>,
 }
@@ -74,17 +74,25 @@ impl Extensions {
 
     /// Loads one more extension. Returns the failure if it cannot be loaded.
     pub async fn add(&mut self, extension: Arc<dyn Extension>) -> Option<ExtensionFailure> {
-        self.all.push(Arc::clone(&extension));
         load_one(extension, &self.registry, self.standard_limit(), LoadReason::Session).await
     }
 
-    /// Loads all extensions anew. Everything they registered before is dropped.
-    pub(crate) async fn reload(&self) -> Vec<ExtensionFailure> {
+    /// Loads an extension of the session itself, which a reload keeps.
+    pub(crate) async fn add_builtin(
+        &mut self,
+        extension: Arc<dyn Extension>,
+    ) -> Option<ExtensionFailure> {
+        self.builtins.push(Arc::clone(&extension));
+        self.add(extension).await
+    }
+
+    /// Replaces all extensions. Everything that they registered is dropped.
+    pub(crate) async fn reload(&self, new: Vec<Arc<dyn Extension>>) -> Vec<ExtensionFailure> {
         let fresh = Registry::default();
         let mut failures = Vec::new();
-        for extension in &self.all {
+        self.unload();
+        for extension in new.into_iter().chain(self.builtins.iter().cloned()) {
             let limit = self.standard_limit();
-            let extension = Arc::clone(extension);
             failures.extend(load_one(extension, &fresh, limit, LoadReason::Reload).await);
         }
         self.registry.replace_with(&fresh);
@@ -96,6 +104,18 @@ impl Extensions {
         for extension in self.registry.receiving(false) {
             extension.bind(&context.for_extension(extension.path()));
         }
+    }
+
+    /// Unloads all extensions: their session has ended or is reloaded.
+    pub(crate) fn unload(&self) {
+        for extension in self.registry.extensions() {
+            extension.unload();
+        }
+    }
+
+    /// Returns true if this extension is loaded.
+    pub(crate) fn contains(&self, extension: &Arc<dyn Extension>) -> bool {
+        self.registry.extensions().iter().any(|other| Arc::ptr_eq(other, extension))
     }
 
     /// Sets the time that one extension may take to answer, if its question is limited.
@@ -235,6 +255,7 @@ async fn load_one(
         }
         Err(error) => {
             registry.remove_owner(path);
+            extension.unload();
             Some(ExtensionFailure::new(path, "load", &error))
         }
     }

@@ -1,5 +1,6 @@
-//! Finding extensions, skills and templates, in order of precedence: settings and directories of the project,
-//! those of the user, packages (those of the project first), and files of this run.
+//! Finding extensions, skills and templates, in order of precedence: settings and directories of the
+//! project, those of the user, packages (those of the project first). Files of this run come last;
+//! extensions of this run first.
 
 use std::path::{Path, PathBuf};
 
@@ -77,6 +78,9 @@ pub(super) fn candidates(
         Kind::Prompts => options.flags.no_prompts,
     };
     let mut found = Vec::new();
+    if kind == Kind::Extensions {
+        found.extend(from_flags(kind, options, diagnostics));
+    }
     if !off {
         let home = environment.home.as_ref().map(|home| home.join(".agents"));
         if options.trusted {
@@ -108,7 +112,9 @@ pub(super) fn candidates(
             }
         }
     }
-    found.extend(from_flags(kind, options, diagnostics));
+    if kind != Kind::Extensions {
+        found.extend(from_flags(kind, options, diagnostics));
+    }
     found
 }
 
@@ -193,7 +199,7 @@ fn from_flags(
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Vec<Candidate> {
     let flags = match kind {
-        Kind::Extensions => return Vec::new(),
+        Kind::Extensions => &options.flags.extensions,
         Kind::Skills => &options.flags.skills,
         Kind::Prompts => &options.flags.prompts,
     };
@@ -202,8 +208,18 @@ fn from_flags(
         let path = normalize(&options.environment.expand(flag, &options.environment.cwd));
         match named_files(kind, &path, Depth::Top) {
             Ok((files, named)) => {
-                let sources = files.iter().map(|file| SourceInfo::flag(file));
+                let sources = files.iter().map(|file| match kind {
+                    Kind::Extensions => SourceInfo::extension_flag(file),
+                    _ => SourceInfo::flag(file),
+                });
                 found.extend(sources.map(|source| Candidate { source, named }));
+            }
+            Err(_) if kind == Kind::Extensions => {
+                let path = path.display();
+                let message = format!(
+                    "Failed to load extension \"{path}\": Extension path does not exist: {path}"
+                );
+                diagnostics.push(Diagnostic::error(None, message));
             }
             Err(problem) => {
                 let message = format!("the {} `{flag}` cannot be loaded: {problem}", kind.noun());

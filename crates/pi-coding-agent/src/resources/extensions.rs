@@ -1,7 +1,5 @@
 //! Finding extension files, by the rules of the TypeScript pi: one level of TypeScript and
 //! JavaScript files, and subdirectories that are packages or have an index file.
-//!
-//! The files are only found, to report that they are not loaded.
 
 use std::path::{Path, PathBuf};
 

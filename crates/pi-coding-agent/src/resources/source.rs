@@ -32,8 +32,8 @@ pub enum ResourceOrigin {
 pub struct SourceInfo {
     /// Path of the file.
     pub path: PathBuf,
-    /// `auto` for a discovered file, `local` for one that a setting or a flag names, else the source
-    /// of the package in the settings.
+    /// `auto` for a discovered file, `local` for one that a setting or a flag names, `cli` for an
+    /// extension that a flag names, else the source of the package in the settings.
     pub source: String,
     /// Owner of the resource.
     pub scope: ResourceScope,
@@ -58,6 +58,11 @@ impl SourceInfo {
     /// Creates the origin of a file that a flag names.
     pub(super) fn flag(path: &Path) -> Self {
         Self::new(path, "local", ResourceScope::Temporary, ResourceOrigin::TopLevel, path.parent())
+    }
+
+    /// Creates the origin of an extension that a flag names.
+    pub(super) fn extension_flag(path: &Path) -> Self {
+        Self::new(path, "cli", ResourceScope::Temporary, ResourceOrigin::TopLevel, path.parent())
     }
 
     /// Creates the origin of a file in a package.

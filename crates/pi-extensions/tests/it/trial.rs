@@ -87,13 +87,12 @@ impl Setup {
     pub(crate) async fn start(self) -> Trial {
         let reports: Arc<Mutex<Vec<Report>>> = Arc::default();
         let received = Arc::clone(&reports);
-        let host = ExtensionHost::start(HostOptions {
+        let host = ExtensionHost::new(HostOptions {
             limits: self.limits,
             process: self.process,
             cache: None,
             reporter: Arc::new(move |report| received.lock().unwrap().push(report)),
-        })
-        .unwrap();
+        });
         let environment =
             Environment::new(self.root.path().join("project"), self.root.path().join("home/agent"));
         let mut options = AgentOptions::new(environment);
@@ -101,7 +100,10 @@ impl Setup {
         options.session = SessionSelector::InMemory;
         options.custom_model =
             Some(CustomModel::new(Arc::new(model.clone()), Arc::new(Faux::model())));
-        options.extensions = self.extensions.iter().map(|path| host.open(path)).collect();
+        let paths = self.extensions.iter().map(|path| path.display().to_string());
+        options.resources.extensions = paths.collect();
+        let opener = host.clone();
+        options.open_extension = Some(Arc::new(move |source| opener.open(source)));
         (self.change)(&mut options);
         let created = create_agent_session(options).await.unwrap();
         Trial {

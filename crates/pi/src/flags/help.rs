@@ -105,9 +105,6 @@ fn flag(text: &mut String, flag: &Flag) {
     if flag.repeats {
         help.push_str(" (repeatable)");
     }
-    if flag.unavailable.is_some() {
-        help.push_str(" (not available yet)");
-    }
     item(text, &usage, &help);
 }
 

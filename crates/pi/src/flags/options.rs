@@ -31,7 +31,6 @@ use Set::{Checked, Maybe, Switch, Value};
 pub(super) const LEVELS: &[&str] = &["off", "minimal", "low", "medium", "high", "xhigh", "max"];
 const MODES: &[&str] = &["text", "json", "rpc"];
 const SCREENS: &[&str] = &["regular", "fullscreen"];
-const NO_EXTENSIONS: &str = "This version does not support extensions; omit the option.";
 
 pub(super) const fn option(flag: Flag, set: Set) -> Setting {
     Setting { flag, set }
@@ -239,7 +238,11 @@ const OPTIONS: &[Setting] = &[
         Switch(|a| a.no_context_files = true),
     ),
     option(
-        Flag::new("extension", Resources, "Load an extension").short("e").takes("SOURCE").files().repeats().unavailable(NO_EXTENSIONS),
+        Flag::new("extension", Resources, "Load an extension: a file or a directory")
+            .short("e")
+            .takes("PATH")
+            .files()
+            .repeats(),
         Value(|a, source| a.extensions.paths.push(source)),
     ),
     option(

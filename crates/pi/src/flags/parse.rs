@@ -96,10 +96,7 @@ pub(crate) fn parse(words: Vec<String>) -> Result<Request, Invalid> {
         return Err(Invalid { errors, path: Vec::new() });
     }
     arguments.warnings.extend(arguments.without_effect());
-    Ok(match unavailable(&arguments) {
-        Some(text) => Request::Unavailable(text),
-        None => Request::Run(Box::new(arguments)),
-    })
+    Ok(Request::Run(Box::new(arguments)))
 }
 
 /// Returns the command that a word is one mistake away from. Such a word would otherwise be sent to
@@ -114,14 +111,6 @@ fn unknown_long(name: &str) -> String {
     let known = all().map(|option| option.flag.long);
     let hint = suggest::nearest(name, known).map(|near| format!("; did you mean --{near}?"));
     format!("Unknown option: --{name}{}", hint.unwrap_or_default())
-}
-
-/// Returns the message for the first option that is not implemented yet.
-fn unavailable(arguments: &Arguments) -> Option<String> {
-    let given = [("extension", !arguments.extensions.paths.is_empty())];
-    let (name, _) = given.into_iter().find(|(_, given)| *given)?;
-    let flag = all().map(|option| &option.flag).find(|flag| flag.long == name)?;
-    Some(format!("--{name} is not available yet. {}", flag.unavailable?))
 }
 
 /// Parses the options of a run. Returns the arguments and all errors.

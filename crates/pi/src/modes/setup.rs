@@ -16,6 +16,7 @@ use pi_tools::supervisor::Supervisor;
 use crate::arguments::Arguments;
 use crate::commands::failure::guard_exit;
 use crate::exit::{Exit, fail, fail_with_hint, note};
+use crate::extensions;
 use crate::hints::Hint as _;
 
 /// A new agent, and what the user is told about it.
@@ -141,7 +142,9 @@ pub(crate) fn options(arguments: &Arguments, environment: Environment) -> AgentO
     options.thinking_level = arguments.thinking;
     options.models.clone_from(&arguments.models);
     options.tools.clone_from(&arguments.tools);
+    options.open_extension = Some(extensions::opener(&options.environment));
     options.resources = ResourceFlags {
+        extensions: arguments.extensions.paths.clone(),
         skills: arguments.skills.paths.clone(),
         prompts: arguments.prompt_templates.paths.clone(),
         no_extensions: arguments.extensions.no_discovery,

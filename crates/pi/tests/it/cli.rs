@@ -222,11 +222,6 @@ fn invalid_command_lines_are_reported() {
             7,
             "`pi mcp` is not available yet. This version does not support MCP.",
         ),
-        (
-            &["-e", "x"],
-            7,
-            "--extension is not available yet. This version does not support extensions; omit the option.",
-        ),
         (&["demo", "--model"], 2, "--model requires a value"),
         (
             &["demo", "--thinking", "hard"],

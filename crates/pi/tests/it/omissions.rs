@@ -1,4 +1,4 @@
-//! What a run leaves out is reported: extensions, MCP servers, settings, untrusted projects, tools.
+//! What a run leaves out is reported: extensions that do not load, MCP servers, settings, untrusted projects, tools.
 
 use std::fs;
 use std::path::Path;
@@ -54,30 +54,7 @@ fn doctor(env: &TestEnv, about: &str) -> Vec<String> {
 }
 
 #[test]
-fn extensions_of_every_source_are_reported() {
-    let env = TestEnv::new();
-    let _server = answering(&env, 9);
-    assert_eq!(stderr(&env, &["-p", "hi"]), "");
-    let agent = env.agent();
-    let package = env.project().join("package");
-    write(&agent.join("extensions/gate.ts"), "export default function (pi) {}");
-    write(&agent.join("extensions/nested/index.js"), "");
-    write(&agent.join("extensions/notes.md"), "");
-    write(&agent.join("extensions/node_modules/dependency.js"), "");
-    write(&env.project().join("own.ts"), "");
-    write(&package.join("package.json"), r#"{"pi": {"extensions": ["main.ts"]}}"#);
-    write(&package.join("main.ts"), "");
-    settings(&env, &json!({"extensions": [env.project().join("own.ts")], "packages": [package]}));
-    let expected = "warning: 4 extensions are not loaded by this version: \
-                    [ROOT]/project/own.ts, [ROOT]/home/.pi/agent/extensions/gate.ts, \
-                    [ROOT]/home/.pi/agent/extensions/nested/index.js, [ROOT]/project/package/main.ts";
-    assert_eq!(stderr(&env, &["-p", "hi"]), format!("pi: {expected}; silence this with -ne\n"));
-    assert_eq!(stderr(&env, &["-ne", "-p", "hi"]), "");
-    assert_eq!(doctor(&env, "extensions"), [expected]);
-}
-
-#[test]
-fn extensions_of_a_project_are_reported_if_it_is_trusted() {
+fn files_of_an_untrusted_project_are_reported() {
     let env = TestEnv::new();
     let _server = answering(&env, 9);
     write(&env.project().join(".pi/extensions/gate.ts"), "");
@@ -95,7 +72,7 @@ fn extensions_of_a_project_are_reported_if_it_is_trusted() {
     write(&env.agent().join("trust.json"), &decided);
     assert_eq!(stderr(&env, &["-p", "hi"]), "");
     let loaded = stderr(&env, &["-a", "-p", "hi"]);
-    let extension = "1 extension is not loaded by this version: [ROOT]/project/.pi/extensions/gate";
+    let extension = "error: Failed to load extension \"[ROOT]/project/.pi/extensions/gate.ts\": ";
     assert!(loaded.contains(extension), "{loaded}");
     assert!(!loaded.contains("trusted"), "{loaded}");
 }
@@ -179,9 +156,12 @@ fn json_and_rpc_mode_have_an_event() {
     let env = TestEnv::new();
     let _server = answering(&env, 9);
     write(&env.agent().join("extensions/gate.ts"), "");
-    let expected = json!({"type": "diagnostic", "severity": "warning",
-        "message": "1 extension is not loaded by this version: [ROOT]/home/.pi/agent/extensions/gate.ts",
-        "hint": "silence this with -ne"});
+    let path = "[ROOT]/home/.pi/agent/extensions/gate.ts";
+    let message = format!(
+        "Failed to load extension \"{path}\": Extension does not export a valid factory function: \
+         {path}"
+    );
+    let expected = json!({"type": "diagnostic", "severity": "error", "message": message});
     for (arguments, at) in [(&["--mode", "json", "hi"][..], 1), (&["--mode", "rpc"], 0)] {
         let output = env.pi(arguments);
         assert!(output.status.success(), "{output:?}");
@@ -189,7 +169,7 @@ fn json_and_rpc_mode_have_an_event() {
         let line = text.lines().nth(at).unwrap();
         assert_eq!(serde_json::from_str::<Value>(line).unwrap(), expected, "{arguments:?}");
         let stderr = String::from_utf8(output.stderr).unwrap();
-        assert!(stderr.contains("1 extension is not loaded"), "{stderr}");
+        assert!(stderr.contains("Failed to load extension"), "{stderr}");
     }
 }
 

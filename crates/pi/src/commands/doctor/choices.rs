@@ -15,6 +15,7 @@ use pi_coding_agent::{
 use super::Finding;
 use crate::commands::auth::wait;
 use crate::commands::credentials::models_file;
+use crate::extensions;
 use crate::flags::suggest;
 use crate::hints::Hint as _;
 
@@ -95,15 +96,11 @@ fn is_untrusted(omission: &Omission) -> bool {
     matches!(omission, Omission::UntrustedProject { .. })
 }
 
-/// Checks for extensions and MCP servers, which this version does not load.
+/// Checks for MCP servers, which this version does not start.
 pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
     let profile = GuardPlan::new(load(environment).settings(), environment).profile;
     let finding = |omission: Omission| {
         let (about, fix) = match omission {
-            Omission::Extensions { .. } => (
-                "extensions",
-                "If one of them refuses tool calls, replace it by rules (see `pi policy`).",
-            ),
             Omission::McpServers { .. } => ("mcp", "Use commands or skills instead."),
             // The check of the settings reports these.
             _ => return None,
@@ -112,7 +109,8 @@ pub(super) fn omissions(environment: &Environment) -> Vec<Finding> {
         let finding = if restricts { Finding::error } else { Finding::warning };
         Some(finding(about, omission.to_string(), fix.to_owned()))
     };
-    let options = AgentOptions::new(environment.clone());
+    let mut options = AgentOptions::new(environment.clone());
+    options.open_extension = Some(extensions::opener(environment));
     find_omissions(&options).into_iter().filter_map(finding).collect()
 }
 

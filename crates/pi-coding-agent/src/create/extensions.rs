@@ -1,0 +1,71 @@
+//! Extension files of the user and the project, opened and loaded.
+//!
+//! Those of the user are loaded before the project is trusted, since they may answer that question;
+//! those of the project after it. Each is loaded once, and all are called in load order.
+
+use std::sync::Arc;
+
+use super::AgentOptions;
+use super::trust::{AskedTrust, ask_trust, is_open};
+use super::user_resources::find_extensions;
+use crate::config::SettingsStore;
+use crate::extension::{Extension, ExtensionFailure, Extensions};
+use crate::resources::SourceInfo;
+
+/// Opens an extension file. The file is read when the extension is loaded.
+pub type OpenExtension = Arc<dyn Fn(&SourceInfo) -> Arc<dyn Extension> + Send + Sync>;
+
+/// Extensions that are loaded for a session to be built.
+#[derive(Default)]
+pub(crate) struct LoadedExtensions {
+    pub(crate) extensions: Extensions,
+    pub(crate) failures: Vec<ExtensionFailure>,
+    /// Files that were tried.
+    files: Vec<SourceInfo>,
+}
+
+impl LoadedExtensions {
+    /// Loads the extensions of the program and of the user, and asks them whether the project is
+    /// trusted. Loads nothing if that is not a question.
+    pub(super) async fn before_trust(options: &AgentOptions) -> (Self, AskedTrust) {
+        if !is_open(options) {
+            return (Self::default(), AskedTrust::default());
+        }
+        let mut settings = SettingsStore::load(&options.environment, false);
+        settings.set_overrides(options.settings.clone());
+        let files = find_extensions(&options.environment, &settings, &options.resources);
+        let mut loaded = Self::default();
+        loaded.load(options, &files).await;
+        let asked = ask_trust(options, &loaded.extensions).await;
+        (loaded, asked)
+    }
+
+    /// Loads the extensions that are not loaded yet.
+    pub(super) async fn load(&mut self, options: &AgentOptions, files: &[SourceInfo]) {
+        let mut order = Vec::new();
+        for extension in &options.extensions {
+            order.push(extension.path().to_owned());
+            if !self.extensions.contains(extension) {
+                self.failures.extend(self.extensions.add(Arc::clone(extension)).await);
+            }
+        }
+        let Some(open) = &options.open_extension else { return };
+        for file in files {
+            order.push(file.path.to_string_lossy().into_owned());
+            if !self.files.contains(file) {
+                self.failures.extend(self.extensions.add(open(file)).await);
+                self.files.push(file.clone());
+            }
+        }
+        self.extensions.registry().sort(&order);
+    }
+}
+
+/// Opens all extensions anew, for a reload.
+pub(super) fn open_all(options: &AgentOptions, files: &[SourceInfo]) -> Vec<Arc<dyn Extension>> {
+    let mut all = options.extensions.clone();
+    if let Some(open) = &options.open_extension {
+        all.extend(files.iter().map(|file| open(file)));
+    }
+    all
+}
