@@ -3,6 +3,7 @@
 //! `js/host/main.js` hands an area to a host module that requires `native:AREA`. No other code can
 //! reach it.
 
+mod buffer;
 mod console;
 mod modules;
 mod session;
@@ -18,6 +19,7 @@ type Install = for<'js> fn(&Ctx<'js>, &Host) -> rquickjs::Result<Object<'js>>;
 
 /// The areas.
 const AREAS: &[(&str, Install)] = &[
+    ("buffer", buffer::install),
     ("console", console::install),
     ("modules", modules::install),
     ("session", session::install),

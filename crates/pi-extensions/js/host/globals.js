@@ -10,6 +10,16 @@ const LAZY = {
 	clearInterval: ["pi:timers", "clearInterval"],
 	setImmediate: ["pi:timers", "setImmediate"],
 	clearImmediate: ["pi:timers", "clearImmediate"],
+	Buffer: ["node:buffer", "Buffer"],
+	Event: ["pi:event", "Event"],
+	CustomEvent: ["pi:event", "CustomEvent"],
+	EventTarget: ["pi:event", "EventTarget"],
+	AbortController: ["pi:abort", "AbortController"],
+	AbortSignal: ["pi:abort", "AbortSignal"],
+	TextEncoder: ["pi:text", "TextEncoder"],
+	TextDecoder: ["pi:text", "TextDecoder"],
+	TextEncoderStream: ["pi:text", "TextEncoderStream"],
+	TextDecoderStream: ["pi:text", "TextDecoderStream"],
 };
 
 function defineLazy(name, [module, key]) {
