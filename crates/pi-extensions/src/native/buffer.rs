@@ -1,5 +1,7 @@
 //! Bytes and texts: what `Buffer`, `TextEncoder` and `TextDecoder` need from Rust.
 
+#![allow(clippy::needless_pass_by_value)] // The engine hands over the arguments of a function.
+
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
